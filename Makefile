@@ -1,0 +1,52 @@
+# Each target makes its own virtual environment: a machine with Python 3.11 or later is all that is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check lint types architecture docs wheel bench soak clean
+
+demo: $(VENV)/.user
+	rm -rf demo
+	$(BIN)/cranfield demo demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist worksteal -m "not soak"
+
+check: lint types architecture docs wheel
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+architecture: $(VENV)/.dev
+	$(BIN)/lint-imports
+	$(BIN)/pytest tests/architecture
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/generate.py --check
+
+wheel: $(VENV)/.dev
+	$(BIN)/python tests/wheel_smoke.py
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+soak: $(VENV)/.dev
+	CRANFIELD_SOAK=1 $(BIN)/pytest -n 2 --dist worksteal --timeout 7200
+
+# The environment of a user has no development tools; that of a developer has both.
+$(VENV)/.user: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[baselines]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/.user
+
+clean:
+	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

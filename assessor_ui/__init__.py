@@ -1,0 +1,1 @@
+"""The terminal interface in which assessors judge."""

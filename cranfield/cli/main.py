@@ -1,0 +1,73 @@
+"""The command `cranfield`: its sub-commands, and what happens to errors, Ctrl-C and broken pipes."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from cranfield._version import __version__
+from cranfield.cli import collection, console, corpus, listing, runs
+from cranfield.errors import CranfieldError
+
+app = typer.Typer(
+    name="cranfield",
+    help="Build information-retrieval test collections, and say how far each score can be trusted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+collection.add_to(app)
+app.add_typer(corpus.app)
+app.add_typer(runs.app)
+listing.add_to(app)
+
+INTERRUPTED = 130
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        console.put(f"cranfield {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log what happens to standard error.")] = False,
+) -> None:
+    if verbose:
+        console.be_verbose()
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the program and leave it with the right status: 0 done, 1 a problem with the data, 2 a wrong call."""
+    sys.exit(_status(sys.argv[1:] if arguments is None else arguments))
+
+
+def _status(arguments: list[str]) -> int:
+    try:
+        app(args=_verbose_first(arguments), prog_name="cranfield")
+    except CranfieldError as error:
+        return console.fail(error)
+    except KeyboardInterrupt:
+        console.say("cranfield: interrupted; nothing was left half done")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (cranfield … | head): keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 0
+    return 0
+
+
+def _verbose_first(arguments: list[str]) -> list[str]:
+    """Let --verbose stand anywhere on the line, not only before the command."""
+    head = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--verbose" not in head:
+        return arguments
+    return ["--verbose", *(word for word in head if word != "--verbose"), *arguments[len(head) :]]

@@ -1,0 +1,230 @@
+"""`cranfield runs`: rankings enter."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cranfield.cli import console
+from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.errors import UsageError, quoted
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cranfield.steps.runs_intake import Request
+
+app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
+
+Files = Annotated[list[Path], typer.Argument(help="Run files, compressed or not; runs.toml describes many at once.")]
+From = Annotated[
+    str | None, typer.Option("--from", help="The format, where it is not recognised: see cranfield formats.")
+]
+Order = Annotated[
+    Literal["score", "rank", "file"],
+    typer.Option(help="Which order the run means. trec_eval and we go by score; some campaigns went by another."),
+]
+Names = Annotated[Literal["tag", "file"], typer.Option(help="Name runs by the tag inside, or by the file.")]
+MaxDepth = Annotated[int, typer.Option(min=1, help="More documents than this in a topic are an error.")]
+MinDepth = Annotated[int, typer.Option(min=0, help="Fewer documents than this in a topic are a warning.")]
+Name = Annotated[str, typer.Argument(help="The run's name: see cranfield runs list.")]
+
+
+@app.command()
+def check(
+    files: Files,
+    collection: Collection = COLLECTION,
+    from_: From = None,
+    order: Order = "score",
+    names: Names = "tag",
+    max_depth: MaxDepth = 1000,
+    min_depth: MinDepth = 1,
+    repair: Annotated[
+        Path | None,
+        typer.Option(help="A folder to write corrected copies to, for the problems that have one right answer."),
+    ] = None,
+    format: Format = "table",
+) -> None:
+    """List every problem of run files, with line numbers; nothing is stored."""
+    from cranfield.steps.runs_check import check_runs
+
+    requests = _requests(files, format=from_, order=order, names=names)
+    with console.collection_if_any(collection) as store, console.progress() as progress:
+        outcomes = check_runs(
+            store, requests, max_depth=max_depth, min_depth=min_depth, repair_into=repair, progress=progress
+        )
+    console.put_findings(outcomes, format)
+    for outcome in outcomes:
+        for sentence in outcome.repairs:
+            console.say(f"repaired {outcome.file}: {sentence}")
+        if outcome.repaired_file:
+            console.say(f"wrote {outcome.repaired_file}")
+    if any(outcome.errors_left for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+@app.command()
+def submit(
+    files: Files,
+    collection: Collection = COLLECTION,
+    group: Annotated[str, typer.Option(help="The team that sends the runs.")] = "",
+    family: Annotated[str, typer.Option(help="What kind of system: lexical, dense, manual …")] = "",
+    contributing: Annotated[
+        bool | None, typer.Option("--contributing/--new", help="May the runs feed the pool, or do they stay outside?")
+    ] = None,
+    priority: Annotated[int | None, typer.Option(min=1, help="1 is pooled first.")] = None,
+    description: Annotated[str, typer.Option(help="A sentence about the system.")] = "",
+    from_: From = None,
+    order: Order = "score",
+    names: Names = "tag",
+    max_depth: MaxDepth = 1000,
+    min_depth: MinDepth = 1,
+    format: Format = "table",
+) -> None:
+    """Store runs, all or none; submitting the same content again does nothing."""
+    from cranfield.report.table import table_of
+    from cranfield.steps.runs_submit import submit_runs
+
+    said: dict[str, str | int | None] = {"group": group, "family": family, "description": description}
+    said |= {"priority": priority, "role": {True: "contributing", False: "new", None: None}[contributing]}
+    given = {name: value for name, value in said.items() if value not in ("", None)}
+    requests = _requests(files, format=from_, order=order, names=names, **given)
+    with console.collection(collection) as store, console.progress() as progress:
+        outcomes = submit_runs(store, requests, max_depth=max_depth, min_depth=min_depth, progress=progress)
+    console.put_problems([warning for outcome in outcomes for warning in outcome.warnings])
+    rows = [(one.name, one.group, one.role, one.topics, one.rows, len(one.warnings), one.what) for one in outcomes]
+    columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
+    console.put_table(table_of(columns, rows), format)
+    stored = sum(outcome.what == "submitted" for outcome in outcomes)
+    unchanged = len(outcomes) - stored
+    console.say(f"{counted(stored, 'run')} submitted" + (f", {unchanged:,} there already" if unchanged else ""))
+
+
+def _requests(files: "Sequence[Path]", **given: object) -> "list[Request]":
+    """Give one request per run file; a TOML file stands for the runs it describes."""
+    from dataclasses import replace
+
+    from cranfield.steps.runs_intake import Request
+    from cranfield.steps.runs_toml import read_requests
+
+    requests: list[Request] = []
+    for file in files:
+        if file.suffix != ".toml":
+            requests.append(Request(path=file, **given))  # type: ignore[arg-type]
+            continue
+        told = {name: value for name, value in given.items() if name in ("group", "family", "role", "priority")}
+        requests += [replace(request, **told) for request in read_requests(file)]  # type: ignore[arg-type]
+    return requests
+
+
+@app.command("list")
+def list_(
+    collection: Collection = COLLECTION,
+    withdrawn: Annotated[bool, typer.Option("--withdrawn", help="Show withdrawn runs too.")] = False,
+    format: Format = "table",
+) -> None:
+    """List the runs of the collection."""
+    from cranfield.report.table import table_of
+    from cranfield.steps.runs_show import list_runs
+
+    with console.collection(collection) as store:
+        facts = list_runs(store, withdrawn=withdrawn)
+    columns = ["run", "group", "family", "role", "priority", "topics", "rows", "submitted"]
+    rows = [
+        (run.name, run.group_name, run.family, run.role, run.priority, run.topics, run.rows, run.submitted[:10])
+        for run in facts
+    ]
+    if withdrawn:
+        columns.append("withdrawn")
+        rows = [(*row, run.withdrawn_because) for row, run in zip(rows, facts, strict=True)]  # type: ignore[misc]
+    console.put_table(table_of(columns, rows), format)
+
+
+@app.command()
+def show(name: Name, collection: Collection = COLLECTION, format: Format = "table") -> None:
+    """Show what is known of one run, and what intake found in it."""
+    from cranfield.report.table import facts_table
+    from cranfield.steps.runs_show import show_run
+
+    with console.collection(collection) as store:
+        facts, warnings = show_run(store, name)
+    console.put_table(facts_table(facts), format)
+    console.put_problems(warnings)
+
+
+@app.command()
+def export(
+    name: Name,
+    collection: Collection = COLLECTION,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file to write; else standard output.")
+    ] = None,
+    to: Annotated[str, typer.Option("--to", help="The run format to write.")] = "trec",
+) -> None:
+    """Write a run back as an equivalent file."""
+    from cranfield.steps.runs_show import export_run
+
+    with console.collection(collection) as store, console.binary_output(output) as stream:
+        export_run(store, name, stream, format=to)
+
+
+@app.command()
+def withdraw(
+    name: Name,
+    because: Annotated[str, typer.Option(help="Why; it is kept with the run.", prompt="Why?")],
+    collection: Collection = COLLECTION,
+) -> None:
+    """Take a run out; its history stays."""
+    from cranfield.steps.runs_show import withdraw as withdraw_runs
+
+    with console.collection(collection) as store:
+        withdraw_runs(store, [name], because=because)
+    console.say(f"withdrew {name}; cranfield runs list --withdrawn still shows it")
+
+
+@app.command()
+def make(
+    system: Annotated[str, typer.Argument(help="fts5, bm25, tfidf …; without one, the systems are listed.")] = "",
+    collection: Collection = COLLECTION,
+    option: Annotated[
+        list[str] | None, typer.Option("-o", "--option", help="NAME=VALUE of the system, as often as needed.")
+    ] = None,
+    field: Annotated[
+        list[str] | None, typer.Option("--field", help="Topic fields to search with: title, description, narrative.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, help="Documents per topic.")] = 1000,
+    tag: Annotated[str, typer.Option(help="The tag of the run; the system's name by default.")] = "",
+    output: Annotated[Path | None, typer.Option("--output", help="The file to write: TAG.run by default.")] = None,
+    format: Format = "table",
+) -> None:
+    """Search with a baseline system and write a run file."""
+    from cranfield.steps.runs_make import made_run, write_rankings
+
+    if not system:
+        _list_systems(format)
+        return
+    chosen_tag = tag or system
+    target = output or Path(f"{chosen_tag}.run")
+    fields = tuple(field or ["title"])
+    with console.collection(collection) as store, console.progress() as progress:
+        rankings = made_run(store, system, options=_options(option), fields=fields, depth=depth, progress=progress)  # type: ignore[arg-type]
+        lines = write_rankings(rankings, target, tag=chosen_tag)
+    console.say(f"wrote {target} ({counted(lines, 'line')}); submit it with: cranfield runs submit {target}")
+
+
+def _options(words: list[str] | None) -> dict[str, str]:
+    options = {}
+    for word in words or []:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise UsageError(f"{quoted(word)} is not an option of a system; write NAME=VALUE")
+        options[name] = value
+    return options
+
+
+def _list_systems(format: str) -> None:
+    from cranfield.report.table import table_of
+    from cranfield.steps.runs_make import described_systems
+
+    console.put_table(table_of(["system", "family", "what it is", "options"], described_systems()), format)

@@ -1,0 +1,1 @@
+"""Documents and topics enter: foreign files become records."""

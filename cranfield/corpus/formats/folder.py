@@ -1,0 +1,92 @@
+"""A folder of text, Markdown and HTML files, one document per file, compressed or not.
+
+The id is the path within the folder, so it is unique and says where the document came from; blanks in it are
+written %20, because ids are single words. The title is the title or first heading, else the first line.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from cranfield.corpus.checked import checked_document, one_line
+from cranfield.corpus.decoding import decoded, is_error
+from cranfield.corpus.formats import document_formats
+from cranfield.corpus.html_text import html_to_text
+from cranfield.corpus.markup import tidied
+from cranfield.errors import Problem, SourceError
+from cranfield.records import Document
+from cranfield.source import UTF8_BOM, Source
+from cranfield.text import shortened
+
+LARGEST_FILE = 1 << 26
+LONGEST_TITLE = 200
+PLAIN, MARKDOWN, PAGES = (".txt", ".text"), (".md", ".markdown"), (".html", ".htm", ".xhtml")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
+_UNFIT = re.compile(r"[\s%\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
+
+
+@document_formats.register("folder")
+class FolderDocuments:
+    """Documents as the files of a folder."""
+
+    summary = "a folder of .txt, .md and .html files, searched to the bottom; the id is the path within it"
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise nothing: a folder is recognised before files are looked into."""
+        return False
+
+    @staticmethod
+    def read(source: Source) -> Iterator[Document | Problem]:
+        """Give one document per file, in the order of the paths. Hidden files and other kinds are passed over."""
+        if not source.is_folder:
+            raise SourceError(source.name, "this is not a folder")
+        for path in sorted(_files(source.path), key=lambda path: path.relative_to(source.path).parts):
+            file = Source(path, source.encoding)
+            try:
+                yield from _document(file, id_of(path.relative_to(source.path)))
+            except SourceError as error:
+                yield error.problem
+
+
+def id_of(path: Path) -> str:
+    """Give the id of the file at this path within the folder."""
+    return _UNFIT.sub(lambda match: _percent(match.group()), path.as_posix())
+
+
+def _percent(letter: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogateescape"))
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    wanted = PLAIN + MARKDOWN + PAGES
+    for path in folder.rglob("*"):
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not is_hidden and Source(path).bare_name.lower().endswith(wanted) and path.is_file():
+            yield path
+
+
+def _document(file: Source, id: str) -> Iterator[Document | Problem]:
+    with file.open() as stream:
+        data = stream.read(LARGEST_FILE + 1).removeprefix(UTF8_BOM)
+    if len(data) > LARGEST_FILE:
+        yield Problem("too-long", f"a file of more than {LARGEST_FILE >> 20} MB", file=file.name)
+        return
+    content, problems = decoded(data, 1)
+    yield from (problem.at(file.name) for problem in problems)
+    if any(map(is_error, problems)):
+        return
+    title, text = _title_and_text(content, file.bare_name.lower())
+    for record in checked_document(id=id, title=title, text=text, metadata={}, line=1):
+        yield record.at(file.name) if isinstance(record, Problem) else record
+
+
+def _title_and_text(content: str, name: str) -> tuple[str, str]:
+    if name.endswith(PAGES):
+        return html_to_text(content)
+    text = tidied(content)
+    heading = _HEADING.search(text) if name.endswith(MARKDOWN) else None
+    first = heading.group(1).rstrip("# \t") if heading else text.lstrip().split("\n", 1)[0]
+    return shortened(one_line(first), LONGEST_TITLE), text

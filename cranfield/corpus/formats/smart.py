@@ -1,0 +1,178 @@
+"""The format of the SMART system: fields under `.I .T .A .B .W`, as in the old Cranfield, CACM, CISI and MED files.
+
+    .I 1
+    .T
+    the title, on as many lines as it takes
+    .A
+    the author
+    .W
+    the text
+
+A field that occurs again is continued; within the text (the Cranfield file has four such places) it is a stray
+mark, with a warning, and the text goes on. Citation lists (`.X`) are skipped.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from cranfield.corpus.checked import checked_document, checked_topic, one_line
+from cranfield.corpus.decoding import Lines, is_error
+from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.errors import Problem, quoted
+from cranfield.records import Document, Topic
+from cranfield.source import LONGEST_LINE, Source
+
+METADATA = {
+    "A": "author",
+    "B": "bibliography",
+    "C": "categories",
+    "K": "keywords",
+    "M": "subject_headings",
+    "N": "note",
+    "P": "publication_type",
+    "S": "source",
+    "U": "identifier",
+}
+"""What the letters mean beyond title (T), text (W) and citations (X); M, P, S and U are those of OHSUMED."""
+
+_FIRST = re.compile(rb"\s*\.I[ \t]+\S")
+_FIELD = re.compile(r"\.([A-HJ-Z])[ \t]*\n?\Z")
+_MARK = re.compile(r"^\.(?=[A-Z])", re.MULTILINE)
+_ID = re.compile(r"\.I(?:[ \t]|\n|\Z)")
+
+
+@dataclass(slots=True)
+class _Record:
+    """A record while it is being read."""
+
+    line: int
+    id: str
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    size: int = 0
+    target: list[str] | None = None
+    is_preface: bool = False
+
+    def begin(self, letter: str, number: int) -> None:
+        """Begin a field, or continue it. In the text, a mark that the record has had already is a stray one."""
+        if letter in self.fields and self.target is self.fields.get("W"):
+            message = f"a second .{letter} within the text; what follows is taken as text"
+            self.problems.append(Problem("stray-field", message, "warning", lines=(number,)))
+        else:
+            self.target = self.fields.setdefault(letter, [])
+
+    def add(self, line: str, number: int) -> None:
+        """Add a line to the field that is open. A text outside of any field is told of once."""
+        self.size += len(line)
+        if self.target is not None and self.size <= LONGEST_LINE:
+            self.target.append(line)
+        elif self.target is None and not line.isspace() and not any(map(is_error, self.problems)):
+            message = f"text outside of any field: {quoted(line.strip(), limit=40)}"
+            self.problems.append(Problem("outside", message, lines=(number,)))
+
+    def text(self, letter: str) -> str:
+        """The lines of a field, without blanks at their ends."""
+        lines = self.fields.get(letter, ())
+        return "\n".join([line.rstrip() for line in lines]).strip("\n")
+
+    def metadata(self) -> Mapping[str, str]:
+        """The fields that are neither title, text nor citations."""
+        letters = [letter for letter in self.fields if letter not in "TWX"]
+        named = {METADATA.get(letter, letter.lower()): self.text(letter) for letter in letters}
+        return {name: text for name, text in named.items() if text}
+
+
+@document_formats.register("smart")
+class SmartDocuments:
+    """Documents in the SMART format."""
+
+    summary = "SMART: fields under .I .T .A .B .W (Cranfield, CACM, CISI, MED)"
+    suffixes = (".all",)
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise `.I` and an id."""
+        return _FIRST.match(head) is not None
+
+    @staticmethod
+    def read(source: Source) -> Iterator[Document | Problem]:
+        """Give the documents and problems, record by record."""
+        for record in _records(source):
+            if isinstance(record, Problem):
+                yield record
+                continue
+            yield from checked_document(
+                id=record.id,
+                title=one_line(record.text("T")),
+                text=record.text("W"),
+                metadata=record.metadata(),
+                line=record.line,
+            )
+
+
+@topic_formats.register("smart")
+class SmartTopics:
+    """Topics in the SMART format. A topic without a title (most) has its text as its title: that is the query."""
+
+    summary = "SMART: queries under .I and .W (Cranfield, CACM, CISI, MED)"
+    suffixes = (".qry",)
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise `.I` and an id."""
+        return _FIRST.match(head) is not None
+
+    @staticmethod
+    def read(source: Source) -> Iterator[Topic | Problem]:
+        """Give the topics and problems, record by record."""
+        for record in _records(source):
+            if isinstance(record, Problem):
+                yield record
+                continue
+            title, text = record.text("T"), record.text("W")
+            yield from checked_topic(
+                id=record.id,
+                title=title or text,
+                description=text if title else "",
+                narrative="",
+                metadata=record.metadata(),
+                line=record.line,
+            )
+
+    @staticmethod
+    def write(topics: Iterable[Topic], stream: TextIO) -> None:
+        """Write `.I` and the title as `.W`; with a description, the title is `.T` and the description `.W`.
+
+        The format has no place for a narrative. A line that would start a field is moved in by a blank.
+        """
+        for topic in topics:
+            title, text = (topic.title, topic.description) if topic.description else ("", topic.title)
+            stream.write(f".I {topic.id}\n")
+            stream.write(f".T\n{_MARK.sub(' .', title)}\n" if title else "")
+            stream.write(f".W\n{_MARK.sub(' .', text)}\n")
+
+
+def _records(source: Source) -> Iterator[_Record | Problem]:
+    lines = Lines(source)
+    record = _Record(line=1, id="", is_preface=True)
+    for line in lines:
+        if line.startswith(".") and _ID.match(line):
+            yield from _finished(record)
+            record = _Record(lines.number, line[2:].strip())
+        elif line.startswith(".") and not record.is_preface and (match := _FIELD.match(line)):
+            record.begin(match.group(1), lines.number)
+        else:
+            record.add(line, lines.number)
+        record.problems += lines.take_problems()
+    yield from _finished(record)
+
+
+def _finished(record: _Record) -> Iterator[_Record | Problem]:
+    if record.size > LONGEST_LINE:
+        yield Problem("too-long", f"a record of more than {LONGEST_LINE >> 20} MB", lines=(record.line,))
+        return
+    yield from record.problems
+    if not record.is_preface and not any(map(is_error, record.problems)):
+        yield record

@@ -1,0 +1,216 @@
+"""The format of TREC: documents in `<DOC> <DOCNO>`, topics in `<top> <num> <title> <desc> <narr>`, and XML topics.
+
+Documents: the text is in `<TEXT>` (several are joined) or lies loose in `<DOC>`; other elements become metadata.
+`<doc id="…" title="…">` without a DOCNO is taken too.
+
+Topics: with or without end tags, with or without the words "Number:", "Topic:", "Description:", "Narrative:";
+`<topic number="…"> <query>` as newer tracks write it; and topics that lie in `<DOC>` like documents.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TextIO
+
+from cranfield.corpus.checked import checked_document, checked_topic, one_line
+from cranfield.corpus.decoding import decoded, is_error
+from cranfield.corpus.elements import elements, tag_pattern
+from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.corpus.markup import (
+    DROPPED,
+    Field,
+    attributes,
+    closed_fields,
+    escaped,
+    open_fields,
+    plain,
+    without_specials,
+)
+from cranfield.errors import Problem
+from cranfield.records import Document, Topic
+from cranfield.source import Source
+
+DOCUMENT_ID = ("docno", "docid", "id")
+DOCUMENT_TITLE = ("title", "headline", "ttl", "head", "hl")
+DOCUMENT_TEXT = frozenset({"", "text", "lp", "leadpara", "body", "abstract", "contents"})
+
+TOPIC_ID = ("num", "number", "identifier", "docno", "id", "topic_id", "qid")
+TOPIC_TITLE = ("title", "query")
+TOPIC_DESCRIPTION = ("desc", "description", "question")
+TOPIC_NARRATIVE = ("narr", "narrative")
+TOPIC_LABELS = {
+    "num": "number",
+    "title": "topic",
+    "desc": "description",
+    "narr": "narrative",
+    "dom": "domain",
+    "smry": "summary",
+    "con": "concepts",
+    "fac": "factors",
+    "nat": "nationality",
+    "time": "time",
+    "def": "definitions",
+}
+"""The word that old topics repeat behind a tag, as in `<con> Concept(s):`; also what the metadata is called."""
+
+_DOC = tag_pattern("doc")
+_TOPICS = ("top", "topic", "inex_topic", "doc")
+_LABEL = {
+    tag: re.compile(rf"\s*+{word.removesuffix('s')}(?:\(s\)|s)?:", re.IGNORECASE)
+    for tag, word in TOPIC_LABELS.items()
+}
+
+
+@document_formats.register("trec", "trectext", "sgml")
+class TrecDocuments:
+    """Documents in TREC's SGML."""
+
+    summary = "TREC SGML: <DOC> <DOCNO> with <TEXT> or loose text"
+    suffixes = (".trec", ".trectext", ".sgml", ".sgm")
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise a `<DOC>` tag that is not within a topic."""
+        found = _DOC.search(head)
+        topic = tag_pattern("top", "topic").search(head)
+        return found is not None and (topic is None or found.start() < topic.start())
+
+    @staticmethod
+    def read(source: Source) -> Iterator[Document | Problem]:
+        """Give the documents and problems, record by record."""
+        for found in _records(source, _DOC):
+            yield from [found] if isinstance(found, Problem) else _document(found)
+
+    @staticmethod
+    def write(documents: Iterable[Document], stream: TextIO) -> None:
+        """Write `<DOC>` with DOCNO, TITLE, the metadata and TEXT."""
+        for document in documents:
+            stream.write(f"<DOC>\n<DOCNO>{escaped(document.id)}</DOCNO>\n")
+            if document.title:
+                stream.write(f"<TITLE>{escaped(document.title)}</TITLE>\n")
+            stream.writelines(_meta(name, value) for name, value in document.metadata.items())
+            stream.write(f"<TEXT>\n{escaped(document.text)}\n</TEXT>\n</DOC>\n")
+
+
+@topic_formats.register("trec", "xml", "sgml")
+class TrecTopics:
+    """Topics in TREC's SGML and XML."""
+
+    summary = "TREC topics: <top> <num> <title> <desc> <narr>, or <topic number=…> <query>, or <DOC> <DOCNO>"
+    suffixes = (".trec", ".xml", ".sgml", ".topics")
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise a tag that starts a topic."""
+        return tag_pattern(*_TOPICS).search(head) is not None
+
+    @staticmethod
+    def read(source: Source) -> Iterator[Topic | Problem]:
+        """Give the topics and problems, record by record."""
+        for found in _records(source, _topic_pattern(source)):
+            yield from [found] if isinstance(found, Problem) else _topic(found)
+
+    @staticmethod
+    def write(topics: Iterable[Topic], stream: TextIO) -> None:
+        """Write topics as TREC does: fields without end tags, with their labels."""
+        for topic in topics:
+            title = f"Topic: {topic.title}" if _LABEL["title"].match(topic.title) else topic.title
+            stream.write(f"<top>\n\n<num> Number: {escaped(topic.id)}\n<title> {escaped(title)}\n\n")
+            if topic.description:
+                stream.write(f"<desc> Description:\n{escaped(topic.description)}\n\n")
+            if topic.narrative:
+                stream.write(f"<narr> Narrative:\n{escaped(topic.narrative)}\n\n")
+            stream.writelines(_meta(name, value) for name, value in topic.metadata.items())
+            stream.write("</top>\n\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A record as text: the attributes of its start tag, and what stands between the tags."""
+
+    line: int
+    attributes: dict[str, str]
+    text: str
+
+
+def _records(source: Source, pattern: re.Pattern[bytes]) -> Iterator[_Record | Problem]:
+    for found in elements(source, pattern):
+        if isinstance(found, Problem):
+            yield found
+            continue
+        whole, problems = decoded(found.tag + found.body, found.line)
+        yield from problems
+        if not any(map(is_error, problems)):
+            tag, _, text = whole.partition(">")
+            yield _Record(found.line, attributes(tag), without_specials(text))
+
+
+def _document(record: _Record) -> Iterator[Document | Problem]:
+    found, metadata = _sorted_out(closed_fields(record.text), record.attributes, DOCUMENT_TEXT)
+    return checked_document(
+        id=_first(found, DOCUMENT_ID).strip(),
+        title=one_line(_first(found, DOCUMENT_TITLE)),
+        text=found.pop("", ""),
+        metadata=found | metadata,
+        line=record.line,
+    )
+
+
+def _topic(record: _Record) -> Iterator[Topic | Problem]:
+    found, metadata = _sorted_out(map(_without_label, open_fields(record.text)), record.attributes, frozenset({""}))
+    found.pop("head", None)
+    return checked_topic(
+        id=_first(found, TOPIC_ID).strip(),
+        title=_first(found, TOPIC_TITLE) or found.get("", ""),
+        description=_first(found, TOPIC_DESCRIPTION).strip(),
+        narrative=_first(found, TOPIC_NARRATIVE).strip(),
+        metadata={TOPIC_LABELS.get(name, name): value.strip() for name, value in found.items() if name} | metadata,
+        line=record.line,
+    )
+
+
+def _sorted_out(
+    fields: Iterable[Field], given: dict[str, str], text: frozenset[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Give (field values by name, text under the empty name; what `<META NAME="…">` says)."""
+    found: dict[str, str] = {name: value for name, value in given.items() if value}
+    metadata: dict[str, str] = {}
+    for part in fields:
+        value = "" if part.name in DROPPED else plain(part.raw)
+        if not value:
+            continue
+        name, target = ("" if part.name in text else part.name), found
+        if part.attributes:
+            about = attributes(part.attributes)
+            if name == "meta" and "name" in about:
+                name, target = about["name"], metadata
+            elif number := about.get("number"):
+                value = f"{number}: {value.strip()}"
+        if name in target:
+            value = f"{target[name]}\n\n{value}" if not name else f"{target[name]}\n{value}"
+        target[name] = value
+    return found, metadata
+
+
+def _without_label(part: Field) -> Field:
+    """Give a field without the word that repeats its tag, as in `<num> Number: 101`."""
+    label = _LABEL.get(part.name)
+    match = label.match(part.raw) if label else None
+    return replace(part, raw=part.raw[match.end() :].lstrip()) if match else part
+
+
+def _topic_pattern(source: Source) -> re.Pattern[bytes]:
+    """Give the pattern of the first tag that can start a topic: only it starts topics in this file."""
+    head = source.head()
+    starts = {name: match.start() for name in _TOPICS if (match := tag_pattern(name).search(head))}
+    return tag_pattern(min(starts, key=starts.__getitem__, default="top"))
+
+
+def _first(found: dict[str, str], names: tuple[str, ...]) -> str:
+    """Take the first of `names` that is there out of `found`; what is left there is metadata."""
+    return next((found.pop(name) for name in names if name in found), "")
+
+
+def _meta(name: str, value: str) -> str:
+    quotable = escaped(name).replace('"', "&quot;")
+    return f'<META NAME="{quotable}">{escaped(value)}</META>\n'

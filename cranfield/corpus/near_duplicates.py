@@ -1,0 +1,203 @@
+"""Documents that say the same: exact copies and near-duplicates, as clusters.
+
+Exact: the same words and marks, whatever the case and white space. Near: the sets of word shingles have a Jaccard
+similarity of at least the threshold. Pairs worth comparing come from MinHash signatures, cut into bands that must
+agree (Broder 1997; Leskovec, Rajaraman and Ullman, *Mining of Massive Datasets*, chapter 3); each is then compared
+truly, so that nothing is called a near-duplicate on an estimate. Clusters are the connected components.
+
+Bands are found by sorting, not with datasketch's index: that keeps each band of each document in a dictionary of
+sets, which takes more memory than the texts themselves.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import accumulate, combinations, pairwise
+from typing import TYPE_CHECKING, Literal
+from zlib import crc32
+
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RECALL = 0.99
+"""How likely a pair exactly at the threshold becomes a candidate; more similar ones still likelier."""
+
+_SMALL_BUCKET = 50
+_BATCH = 10_000
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Documents that say the same. Members are (id, similarity to the representative) in the order of the input.
+
+    The representative is the first of them. In an exact cluster all similarities are 1; in a near one a member
+    can be linked through others, and so be less similar to the representative than the threshold.
+    """
+
+    kind: Literal["exact", "near"]
+    representative: str
+    members: tuple[tuple[str, float], ...]
+
+
+def find_clusters(
+    documents: Iterable[tuple[str, str]],
+    *,
+    threshold: float = 0.8,
+    shingle: int = 5,
+    permutations: int = 128,
+    seed: int = 1,
+) -> list[Cluster]:
+    """Find the clusters among (id, text), in the order of their representatives.
+
+    Texts without a word belong to no cluster. A text shorter than `shingle` words is one shingle. Memory: per
+    distinct text, 4 bytes for each shingle and each permutation. The same input and seed give the same clusters.
+    """
+    _check(threshold=threshold, shingle=shingle, permutations=permutations)
+    texts = _distinct(documents, shingle=shingle, permutations=permutations, seed=seed)
+    links = _Components(len(texts.copies))
+    compared: set[tuple[int, int]] = set()
+    for pair in _candidates(texts, permutations=permutations, rows=rows_per_band(threshold, permutations)):
+        if pair not in compared and not links.are_joined(*pair):
+            compared.add(pair)
+            if similarity(texts.shingles[pair[0]], texts.shingles[pair[1]]) >= threshold:
+                links.join(*pair)
+    return [_cluster(texts, group) for group in links.groups() if len(group) > 1 or len(texts.copies[group[0]]) > 1]
+
+
+def rows_per_band(threshold: float, permutations: int) -> int:
+    """Give how many values make a band: the most with which a pair at the threshold is found with `RECALL`.
+
+    A pair of similarity s agrees in at least one of b bands of r rows with probability 1 - (1 - s^r)^b.
+    """
+    chances = {rows: 1 - (1 - threshold**rows) ** (permutations // rows) for rows in range(1, permutations + 1)}
+    return max((rows for rows, chance in chances.items() if chance >= RECALL), default=1)
+
+
+def similarity(one: "NDArray[np.uint32]", other: "NDArray[np.uint32]") -> float:
+    """The Jaccard similarity of two sorted sets: how much of what either has both have."""
+    import numpy as np
+
+    common = len(np.intersect1d(one, other, assume_unique=True))
+    return common / (len(one) + len(other) - common)
+
+
+def shingles_of(text: str, length: int) -> "NDArray[np.uint32]":
+    """The sorted set of hashes of all runs of `length` words, whatever the case; empty if there is no word."""
+    import numpy as np
+
+    joined = " ".join(_WORD.findall(text.casefold())).encode("utf-8", "replace")
+    ends = list(accumulate(len(word) + 1 for word in joined.split()))
+    starts = [0, *ends]
+    view = memoryview(joined)
+    hashes = [crc32(view[start : end - 1]) for start, end in zip(starts, ends[length - 1 :], strict=False)]
+    return np.unique(np.array(hashes or ([crc32(joined)] if joined else []), dtype=np.uint32))
+
+
+@dataclass(slots=True)
+class _Texts:
+    """The distinct texts in the order of the input: who has them, their shingles, their signatures end to end."""
+
+    copies: list[list[tuple[int, str]]] = field(default_factory=list)
+    shingles: list["NDArray[np.uint32]"] = field(default_factory=list)
+    signatures: bytearray = field(default_factory=bytearray)
+
+
+class _Components:
+    """Connected components that grow by joining (union-find; the smallest member stands for its component)."""
+
+    def __init__(self, size: int) -> None:
+        self._parent = list(range(size))
+
+    def root(self, item: int) -> int:
+        while (parent := self._parent[item]) != item:
+            self._parent[item] = self._parent[parent]
+            item = parent
+        return item
+
+    def are_joined(self, one: int, other: int) -> bool:
+        return self.root(one) == self.root(other)
+
+    def join(self, one: int, other: int) -> None:
+        low, high = sorted((self.root(one), self.root(other)))
+        self._parent[high] = low
+
+    def groups(self) -> list[list[int]]:
+        found: dict[int, list[int]] = {}
+        for item in range(len(self._parent)):
+            found.setdefault(self.root(item), []).append(item)
+        return list(found.values())
+
+
+def _check(*, threshold: float, shingle: int, permutations: int) -> None:
+    if not 0 < threshold <= 1:
+        raise UsageError(f"the threshold must be above 0 and at most 1, not {threshold}")
+    if shingle < 1 or permutations < 1:
+        raise UsageError(f"shingle and permutations must be at least 1, not {shingle} and {permutations}")
+
+
+def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutations: int, seed: int) -> _Texts:
+    from datasketch import MinHash
+
+    sketch = MinHash(permutations, seed=seed, hashfunc=int)
+    texts = _Texts()
+    known: dict[bytes, int] = {}
+    for position, (id, text) in enumerate(documents):
+        folded = " ".join(text.casefold().split()).encode("utf-8", "replace")
+        place = known.setdefault(blake2b(folded, digest_size=16).digest(), len(texts.copies))
+        if place < len(texts.copies):
+            texts.copies[place].append((position, id))
+            continue
+        shingles = shingles_of(text, shingle)
+        if len(shingles) == 0:
+            known.popitem()
+            continue
+        sketch.clear()
+        for start in range(0, len(shingles), _BATCH):
+            sketch.update_batch(shingles[start : start + _BATCH].tolist())
+        texts.copies.append([(position, id)])
+        texts.shingles.append(shingles)
+        texts.signatures += sketch.hashvalues.tobytes()
+    return texts
+
+
+def _candidates(texts: _Texts, *, permutations: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Give the pairs, smaller first, that agree in a band; of a large bucket only neighbours and the first."""
+    import numpy as np
+
+    signatures = np.frombuffer(texts.signatures, dtype=np.uint32).reshape(-1, permutations)
+    for start in range(0, permutations - rows + 1, rows):
+        band = signatures[:, start : start + rows]
+        order = np.lexsort(band.T)
+        same = (band[order[1:]] == band[order[:-1]]).all(axis=1)
+        for bucket in _runs(order, same):
+            yield from _pairs(sorted(bucket))
+
+
+def _runs(order: "NDArray[np.int64]", same: "NDArray[np.bool_]") -> Iterator[list[int]]:
+    """Give the stretches of `order` in which each is the same as the next."""
+    import numpy as np
+
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
+    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        yield order[first : last + 1].tolist()
+
+
+def _pairs(bucket: Sequence[int]) -> Iterator[tuple[int, int]]:
+    if len(bucket) <= _SMALL_BUCKET:
+        yield from combinations(bucket, 2)
+        return
+    yield from ((bucket[0], other) for other in bucket[1:])
+    yield from pairwise(bucket)
+
+
+def _cluster(texts: _Texts, group: list[int]) -> Cluster:
+    first = texts.shingles[group[0]]
+    alike = {text: 1.0 if text == group[0] else similarity(first, texts.shingles[text]) for text in group}
+    members = sorted((position, id, alike[text]) for text in group for position, id in texts.copies[text])
+    kind: Literal["exact", "near"] = "exact" if len(group) == 1 else "near"
+    return Cluster(kind, members[0][1], tuple((id, value) for _, id, value in members))

@@ -1,0 +1,81 @@
+"""Names to parts: how a format, a strategy or a measure is found.
+
+A part registers itself with a decorator in a module of its registry's folder; a stranger's part comes through
+an entry point and is treated the same. Nothing is imported before the first look-up.
+"""
+
+import pkgutil
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from threading import RLock
+from typing import Generic, TypeVar
+
+from cranfield.errors import UnknownName
+
+Part = TypeVar("Part")
+
+
+class Registry(Generic[Part]):
+    """All parts of one kind, by name.
+
+    `noun` is what the user reads ("run format"), `package` the folder that is searched for modules, and `group`
+    the entry-point group through which other distributions add parts of their own.
+    """
+
+    def __init__(self, noun: str, *, package: str, group: str) -> None:
+        self.noun, self.package, self.group = noun, package, group
+        self._parts: dict[str, Part] = {}
+        self._aliases: dict[str, str] = {}
+        self._discovered = False
+        self._lock = RLock()
+
+    def register(self, name: str, *aliases: str) -> Callable[[Part], Part]:
+        """Register the decorated part under `name` and under `aliases`."""
+
+        def decorate(part: Part) -> Part:
+            for word in (name, *aliases):
+                if word in self._parts or word in self._aliases:
+                    raise ValueError(f"two parts are called {word!r} among the {self.noun}s")
+            self._parts[name] = part
+            self._aliases.update(dict.fromkeys(aliases, name))
+            return part
+
+        return decorate
+
+    def get(self, name: str) -> Part:
+        """Give the part called `name`, or say which names there are."""
+        self._discover()
+        try:
+            return self._parts[self._aliases.get(name, name)]
+        except KeyError:
+            raise UnknownName(self.noun, name, [*self._parts, *self._aliases]) from None
+
+    def names(self) -> list[str]:
+        """Give the names of all parts, sorted, without aliases."""
+        self._discover()
+        return sorted(self._parts)
+
+    def items(self) -> Iterator[tuple[str, Part]]:
+        """Give all (name, part), sorted by name."""
+        return ((name, self._parts[name]) for name in self.names())
+
+    def aliases(self, name: str) -> list[str]:
+        """Give the other words that mean the part called `name`."""
+        self._discover()
+        return sorted(alias for alias, target in self._aliases.items() if target == name)
+
+    def _discover(self) -> None:
+        with self._lock:
+            if not self._discovered:
+                self._import_all()
+                self._discovered = True
+
+    def _import_all(self) -> None:
+        # A registry of a few small parts may be one module instead of a folder: then there is nothing to search.
+        for module in pkgutil.iter_modules(getattr(import_module(self.package), "__path__", ())):
+            import_module(f"{self.package}.{module.name}")
+        for entry in entry_points(group=self.group):
+            part = entry.load()
+            if entry.name not in self._parts:
+                self.register(entry.name)(part)

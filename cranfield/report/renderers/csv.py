@@ -1,0 +1,21 @@
+"""Comma-separated values."""
+
+import csv
+import io
+
+from cranfield.report.rendering import renderers
+from cranfield.report.table import Table, Value
+
+
+@renderers.register("csv")
+def render_csv(table: Table) -> str:
+    """Comma-separated values with a header line; numbers in full precision."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(column.name for column in table.columns)
+    writer.writerows([_plain(value) for value in row] for row in table.rows)
+    return stream.getvalue()
+
+
+def _plain(value: Value) -> Value:
+    return str(value).lower() if isinstance(value, bool) else value

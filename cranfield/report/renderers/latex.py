@@ -1,0 +1,41 @@
+"""LaTeX tables, ready for a paper."""
+
+from cranfield.report.rendering import renderers
+from cranfield.report.table import Table, printed
+from cranfield.text import visible_line
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+@renderers.register("latex", "tex")
+def render_latex(table: Table) -> str:
+    """A booktabs table inside a table float."""
+    alignment = "".join("r" if column.numeric else "l" for column in table.columns)
+    body = [_row([column.title for column in table.columns]), r"\midrule"]
+    body += [
+        _row([printed(value, column) for column, value in zip(table.columns, row, strict=True)]) for row in table.rows
+    ]
+    caption = [rf"\caption{{{_escaped(table.caption)}}}"] if table.caption else []
+    notes = [rf"\\[0.5ex] \footnotesize {_escaped(note)}" for note in table.notes]
+    lines = [r"\begin{table}", r"\centering", *caption, rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]
+    lines += [*body, r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: list[str]) -> str:
+    return " & ".join(_escaped(cell) for cell in cells) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_ESCAPES.get(letter, letter) for letter in visible_line(text))

@@ -1,0 +1,68 @@
+"""A table: the one shape in which commands hand their results to a renderer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name in data formats, its heading for people, and how its values are printed."""
+
+    name: str
+    heading: str = ""
+    digits: int = 4
+    numeric: bool = False
+
+    @property
+    def title(self) -> str:
+        """What people read above the column."""
+        return self.heading or self.name.replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows, with a caption and notes for people; data formats carry the rows alone."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+
+    def records(self) -> list[dict[str, Value]]:
+        """Give the rows as dictionaries by column name."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+
+def table_of(
+    columns: Sequence[Column | str], rows: Sequence[Sequence[Value]], *, caption: str = "", notes: Sequence[str] = ()
+) -> Table:
+    """Make a table; a column given by name alone is numeric when all its values are numbers."""
+    made = [
+        column if isinstance(column, Column) else Column(column, numeric=_all_numbers(row[index] for row in rows))
+        for index, column in enumerate(columns)
+    ]
+    return Table(tuple(made), tuple(tuple(row) for row in rows), caption, tuple(notes))
+
+
+def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequence[str] = ()) -> Table:
+    """Make a two-column table of named facts."""
+    return table_of(["fact", Column("value")], list(facts.items()), caption=caption, notes=notes)
+
+
+def printed(value: Value, column: Column) -> str:
+    """Give a value as people read it: numbers rounded to the column's digits, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{column.digits}f}"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _all_numbers(values: object) -> bool:
+    found = [value for value in values if value is not None]  # type: ignore[attr-defined]
+    return bool(found) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)

@@ -1,0 +1,118 @@
+"""Columns of text become columns of numbers and codes: the last step of every reader."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cranfield.runs.lines import LineNumbers
+from cranfield.runs.problems import Findings, problem
+from cranfield.runs.run import NO_RANK, Codes, Places, Rows, Scores
+from cranfield.source import Source
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NAN = r"^[+-]?[nN][aA][nN](\(.*\))?$"
+_INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
+_INTEGER = r"^[+-]?[0-9]{1,18}$"
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of scores: the values, which rows have none, and the codes of what is wrong with those."""
+
+    values: Scores
+    wrong: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+
+def scores_of(texts: pa.Array) -> Numbers:
+    """Read scores from text. Only decimal notation counts: no hexadecimal, no comma, no NaN, nothing infinite."""
+    is_number = _matches(texts, _NUMBER)
+    plain = pc.if_else(pa.array(is_number), pc.utf8_ltrim(texts, characters="+"), "0")
+    values = np.array(pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False))
+    infinite = ~np.isfinite(values) | _matches(texts, _INFINITE)
+    nan = _matches(texts, _NAN)
+    wrong = {
+        "score-not-a-number": ~is_number & ~infinite & ~nan,
+        "score-nan": nan,
+        "score-infinite": infinite,
+    }
+    return Numbers(values, {code: rows for code, rows in wrong.items() if rows.any()})
+
+
+def checked_scores(values: Scores) -> Numbers:
+    """Give scores that came as numbers already, NaN and infinite ones told apart."""
+    wrong = {"score-nan": np.isnan(values), "score-infinite": np.isinf(values)}
+    return Numbers(values, {code: rows for code, rows in wrong.items() if rows.any()})
+
+
+def ranks_of(texts: pa.Array) -> Places:
+    """Read ranks from text; `NO_RANK` where it is not a whole number."""
+    whole = _matches(texts, _INTEGER)
+    plain = pc.if_else(pa.array(whole), pc.utf8_ltrim(texts, characters="+"), "0")
+    ranks = np.array(pc.cast(plain, pa.int64()).to_numpy(zero_copy_only=False))
+    ranks[~whole] = NO_RANK
+    return ranks
+
+
+def encoded(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
+    """Give the distinct strings of a column in order of first appearance, and each row's code among them."""
+    is_coded = pa.types.is_dictionary(values.type)
+    values = values.unify_dictionaries() if is_coded else values.dictionary_encode()
+    if not values.num_chunks:
+        return pa.array([], pa.large_string()), np.empty(0, dtype=np.int32)
+    codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in values.chunks])
+    return values.chunk(values.num_chunks - 1).dictionary.cast(pa.large_string()), codes.astype(np.int32, copy=False)
+
+
+def used_only(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
+    """Drop the ids that no row uses (their rows were refused)."""
+    used = np.zeros(len(ids), dtype=bool)
+    used[codes] = True
+    if used.all():
+        return ids, codes
+    new_code = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return ids.filter(pa.array(used)), new_code[codes]
+
+
+def assembled(
+    source: Source,
+    *,
+    topics: pa.ChunkedArray,
+    documents: pa.ChunkedArray,
+    scores: Scores,
+    ranks: Places | None,
+    tags: Sequence[tuple[str, int]],
+    skipped: NDArray[np.int64],
+    findings: Findings,
+) -> Rows:
+    """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines."""
+    topic_ids, topic_codes = encoded(topics)
+    document_ids, document_codes = encoded(documents)
+    lines = LineNumbers(skipped)
+    if ranks is not None:
+        findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
+    problems = findings.problems()
+    if not len(scores) and not problems:
+        problems = (problem("empty", "the file holds no row of a run"),)
+    return Rows(
+        topic_ids=topic_ids,
+        topics=topic_codes,
+        document_ids=document_ids,
+        documents=document_codes,
+        scores=scores,
+        ranks=ranks,
+        tags=tuple(tags),
+        lines=lines,
+        problems=tuple(found.at(source.name) for found in problems),
+        source_name=source.name,
+        source_stem=source.stem,
+        file_sha256=source.file_sha256,
+    )
+
+
+def _matches(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
+    found = pc.match_substring_regex(texts, pattern)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)

@@ -1,0 +1,137 @@
+"""All ids of one kind that a collection knows, and their codes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cranfield.errors import CollectionError
+from cranfield.runs.encoding import CodedRun
+from cranfield.runs.keys import KeyIndex, keys_of
+from cranfield.runs.run import Codes, Order, Run
+
+UNKNOWN = -1
+"""The code of an id that a table does not have."""
+
+_FEW = 4
+_PAGE = pa.schema([("id", pa.large_string())])
+
+
+@dataclass(frozen=True, eq=False)
+class IdTable:
+    """The ids of one kind in the order of their codes: the code of an id is its place.
+
+    Ids never change or leave, so that a code means the same for ever. A table is a value: `with_new` gives another.
+    """
+
+    ids: pa.Array
+    known_index: KeyIndex | None = None
+
+    @staticmethod
+    def empty() -> "IdTable":
+        """Give a table without ids."""
+        return IdTable(as_ids([]))
+
+    @staticmethod
+    def of(values: "pa.Array | pa.ChunkedArray | Sequence[str]") -> "IdTable":
+        """Give the table of some distinct ids."""
+        return IdTable(as_ids(values))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def lookup(self, values: "pa.Array | pa.ChunkedArray | Sequence[str]") -> Codes:
+        """Give the codes of some ids, -1 for those the table does not have.
+
+        Many ids are looked up through a hash of the whole table, made anew; few through an index that stays.
+        """
+        values = as_ids(values)
+        if not len(self):
+            return np.full(len(values), UNKNOWN, dtype=np.int32)
+        if len(values) * _FEW > len(self):
+            return self._hashed(values)
+        return self._indexed(values)
+
+    def extended(self, values: "pa.Array | pa.ChunkedArray | Sequence[str]") -> tuple[Codes, pa.Array]:
+        """Give the codes of some distinct ids, and those that are new, which get the next codes in their order."""
+        values = as_ids(values)
+        codes = self.lookup(values)
+        new = np.flatnonzero(codes == UNKNOWN)
+        codes[new] = np.arange(len(self), len(self) + len(new), dtype=np.int32)
+        return codes, values if len(new) == len(values) else values.take(pa.array(new))
+
+    def with_new(self, new: "pa.Array | pa.ChunkedArray | Sequence[str]") -> "IdTable":
+        """Give the table with some new ids after its own."""
+        new = as_ids(new)
+        if not len(new):
+            return self
+        ids = pa.concat_arrays([self.ids, new])
+        if len(new) * _FEW > len(self):
+            return IdTable(ids)
+        return IdTable(ids, self._index.merged(KeyIndex.of(keys_of(new), first_code=len(self))))
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return self.known_index or KeyIndex.of(keys_of(self.ids))
+
+    def _hashed(self, values: pa.Array) -> Codes:
+        found = pc.fill_null(pc.index_in(values, value_set=self.ids), UNKNOWN)
+        return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+    def _indexed(self, values: pa.Array) -> Codes:
+        codes = self._index.candidates(keys_of(values))
+        found = np.flatnonzero(codes != UNKNOWN)
+        same = pc.equal(self.ids.take(pa.array(codes[found])), values.take(pa.array(found)))
+        other = found[~np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)]
+        if len(other):  # two ids with one key: rare enough to be looked up the long way
+            codes[other] = self._hashed(values.take(pa.array(other)))
+        return codes
+
+
+def as_ids(values: "pa.Array | pa.ChunkedArray | Sequence[str]") -> pa.Array:
+    """Give strings as one Arrow array of the type that all ids have here."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if not isinstance(values, pa.Array):
+        return pa.array(values, pa.large_string())
+    return values.cast(pa.large_string())
+
+
+def encode_page(ids: "pa.Array | pa.ChunkedArray | Sequence[str]") -> bytes:
+    """Give the stored form of some ids: an Arrow IPC stream of one string column, compressed with zstd."""
+    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=1))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, _PAGE, options=options) as writer:
+        writer.write_batch(pa.record_batch([as_ids(ids)], schema=_PAGE))
+    return bytes(sink.getvalue())
+
+
+def decode_page(data: bytes) -> pa.Array:
+    """Give the ids of a stored page."""
+    try:
+        with pa.ipc.open_stream(pa.BufferReader(data)) as reader:
+            return as_ids(reader.read_all()["id"])
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise CollectionError(f"a stored page of ids is damaged: {error}") from None
+
+
+def coded(run: Run, topic_codes: Codes, document_codes: Codes) -> CodedRun:
+    """Give a run in the codes of a collection: one code for each of its topic ids and distinct document ids."""
+    return CodedRun(topic_codes, run.offsets, document_codes[run.documents], run.scores)
+
+
+def from_coded(coded: CodedRun, topic_table: IdTable, document_table: IdTable, tag: str, order: Order) -> Run:
+    """Give the run that a stored ranking means, with no more ids than it needs."""
+    used = np.unique(coded.documents)
+    return Run(
+        tag=tag,
+        topic_ids=topic_table.ids.take(pa.array(coded.topics)),
+        offsets=coded.offsets,
+        document_ids=document_table.ids.take(pa.array(used)),
+        documents=np.searchsorted(used, coded.documents).astype(np.int32),
+        scores=coded.scores,
+        order=order,
+    )

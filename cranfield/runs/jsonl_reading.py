@@ -1,0 +1,110 @@
+"""How JSON lines are read: by pyarrow where all objects are alike, else one by one."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from cranfield.errors import ProblemsFound
+from cranfield.runs.fields import Roles, expected_columns, roles_of
+from cranfield.runs.loose import LooseRows
+from cranfield.runs.problems import problem
+from cranfield.runs.run import Rows
+from cranfield.runs.tables import clean_rows
+from cranfield.source import Source
+
+_BOM = b"\xef\xbb\xbf"
+_ID_TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
+
+
+def read(source: Source) -> Rows:
+    """Read a JSON lines run."""
+    first = _first_object(source)
+    if first is None:
+        return _one_by_one(source, None)
+    roles = roles_of(first)
+    if roles is None:
+        text = f"the fields of a run were not found in the first object; expected {expected_columns()}"
+        raise ProblemsFound("this is not a JSON lines run", [problem("bad-row", text, lines=[1]).at(source.name)])
+    return _at_once(source, roles, first) or _one_by_one(source, roles)
+
+
+def _first_object(source: Source) -> dict[str, Any] | None:
+    with source.open() as stream:
+        for number, line in enumerate(stream):
+            if line.strip() and isinstance(value := _parsed(line.removeprefix(_BOM) if not number else line), dict):
+                return value
+    return None
+
+
+def _at_once(source: Source, roles: Roles, first: dict[str, Any]) -> Rows | None:
+    """Read a file whose objects all have the types of the first; None for all others.
+
+    Naming the types keeps pyarrow from guessing them: it would take an id like 2020-01-01 for a date.
+    """
+    schema = _schema(roles, first)
+    if schema is None:
+        return None
+    with source.open() as stream:
+        data = stream.read().removeprefix(_BOM)
+    if not data.isascii() and not _is_utf8(data):
+        return None
+    try:
+        table = pyarrow.json.read_json(
+            pa.BufferReader(data),
+            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        )
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    if table.num_rows != data.count(b"\n") + (not data.endswith(b"\n")):
+        return None
+    parts = {part: _as_text(table[name], part) for part, name in roles.items()}
+    return clean_rows(source, parts, skipped=np.empty(0, dtype=np.int64))
+
+
+def _schema(roles: Roles, first: dict[str, Any]) -> pa.Schema | None:
+    types: dict[str, pa.DataType | None] = {"score": pa.float64(), "rank": pa.int64()}
+    fields = [(name, types.get(part) or _ID_TYPES.get(type(first.get(name)))) for part, name in roles.items()]
+    if any(kind is None for _, kind in fields) or len({name for name, _ in fields}) < len(fields):
+        return None
+    return pa.schema(fields)
+
+
+def _as_text(column: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
+    return column if part == "score" else column.cast(pa.string())
+
+
+def _one_by_one(source: Source, roles: Roles | None) -> Rows:
+    """Read each line by itself; the first object that has the fields of a run says what they are called."""
+    rows = LooseRows()
+    with source.open() as stream:
+        for number, data in enumerate(stream, start=1):
+            line = data.removeprefix(_BOM) if number == 1 else data
+            if not line.strip():
+                rows.skip(number)
+            elif not _is_utf8(line):
+                rows.refuse(number, "not-utf-8", line.decode("utf-8", "replace").strip())
+            elif not isinstance(value := _parsed(line), dict) or roles is None:
+                rows.refuse(number, "bad-row", line.decode("utf-8").strip())
+            else:
+                fields = {part: value.get(name) for part, name in roles.items()}
+                rows.add(number, **{part: fields.get(part) for part in ("topic", "document", "score", "rank", "tag")})
+    return rows.rows(source)
+
+
+def _parsed(line: bytes) -> Any:
+    """Give the value of a line; None if it is not JSON. Deep nesting and endless digits are no run either."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

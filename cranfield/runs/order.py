@@ -1,0 +1,223 @@
+"""The one place that ranks.
+
+By score: as a double, descending; equal scores by document id, descending, in the byte order of UTF-8. This is
+trec_eval 10's order. By rank: the rank column ascending, equal ranks as the file has them. By file: as they stand.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cranfield.runs.run import Codes, Order, Places, Rows, Run, Scores
+
+Mask = NDArray[np.bool_]
+Value = TypeVar("Value", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows brought together by topic: `rows` gives the row numbers, topic after topic in byte order of their ids.
+
+    The topic i of the byte order is `topics[i]` as a code and has `rows[offsets[i]:offsets[i + 1]]`. Within a topic
+    the rows stand as in the file. `rows` is None where the file itself stands in this order.
+    """
+
+    topics: Codes
+    offsets: Places
+    rows: Places | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """How much of a run hangs on the tie rule: documents that share a score, and the topics they are in."""
+
+    documents: int
+    topics: int
+
+
+def ranked(rows: Rows, *, order: Order = "score") -> Run:
+    """Give the run that the rows mean, in canonical order."""
+    groups = grouped(rows)
+    places = ranking(rows, groups, order=order)
+    return Run(
+        tag=rows.name,
+        topic_ids=rows.topic_ids.take(pa.array(groups.topics)),
+        offsets=groups.offsets,
+        document_ids=rows.document_ids,
+        documents=taken(rows.documents, places),
+        scores=taken(rows.scores, places) + 0.0,
+        order=order,
+    )
+
+
+def ranking(rows: Rows, groups: Groups, *, order: Order) -> Places | None:
+    """Give the row numbers in canonical order; None means the order of the file."""
+    if order == "file":
+        return groups.rows
+    if order == "rank":
+        if rows.ranks is None:
+            return groups.rows
+        return _sorted_within(taken(rows.ranks, groups.rows), groups)
+    places = _sorted_within(-taken(rows.scores, groups.rows), groups)
+    scores = taken(rows.scores, places)
+    tied = ties(scores, groups.offsets)
+    moved = _by_id_descending(tied, groups.offsets, scores, taken(rows.documents, places), rows.document_ids)
+    return places if moved is None else taken(_or_all(places, len(scores)), moved)
+
+
+def order_as_float32(run: Run) -> Places | None:
+    """Give the permutation that puts a run into trec_eval 9's order; None where it changes nothing.
+
+    trec_eval 9 compares scores as 32-bit floats, so that scores which differ only beyond that are ties and go by
+    document id. Rounding never swaps two scores, so only those ties move. A run that means its ranks or its file
+    order keeps it.
+    """
+    if run.order != "score":
+        return None
+    scores = as_float32(run.scores)
+    return _by_id_descending(ties(scores, run.offsets), run.offsets, scores, run.documents, run.document_ids)
+
+
+def as_float32(scores: Scores) -> NDArray[np.float32]:
+    """Give the scores as 32-bit floats; what is too large becomes infinite, as in C."""
+    with np.errstate(over="ignore", under="ignore"):
+        return scores.astype(np.float32)
+
+
+def tie_groups(scores: NDArray[np.floating], offsets: Places) -> Ties:
+    """Count the documents that share their score with another of their topic; the scores are in ranked order."""
+    return _counted(_members(ties(scores, offsets)), offsets)
+
+
+def tie_groups_only_in_float32(scores: Scores, offsets: Places) -> Ties:
+    """Count the documents in ties that arise only by rounding to 32 bits.
+
+    Those are the members of a 32-bit tie that holds at least two different doubles. The scores are in ranked order.
+    """
+    rounded = ties(as_float32(scores), offsets)
+    new = rounded & ~ties(scores, offsets)
+    group = np.cumsum(np.concatenate([[True], ~rounded]))[: len(scores)]
+    mixed = np.zeros(len(scores) + 2, dtype=bool)
+    mixed[group[1:][new]] = True
+    return _counted(mixed[group], offsets)
+
+
+def ties(scores: NDArray[np.floating], offsets: Places) -> Mask:
+    """Say for each row but the last whether the next row has the same topic and the same score."""
+    same: Mask = scores[1:] == scores[:-1]
+    same[offsets[1:-1] - 1] = False
+    return same
+
+
+def grouped(rows: Rows) -> Groups:
+    """Bring the rows of each topic together, topics in byte order of their ids."""
+    topics = _byte_order(rows.topic_ids)
+    rank = np.empty(len(topics), dtype=np.int32)
+    rank[topics] = np.arange(len(topics), dtype=np.int32)
+    starts = np.flatnonzero(np.diff(rows.topics, prepend=np.int32(-1)))
+    if len(starts) == len(topics):
+        return _of_blocks(rank[rows.topics[starts]], topics, starts, len(rows))
+    counts = np.bincount(rows.topics, minlength=len(topics))[topics]
+    return Groups(topics, _offsets(counts), np.argsort(_narrow(rank)[rows.topics], kind="stable"))
+
+
+def taken(values: NDArray[Value], places: Places | None) -> NDArray[Value]:
+    """Give `values` at some places; None means all of them, as they stand."""
+    return values if places is None else values[places]
+
+
+def _of_blocks(block_rank: Codes, topics: Codes, starts: Places, size: int) -> Groups:
+    """Order whole topics: the file has each in one piece."""
+    counts = np.diff(starts, append=size)
+    order = np.argsort(block_rank)
+    offsets = _offsets(counts[order])
+    if np.array_equal(order, np.arange(len(order))):
+        return Groups(topics, offsets, None)
+    shift = starts[order] - offsets[:-1]
+    return Groups(topics, offsets, np.repeat(shift, counts[order]) + np.arange(size))
+
+
+def _sorted_within(keys: NDArray[Any], groups: Groups) -> Places | None:
+    """Give the row numbers with each topic sorted by rising key, equal keys as they stood."""
+    falls = keys[1:] < keys[:-1]
+    falls[groups.offsets[1:-1] - 1] = False
+    if not falls.any():
+        return groups.rows
+    order = _sorting(keys, groups.offsets)
+    return order if groups.rows is None else groups.rows[order]
+
+
+def _sorting(keys: NDArray[Any], offsets: Places) -> Places:
+    """Sort every topic at once: as rows of a matrix if the lists are about equally long, else by two keys."""
+    counts = np.diff(offsets)
+    depth, size = int(counts.max()), len(keys)
+    if depth * len(counts) > 2 * size + 1024:
+        return np.lexsort((keys, np.repeat(np.arange(len(counts)), counts)))
+    inside = np.arange(depth) < counts[:, None]
+    matrix = np.full((len(counts), depth), np.inf if keys.dtype.kind == "f" else np.iinfo(np.int64).max, keys.dtype)
+    matrix[inside] = keys
+    within = np.argsort(matrix, axis=1, kind="stable")
+    return (within + offsets[:-1, None])[inside]
+
+
+def _by_id_descending(
+    tied: Mask, offsets: Places, scores: NDArray[np.floating], documents: Codes, ids: pa.Array
+) -> Places | None:
+    """Give the permutation that orders tied rows by id, descending; None where no row moves.
+
+    Only the ids that take part in a tie are compared as strings, each of them once.
+    """
+    if not tied.any():
+        return None
+    places = np.flatnonzero(_members(tied))
+    group = np.cumsum(np.concatenate([[True], ~tied]))[places]
+    sorting = np.lexsort((-_ranks_of_ids(documents[places], ids), group))
+    if np.array_equal(sorting, np.arange(len(places))):
+        return None
+    moved = np.arange(len(scores))
+    moved[places] = places[sorting]
+    return moved
+
+
+def _ranks_of_ids(codes: Codes, ids: pa.Array) -> Places:
+    """Give each code the place of its id among the ids of all these codes, in byte order."""
+    seen = np.zeros(len(ids), dtype=bool)
+    seen[codes] = True
+    distinct = np.flatnonzero(seen)
+    rank = np.empty(len(ids), dtype=np.int64)
+    rank[distinct[_byte_order(ids.take(pa.array(distinct)))]] = np.arange(len(distinct))
+    return rank[codes]
+
+
+def _byte_order(ids: pa.Array) -> Codes:
+    return np.asarray(pc.sort_indices(ids.cast(pa.large_binary())).to_numpy(), dtype=np.int32)
+
+
+def _members(tied: Mask) -> Mask:
+    members = np.zeros(len(tied) + 1, dtype=bool)
+    members[:-1] = tied
+    members[1:] |= tied
+    return members
+
+
+def _counted(members: Mask, offsets: Places) -> Ties:
+    running = np.concatenate([[0], np.cumsum(members)])
+    by_topic = running[offsets[1:]] - running[offsets[:-1]]
+    return Ties(int(by_topic.sum()), int(np.count_nonzero(by_topic)))
+
+
+def _offsets(counts: Places) -> Places:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _narrow(ranks: Codes) -> NDArray[np.integer]:
+    """Give the ranks in 16 bits where they fit: numpy sorts those by radix, an order of magnitude faster."""
+    return ranks.astype(np.uint16) if len(ranks) <= 1 << 16 else ranks
+
+
+def _or_all(places: Places | None, size: int) -> Places:
+    return np.arange(size) if places is None else places

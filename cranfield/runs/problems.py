@@ -1,0 +1,218 @@
+"""Everything a run can be refused or warned for, each with its stable code.
+
+The table is the one source: intake takes severity and remedy from it, and the docs page lists it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cranfield.errors import LINES_KEPT, Problem, Severity, quoted
+from cranfield.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that is looked for: its code, what it means, what to do, and what `--repair` does about it."""
+
+    code: str
+    severity: Severity
+    meaning: str
+    remedy: str = ""
+    repair: str = ""
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("empty", "error", "the file holds no row of a run", "give a file with at least one ranked document"),
+    Check(
+        "too-few-columns",
+        "error",
+        "a line has fewer columns than the format has",
+        "write topic, Q0, document, rank, score and tag on each line",
+        "drops the line",
+    ),
+    Check(
+        "too-many-columns",
+        "error",
+        "a line has more than six columns",
+        "remove what stands after the tag",
+        "drops the columns after the sixth",
+    ),
+    Check(
+        "missing-field",
+        "error",
+        "a row of a JSON lines, CSV or Parquet file has no topic, document or score",
+        "fill the field or remove the row",
+        "drops the row",
+    ),
+    Check("bad-row", "error", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
+    Check("not-utf-8", "error", "a line is not UTF-8", "convert the file to UTF-8 first"),
+    Check(
+        "control-character",
+        "error",
+        "a line holds NUL or another control character",
+        "remove the character: ids are visible text",
+    ),
+    Check(
+        "lone-carriage-return",
+        "error",
+        "a carriage return stands alone, not before a line feed",
+        "end lines with a line feed",
+    ),
+    Check("blank-in-id", "error", "an id or tag holds white space, which a TREC file cannot carry", "rename the id"),
+    Check("score-not-a-number", "error", "a score is not a decimal number", "write scores like 12.5 or 1.25e1"),
+    Check("score-nan", "error", "a score is NaN", "give each document a number: NaN has no place in an order"),
+    Check("score-infinite", "error", "a score is infinite or too large for a double", "give a finite score"),
+    Check(
+        "unknown-topic", "error", "a topic is not in the collection", "check the topic ids, or add the topics first"
+    ),
+    Check("missing-topic", "warning", "a topic of the collection has no row", "a missing topic scores 0"),
+    Check("too-few-documents", "warning", "a topic has fewer documents than expected", "deeper lists pool better"),
+    Check(
+        "too-many-documents",
+        "error",
+        "a topic has more documents than the limit",
+        "cut the list, or raise the limit with --max-depth",
+        "keeps the best documents of the topic, up to the limit",
+    ),
+    Check(
+        "repeated-document",
+        "error",
+        "a document stands more than once in a topic",
+        "keep one row of each document",
+        "keeps the row that ranks best",
+    ),
+    Check(
+        "unknown-document", "error", "a document is not in the corpus", "check the ids, or add the documents first"
+    ),
+    Check("rank-not-an-integer", "warning", "a rank is not a whole number", "ranks are not used unless --order rank"),
+    Check(
+        "rank-disagrees",
+        "warning",
+        "the rank column orders documents otherwise than the scores",
+        "scores count; say --order rank if the ranks are meant",
+    ),
+    Check("no-ranks", "error", "--order rank is given and a row has no usable rank", "use --order score or file"),
+    Check(
+        "repeated-rank",
+        "warning",
+        "--order rank is given and two documents of a topic have the same rank",
+        "they stay in the order of the file",
+    ),
+    Check(
+        "ties",
+        "warning",
+        "documents of a topic have the same score",
+        "tied documents are ordered by id, from high to low",
+    ),
+    Check(
+        "ties-in-32-bits",
+        "warning",
+        "scores differ as doubles and are equal as 32-bit floats",
+        "trec_eval 9 orders these documents by id",
+    ),
+    Check(
+        "several-tags",
+        "error",
+        "the rows carry more than one tag",
+        "give each run a file of its own, or name this one with --names file",
+    ),
+    Check(
+        "bad-tag",
+        "error",
+        "the tag has characters a name cannot have, or is too long",
+        "use letters, digits and . _ + -, at most 100, or take the file's name with --names file",
+    ),
+    Check(
+        "taken-tag",
+        "error",
+        "another run of the collection has this name",
+        "rename it, or take the file's name with --names file",
+    ),
+    Check(
+        "identical-run",
+        "warning",
+        "a run with the same content is there under another name",
+        "withdraw one of them if that is a mistake",
+    ),
+    Check(
+        "nearly-identical-run",
+        "warning",
+        "at least 95 % of the places in the top 10 hold the same documents as in another run",
+        "make sure that it is the run that was meant",
+    ),
+    Check(
+        "identical-run",
+        "warning",
+        "the collection has a run with the same content under another name",
+        "withdraw one of them if it is the same system",
+    ),
+    Check(
+        "nearly-identical-run",
+        "warning",
+        "at least 95 % of the top 10 places hold the same documents as in another run",
+        "withdraw one of them if it is the same system",
+    ),
+    Check("not-q0", "warning", "the second column is not Q0", "the column is not used"),
+)
+
+
+def check_named(code: str) -> Check:
+    """Give the entry of the table with this code."""
+    return next(check for check in CHECKS if check.code == code)
+
+
+def problem(
+    code: str,
+    message: str,
+    *,
+    lines: Iterable[int] = (),
+    count: int = 1,
+    topic: str = "",
+    severity: Severity | None = None,
+) -> Problem:
+    """Give a `Problem` with the severity and the remedy of the table."""
+    check = check_named(code)
+    kept = tuple(int(line) for line, _ in zip(lines, range(LINES_KEPT), strict=False))
+    remedy = f"{check.remedy}; --repair {check.repair}" if check.repair else check.remedy
+    return Problem(
+        code,
+        message,
+        severity=severity or check.severity,
+        lines=kept,
+        count=count,
+        topic=topic,
+        remedy=remedy,
+        repairable=bool(check.repair),
+    )
+
+
+@dataclass
+class Findings:
+    """What a reader finds wrong while it goes through a file, gathered per code.
+
+    `add` is called in the order of the file, so that the lines kept are the first ones.
+    """
+
+    _found: dict[str, tuple[list[int], str]] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, code: str, lines: Iterable[int], *, example: str = "") -> None:
+        """Note that `code` occurs on some lines; `example` is what stands on the first."""
+        places = [int(line) for line in lines]
+        if not places:
+            return
+        kept, first = self._found.setdefault(code, ([], example))
+        kept.extend(places[: LINES_KEPT - len(kept)])
+        self._found[code] = (kept, first)
+        self._counts[code] = self._counts.get(code, 0) + len(places)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Give one problem per code, in the order of the table."""
+        return tuple(self._problem(check) for check in CHECKS if check.code in self._found)
+
+    def _problem(self, check: Check) -> Problem:
+        lines, example = self._found[check.code]
+        count = self._counts[check.code]
+        seen = f": {quoted(example)}" if example else ""
+        often = f" ({counted(count, 'line')})" if count > 1 else ""
+        return problem(check.code, f"{check.meaning}{often}{seen}", lines=lines, count=count)

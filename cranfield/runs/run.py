@@ -1,0 +1,135 @@
+"""A ranking as columns: `Rows` as a file has them, `Run` in the one canonical order."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cranfield.errors import Problem
+from cranfield.runs.lines import LineNumbers
+
+Order = Literal["score", "rank", "file"]
+Codes = NDArray[np.int32]
+Scores = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+NO_RANK = np.iinfo(np.int64).min
+"""Stands in the rank column where the file has something that is not a whole number."""
+
+_ROWS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a run file, in the order of the file.
+
+    Row i is topic `topic_ids[topics[i]]`, document `document_ids[documents[i]]`, `scores[i]` and `ranks[i]` (None
+    where the format has no ranks). Lines that give no row are left out and listed in `problems`. `tags` are the
+    distinct tags with the first line of each.
+    """
+
+    topic_ids: pa.Array
+    topics: Codes
+    document_ids: pa.Array
+    documents: Codes
+    scores: Scores
+    ranks: Places | None
+    tags: tuple[tuple[str, int], ...] = ()
+    lines: LineNumbers = field(default_factory=LineNumbers)
+    problems: tuple[Problem, ...] = ()
+    source_name: str = ""
+    source_stem: str = ""
+    file_sha256: str = ""
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def name(self) -> str:
+        """What the run is called: its first tag, or the file's name where the format carries no tag."""
+        return self.tags[0][0] if self.tags else self.source_stem
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A ranking in canonical order: topics in byte order, each with its documents from best to worst.
+
+    The rows of the topic i are `offsets[i]` up to `offsets[i + 1]`. `order` says what the order came from; whatever
+    ranks later takes the rows as they stand here and looks at the scores no more.
+    """
+
+    tag: str
+    topic_ids: pa.Array
+    offsets: Places
+    document_ids: pa.Array
+    documents: Codes
+    scores: Scores
+    order: Order = "score"
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return len(self.documents)
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest list."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    @cached_property
+    def content_hash(self) -> str:
+        r"""SHA-256 of what the run says, whatever file, compression or encoding it came in.
+
+        Over these bytes, one after the other: the line `cranfield-run-1\n`; the topic ids, joined by `\n`; the
+        number of rows of each topic as little-endian 64-bit integers; the document ids of all rows in canonical
+        order, joined by `\n`; the scores as little-endian doubles, with -0.0 written as 0.0. The tag is no part.
+        """
+        digest = sha256(b"cranfield-run-1\n")
+        digest.update("\n".join(self.topic_ids.to_pylist()).encode())
+        digest.update(np.diff(self.offsets).astype("<i8").data)
+        _update_with_documents(digest.update, self.document_ids, self.documents)
+        digest.update((self.scores + 0.0).astype("<f8").data)
+        return digest.hexdigest()
+
+    def __iter__(self) -> Iterator[tuple[str, list[str], Scores]]:
+        """Give (topic, documents, scores) per topic, best document first."""
+        for topic, start, end in zip(self.topic_ids.to_pylist(), self.offsets, self.offsets[1:], strict=False):
+            yield (
+                topic,
+                self.document_ids.take(pa.array(self.documents[start:end])).to_pylist(),
+                self.scores[start:end],
+            )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether tag, order and content are the same; the coding of documents does not matter."""
+        if not isinstance(other, Run):
+            return NotImplemented
+        return (self.tag, self.order, self.content_hash) == (other.tag, other.order, other.content_hash)
+
+    def __hash__(self) -> int:
+        return hash((self.tag, self.order, self.content_hash))
+
+
+def _update_with_documents(update: Callable[[memoryview], None], ids: pa.Array, codes: Codes) -> None:
+    """Feed the ids of all rows, joined by line feeds, in parts of a bounded size.
+
+    The line feed is put before each distinct id once, so that what `take` gathers is the joined text already.
+    """
+    empty, feed = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
+    led = pc.binary_join_element_wise(empty, ids.cast(pa.large_string()), feed)
+    for start in range(0, len(codes), _ROWS_AT_ONCE):
+        text = joined_text(led.take(pa.array(codes[start : start + _ROWS_AT_ONCE])))
+        update(text if start else text[1:])
+
+
+def joined_text(values: pa.Array) -> memoryview:
+    """Give the bytes of all strings of a large string array, one directly after the other, without a copy."""
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+    return memoryview(data if data is not None else b"")[int(ends[0]) : int(ends[-1])]

@@ -1,0 +1,50 @@
+"""The page of the docs about the baseline systems, made from the systems themselves.
+
+`python -m cranfield.runs.systems_page > docs/systems.md` writes it anew.
+"""
+
+import inspect
+import sys
+
+from cranfield.runs.options import described_options
+from cranfield.runs.system import System
+from cranfield.runs.systems import systems
+
+_HEAD = """\
+# Baseline systems
+
+`cranfield runs make SYSTEM` ranks the documents of a collection for its topics: for people who have documents and
+topics and no search engine, and to make a pool broader. `-o NAME=VALUE` sets an option, as in
+`cranfield runs make bm25 -o k1=0.9 -o stemmer=none`. `fts5` needs nothing else; the other systems come with the
+extra `baselines`: `pip install 'cranfield[baselines]'`.
+
+All of them give the same answer each time, whatever the order of the documents. Title and text of a document are
+indexed as one. Scores are rounded to 32-bit numbers, so that all evaluators see the same order; ties go by document
+id, descending. Documents without any evidence are left out, and a query that no document answers has an empty
+ranking.
+
+Text becomes words in one way for all but `fts5`: compatibility forms and case are folded (NFKC), words are runs of
+letters, digits and their marks, and each Chinese or Japanese character is a word. Other scripts without spaces, such
+as Thai, are not cut into words: `chargrams` is the system for them.
+"""
+
+
+def page() -> str:
+    """Give the whole page as Markdown."""
+    rows = [f"| [`{name}`](#{name}) | {system.family} | {system.summary} |" for name, system in systems.items()]
+    table = "\n".join(["| system | family | what it is |", "|---|---|---|", *rows])
+    return "\n".join([_HEAD, table, *(f"\n{section(name, system)}" for name, system in systems.items())]) + "\n"
+
+
+def section(name: str, system: type[System]) -> str:
+    """Give the part about one system: what it is, its formula, its source, its options."""
+    rows = [
+        f"| `{option.name}` | {option.default} | {option.help} | {option.values} |"
+        for option in described_options(system)
+    ]
+    options = ["", "| option | default | meaning | values |", "|---|---|---|---|", *rows] if rows else []
+    return "\n".join([f"## {name}", "", inspect.getdoc(system) or system.summary, *options])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,291 @@
+"""How bytes from outside enter: files, pipes, four kinds of compression, lines with their numbers.
+
+Compression is recognised by the first bytes, never by the name. Whatever goes wrong below (a truncated gzip, a
+folder where a file was expected, bytes that are not UTF-8) leaves here as a `SourceError` with file and line.
+"""
+
+import bz2
+import codecs
+import hashlib
+import io
+import lzma
+import shutil
+import sys
+import tempfile
+import weakref
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from cranfield.errors import SourceError, UsageError, quoted
+
+HEAD = 1 << 16
+"""How many (decompressed) bytes a format may look at to recognise itself."""
+
+LONGEST_LINE = 1 << 26
+"""The longest line that is taken for a line (64 MB): a guard against files that are not text at all."""
+
+UTF8_BOM = b"\xef\xbb\xbf"
+
+_BLOCK = 1 << 20
+_FEED = 1 << 12
+_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
+_XZ_MEMORY = 1 << 29
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file from outside, readable as often as needed, always decompressed. The path `-` is standard input.
+
+    With another `encoding` than UTF-8 the bytes that leave are UTF-8 all the same. `watch` is told how many bytes
+    of the file, compressed as it lies there, have been read: enough for a progress bar.
+    """
+
+    path: Path
+    encoding: str = "utf-8"
+    watch: Callable[[int], None] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the path as it was given."""
+        return "standard input" if self.is_stdin else str(self.path)
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether the bytes come from standard input."""
+        return str(self.path) == "-"
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the path is a folder."""
+        return not self.is_stdin and self.path.is_dir()
+
+    @property
+    def bare_name(self) -> str:
+        """The file name without its folder and compression suffix."""
+        name = self.path.name
+        for suffix in (".gz", ".bz2", ".xz", ".zst"):
+            name = name.removesuffix(suffix)
+        return name
+
+    @property
+    def stem(self) -> str:
+        """The file name without its folder, compression suffix and format suffix."""
+        return Path(self.bare_name).stem or self.bare_name
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of the file as it lies there; None for what comes through a pipe."""
+        return self.path.stat().st_size if not self.is_stdin and self.path.is_file() else None
+
+    def open(self) -> BinaryIO:
+        """Open a fresh stream of decompressed bytes from the start."""
+        raw = self._raw()
+        with _translated(self.name):
+            blocks = _decompressed(raw, self.watch)
+        if codecs_name(self.encoding) != "utf-8":
+            blocks = _transcoded(blocks, self)
+        return cast(BinaryIO, io.BufferedReader(_Guarded(blocks, raw, self.name), buffer_size=_BLOCK))
+
+    def head(self, size: int = HEAD) -> bytes:
+        """Give the first decompressed bytes, without a byte order mark."""
+        with self.open() as stream:
+            return stream.read(size).removeprefix(UTF8_BOM)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Give (line number from 1, text without its line end). Bytes that are not UTF-8 are an error."""
+        for number, line in self.byte_lines():
+            if len(line) > LONGEST_LINE:
+                message = f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?"
+                raise SourceError(self.name, message, number)
+            yield number, self.decode(line, number).rstrip("\r\n")
+
+    def byte_lines(self) -> Iterator[tuple[int, bytes]]:
+        """Give (line number from 1, bytes with their line end), without a byte order mark.
+
+        Of a line longer than `LONGEST_LINE` one byte more than that is given, and the rest is passed over.
+        """
+        with self.open() as stream:
+            read = partial(stream.readline, LONGEST_LINE + 1)
+            for number, line in enumerate(iter(read, b""), start=1):
+                yield number, line.removeprefix(UTF8_BOM) if number == 1 else line
+                while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+                    line = read()
+
+    def decode(self, data: bytes, line: int | None = None) -> str:
+        """Decode UTF-8, or say on which line it is not."""
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = (line or 1) + data.count(b"\n", 0, error.start)
+            seen = data[error.start : error.start + 1].hex()
+            raise SourceError(self.name, f"byte 0x{seen} is not UTF-8; convert the file to UTF-8 first", at) from None
+
+    @cached_property
+    def file_sha256(self) -> str:
+        """SHA-256 of the file itself, compressed as it lies there."""
+        digest = hashlib.sha256()
+        with _translated(self.name), self._raw() as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+        return digest.hexdigest()
+
+    @cached_property
+    def _spooled(self) -> Path:
+        """A copy on disk of what comes through a pipe, so that it can be read more than once."""
+        with _translated(self.name), tempfile.NamedTemporaryFile(prefix="cranfield-", delete=False) as copy:
+            weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
+            if self.is_stdin:
+                shutil.copyfileobj(sys.stdin.buffer, copy, _BLOCK)
+            else:
+                with self.path.open("rb") as stream:
+                    shutil.copyfileobj(stream, copy, _BLOCK)
+        return Path(copy.name)
+
+    def _raw(self) -> BinaryIO:
+        try:
+            if self.is_folder:
+                raise SourceError(self.name, "this is a folder, a file was expected")
+            through_pipe = self.is_stdin or (self.path.exists() and not self.path.is_file())
+            return (self._spooled if through_pipe else self.path).open("rb")
+        except FileNotFoundError:
+            raise SourceError(self.name, "there is no such file") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SourceError(self.name, f"cannot be opened: {reason}") from None
+
+
+def codecs_name(encoding: str) -> str:
+    """Give the one name of an encoding that has several, or say that there is no such encoding."""
+    try:
+        found = codecs.lookup(encoding)
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        known = "utf-8, utf-16, latin-1, cp1252 and the others Python has"
+        raise UsageError(f"unknown encoding {quoted(encoding)}; there are {known}") from None
+    return found.name
+
+
+class _translated:  # noqa: N801
+    """Turns what opening and decompressing raise into a `SourceError` that names the file."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, EOFError):
+            raise SourceError(self._name, "the compressed data ends too early; the file is incomplete") from None
+        if isinstance(error, OSError) and error.strerror:
+            raise SourceError(self._name, f"cannot be read: {error.strerror}") from None
+        if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
+            message = f"the compressed data is damaged, or something else follows it ({error})"
+            raise SourceError(self._name, message) from None
+
+
+class _Guarded(io.RawIOBase):
+    """A raw stream over blocks of bytes, whose failures name the file."""
+
+    def __init__(self, blocks: Iterator[bytes], raw: BinaryIO, name: str) -> None:
+        self._blocks, self._raw, self._guard = blocks, raw, _translated(name)
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with self._guard:
+            while not self._ready:
+                block = next(self._blocks, None)
+                if block is None:
+                    return 0
+                self._ready = memoryview(block)
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Decompressor(Protocol):
+    """What the decompressors of all four libraries have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _decompressed(raw: BinaryIO, watch: Callable[[int], None] | None) -> Iterator[bytes]:
+    begin = _decompressor_for(raw.read(6))
+    raw.seek(0)
+    blocks = iter(partial(raw.read, _FEED if begin else _BLOCK), b"")
+    if watch:
+        blocks = _watched(blocks, watch)
+    return _members(blocks, begin) if begin else blocks
+
+
+def _decompressor_for(magic: bytes) -> Callable[[], _Decompressor] | None:
+    if magic.startswith(b"\x1f\x8b"):
+        return partial(zlib.decompressobj, wbits=31)
+    if magic.startswith(b"BZh"):
+        return bz2.BZ2Decompressor
+    if magic.startswith(b"\xfd7zXZ\x00"):
+        return partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+    skippable = magic[1:4] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5
+    if magic.startswith(b"\x28\xb5\x2f\xfd") or skippable:
+        import zstandard
+
+        return cast("Callable[[], _Decompressor]", zstandard.ZstdDecompressor().decompressobj)
+    return None
+
+
+def _members(blocks: Iterator[bytes], begin: Callable[[], _Decompressor]) -> Iterator[bytes]:
+    """Decompress one member after the other (what `cat a.gz b.gz` makes), padding with zeros between them.
+
+    The libraries' own file readers each forgive something: zstandard a truncated file, bz2 and xz whatever
+    follows the first member. Here both are errors. The input is fed in small bites, because a hostile one can
+    grow by a factor of 30,000.
+    """
+    member, fresh = begin(), True
+    for block in blocks:
+        rest = block
+        while rest := rest.lstrip(b"\0") if fresh else rest:
+            yield member.decompress(rest)
+            fresh, rest = member.eof, member.unused_data if member.eof else b""
+            if fresh:
+                member = begin()
+    if not fresh:
+        raise EOFError
+
+
+def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(source.encoding)()
+    line = 1
+    try:
+        for block in blocks:
+            text = decoder.decode(block)
+            line += text.count("\n")
+            yield text.encode("utf-8", "replace")
+        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+    except UnicodeDecodeError as error:
+        at = line + error.object.count(b"\n", 0, error.start)
+        seen = error.object[error.start : error.start + 1].hex()
+        raise SourceError(source.name, f"byte 0x{seen} is not {source.encoding}", at) from None
+
+
+def _watched(blocks: Iterator[bytes], watch: Callable[[int], None]) -> Iterator[bytes]:
+    done = 0
+    for block in blocks:
+        yield block
+        done += len(block)
+        watch(done)

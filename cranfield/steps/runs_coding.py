@@ -1,0 +1,72 @@
+"""Runs put into the collection's codes: every id once, the rankings as blocks of integers."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cranfield.steps.runs_intake import WORKERS, Examined
+from cranfield.steps.watching import Progress, silent
+from cranfield.store import Store
+from cranfield.store.runs import id_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cranfield.runs.encoding import CodedRun
+    from cranfield.runs.ids import IdTable
+    from cranfield.runs.run import Codes
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRuns:
+    """New runs in codes, and the ids that the collection's tables lack so far."""
+
+    examined: tuple[Examined, ...]
+    coded: "dict[str, CodedRun]"
+    blocks: dict[str, bytes]
+    new_topics: "pa.Array"
+    new_documents: "pa.Array"
+    first_topic: int
+    first_document: int
+
+
+def code_runs(store: Store, examined: Sequence[Examined], *, progress: Progress = silent) -> CodedRuns:
+    """Code several runs at once, so that the id tables are gone through once and not once per run."""
+    from cranfield.runs.encoding import CodedRun, encode
+    from cranfield.runs.ids import coded
+
+    runs = [one.run for one in examined if one.run is not None]
+    topic_table, document_table = id_table(store, "topic"), id_table(store, "document")
+    topic_codes, new_topics = _extended(topic_table, [run.topic_ids for run in runs])
+    document_codes, new_documents = _extended(document_table, [run.document_ids for run in runs])
+
+    def packed(place: int) -> tuple[CodedRun, bytes]:
+        one = coded(runs[place], topic_codes[place], document_codes[place])
+        return one, encode(one.topics, one.offsets, one.documents, one.scores)
+
+    with ThreadPoolExecutor(WORKERS) as workers:
+        pairs = []
+        for pair in workers.map(packed, range(len(runs))):
+            pairs.append(pair)
+            progress("storing runs", len(pairs), len(runs))
+    names = [one.name for one in examined]
+    return CodedRuns(
+        examined=tuple(examined),
+        coded=dict(zip(names, [one for one, _ in pairs], strict=True)),
+        blocks=dict(zip(names, [block for _, block in pairs], strict=True)),
+        new_topics=new_topics,
+        new_documents=new_documents,
+        first_topic=len(topic_table),
+        first_document=len(document_table),
+    )
+
+
+def _extended(table: "IdTable", lists: "Sequence[pa.Array]") -> "tuple[list[Codes], pa.Array]":
+    """Give the codes of the ids of each list, and all ids that are new, in the order of their codes."""
+    known, codes = len(table), []
+    for ids in lists:
+        found, new = table.extended(ids)
+        table = table.with_new(new)
+        codes.append(found)
+    return codes, table.ids.slice(known)

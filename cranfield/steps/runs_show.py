@@ -1,0 +1,73 @@
+"""List, show, export and withdraw runs."""
+
+from collections.abc import Sequence
+from typing import BinaryIO
+
+from cranfield.errors import Problem, UsageError
+from cranfield.report.table import Value
+from cranfield.steps.watching import now
+from cranfield.store import Store
+from cranfield.store.runs import (
+    RunFacts,
+    coded_run,
+    facts_of,
+    id_table,
+    run_facts,
+    warnings_of,
+    withdraw_run,
+)
+
+
+def list_runs(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
+    """Give the runs in the order they were submitted."""
+    return run_facts(store, withdrawn=withdrawn)
+
+
+def show_run(store: Store, name: str) -> tuple[dict[str, Value], list[Problem]]:
+    """Give what is known of one run, and what intake found in it and kept."""
+    facts = facts_of(store, name)
+    shown: dict[str, Value] = {
+        "run": facts.name,
+        "tag": facts.tag,
+        "group": facts.group_name,
+        "family": facts.family,
+        "role": facts.role,
+        "priority": facts.priority,
+        "description": facts.description,
+        "ordered by": facts.ordered_by,
+        "topics": facts.topics,
+        "rows": facts.rows,
+        "content hash": facts.content_hash,
+        "file": facts.file_name,
+        "file SHA-256": facts.file_sha256,
+        "submitted": facts.submitted,
+    }
+    return shown, warnings_of(store, name)
+
+
+def export_run(store: Store, name: str, stream: BinaryIO, *, format: str = "trec") -> None:
+    """Write an equivalent file: reading it gives the same topics, documents, order and scores."""
+    from cranfield.runs.format import run_formats
+    from cranfield.runs.ids import from_coded
+
+    writer = run_formats.get(format)
+    facts = facts_of(store, name)
+    coded = coded_run(store, name)
+    run = from_coded(
+        coded,
+        id_table(store, "topic"),
+        id_table(store, "document"),
+        tag=facts.tag,
+        order=facts.ordered_by,  # type: ignore[arg-type]
+    )
+    writer.write(run, stream)
+
+
+def withdraw(store: Store, names: Sequence[str], *, because: str) -> None:
+    """Take runs out, all or none; their history stays."""
+    if not because.strip():
+        raise UsageError("a withdrawal needs a reason: --because '…'")
+    with store.write():
+        for name in names:
+            facts_of(store, name)
+            withdraw_run(store, name, because=because.strip(), now=now())

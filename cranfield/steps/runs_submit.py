@@ -1,0 +1,132 @@
+"""Store runs: all of a command or none, and nothing twice."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cranfield.errors import Problem, ProblemsFound, quoted
+from cranfield.steps.runs_coding import CodedRuns, code_runs
+from cranfield.steps.runs_intake import Examined, Request, examine, expectations_of, standing_hashes
+from cranfield.steps.runs_likeness import likeness_warnings
+from cranfield.steps.watching import Progress, now, silent
+from cranfield.store import Store
+from cranfield.store.runs import RunFacts, add_ids, add_run
+from cranfield.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What became of one run."""
+
+    name: str
+    group: str
+    role: str
+    topics: int
+    rows: int
+    warnings: tuple[Problem, ...]
+    what: str
+
+
+def submit_runs(
+    store: Store,
+    requests: Sequence[Request],
+    *,
+    max_depth: int = 1000,
+    min_depth: int = 1,
+    progress: Progress = silent,
+) -> list[Submitted]:
+    """Check and store runs in one transaction; an error in one of them keeps all of them out.
+
+    A run whose name and content are there already is left alone. Files are read and checked before the write
+    lock is taken; what depends on the other runs of the collection is decided under it.
+    """
+    expectations = expectations_of(store, max_depth=max_depth, min_depth=min_depth)
+    examined = examine(requests, expectations, progress=progress)
+    _refuse(examined, [])
+    with store.write():
+        standing = standing_hashes(store)
+        _refuse(examined, name_problems(examined, standing))
+        fresh = [one for one in examined if standing.get(one.name) != one.content_hash]
+        coded = code_runs(store, fresh, progress=progress)
+        warned = likeness_warnings(store, coded)
+        outcomes = {one.name: _store(store, one, coded, warned) for one in coded.examined}
+        _store_ids(store, coded)
+    return [outcomes.get(one.name) or _outcome(one, "there already") for one in examined]
+
+
+def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
+    problems = [problem for one in examined for problem in one.problems]
+    errors = [problem for problem in problems if problem.severity == "error"] + list(further)
+    if errors:
+        refused = counted(len({problem.file for problem in errors}), "file")
+        raise ProblemsFound(
+            f"{refused} refused, so nothing was submitted; cranfield runs check --repair FOLDER mends what it can",
+            [*problems, *further],
+        )
+
+
+def name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> list[Problem]:
+    """Give the runs whose name is taken: by another content in the collection, or by another file of the command."""
+    often = Counter(one.name for one in examined)
+    problems = []
+    for one in examined:
+        taken = standing.get(one.name, one.content_hash) != one.content_hash
+        if taken or often[one.name] > 1:
+            by = "another file of this command" if often[one.name] > 1 else "a run with other content"
+            problems.append(
+                Problem(
+                    "taken-tag",
+                    f"the name {quoted(one.name)} is taken by {by}",
+                    file=str(one.request.path),
+                    remedy="use the file names with --names file, change the tag, or withdraw the other run first",
+                )
+            )
+    return problems
+
+
+def _store(store: Store, one: Examined, coded: CodedRuns, warned: dict[str, list[Problem]]) -> Submitted:
+    from cranfield.runs.encoding import ENCODING
+
+    complete = replace(one, problems=(*one.problems, *warned.get(one.name, [])))
+    add_run(
+        store,
+        _facts(complete),
+        ranking=coded.blocks[one.name],
+        encoding=ENCODING,
+        warnings=complete.warnings,
+    )
+    return _outcome(complete, "submitted")
+
+
+def _store_ids(store: Store, coded: CodedRuns) -> None:
+    add_ids(store, "topic", coded.new_topics, first_code=coded.first_topic)
+    add_ids(store, "document", coded.new_documents, first_code=coded.first_document)
+
+
+def _facts(one: Examined) -> RunFacts:
+    request, run = one.request, one.run
+    assert run is not None, "a run with errors was refused before"
+    return RunFacts(
+        name=one.name,
+        tag=run.tag,
+        group_name=request.group or one.name,
+        family=request.family,
+        role=request.role,
+        priority=request.priority,
+        description=request.description,
+        ordered_by=request.order,
+        topics=len(run.topic_ids),
+        rows=run.row_count,
+        content_hash=one.content_hash,
+        file_name=Path(request.path).name,
+        file_sha256=one.file_sha256,
+        submitted=now(),
+    )
+
+
+def _outcome(one: Examined, what: str) -> Submitted:
+    run = one.run
+    topics, rows = (len(run.topic_ids), run.row_count) if run else (0, 0)
+    request = one.request
+    return Submitted(one.name, request.group or one.name, request.role, topics, rows, tuple(one.warnings), what)

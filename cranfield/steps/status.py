@@ -1,0 +1,72 @@
+"""Say where the collection stands, and the next thing to do."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.records import GradeScale
+from cranfield.store import Store, engine
+from cranfield.store.documents import document_count
+from cranfield.store.duplicates import clusters_of
+from cranfield.store.runs import RunFacts, run_facts
+from cranfield.store.scales import current_guidelines, current_scale
+from cranfield.store.settings import settings
+from cranfield.store.topics import topic_count
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a collection stands."""
+
+    name: str
+    settings: dict[str, Any]
+    scale: GradeScale
+    guidelines_version: int
+    documents: int
+    topics: int
+    duplicate_clusters: int
+    runs: tuple[RunFacts, ...]
+    withdrawn: int
+    troubles: tuple[str, ...]
+
+    @property
+    def groups(self) -> int:
+        """How many groups have a run here."""
+        return len({run.group_name for run in self.runs})
+
+    @property
+    def contributing(self) -> int:
+        """How many runs may feed a pool."""
+        return sum(run.role == "contributing" for run in self.runs)
+
+    @property
+    def next_step(self) -> str:
+        """The next thing to do, as a sentence with the command."""
+        if not self.documents:
+            return "add documents: cranfield corpus add FILE…"
+        if not self.topics:
+            return "add topics: cranfield corpus topics FILE"
+        if not self.runs:
+            return "submit runs (cranfield runs submit FILE…), or make some: cranfield runs make"
+        if not self.contributing:
+            return "no run contributes to a pool yet: submit one with --contributing"
+        return "look at the runs: cranfield runs list"
+
+
+def collection_status(store: Store) -> Status:
+    """Read everything the status needs, as of one moment."""
+    with store.snapshot():
+        everything = run_facts(store, withdrawn=True)
+        standing = tuple(run for run in everything if run.withdrawn is None)
+        all_settings = settings(store)
+        return Status(
+            name=all_settings.get("name", ""),
+            settings=all_settings,
+            scale=current_scale(store)[1],
+            guidelines_version=current_guidelines(store)[0],
+            documents=document_count(store),
+            topics=topic_count(store),
+            duplicate_clusters=len(clusters_of(store)),
+            runs=standing,
+            withdrawn=len(everything) - len(standing),
+            troubles=tuple(engine.known_troubles(store.path)),
+        )

@@ -1,0 +1,116 @@
+"""The SQLite library in use: how a connection is set up, and which known troubles it has.
+
+`pysqlite3` (the extra `sqlite`) is preferred where it is installed, since it brings a current SQLite;
+sqlite-utils makes the same choice, so that both always speak with one library.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cranfield.errors import CollectionBusy, CollectionError
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    try:
+        import pysqlite3 as sqlite3
+    except ImportError:
+        import sqlite3
+
+APPLICATION_ID = 0x43524E46
+"""The four letters CRNF in the header of the file: `file` and we recognise a collection by them."""
+
+BUSY_MILLISECONDS = 1_000
+"""How long one attempt to write waits; `Store.write` repeats it, so that a waiting user can be told."""
+
+_WAL_RESET_FIXED = (3, 51, 3)
+_WAL_RESET_BACKPORTS: dict[tuple[int, ...], int] = {(3, 44): 6, (3, 50): 7}
+IntegrityError = sqlite3.IntegrityError
+_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
+
+
+def connect(path: Path, *, mode: str = "rw") -> "sqlite3.Connection":
+    """Open the file with our settings: explicit transactions, WAL, full synchronisation, foreign keys.
+
+    `isolation_level=None` keeps Python from starting transactions behind our back.
+    """
+    with translated(path):
+        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA recursive_triggers = ON")
+    return connection
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises into a sentence about the collection at `path`."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise _operational(path, str(error)) from error
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            raise
+        raise CollectionError(f"{path} is damaged or not a collection: {error}; restore it from a backup") from error
+
+
+def _operational(path: Path, message: str) -> CollectionError:
+    if "locked" in message or "busy" in message:
+        return CollectionBusy(f"{path} is being written by another process; try again when it has finished")
+    if "full" in message:
+        return CollectionError(f"the disk is full: nothing was written to {path}; make room and try again")
+    if "readonly" in message or "unable to open" in message:
+        return CollectionError(f"{path} cannot be opened for writing ({message}); the folder must be writable too")
+    return CollectionError(f"{path}: SQLite says: {message}")
+
+
+def known_troubles(path: Path) -> list[str]:
+    """Say what is known to be risky about this SQLite and this place, in sentences."""
+    troubles = []
+    if has_wal_reset_bug(sqlite3.sqlite_version_info):
+        troubles.append(
+            f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug: very rarely, two processes writing at once can"
+            " damage the file. Install 'cranfield[sqlite]' on machines where several people judge in one file"
+        )
+    kind = file_system_of(path)
+    if kind in _NETWORK_FILE_SYSTEMS:
+        troubles.append(
+            f"{path} lies on a network file system ({kind}), where SQLite's locks cannot be relied on: keep it on a"
+            " local disk and let the others use packets"
+        )
+    return troubles
+
+
+def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
+    """Say whether this SQLite version has the WAL-reset bug (3.7.0 to 3.51.2, but for two backports)."""
+    fixed_in = _WAL_RESET_BACKPORTS.get(version[:2])
+    if fixed_in is not None and version[2] >= fixed_in:
+        return False
+    return version < _WAL_RESET_FIXED
+
+
+def file_system_of(path: Path, *, mounts: Path = Path("/proc/self/mounts")) -> str:
+    """Give the kind of file system `path` lies on, or an empty string where that cannot be told."""
+    try:
+        table = [line.split()[1:3] for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
+    except OSError:
+        return ""
+    place = os.path.realpath(path)
+    covering = [(len(point), kind) for point, kind in table if _covers(point, place)]
+    return max(covering, default=(0, ""))[1]
+
+
+def _covers(mount_point: str, place: str) -> bool:
+    return mount_point == "/" or place == mount_point or place.startswith(mount_point + "/")
+
+
+def is_sqlite(path: Path) -> bool:
+    """Say whether the file begins like an SQLite database."""
+    with path.open("rb") as stream:
+        return stream.read(16) == b"SQLite format 3\x00"

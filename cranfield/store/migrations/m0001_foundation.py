@@ -1,0 +1,125 @@
+"""Scale, guidelines, documents, topics, runs: the tables every collection begins with."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+TABLES = (
+    """CREATE TABLE settings (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL -- JSON
+) STRICT""",
+    """CREATE TABLE scales ( -- the grades assessors choose from; a change makes a new version
+    version       INTEGER PRIMARY KEY,
+    relevant_from INTEGER NOT NULL, -- the lowest grade that counts as relevant
+    created       TEXT NOT NULL
+) STRICT""",
+    """CREATE TABLE grades (
+    scale       INTEGER NOT NULL REFERENCES scales(version),
+    grade       INTEGER NOT NULL CHECK (grade >= 0),
+    label       TEXT NOT NULL,
+    gain        REAL NOT NULL,
+    description TEXT NOT NULL,
+    PRIMARY KEY (scale, grade)
+) STRICT""",
+    """CREATE TABLE guidelines ( -- what assessors are told, as Markdown; a change makes a new version
+    version INTEGER PRIMARY KEY,
+    text    TEXT NOT NULL,
+    created TEXT NOT NULL
+) STRICT""",
+    """CREATE TABLE sources ( -- the files that documents and topics came from
+    number  INTEGER PRIMARY KEY,
+    kind    TEXT NOT NULL CHECK (kind IN ('documents', 'topics')),
+    name    TEXT NOT NULL,
+    format  TEXT NOT NULL,
+    sha256  TEXT NOT NULL, -- of the file as it lay there; empty for a folder
+    records INTEGER NOT NULL,
+    added   TEXT NOT NULL
+) STRICT""",
+    """CREATE TABLE documents (
+    number       INTEGER PRIMARY KEY,
+    id           TEXT NOT NULL UNIQUE,
+    title        TEXT NOT NULL,
+    text         TEXT NOT NULL,
+    metadata     TEXT NOT NULL, -- JSON
+    content_hash TEXT NOT NULL, -- SHA-256 of title, text and metadata; every judgment keeps it
+    source       INTEGER NOT NULL REFERENCES sources(number)
+) STRICT""",
+    """CREATE TABLE topics (
+    number       INTEGER PRIMARY KEY, -- the order they were given in
+    id           TEXT NOT NULL UNIQUE,
+    title        TEXT NOT NULL,
+    description  TEXT NOT NULL,
+    narrative    TEXT NOT NULL,
+    metadata     TEXT NOT NULL, -- JSON
+    content_hash TEXT NOT NULL,
+    source       INTEGER NOT NULL REFERENCES sources(number)
+) STRICT""",
+    """CREATE TABLE duplicate_scans ( -- each search for duplicates, with its settings
+    number       INTEGER PRIMARY KEY,
+    threshold    REAL NOT NULL, -- Jaccard similarity from which two documents are near-duplicates
+    shingle      INTEGER NOT NULL, -- words
+    permutations INTEGER NOT NULL,
+    seed         INTEGER NOT NULL,
+    documents    INTEGER NOT NULL, -- how many were looked at
+    made         TEXT NOT NULL
+) STRICT""",
+    """CREATE TABLE duplicates ( -- the clusters of the latest scan
+    scan           INTEGER NOT NULL REFERENCES duplicate_scans(number),
+    cluster        INTEGER NOT NULL,
+    document       TEXT NOT NULL REFERENCES documents(id),
+    kind           TEXT NOT NULL CHECK (kind IN ('exact', 'near')),
+    similarity     REAL NOT NULL, -- to the representative
+    representative INTEGER NOT NULL CHECK (representative IN (0, 1)),
+    PRIMARY KEY (scan, document)
+) STRICT""",
+    """CREATE TABLE runs (
+    number       INTEGER PRIMARY KEY,
+    name         TEXT NOT NULL,
+    tag          TEXT NOT NULL,
+    group_name   TEXT NOT NULL, -- the team that sent it
+    family       TEXT NOT NULL, -- lexical, dense, manual ...
+    role         TEXT NOT NULL CHECK (role IN ('contributing', 'new')),
+    priority     INTEGER NOT NULL, -- 1 is pooled first
+    description  TEXT NOT NULL,
+    ordered_by   TEXT NOT NULL CHECK (ordered_by IN ('score', 'rank', 'file')),
+    topics       INTEGER NOT NULL,
+    rows         INTEGER NOT NULL,
+    content_hash TEXT NOT NULL, -- SHA-256 of the canonical (topic, document, score) rows
+    file_name    TEXT NOT NULL,
+    file_sha256  TEXT NOT NULL,
+    submitted    TEXT NOT NULL,
+    withdrawn    TEXT, -- when; a withdrawn run stays here
+    withdrawn_because TEXT,
+    encoding     INTEGER NOT NULL,
+    ranking      BLOB NOT NULL -- compressed Arrow block of codes into id_pages: `cranfield runs export` reads it
+) STRICT""",
+    """CREATE TABLE run_warnings ( -- what intake found and kept
+    run     INTEGER NOT NULL REFERENCES runs(number),
+    code    TEXT NOT NULL,
+    message TEXT NOT NULL,
+    count   INTEGER NOT NULL,
+    lines   TEXT NOT NULL, -- JSON: the first lines it was seen on
+    topic   TEXT NOT NULL
+) STRICT""",
+    """CREATE TABLE id_pages ( -- ids in the order of their codes, for the rankings of runs
+    kind       TEXT NOT NULL CHECK (kind IN ('topic', 'document')),
+    first_code INTEGER NOT NULL,
+    count      INTEGER NOT NULL,
+    ids        BLOB NOT NULL, -- compressed Arrow block
+    PRIMARY KEY (kind, first_code)
+) STRICT""",
+)
+
+
+def up(database: "Database") -> None:
+    """Make the tables, the search index over documents, and the index that keeps run names apart."""
+    for statement in TABLES:
+        database.execute(statement)
+    database.table("documents").enable_fts(
+        ["title", "text"], create_triggers=True, tokenize="porter unicode61 remove_diacritics 2"
+    )
+    database.execute("CREATE UNIQUE INDEX runs_by_name ON runs(name) WHERE withdrawn IS NULL")
+    database.execute("CREATE INDEX runs_by_content ON runs(content_hash)")
+    database.execute("CREATE INDEX run_warnings_by_run ON run_warnings(run)")

@@ -1,0 +1,125 @@
+"""Runs: what is known of each, its ranking as one block, and the id tables the blocks refer to."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cranfield.errors import Problem, UnknownName
+from cranfield.store.store import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cranfield.runs.encoding import CodedRun
+    from cranfield.runs.ids import IdTable
+
+Role = Literal["contributing", "new"]
+IdKind = Literal["topic", "document"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What is known of a run beside its ranking."""
+
+    name: str
+    tag: str
+    group_name: str
+    family: str
+    role: str
+    priority: int
+    description: str
+    ordered_by: str
+    topics: int
+    rows: int
+    content_hash: str
+    file_name: str
+    file_sha256: str
+    submitted: str
+    withdrawn: str | None = None
+    withdrawn_because: str | None = None
+
+
+_FACTS = ", ".join(RunFacts.__dataclass_fields__)
+
+
+def add_run(store: Store, facts: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem]) -> int:
+    """Store a run inside `store.write()` and give its number."""
+    row = {**asdict(facts), "encoding": encoding, "ranking": ranking}
+    marks = ", ".join("?" * len(row))
+    cursor = store.connection.execute(f"INSERT INTO runs ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+    number = int(cursor.lastrowid or 0)
+    store.connection.executemany(
+        "INSERT INTO run_warnings VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (number, problem.code, problem.message, problem.count, json.dumps(problem.lines), problem.topic)
+            for problem in warnings
+        ],
+    )
+    return number
+
+
+def run_facts(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
+    """Give the facts of all runs in the order they were submitted; the withdrawn ones only when asked for."""
+    where = "" if withdrawn else "WHERE withdrawn IS NULL"
+    rows = store.rows(f"SELECT {_FACTS} FROM runs {where} ORDER BY number")
+    return [RunFacts(**dict(zip(RunFacts.__dataclass_fields__, row, strict=True))) for row in rows]
+
+
+def facts_of(store: Store, name: str) -> RunFacts:
+    """Give the facts of one run that has not been withdrawn, or say which runs there are."""
+    for facts in run_facts(store):
+        if facts.name == name:
+            return facts
+    raise UnknownName("run", name, [facts.name for facts in run_facts(store)])
+
+
+def warnings_of(store: Store, name: str) -> list[Problem]:
+    """Give what intake found in a run and kept."""
+    rows = store.rows(
+        """SELECT code, message, count, lines, topic FROM run_warnings
+           WHERE run = (SELECT number FROM runs WHERE name = ? AND withdrawn IS NULL) ORDER BY rowid""",
+        name,
+    )
+    return [
+        Problem(code, message, "warning", lines=tuple(json.loads(lines)), count=count, topic=topic)
+        for code, message, count, lines, topic in rows
+    ]
+
+
+def coded_run(store: Store, name: str) -> "CodedRun":
+    """Give the ranking of one run, as codes into the id tables."""
+    from cranfield.runs.encoding import decode
+
+    found = store.row("SELECT ranking, encoding FROM runs WHERE name = ? AND withdrawn IS NULL", name)
+    if found is None:
+        raise UnknownName("run", name, [facts.name for facts in run_facts(store)])
+    return decode(*found)
+
+
+def withdraw_run(store: Store, name: str, *, because: str, now: str) -> None:
+    """Mark a run as withdrawn inside `store.write()`; nothing is deleted."""
+    store.connection.execute(
+        "UPDATE runs SET withdrawn = ?, withdrawn_because = ? WHERE name = ? AND withdrawn IS NULL",
+        [now, because, name],
+    )
+
+
+def id_table(store: Store, kind: IdKind) -> "IdTable":
+    """Give all ids of one kind in the order of their codes."""
+    import pyarrow as pa
+
+    from cranfield.runs.ids import IdTable, decode_page
+
+    pages = store.rows("SELECT ids FROM id_pages WHERE kind = ? ORDER BY first_code", kind)
+    return IdTable.of(pa.chunked_array([decode_page(data) for (data,) in pages], pa.large_string()))
+
+
+def add_ids(store: Store, kind: IdKind, ids: "pa.Array", *, first_code: int) -> None:
+    """Append a page of new ids inside `store.write()`; an empty page is not stored."""
+    from cranfield.runs.ids import encode_page
+
+    if len(ids):
+        store.connection.execute(
+            "INSERT INTO id_pages VALUES (?, ?, ?, ?)", [kind, first_code, len(ids), encode_page(ids)]
+        )

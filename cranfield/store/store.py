@@ -1,0 +1,193 @@
+"""One collection file, open."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cranfield.errors import CollectionBusy, CollectionError
+from cranfield.store import engine
+from cranfield.store.migrate import applied_names, known_names, migrate
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from sqlite_utils import Database
+
+PATIENCE_SECONDS = 600.0
+"""How long a writer waits for another one before it gives up. Bulk loading is the one long write."""
+
+Waiting = Callable[[float], None]
+
+
+def _ignore(seconds: float) -> None:
+    """Wait without a word."""
+
+
+class Store:
+    """A collection file, open. All reading goes through `rows` and `row`, all writing through `write`."""
+
+    def __init__(self, path: Path, connection: "sqlite3.Connection", *, waiting: Waiting = _ignore) -> None:
+        self.path, self.connection, self.waiting = path, connection, waiting
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; the last one to close folds the write-ahead log back into it."""
+        self.connection.close()
+
+    @cached_property
+    def tables(self) -> "Database":
+        """The same connection through sqlite-utils. Imported late: sqlite-utils imports pandas."""
+        from sqlite_utils import Database
+
+        return Database(self.connection, execute_plugins=False)
+
+    @contextmanager
+    def write(self, *, patience: float = PATIENCE_SECONDS) -> Iterator["sqlite3.Connection"]:
+        """One transaction that takes the write lock at its start and leaves all or nothing behind.
+
+        A deferred transaction that reads and then writes fails at once when another writer was in between;
+        `BEGIN IMMEDIATE` waits instead. The wait is repeated until `patience` ends, and told to `waiting`.
+        """
+        with engine.translated(self.path):
+            self._begin(patience)
+            try:
+                yield self.connection
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+            try:
+                self.connection.execute("COMMIT")
+            except BaseException:
+                # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def _begin(self, patience: float) -> None:
+        started = time.monotonic()
+        while True:
+            try:
+                with engine.translated(self.path):
+                    self.connection.execute("BEGIN IMMEDIATE")
+                return
+            except CollectionBusy:
+                waited = time.monotonic() - started
+                if waited >= patience:
+                    raise
+                self.waiting(waited)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several reads that all see the file at one moment, whatever others write meanwhile."""
+        with engine.translated(self.path):
+            self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self.connection.execute("ROLLBACK")
+
+    def rows(self, sql: str, *values: Any) -> list[Any]:
+        """Give all rows of a query, as tuples."""
+        with engine.translated(self.path):
+            return self.connection.execute(sql, values).fetchall()
+
+    def row(self, sql: str, *values: Any) -> Any:
+        """Give the first row of a query as a tuple, or None."""
+        with engine.translated(self.path):
+            return self.connection.execute(sql, values).fetchone()
+
+    def value(self, sql: str, *values: Any) -> Any:
+        """Give the first column of the first row, or None."""
+        row = self.row(sql, *values)
+        return row[0] if row else None
+
+
+def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
+    """Make a new collection file, complete or not at all; an existing file is never overwritten.
+
+    `furnish` writes what a collection begins with, in the transaction that makes the tables. The file is made
+    under another name first, so that one who is killed in the middle leaves no half collection behind.
+    """
+    if path.exists():
+        raise CollectionError(f"{path} exists already; choose another name, or go on with it (cranfield status)")
+    if not path.parent.is_dir():
+        raise CollectionError(f"there is no folder {path.parent} to make {path.name} in")
+    unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
+    try:
+        with Store(unfinished, engine.connect(unfinished, mode="rwc")) as store:
+            store.row("PRAGMA journal_mode = WAL")
+            with store.write() as connection:
+                connection.execute(f"PRAGMA application_id = {engine.APPLICATION_ID}")
+                migrate(store.tables)
+                furnish(store)
+        unfinished.rename(path)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+
+
+def open_store(path: Path, *, waiting: Waiting = _ignore) -> Store:
+    """Open an existing collection, bringing an older file up to date (a backup of it is made first)."""
+    _refuse_what_is_no_file(path)
+    connection = engine.connect(path)
+    store = Store(path, connection, waiting=waiting)
+    try:
+        _refuse_foreign_or_newer(store)
+        if set(applied_names(connection)) != set(known_names()):
+            _bring_up_to_date(store)
+    except BaseException:
+        connection.close()
+        raise
+    return store
+
+
+def _refuse_what_is_no_file(path: Path) -> None:
+    if not path.exists():
+        raise CollectionError(f"there is no collection at {path}; make one with: cranfield init -C {path}")
+    if path.is_dir():
+        raise CollectionError(f"{path} is a folder; a collection is one file, usually called collection.db")
+    if not engine.is_sqlite(path):
+        raise CollectionError(f"{path} is not a collection (not an SQLite file)")
+
+
+def _refuse_foreign_or_newer(store: Store) -> None:
+    if store.value("PRAGMA application_id") != engine.APPLICATION_ID:
+        raise CollectionError(f"{store.path} is an SQLite file, but not a Cranfield collection")
+    unknown = [name for name in applied_names(store.connection) if name not in known_names()]
+    if unknown:
+        raise CollectionError(
+            f"{store.path} was written by a newer Cranfield (it has the step {unknown[-1]!r}, which this version"
+            " does not know): upgrade with pip install --upgrade cranfield"
+        )
+
+
+def _bring_up_to_date(store: Store) -> None:
+    backup_to(store, store.path.with_name(f"{store.path.name}.before-{known_names()[-1]}"), replace=True)
+    with store.write():
+        migrate(store.tables)
+
+
+def backup_to(store: Store, target: Path, *, replace: bool = False) -> None:
+    """Copy the live file, page by page, into a file that is complete or not there at all."""
+    if target.exists() and not replace:
+        raise CollectionError(f"{target} exists already; a backup never overwrites a file")
+    unfinished = target.with_name(target.name + ".unfinished")
+    unfinished.unlink(missing_ok=True)
+    copy = engine.connect(unfinished, mode="rwc")
+    try:
+        with engine.translated(unfinished):
+            store.connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        copy.close()
+    unfinished.replace(target)

@@ -1,0 +1,43 @@
+"""Text from outside, made fit to be shown.
+
+Documents, runs and notes are hostile until shown otherwise: an escape sequence in a title can repaint a
+terminal, a bidi override can turn a file name round. Every front shows foreign text through `visible`.
+"""
+
+import re
+
+_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
+_KEPT = "\n\t"
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_HOSTILE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ufeff\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Give `text` with control, escape and bidi-override characters replaced by something harmless to see.
+
+    Line feeds and tabs stay. The other ASCII controls become their control pictures (ESC is ␛); C1 controls,
+    directional overrides, exotic line separators and lone surrogates become `<U+202E>` and the like.
+    Right-to-left letters stay as they are: ordering them is the terminal's work.
+    """
+    return _HOSTILE.sub(_replacement, text)
+
+
+def visible_line(text: str) -> str:
+    """Give `text` as one visible line: line feeds and tabs are shown as pictures too."""
+    return "".join(_PICTURES[ord(letter)] if letter in _KEPT else letter for letter in visible(text))
+
+
+def _replacement(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return _PICTURES.get(code) or f"<U+{code:04X}>"
+
+
+def shortened(text: str, width: int) -> str:
+    """Give `text` with white space folded and cut to `width` characters, an ellipsis marking the cut."""
+    folded = " ".join(text.split())
+    return folded if len(folded) <= width else f"{folded[: max(width - 1, 0)]}…"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Give "1 run", "2 runs", "1,000 runs"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

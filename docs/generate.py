@@ -1,0 +1,89 @@
+"""Writes the reference pages from the program itself; with --check, says which are out of date."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from cranfield.cli.main import app
+from cranfield.report.rendering import renderers
+from cranfield.report.table import Table, table_of
+from cranfield.runs.problems import CHECKS
+from cranfield.steps.listing import known_formats
+from cranfield.steps.runs_make import described_systems
+
+HERE = Path(__file__).parent / "reference"
+HEAD = "<!-- Written by docs/generate.py from the program itself: do not edit. -->\n\n"
+WIDTH = "100"
+
+
+def main() -> int:
+    """Write the pages, or compare them with what would be written."""
+    wanted = {HERE / f"{name}.md": HEAD + text for name, text in pages()}
+    if "--check" not in sys.argv:
+        HERE.mkdir(exist_ok=True)
+        for path, text in wanted.items():
+            path.write_text(text, encoding="utf-8")
+        return 0
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        print(f"{path.name} is out of date: run python docs/generate.py", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Give (name, text) of every page."""
+    yield "commands", "# Commands\n\n" + "\n".join(command_sections())
+    yield (
+        "formats",
+        "# Formats\n\n" + markdown(table_of(["of", "format", "what it is", "read", "written"], known_formats())),
+    )
+    yield (
+        "systems",
+        "# Baseline systems\n\n"
+        + markdown(table_of(["system", "family", "what it is", "options"], described_systems())),
+    )
+    rows = [(check.code, check.severity, check.meaning, check.remedy, check.repair) for check in CHECKS]
+    yield (
+        "run-checks",
+        "# What intake looks for in runs\n\n"
+        + markdown(table_of(["code", "severity", "meaning", "what to do", "what --repair does"], rows)),
+    )
+
+
+def markdown(table: Table) -> str:
+    """Give a table as Markdown."""
+    return renderers.get("markdown")(table)
+
+
+def command_sections() -> Iterator[str]:
+    """Give the help of every command, in the order of the program."""
+    for words in [(), *command_words()]:
+        shown = subprocess.run(
+            [sys.executable, "-m", "cranfield", *words, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"COLUMNS": WIDTH, "PATH": "", "TERM": "dumb", "NO_COLOR": "1"},
+        ).stdout
+        yield f"## cranfield {' '.join(words)}".rstrip() + f"\n\n```text\n{shown.strip()}\n```\n"
+
+
+def command_words() -> list[tuple[str, ...]]:
+    """Give the words of every command and sub-command."""
+    found: list[tuple[str, ...]] = [(name_of(command),) for command in app.registered_commands]
+    for group in app.registered_groups:
+        inner = group.typer_instance
+        found.append((str(inner.info.name),))
+        found += [(str(inner.info.name), name_of(command)) for command in inner.registered_commands]
+    return found
+
+
+def name_of(command: object) -> str:
+    """Give the word a command is called by."""
+    given = getattr(command, "name", None)
+    return given or command.callback.__name__.replace("_", "-")  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

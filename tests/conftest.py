@@ -1,0 +1,71 @@
+"""What all tests share: a way to make small collections, and the hypothesis profiles."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from cranfield.records import BINARY, Document, GradeScale, Topic
+from cranfield.steps.opening import init_collection
+from cranfield.store import Store, open_store
+
+settings.register_profile("short", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("soak", deadline=None, max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("soak" if os.environ.get("CRANFIELD_SOAK") else "short")
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the long versions unless they are asked for, and the shared data where it is absent."""
+    for item in items:
+        if "shared" in item.keywords and not SHARED.is_dir():
+            item.add_marker(pytest.mark.skip(reason="the public collections are not beside this checkout"))
+        if "soak" in item.keywords and not os.environ.get("CRANFIELD_SOAK"):
+            item.add_marker(pytest.mark.skip(reason="a long version: make soak"))
+
+
+@pytest.fixture
+def new_store(tmp_path: Path) -> Iterator[Callable[..., Store]]:
+    """Give a function that makes and opens an empty collection."""
+    opened: list[Store] = []
+
+    def make(name: str = "collection.db", scale: GradeScale = BINARY) -> Store:
+        path = tmp_path / name
+        init_collection(path, name="test", scale=scale)
+        opened.append(open_store(path))
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(new_store: Callable[..., Store]) -> Store:
+    """An empty collection."""
+    return new_store()
+
+
+@pytest.fixture
+def small(store: Store) -> Store:
+    """A collection with three documents and two topics."""
+    from cranfield.store.documents import add_documents
+    from cranfield.store.sources import LoadedFile, add_source
+    from cranfield.store.topics import add_topics
+
+    with store.write():
+        source = add_source(store, LoadedFile("documents", "made.jsonl", "jsonl", ""), now="2026-01-01T00:00:00.000Z")
+        add_documents(
+            store,
+            [
+                Document("d1", "The quick brown fox jumps over the lazy dog.", "Foxes"),
+                Document("d2", "A pan that was burnt can be cleaned with soda.", "Burnt pans", {"kind": "tip"}),
+                Document("d3", "Soda water is not a cleaning agent.", ""),
+            ],
+            source=source,
+        )
+        add_topics(store, [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")], source=source)
+    return store

@@ -1,0 +1,89 @@
+"""Folders of text, Markdown and HTML files, and pages of HTML."""
+
+import gzip
+import os
+
+import pytest
+
+from cranfield.corpus.documents import document_format_of, read_documents
+from cranfield.corpus.html_text import html_to_text
+from cranfield.errors import SourceError
+from cranfield.records import Document
+
+
+def test_each_file_is_a_document_called_by_its_path(tmp_path, brief):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "b.txt").write_text("First line\n\nsecond  \n")
+    (tmp_path / "a note.md").write_text("intro\n\n## The heading ##\n\n* item\n")
+    (tmp_path / "sub" / "c.html").write_text("<title>Page &amp; more</title><p>one<p>two")
+    (tmp_path / "sub" / "d.txt.gz").write_bytes(gzip.compress("zipped é".encode()))
+    (tmp_path / "sub" / "image.png").write_bytes(b"\x89PNG")
+    (tmp_path / ".hidden.txt").write_text("hidden")
+    assert document_format_of(tmp_path) == "folder"
+    assert list(read_documents(tmp_path)) == [
+        Document("a%20note.md", "intro\n\n## The heading ##\n\n* item", "The heading"),
+        Document("b.txt", "First line\n\nsecond", "First line"),
+        Document("sub/c.html", "one\n\ntwo", "Page & more"),
+        Document("sub/d.txt.gz", "zipped é", "zipped é"),
+    ]
+
+
+def test_files_that_cannot_be_read_are_problems_that_name_them(tmp_path, brief):
+    (tmp_path / "a.txt").write_bytes(b"fine\ncaf\xe9")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"x" * 1000)[:-10])
+    (tmp_path / "c.txt").write_bytes(b"")
+    (tmp_path / "d.txt").write_bytes(b"ok")
+    found = list(read_documents(tmp_path))
+    assert brief(found) == [
+        ("not-utf-8", "error", (2,)),
+        ("unreadable", "error", ()),
+        ("empty-document", "warning", (1,)),
+        Document("c.txt", ""),
+        Document("d.txt", "ok", "ok"),
+    ]
+    assert [problem.file for problem in found[:3]] == [str(tmp_path / name) for name in ("a.txt", "b.txt.gz", "c.txt")]
+
+
+def test_ids_of_different_files_differ(tmp_path):
+    names = ["a b.txt", "a%20b.txt", "a_b.txt"]
+    for name in names:
+        (tmp_path / name).write_text("x")
+    assert [document.id for document in read_documents(tmp_path)] == ["a%20b.txt", "a%2520b.txt", "a_b.txt"]
+
+
+def test_a_file_name_that_is_not_utf_8_gets_an_id_all_the_same(tmp_path):
+    try:
+        os.fsencode(tmp_path / "x") and open(os.path.join(os.fsencode(tmp_path), b"caf\xe9.txt"), "wb").close()
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    assert [document.id for document in read_documents(tmp_path) if isinstance(document, Document)] == ["caf%E9.txt"]
+
+
+def test_a_folder_without_documents_says_so(tmp_path):
+    (problem,) = read_documents(tmp_path)
+    assert (problem.code, problem.file) == ("empty", str(tmp_path))
+
+
+def test_the_folder_format_wants_a_folder(tmp_path):
+    (tmp_path / "x").write_text("x")
+    with pytest.raises(SourceError, match="this is not a folder"):
+        list(read_documents(tmp_path / "x", format="folder"))
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "text"),
+    [
+        ("<html><head><title>T</title></head><body><p>a\n b</p></body></html>", "T", "a b"),
+        ("<h1>The <b>Head</b></h1><h2>Sub</h2>x", "The Head", "The Head\n\nSub\n\nx"),
+        ("<style>p {}</style>a<script>if (a<b && c>d) '</p>'</script>b", "", "ab"),
+        ("a<br>b<br/>c<li disabled>d<td nowrap>e", "", "a\nb\nc\nd\ne"),
+        ("<h2>\n x </h2>\n<pre>\n  kept\n  lines</pre>", "x", "x\n\n  kept\n  lines"),
+        ('<a title="a > b" href=\'x\'>link</a> <a href=foo\'s>more</a>', "", "link more"),
+        ("1 < 2 &lt; 3 &nbsp; &copy; AT&T &#x41;", "", "1 < 2 < 3   © AT&T A"),
+        ("a<!-- gone --><![CDATA[<kept>]]><?php gone ?>b", "", "a<kept>b"),
+        ("open <script> never closed", "", "open"),
+        ("<title>A</title><title>B</title>x", "AB", "x"),
+    ],
+)
+def test_a_page_gives_its_title_and_its_text(page, title, text):
+    assert html_to_text(page) == (title, text)

@@ -1,0 +1,110 @@
+"""How the format of a file is recognised."""
+
+import bz2
+import gzip
+import lzma
+
+import pytest
+import zstandard
+
+from cranfield.corpus.documents import document_format_of, read_documents
+from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.corpus.topics import read_topics, topic_format_of
+from cranfield.errors import InputError, SourceError, UnknownName
+from cranfield.records import Document
+from cranfield.source import Source
+
+SAMPLES = {
+    "trec": b"<DOC><DOCNO>1</DOCNO>text</DOC>\n",
+    "smart": b".I 1\n.W\ntext\n",
+    "jsonl": b'{"id": "1", "text": "text"}\n',
+    "tsv": b"1\ttext\n",
+    "csv": b"id,text\n1,text\n",
+}
+TOPICS = {**SAMPLES, "trec": b"<top><num>1<title>text</top>\n"}
+PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("packer", PACKERS)
+def test_every_format_is_recognised_by_content_and_read_in_every_compression(tmp_path, name, packer):
+    path = tmp_path / "no-suffix-at-all"
+    path.write_bytes(PACKERS[packer](SAMPLES[name]))
+    assert document_format_of(path) == name
+    assert list(read_documents(path)) == [Document("1", "text")]
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_every_topic_format_is_recognised_by_content(tmp_path, name):
+    path = tmp_path / "no-suffix-at-all"
+    path.write_bytes(TOPICS[name])
+    assert topic_format_of(path) == name
+    assert [(topic.id, topic.title) for topic in read_topics(path)] == [("1", "text")]
+
+
+def test_content_goes_before_the_name(tmp_path):
+    path = tmp_path / "wrong.csv"
+    path.write_bytes(SAMPLES["trec"])
+    assert document_format_of(path) == "trec"
+
+
+def test_the_name_decides_where_the_content_does_not(tmp_path):
+    path = tmp_path / "broken.jsonl.gz"
+    path.write_bytes(gzip.compress(b"not json\n"))
+    assert document_format_of(path) == "jsonl"
+
+
+def test_a_file_that_fits_nothing_is_told_what_each_format_expects(tmp_path):
+    path = tmp_path / "prose"
+    path.write_text("Once upon a time.\n")
+    with pytest.raises(InputError) as caught:
+        document_format_of(path)
+    listing = "\n".join(f"  {name}: {form.summary}" for name, form in document_formats.items())
+    advice = "no document format fits this file; name one with --format if you know better"
+    assert str(caught.value) == f"{path}: {advice}:\n{listing}"
+
+
+def test_topics_given_as_documents_and_the_reverse_are_told_apart(tmp_path):
+    topics, documents = tmp_path / "topics", tmp_path / "documents"
+    topics.write_bytes(TOPICS["trec"])
+    documents.write_text("1\turl\ttitle\tbody\n")
+    with pytest.raises(InputError, match="it looks like a file of topics: cranfield corpus topics"):
+        document_format_of(topics)
+    with pytest.raises(InputError, match="it looks like a file of documents: cranfield corpus add"):
+        topic_format_of(documents)
+
+
+def test_an_unknown_format_lists_the_known(tmp_path):
+    with pytest.raises(UnknownName, match="unknown document format 'jsnol'; did you mean 'jsonl'"):
+        document_format_of(tmp_path, "jsnol")
+
+
+def test_aliases_name_the_same_format(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(SAMPLES["jsonl"])
+    assert list(read_documents(path, format="json")) == [Document("1", "text")]
+
+
+def test_a_missing_file_is_an_error_that_names_it(tmp_path):
+    with pytest.raises(SourceError, match="absent: there is no such file"):
+        list(read_documents(tmp_path / "absent"))
+
+
+@pytest.mark.parametrize("name", ["empty.jsonl", "empty.trec", "empty.tsv", "empty.csv", "empty.all"])
+def test_a_file_without_documents_is_a_problem(tmp_path, name):
+    path = tmp_path / name
+    path.touch()
+    assert [(problem.code, problem.file) for problem in read_documents(path)] == [("empty", str(path))]
+
+
+def test_another_encoding_can_be_named(tmp_path):
+    path = tmp_path / "old.trec"
+    path.write_bytes("<DOC><DOCNO>1</DOCNO>café</DOC>".encode("latin-1"))
+    assert list(read_documents(Source(path, "latin-1"))) == [Document("1", "café")]
+    path.write_bytes("<DOC><DOCNO>1</DOCNO>café</DOC>".encode("utf-16"))
+    assert list(read_documents(Source(path, "utf-16"))) == [Document("1", "café")]
+
+
+def test_every_format_has_one_line_of_help():
+    for formats in (document_formats, topic_formats):
+        assert all(form.summary and "\n" not in form.summary for _, form in formats.items())

@@ -1,0 +1,71 @@
+"""Tab and comma separated files."""
+
+import pytest
+
+from cranfield.records import Document, Topic
+
+
+def test_tab_separated_columns_mean_what_they_mean_in_ms_marco(documents_in):
+    assert documents_in('1\tsaid "so\n2\tb\n') == [Document("1", 'said "so'), Document("2", "b")]
+    assert documents_in("1\tt\tx\n") == [Document("1", "x", "t")]
+    assert documents_in("D1\thttp://u\tt\tx\n") == [Document("D1", "x", "t", {"url": "http://u"})]
+
+
+def test_a_header_names_the_columns_in_any_order(documents_in):
+    assert documents_in("year\tText\tDocid\n1999\tx\t1\n") == [Document("1", "x", "", {"year": "1999"})]
+
+
+def test_comma_separated_cells_may_be_quoted_and_hold_line_ends(documents_in):
+    content = 'id,title,text\r\n1,"a ""title"", quoted","line one\r\nline two"\r\n2,,x\r\n'
+    assert documents_in(content) == [Document("1", "line one\nline two", 'a "title", quoted'), Document("2", "x")]
+
+
+def test_a_comma_separated_file_without_header_is_known_by_its_name(documents_in):
+    assert documents_in("1,some text\n2,other\n", "x.csv") == [Document("1", "some text"), Document("2", "other")]
+
+
+def test_cells_may_be_larger_than_the_csv_module_likes(documents_in):
+    text = "word " * 100_000
+    assert documents_in(f'id,text\n1,"{text}"\n') == [Document("1", text)]
+
+
+def test_rows_with_other_columns_are_problems_and_reading_goes_on(documents_in, brief):
+    assert brief(documents_in(b"1\ta\n2\n3\tb\tc\n\n5\tcaf\xe9\n6\tx\x00\n\t7\n8\tz", format="tsv")) == [
+        Document("1", "a"),
+        ("columns", "error", (2,)),
+        ("columns", "error", (3,)),
+        ("not-utf-8", "error", (5,)),
+        ("nul", "warning", (6,)),
+        Document("6", "x\ufffd"),
+        ("no-id", "error", (7,)),
+        Document("8", "z"),
+    ]
+
+
+def test_rows_that_are_no_csv_are_problems_at_their_first_line(documents_in, brief):
+    content = 'id,text\n1,"two\nlines"\n2,"bad"x\n3,fine\n4,"never\nclosed\n'
+    assert brief(documents_in(content)) == [
+        Document("1", "two\nlines"),
+        ("bad-csv", "error", (4,)),
+        Document("3", "fine"),
+        ("bad-csv", "error", (6,)),
+    ]
+
+
+def test_too_many_columns_without_names_say_how_to_name_them(documents_in):
+    (problem,) = documents_in("1\t2\t3\t4\t5\n", format="tsv")
+    forms = "id text | id title text | id url title body"
+    assert problem.message == f"5 columns without names; without a header row there are these forms: {forms}"
+    assert problem.remedy == "add a first row that names the columns"
+
+
+@pytest.mark.parametrize(
+    ("content", "topics"),
+    [
+        ("1\twhat is\n2\tb\n", [Topic("1", "what is"), Topic("2", "b")]),
+        ("qid\tquery\n1\ta\n", [Topic("1", "a")]),
+        ("id,title,description,narrative,kind\n1,t,d,n,k\n", [Topic("1", "t", "d", "n", {"kind": "k"})]),
+    ],
+)
+def test_topics_come_as_tables_too(topics_in, content, topics):
+    assert topics_in(content) == topics

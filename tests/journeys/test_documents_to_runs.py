@@ -1,0 +1,259 @@
+"""The command line from documents to submitted runs, as a user would type it."""
+
+import contextlib
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from cranfield.cli import main
+
+KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
+
+
+class Told(NamedTuple):
+    """What a command wrote."""
+
+    stdout: str
+    stderr: str
+
+
+class Shell:
+    """A folder to type commands in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *words: object, status: int = 0) -> Told:
+        """Run a command in this process: a new one for each would take most of a second."""
+        out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            ended = main._status([str(word) for word in words])
+            out.flush()
+        assert ended == status, err.getvalue()
+        return Told(out.buffer.getvalue().decode(), err.getvalue())
+
+    def process(self, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command in a process of its own."""
+        command = [sys.executable, "-m", "cranfield", *words]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, input=typed)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def kitchen(shell: Shell) -> Shell:
+    shell("init", "kitchen", "--scale", KITCHEN / "scale.toml", "--guidelines", KITCHEN / "guidelines.md")
+    shell("corpus", "add", KITCHEN / "documents.jsonl")
+    shell("corpus", "topics", KITCHEN / "topics.trec")
+    return shell
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_way_from_documents_to_submitted_runs(kitchen: Shell):
+    kitchen("runs", "make", "fts5", "--tag", "mine", "--depth", "30")
+    checked = kitchen("runs", "check", "mine.run", KITCHEN / "runs.toml", "--format", "jsonl")
+    assert {json.loads(line)["severity"] for line in checked.stdout.splitlines()} <= {"warning"}
+    kitchen("runs", "submit", "mine.run", "--group", "us", "--family", "lexical", "--new")
+    submitted = kitchen("runs", "submit", KITCHEN / "runs.toml", "--format", "csv")
+    assert [row["result"] for row in rows(submitted.stdout)] == ["submitted"] * 11
+    status = {row["fact"]: row["value"] for row in rows(kitchen("status", "--format", "csv").stdout)}
+    assert status["documents"] == "240"
+    assert (status["runs"], status["contributing runs"], status["groups"]) == ("12", "9", "9")
+    assert "sound" in kitchen("check").stdout
+
+
+def test_submitting_twice_does_nothing_and_says_so(kitchen: Shell):
+    kitchen("runs", "submit", KITCHEN / "runs.toml")
+    again = kitchen("runs", "submit", KITCHEN / "runs.toml", "--format", "csv")
+    assert {row["result"] for row in rows(again.stdout)} == {"there already"}
+    assert "0 runs submitted, 11 there already" in again.stderr
+    assert len(rows(kitchen("runs", "list", "--format", "csv").stdout)) == 11
+
+
+def test_one_bad_run_keeps_all_of_a_command_out(kitchen: Shell):
+    (kitchen.folder / "bad.run").write_text("T01 Q0 K001 1 2.5 bad\nT99 Q0 K001 1 x bad\nT01 Q0 K001 2 2.5 bad\n")
+    refused = kitchen("runs", "submit", KITCHEN / "runs.toml", "bad.run", status=1)
+    assert "bad.run:2" in refused.stderr
+    assert "score-not-a-number" in refused.stderr
+    assert "repeated-document" in refused.stderr
+    assert "1 file refused, so nothing was submitted" in refused.stderr
+    assert kitchen("runs", "list", "--format", "csv").stdout.count("\n") == 1
+
+
+def test_export_gives_an_equivalent_file(kitchen: Shell):
+    kitchen("runs", "submit", KITCHEN / "runs" / "trivet-lsa.run")
+    kitchen("runs", "export", "trivet-lsa", "-o", "again.run")
+    original = [line.split() for line in (KITCHEN / "runs" / "trivet-lsa.run").read_text().splitlines()]
+    exported = [line.split() for line in (kitchen.folder / "again.run").read_text().splitlines()]
+    assert [(row[0], row[2], float(row[4]), row[5]) for row in exported] == [
+        (row[0], row[2], float(row[4]), row[5]) for row in original
+    ]
+    assert "there already" in kitchen("runs", "submit", "again.run", "--format", "csv").stdout
+
+
+def test_a_withdrawn_run_stays_in_the_history_and_its_name_is_free(kitchen: Shell):
+    run = KITCHEN / "runs" / "trivet-lsa.run"
+    kitchen("runs", "submit", run)
+    kitchen("runs", "withdraw", "trivet-lsa", "--because", "wrong index")
+    assert rows(kitchen("runs", "list", "--format", "csv").stdout) == []
+    gone = rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").stdout)
+    assert [(row["run"], row["withdrawn"]) for row in gone] == [("trivet-lsa", "wrong index")]
+    kitchen("runs", "submit", run)
+    assert len(rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").stdout)) == 2
+    kitchen("check")
+
+
+def test_the_same_content_under_another_name_is_kept_with_a_warning(kitchen: Shell):
+    run = KITCHEN / "runs" / "trivet-lsa.run"
+    (kitchen.folder / "copy.run").write_text(run.read_text().replace("trivet-lsa", "copycat"))
+    kitchen("runs", "submit", run)
+    assert "identical-run" in kitchen("runs", "submit", "copy.run").stderr
+    assert "identical-run" in kitchen("runs", "show", "copycat").stderr
+
+
+def test_a_nearly_identical_run_is_kept_with_a_warning(kitchen: Shell):
+    lines = (KITCHEN / "runs" / "trivet-lsa.run").read_text().replace("trivet-lsa", "tuned").splitlines(keepends=True)
+    (kitchen.folder / "near.run").write_text("".join(lines[:-1]))
+    kitchen("runs", "submit", KITCHEN / "runs" / "trivet-lsa.run")
+    assert "nearly-identical-run" in kitchen("runs", "submit", "near.run").stderr
+
+
+def test_two_files_with_one_tag_are_told_apart_by_their_names(kitchen: Shell):
+    for name, system in (("a.run", "fts5"), ("b.run", "tfidf")):
+        kitchen("runs", "make", system, "--tag", "same", "--output", name)
+    refused = kitchen("runs", "submit", "a.run", "b.run", status=1)
+    assert refused.stderr.count("taken-tag") == 2
+    kitchen("runs", "submit", "a.run", "b.run", "--names", "file")
+    assert [row["run"] for row in rows(kitchen("runs", "list", "--format", "csv").stdout)] == ["a", "b"]
+
+
+def test_repair_writes_a_copy_that_is_accepted(kitchen: Shell):
+    (kitchen.folder / "bad.run").write_text(
+        "T01 Q0 K001 1 2.5 bad extra\nT01 Q0 K002 2 1.5 bad\nT01 Q0 K001 3 0.5 bad\nT01 Q0 K003 4\n"
+    )
+    repaired = kitchen("runs", "check", "bad.run", "--repair", "mended")
+    assert (kitchen.folder / "mended" / "bad.run").read_text() == "T01 Q0 K001 1 2.5 bad\nT01 Q0 K002 2 1.5 bad\n"
+    assert "repeated a document" in repaired.stderr
+    kitchen("runs", "submit", "mended/bad.run")
+
+
+def test_the_order_a_run_means_is_kept_with_it(kitchen: Shell):
+    (kitchen.folder / "ranks.run").write_text("T01 Q0 K001 2 9 r\nT01 Q0 K002 1 1 r\n")
+    kitchen("runs", "submit", "ranks.run", "--order", "rank")
+    exported = kitchen("runs", "export", "r").stdout.splitlines()
+    assert [line.split()[2] for line in exported] == ["K002", "K001"]
+    assert {row["fact"]: row["value"] for row in rows(kitchen("runs", "show", "r", "--format", "csv").stdout)}[
+        "ordered by"
+    ] == "rank"
+
+
+def test_documents_and_topics_of_a_collection_are_checked_against_runs(kitchen: Shell):
+    (kitchen.folder / "alien.run").write_text("T01 Q0 K001 1 2 a\nT01 Q0 clueweb 2 1 a\nX9 Q0 K001 1 1 a\n")
+    checked = kitchen("runs", "check", "alien.run", "--format", "jsonl", status=1)
+    found = {json.loads(line)["code"]: json.loads(line) for line in checked.stdout.splitlines()}
+    assert {"unknown-document", "unknown-topic", "missing-topic"} <= set(found)
+    assert found["unknown-document"]["lines"] == "2"
+    assert found["unknown-topic"]["lines"] == "3"
+
+
+def test_runs_are_checked_without_a_collection_too(shell: Shell):
+    (shell.folder / "x.run").write_text("1 Q0 a 1 nan t\n1 Q0 b 2 inf t\n")
+    checked = shell("runs", "check", "x.run", "--format", "csv", status=1)
+    assert {row["code"] for row in rows(checked.stdout)} >= {"score-nan", "score-infinite"}
+
+
+def test_a_bad_document_file_leaves_nothing_behind_unless_asked_to_keep_going(shell: Shell):
+    shell("init")
+    (shell.folder / "d.jsonl").write_text('{"id": "a", "text": "one"}\n{broken\n{"id": "b", "text": "two"}\n')
+    refused = shell("corpus", "add", "d.jsonl", status=1)
+    assert "d.jsonl:2" in refused.stderr
+    assert rows(shell("corpus", "show", "--format", "csv").stdout) == []
+    kept = shell("corpus", "add", "d.jsonl", "--keep-going", status=1)
+    assert "2 documents added, 1 bad left out" in kept.stderr
+    assert [row["document"] for row in rows(shell("corpus", "show", "--format", "csv").stdout)] == ["a", "b"]
+
+
+def test_documents_can_come_through_a_pipe(shell: Shell):
+    shell("init")
+    assert shell.process("corpus", "add", "-", typed='{"id": "a", "text": "one"}\n').returncode == 0
+    assert "one" in shell("corpus", "show", "a").stdout
+
+
+def test_the_same_file_again_adds_nothing_and_changed_documents_need_a_word(shell: Shell):
+    shell("init")
+    file = shell.folder / "d.jsonl"
+    file.write_text('{"id": "a", "text": "one"}\n')
+    shell("corpus", "add", file)
+    assert "0 documents added, 1 there already" in shell("corpus", "add", file).stderr
+    file.write_text('{"id": "a", "text": "changed"}\n')
+    assert "is there already, with other content" in shell("corpus", "add", file, status=1).stderr
+    assert "1 replaced" in shell("corpus", "add", file, "--update").stderr
+    assert "changed" in shell("corpus", "show", "a").stdout
+    shell("check")
+
+
+def test_escape_sequences_in_a_document_never_reach_the_terminal(shell: Shell):
+    shell("init")
+    (shell.folder / "d.jsonl").write_text(
+        json.dumps({"id": "a", "title": "\x1b[31mred", "text": "bell\x07 \u202eevil"})
+    )
+    shell("corpus", "add", "d.jsonl")
+    for words in (("corpus", "show", "a"), ("corpus", "show"), ("corpus", "search", "bell")):
+        shown = shell(*words).stdout
+        assert "\x1b" not in shown
+        assert "\x07" not in shown
+        assert "\u202e" not in shown
+        assert "␛[31mred" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("status",), "there is no collection at collection.db"),
+        (("init", "--scale", "binry"), "did you mean 'binary'"),
+        (("init", "--scale", "0=no, x"), "is not a grade"),
+        (("runs", "make", "bm52"), "there is no collection"),
+    ],
+)
+def test_a_wrong_call_is_answered_with_a_sentence(shell: Shell, words: tuple[str, ...], message: str):
+    done = shell.process(*words)
+    assert done.returncode in (1, 2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_system_and_a_wrong_option_are_answered_with_the_nearest(kitchen: Shell):
+    assert "did you mean 'bm25'" in kitchen("runs", "make", "bm52", status=2).stderr
+    assert "k1" in kitchen("runs", "make", "bm25", "-o", "k2=3", status=2).stderr
+
+
+def test_output_that_nobody_reads_is_no_error(kitchen: Shell):
+    command = f"{sys.executable} -m cranfield corpus topics --format jsonl | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=kitchen.folder, capture_output=True, text=True)
+    assert json.loads(done.stdout)["topic"] == "T01"
+    assert done.stderr == ""
+
+
+def test_a_live_collection_is_backed_up(kitchen: Shell):
+    kitchen("backup", "copy.db")
+    assert "240" in kitchen("status", "-C", "copy.db").stdout
+    assert "never overwrites" in kitchen("backup", "copy.db", status=1).stderr
+
+
+def test_the_demonstration_runs_and_refuses_a_folder_in_use(shell: Shell):
+    told = shell("demo", "here")
+    assert "$ cranfield runs submit" in told.stderr
+    assert "next:" in told.stderr
+    assert "is not empty" in shell("demo", "here", status=2).stderr

@@ -1,0 +1,378 @@
+"""Reading run files of every format."""
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import zstandard
+
+from cranfield.errors import ProblemsFound, SourceError, UnknownName
+from cranfield.runs.formats import run_formats
+from cranfield.runs.order import ranked
+from cranfield.runs.reading import format_of, read_rows
+from cranfield.runs.run import NO_RANK, Rows
+from cranfield.source import Source
+
+PLAIN = b"101 Q0 D2 1 2.5 a\n101 Q0 D1 2 1.5 a\n102 Q0 D2 1 0.5 a\n"
+THREE = [("101", "D2", 2.5, 1), ("101", "D1", 1.5, 2), ("102", "D2", 0.5, 1)]
+
+
+def rows_of(folder: Path, data: bytes, name: str = "x.run", **options: str) -> Rows:
+    path = folder / name
+    path.write_bytes(data)
+    return read_rows(Source(path), **options)
+
+
+def listed(rows: Rows) -> list[tuple[object, ...]]:
+    """Each row as (topic, document, score, rank)."""
+    topics, documents = rows.topic_ids.to_pylist(), rows.document_ids.to_pylist()
+    ranks = [None] * len(rows) if rows.ranks is None else rows.ranks.tolist()
+    columns = zip(rows.topics, rows.documents, rows.scores.tolist(), ranks, strict=True)
+    return [(topics[topic], documents[document], score, rank) for topic, document, score, rank in columns]
+
+
+def codes(rows: Rows) -> list[tuple[str, tuple[int, ...], int]]:
+    return [(problem.code, problem.lines, problem.count) for problem in rows.problems]
+
+
+def lines(rows: Rows) -> list[int]:
+    return [rows.lines.at(row) for row in range(len(rows))]
+
+
+def test_a_clean_trec_file_becomes_rows(tmp_path):
+    rows = rows_of(tmp_path, PLAIN)
+    assert listed(rows) == THREE
+    assert (rows.tags, rows.problems, lines(rows), rows.name) == ((("a", 1),), (), [1, 2, 3], "a")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        PLAIN.replace(b" ", b"\t"),
+        PLAIN.replace(b" ", b"  "),
+        PLAIN.replace(b" ", b" \t "),
+        PLAIN.replace(b"\n", b"\r\n"),
+        PLAIN.replace(b"\n", b" \t\r\n"),
+        b"\xef\xbb\xbf" + PLAIN,
+        b"  " + PLAIN.replace(b"\n", b"\n  "),
+        PLAIN.rstrip(),
+        PLAIN.replace(b" 2 1.5", b"\t2  1.5"),
+        PLAIN.replace(b" 2.5", b" +2.5"),
+        PLAIN.replace(b" 1.5", b" 15e-1").replace(b" 0.5", b" .5"),
+        PLAIN.replace(b" 1 2.5", b" 0001 2.5").replace(b" 2 1.5", b" +2 1.5"),
+    ],
+)
+def test_spacing_line_ends_and_ways_to_write_numbers_make_no_difference(tmp_path, data):
+    rows = rows_of(tmp_path, data)
+    assert (listed(rows), rows.problems, rows.tags) == (THREE, (), (("a", 1),))
+
+
+def test_blank_lines_give_no_row_and_still_count_as_lines(tmp_path):
+    rows = rows_of(tmp_path, b"\n" + PLAIN.replace(b"102 ", b"\n \t\n102 "))
+    assert (listed(rows), rows.problems, lines(rows)) == (THREE, (), [2, 3, 6])
+
+
+@pytest.mark.parametrize(
+    "compress", [gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress]
+)
+def test_compressed_files_are_recognised_by_their_bytes(tmp_path, compress):
+    assert listed(rows_of(tmp_path, compress(PLAIN))) == THREE
+
+
+def test_words_that_mean_something_to_parsers_are_ordinary_ids(tmp_path):
+    words = ["NA", "null", "NaN", '"', "'x", "\\n", "#1", "true", "-", "é", "1e5", "0x1F"]
+    text = "".join(f"{word} Q0 {word} {rank} 1 a\n" for rank, word in enumerate(words))
+    rows = rows_of(tmp_path, text.encode())
+    assert [row[:2] for row in listed(rows)] == [(word, word) for word in words]
+    assert rows.problems == ()
+
+
+def test_a_line_with_too_few_columns_is_left_out_and_one_with_too_many_keeps_six(tmp_path):
+    rows = rows_of(tmp_path, b"101 Q0 D2 1 2.5 a rel extra\n101 Q0  2 1.5 a\n#comment\n" + PLAIN)
+    assert listed(rows) == [THREE[0], *THREE]
+    assert codes(rows) == [("too-few-columns", (2, 3), 2), ("too-many-columns", (1,), 1)]
+    assert lines(rows) == [1, 4, 5, 6]
+
+
+def test_a_line_that_begins_with_a_hash_is_a_row_if_it_has_six_columns(tmp_path):
+    assert listed(rows_of(tmp_path, b"#1 Q0 D2 1 2.5 a\n")) == [("#1", "D2", 2.5, 1)]
+
+
+@pytest.mark.parametrize(
+    ("score", "code"),
+    [
+        ("abc", "score-not-a-number"),
+        ("0x10", "score-not-a-number"),
+        ("1,5", "score-not-a-number"),
+        ("1_000", "score-not-a-number"),
+        ("--1", "score-not-a-number"),
+        ("+-1", "score-not-a-number"),
+        ("1e", "score-not-a-number"),
+        (".", "score-not-a-number"),
+        ("٣", "score-not-a-number"),
+        ("nan", "score-nan"),
+        ("-NaN", "score-nan"),
+        ("inf", "score-infinite"),
+        ("-Infinity", "score-infinite"),
+        ("1e999", "score-infinite"),
+    ],
+)
+def test_a_score_that_is_no_finite_number_is_listed_with_its_line(tmp_path, score, code):
+    rows = rows_of(tmp_path, PLAIN + f"103 Q0 D1 1 {score} a\n".encode())
+    assert (listed(rows), codes(rows)) == (THREE, [(code, (4,), 1)])
+    assert rows.topic_ids.to_pylist() == ["101", "102"]
+
+
+@pytest.mark.parametrize("rank", ["1.0", "first", "99999999999999999999", "-"])
+def test_a_rank_that_is_no_integer_is_a_warning_and_the_row_stays(tmp_path, rank):
+    rows = rows_of(tmp_path, PLAIN.replace(b"D1 2 ", f"D1 {rank} ".encode()))
+    assert listed(rows) == [THREE[0], ("101", "D1", 1.5, NO_RANK), THREE[2]]
+    assert [(problem.code, problem.severity, problem.lines) for problem in rows.problems] == [
+        ("rank-not-an-integer", "warning", (2,))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (b"101 Q0 D\x00 1 1 a\n", "control-character"),
+        (b"101 Q0 D\x1b[31m 1 1 a\n", "control-character"),
+        (b"101 Q0 D\x7f 1 1 a\n", "control-character"),
+        (b"101 Q0 D\xc2\x85 1 1 a\n", "control-character"),
+        (b"101 Q0 D\x0b1 1 1 a\n", "control-character"),
+        (b"101 Q0 D\xff 1 1 a\n", "not-utf-8"),
+        (b"101 Q0 D3 1 1 a\r103 Q0 D4 1 1 a\n", "lone-carriage-return"),
+    ],
+)
+def test_bytes_no_id_may_hold_are_errors_with_their_line(tmp_path, bad, code):
+    rows = rows_of(tmp_path, PLAIN + bad + PLAIN)
+    assert (listed(rows), codes(rows)) == ([*THREE, *THREE], [(code, (4,), 1)])
+    assert lines(rows) == [1, 2, 3, 5, 6, 7]
+
+
+def test_what_is_shown_of_a_bad_line_is_harmless(tmp_path):
+    rows = rows_of(tmp_path, PLAIN + "101 \x1b[31m\u202e\n".encode())
+    assert "\x1b" not in rows.problems[0].message
+    assert "\u202e" not in rows.problems[0].message
+
+
+def test_a_second_column_other_than_q0_is_told_once(tmp_path):
+    rows = rows_of(tmp_path, PLAIN.replace(b"102 Q0", b"102 Q1"))
+    assert [(problem.code, problem.severity, problem.lines) for problem in rows.problems] == [
+        ("not-q0", "warning", (3,))
+    ]
+
+
+def test_every_tag_comes_with_its_first_line(tmp_path):
+    rows = rows_of(tmp_path, PLAIN + b"\n" + PLAIN.replace(b" a\n", b" b\n") + PLAIN)
+    assert rows.tags == (("a", 1), ("b", 5))
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n  \n", b"\xef\xbb\xbf"])
+def test_a_file_with_nothing_in_it_is_empty(tmp_path, data):
+    rows = rows_of(tmp_path, data)
+    assert ([problem.code for problem in rows.problems], len(rows), len(ranked(rows).topic_ids)) == (["empty"], 0, 0)
+
+
+def test_a_file_of_many_blocks_is_read_like_one_of_one(tmp_path, monkeypatch):
+    import cranfield.runs.blocks
+
+    text = b"".join(b"%d Q0 D%d %d %d.5 a\n" % (row // 7, row, row % 7, 99 - row % 7) for row in range(500))
+    broken = text.replace(b"3 Q0 D21 ", b"3 Q0 D21 x y ").replace(b"D400 ", b"D400\t ").replace(b"D77 ", b"")
+    expected = rows_of(tmp_path, broken)
+    monkeypatch.setattr(cranfield.runs.blocks, "BLOCK", 64)
+    for size in (16, 37, 64, 1000):
+        monkeypatch.setattr(cranfield.runs.blocks.blocks, "__kwdefaults__", {"size": size})
+        rows = rows_of(tmp_path, broken)
+        assert (listed(rows), rows.problems, lines(rows), rows.tags) == (
+            listed(expected),
+            expected.problems,
+            lines(expected),
+            expected.tags,
+        )
+
+
+def test_a_line_of_ten_megabytes_is_read(tmp_path):
+    long = b"x" * 10_000_000
+    rows = rows_of(tmp_path, PLAIN + b"103 Q0 " + long + b" 1 1 a\n" + b"y" * 10_000_000)
+    assert [row[0] for row in listed(rows)] == ["101", "101", "102", "103"]
+    assert codes(rows) == [("too-few-columns", (5,), 1)]
+    assert all(len(problem.message) < 300 for problem in rows.problems)
+
+
+def test_json_lines_are_read_in_any_of_the_usual_spellings(tmp_path):
+    spellings = [("qid", "docid", "score"), ("query_id", "corpus-id", "sim"), ("topic", "did", "relevance_score")]
+    for topic, document, score in spellings:
+        data = "".join(
+            f'{{"{topic}": "{row[0]}", "{document}": "{row[1]}", "{score}": {row[2]}, "rank": {row[3]}}}\n'
+            for row in THREE
+        )
+        rows = rows_of(tmp_path, data.encode(), "made.jsonl")
+        assert (listed(rows), rows.problems, rows.name) == (THREE, (), "made")
+
+
+def test_numbers_as_ids_become_their_digits(tmp_path):
+    rows = rows_of(tmp_path, b'{"qid": 7, "docid": 12345678901234567890, "score": 1, "tag": "t"}\n')
+    assert (listed(rows), rows.tags) == ([("7", "12345678901234567890", 1.0, None)], (("t", 1),))
+    rows = rows_of(tmp_path, b'{"qid": 7, "docid": 8, "score": 1}\n{"qid": "7", "docid": "8x", "score": "2"}\n')
+    assert listed(rows) == [("7", "8", 1.0, None), ("7", "8x", 2.0, None)]
+
+
+def test_an_id_that_looks_like_a_date_stays_as_it_is(tmp_path):
+    rows = rows_of(tmp_path, b'{"qid": "2020-01-01", "docid": "2020-01-01T00:00:00", "score": 1}\n')
+    assert listed(rows) == [("2020-01-01", "2020-01-01T00:00:00", 1.0, None)]
+
+
+def test_every_bad_object_is_listed_and_the_good_ones_are_kept(tmp_path):
+    data = b"""{"qid": "1", "docid": "a", "score": 1}
+not json
+
+{"qid": "1", "score": 1}
+{"qid": "1", "docid": "b c", "score": 1}
+{"qid": "1", "docid": "d", "score": "x"}
+{"qid": "1", "docid": "e", "score": NaN}
+{"qid": "1", "docid": "f", "score": 1e999}
+{"qid": 1.5, "docid": "g", "score": 1}
+{"qid": "1", "docid": "\\u001b", "score": 1}
+{"qid": "1", "docid": "\\ud800", "score": 1}
+{"qid": "1", "docid": "h", "score": true}
+{"qid": "1", "docid": "\xff", "score": 1}
+[1]
+{"qid": "1", "docid": "z", "score": 0}
+"""
+    rows = rows_of(tmp_path, data)
+    assert (listed(rows), lines(rows)) == ([("1", "a", 1.0, None), ("1", "z", 0.0, None)], [1, 15])
+    assert sorted(codes(rows)) == [
+        ("bad-row", (2, 9, 14), 3),
+        ("blank-in-id", (5,), 1),
+        ("control-character", (10,), 1),
+        ("missing-field", (4,), 1),
+        ("not-utf-8", (11, 13), 2),
+        ("score-infinite", (8,), 1),
+        ("score-nan", (7,), 1),
+        ("score-not-a-number", (6, 12), 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"topic,document,score,rank\n101,D2,2.5,1\n101,D1,1.5,2\n102,D2,0.5,1\n",
+        b"rank;score;docno;qid\r\n1;2.5;D2;101\r\n2;1.5;D1;101\r\n1;0.5;D2;102\r\n",
+        b'"Query-ID"\t"Doc ID"\t"Score"\t"Rank"\n"101"\t"D2"\t2.5\t1\n101\tD1\t1.5\t2\n102\tD2\t0.5\t1\n',
+        b"101\tD2\t1\t2.5\n101\tD1\t2\t1.5\n102\tD2\t1\t0.5\n",
+        b"101,D2,1,2.5,a\n101,D1,2,1.5,a\n102,D2,1,0.5,a\n",
+        b"101,Q0,D2,1,2.5\n101,Q0,D1,2,1.5\n102,Q0,D2,1,0.5\n",
+    ],
+)
+def test_csv_files_are_understood_by_header_or_by_shape(tmp_path, data):
+    rows = rows_of(tmp_path, data, "x.csv")
+    assert (listed(rows), rows.problems) == (THREE, ())
+
+
+def test_a_run_with_ranks_and_no_scores_is_ordered_by_its_ranks(tmp_path):
+    rows = rows_of(tmp_path, b"7\t11\t1\n7\t22\t2\n7\t10\t3\n8\t11\t1\n", "msmarco.tsv")
+    assert listed(rows) == [("7", "11", -1.0, 1), ("7", "22", -2.0, 2), ("7", "10", -3.0, 3), ("8", "11", -1.0, 1)]
+    assert [documents for _, documents, _ in ranked(rows)] == [["11", "22", "10"], ["11"]]
+
+
+def test_three_columns_whose_last_does_not_count_up_end_in_a_score(tmp_path):
+    rows = rows_of(tmp_path, b"7,11,12\n7,22,9\n")
+    assert listed(rows) == [("7", "11", 12.0, None), ("7", "22", 9.0, None)]
+
+
+def test_every_bad_csv_row_is_listed(tmp_path):
+    data = b'qid,docid,score\n1,a,1\n1,b\n1,c,2,extra\n1,"d,1\n1,e,x\n1,,1\n\n1,f\xff,1\n1,g\rh,1\n"1","z",0\n'
+    rows = rows_of(tmp_path, data)
+    assert [row[1] for row in listed(rows)] == ["a", "c", "z"]
+    assert lines(rows) == [2, 4, 11]
+    assert sorted(codes(rows)) == [
+        ("bad-row", (5,), 1),
+        ("lone-carriage-return", (10,), 1),
+        ("missing-field", (7,), 1),
+        ("not-utf-8", (9,), 1),
+        ("score-not-a-number", (6,), 1),
+        ("too-few-columns", (3,), 1),
+        ("too-many-columns", (4,), 1),
+    ]
+
+
+def parquet_of(folder: Path, columns: dict[str, object]) -> Rows:
+    pyarrow.parquet.write_table(pa.table(columns), folder / "x.parquet")
+    return read_rows(Source(folder / "x.parquet"))
+
+
+def test_parquet_is_read_with_text_or_numbers_as_ids(tmp_path):
+    texts = {"query": ["101", "101", "102"], "docno": ["D2", "D1", "D2"], "score": [2.5, 1.5, 0.5], "rank": [1, 2, 1]}
+    assert listed(parquet_of(tmp_path, texts)) == THREE
+    coded = {**texts, "docno": pa.array(texts["docno"]).dictionary_encode(), "query": [101, 101, 102]}
+    assert listed(parquet_of(tmp_path, coded)) == THREE
+    small = {**texts, "score": pa.array([2.5, 1.5, 0.5], pa.float32())}
+    assert listed(parquet_of(tmp_path, small)) == THREE
+
+
+def test_parquet_rows_with_nothing_in_a_field_are_listed(tmp_path):
+    rows = parquet_of(tmp_path, {"qid": ["1", None, "1"], "docid": ["a", "b", "c"], "score": [1.0, 1.0, float("nan")]})
+    assert (listed(rows), codes(rows)) == ([("1", "a", 1.0, None)], [("missing-field", (2,), 1), ("score-nan", (3,), 1)])
+
+
+def test_a_broken_parquet_file_and_one_without_the_columns_are_errors_that_name_the_file(tmp_path):
+    with pytest.raises(SourceError, match=r"x\.parquet"):
+        rows_of(tmp_path, b"PAR1 and nothing of the kind", "x.parquet")
+    with pytest.raises(ProblemsFound, match="columns of a run"):
+        parquet_of(tmp_path, {"a": [1]})
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (PLAIN, "trec"),
+        (b"1 Q0 D 1 1\n", "trec"),
+        (b"a b c 1 2 t more\n1 Q0 D 1 1 t x\n1 Q0 D 1 1 t x\n", "trec"),
+        (b'{"qid": 1, "doc": 2, "rank": 3}\n', "jsonl"),
+        (b"qid,docid,score\n", "csv"),
+        (b"1\t2\t1\n", "csv"),
+        (b"PAR1", "parquet"),
+    ],
+)
+def test_a_format_is_recognised_by_its_first_bytes(tmp_path, data, name):
+    (tmp_path / "x").write_bytes(data)
+    assert format_of(Source(tmp_path / "x")) is run_formats.get(name)
+
+
+@pytest.mark.parametrize("data", [b"hello\n", b"<xml>", b"{}", b"\x00\x01\x02", b"one two three\n", b"\xff\xfe1\x00"])
+def test_an_unknown_format_is_an_error_that_lists_the_known_ones(tmp_path, data):
+    with pytest.raises(ProblemsFound) as caught:
+        rows_of(tmp_path, data)
+    assert all(name in str(caught.value) for name in run_formats.names())
+
+
+def test_a_named_format_is_taken_at_its_word(tmp_path):
+    assert codes(rows_of(tmp_path, b"hello\n", format="trec")) == [("too-few-columns", (1,), 1)]
+    with pytest.raises(UnknownName, match="did you mean 'trec'"):
+        rows_of(tmp_path, PLAIN, format="treck")
+
+
+def test_every_format_reads_what_it_wrote(tmp_path):
+    text = '102 Q0 D"2,é 1 0.1 a\n101 Q0 D1 1 1e-7 a\n101 Q0 D2 2 123456.78901 a\n'
+    run = ranked(rows_of(tmp_path, text.encode()))
+    for name in run_formats.names():
+        with (tmp_path / name).open("wb") as stream:
+            run_formats.get(name).write(run, stream)
+        assert ranked(read_rows(Source(tmp_path / name), format=name)) == run
+        assert ranked(read_rows(Source(tmp_path / name))) == run
+
+
+def test_a_truncated_gzip_is_an_error_that_names_the_file(tmp_path):
+    with pytest.raises(SourceError, match=r"x\.run"):
+        rows_of(tmp_path, gzip.compress(PLAIN * 100)[:-20])
+
+
+def test_a_folder_or_a_missing_file_is_an_error_that_names_it(tmp_path):
+    for path in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(SourceError, match=path.name):
+            read_rows(Source(path))

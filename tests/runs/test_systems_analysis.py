@@ -1,0 +1,70 @@
+"""From text to terms, and from topics to queries."""
+
+import sys
+
+import pytest
+
+from cranfield.errors import MissingExtra, UnknownName
+from cranfield.records import Topic
+from cranfield.runs.analysis import Analyser
+from cranfield.runs.system import query_text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Heat-conduction in COMPOSITE slabs.", ["heat", "conduction", "in", "composite", "slabs"]),
+        ("don't, O’Brien; a_b", ["don", "t", "o", "brien", "a", "b"]),
+        ("Straße ﬁne １２", ["strasse", "fine", "12"]),
+        ("cafe\u0301 café", ["café", "café"]),
+        ("風洞の実験", ["風", "洞", "の", "実", "験"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("обтекание крыла", ["обтекание", "крыла"]),
+        ("a\x00b\x1b[31mc\ud800d", ["a", "b", "31mc", "d"]),
+        (" \n\t .,;!? ", []),
+        ("", []),
+    ],
+)
+def test_words_are_folded_runs_of_letters_digits_and_marks(text, words):
+    assert Analyser("test").words(text) == words
+
+
+def test_stop_words_go_before_endings_are_cut():
+    assert Analyser("test", "english", "english").terms("The wings of this flying body") == ["wing", "fli", "bodi"]
+
+
+def test_without_stop_list_and_stemmer_words_stay():
+    assert Analyser("test").terms("The Wings") == ["the", "wings"]
+
+
+def test_other_languages_have_their_own_stemmer():
+    assert Analyser("test", "german").terms("Häuser Häusern") == ["haus", "haus"]
+
+
+def test_an_unknown_stemmer_names_the_nearest():
+    with pytest.raises(UnknownName, match="unknown stemmer 'englisch'; did you mean 'english'"):
+        Analyser("test", "englisch").terms("wing")
+
+
+def test_a_missing_stemmer_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "Stemmer", None)
+    with pytest.raises(MissingExtra, match=r"the system 'bm25' needs the extra 'baselines': pip install"):
+        Analyser("bm25", "english").terms("wing")
+
+
+def test_a_query_is_the_wanted_fields_in_the_wanted_order():
+    topic = Topic("1", "wing flutter", " at high speed \n", "Only experiments.")
+    assert query_text(topic, ["title"]) == "wing flutter"
+    assert (
+        query_text(topic, ["narrative", "title", "description"]) == "Only experiments.\nwing flutter\nat high speed"
+    )
+
+
+def test_a_topic_without_title_is_an_empty_query():
+    assert query_text(Topic("1", "", "described"), ["title"]) == ""
+    assert query_text(Topic("1", "", "described"), ["title", "description"]) == "described"
+
+
+def test_an_unknown_topic_field_names_the_known():
+    with pytest.raises(UnknownName, match=r"unknown topic field 'desc'.*known: description, narrative, title"):
+        query_text(Topic("1", "wing"), ["desc"])  # type: ignore[list-item]

@@ -1,0 +1,145 @@
+"""Documents, topics, scales and the search index, kept in the file."""
+
+import pytest
+
+from cranfield.errors import InputError, ProblemsFound, UnknownName
+from cranfield.records import Document, Grade, GradeScale, Topic
+from cranfield.steps.corpus_show import show_document
+from cranfield.store import Store
+from cranfield.store.documents import (
+    Added,
+    add_documents,
+    document,
+    document_count,
+    ids_near,
+    iter_documents,
+    known_among,
+)
+from cranfield.store.scales import add_guidelines, add_scale, current_guidelines, current_scale
+from cranfield.store.search import HIT_END, HIT_START, match_expression, ranked, search
+from cranfield.store.topics import add_topics, topics
+
+
+def add(store: Store, *documents: Document, update: bool = False) -> Added:
+    with store.write():
+        return add_documents(store, documents, source=1, update=update)
+
+
+def test_documents_come_back_as_they_went_in(small: Store):
+    assert document(small, "d2") == Document(
+        "d2", "A pan that was burnt can be cleaned with soda.", "Burnt pans", {"kind": "tip"}
+    )
+    assert [one.id for one in iter_documents(small)] == ["d1", "d2", "d3"]
+    assert document_count(small) == 3
+    assert document(small, "d9") is None
+
+
+def test_the_same_document_again_is_left_alone_and_another_under_its_id_is_a_clash(small: Store):
+    same = document(small, "d1")
+    assert same is not None
+    outcome = add(small, same, Document("d2", "other text"), Document("d4", "new"))
+    assert outcome == Added(new=1, same=1, clashing=("d2",))
+    assert document(small, "d2").text.startswith("A pan")
+
+
+def test_update_replaces_the_document_and_what_the_index_knows_of_it(small: Store):
+    assert add(small, Document("d2", "zebra"), update=True) == Added(new=0, updated=1)
+    assert [hit.document for hit in search(small, "zebra")] == ["d2"]
+    assert [hit.document for hit in search(small, "burnt")] == []
+
+
+def test_an_id_twice_in_one_batch_is_found(small: Store):
+    assert add(small, Document("x", "one"), Document("x", "one"), Document("x", "two")) == Added(1, 1, 0, ("x",))
+
+
+def test_known_ids_are_found_among_many(small: Store):
+    assert known_among(small, [f"d{number}" for number in range(2_000)]) == {"d1", "d2", "d3"}
+
+
+def test_an_unknown_document_is_answered_with_its_neighbours(small: Store):
+    assert ids_near(small, "D2") == ["d2", "d1", "d3"]
+    with pytest.raises(UnknownName, match=r"unknown document 'd22'.*'d2'"):
+        show_document(small, "d22")
+
+
+def test_search_marks_the_hits_and_ranks_the_best_first(small: Store):
+    hits = search(small, "burnt pans")
+    assert [hit.document for hit in hits] == ["d2"]
+    assert f"{HIT_START}burnt{HIT_END}" in hits[0].snippet
+    assert hits[0].score > 0
+    assert [name for name, _ in ranked(small, "soda cleaning", limit=10)] == ["d3", "d2"]
+
+
+def test_search_for_every_word(small: Store):
+    assert [hit.document for hit in search(small, "soda burnt", every_word=True)] == ["d2"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        '""',
+        "AND",
+        "OR NOT",
+        "a*",
+        "x NEAR/2 y",
+        "title:fox",
+        "^fox",
+        "(",
+        "fox AND (",
+        "'; DROP",
+        "-fox",
+        "\0",
+        "{a b}",
+    ],
+)
+def test_nothing_in_a_query_is_taken_for_syntax(small: Store, query: str):
+    assert isinstance(search(small, query), list)
+
+
+def test_a_query_becomes_quoted_alternatives():
+    assert match_expression('burnt "cast iron" pan burnt') == '"burnt" OR "cast iron" OR "pan"'
+    assert match_expression("!!! ...") == ""
+
+
+def test_topics_come_back_in_the_order_they_were_given(small: Store):
+    assert topics(small) == [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")]
+    with small.write():
+        outcome = add_topics(small, [Topic("2", "cat"), Topic("10", "new"), Topic("1", "burnt pan")], source=1)
+    assert outcome == Added(new=1, same=1, clashing=("2",))
+    with small.write():
+        assert add_topics(small, [Topic("2", "cat")], source=1, update=True) == Added(new=0, updated=1)
+    assert [topic.title for topic in topics(small)] == ["burnt pan", "cat", "new"]
+
+
+def test_a_scale_from_one_to_three_is_kept_in_versions(store: Store):
+    scale = GradeScale((Grade(1, "no", 0), Grade(2, "partly", 1), Grade(3, "fully", 3, "all of it")), relevant_from=2)
+    with store.write():
+        assert add_scale(store, scale, now="t") == 2
+        assert add_guidelines(store, "# Judge", now="t") == 1
+    assert current_scale(store) == (2, scale)
+    assert current_guidelines(store) == (1, "# Judge")
+
+
+@pytest.mark.parametrize(
+    ("grades", "relevant_from", "message"),
+    [
+        ([Grade(0, "no", 0)], 0, "at least two grades"),
+        ([Grade(0, "no", 0), Grade(0, "yes", 1)], 0, "rise and not repeat"),
+        ([Grade(-1, "no", 0), Grade(1, "yes", 1)], 1, "reserved"),
+        ([Grade(0, "no", 0), Grade(1, "no", 1)], 1, "label of its own"),
+        ([Grade(0, "no", 2), Grade(1, "yes", 1)], 1, "lower gain"),
+        ([Grade(0, "no", 0), Grade(1, "yes", float("nan"))], 1, "from 0 up"),
+        ([Grade(0, "no", 0), Grade(1, "yes", 1)], 0, "above the lowest"),
+    ],
+)
+def test_a_scale_that_makes_no_sense_is_refused(grades: list[Grade], relevant_from: int, message: str):
+    with pytest.raises(ProblemsFound, match=message):
+        GradeScale(tuple(grades), relevant_from)
+
+
+def test_a_grade_off_the_scale_is_named():
+    scale = GradeScale((Grade(1, "no", 0), Grade(2, "yes", 1)), 2)
+    assert (scale.lowest, scale.highest, scale.named(2).label) == (1, 2, "yes")
+    with pytest.raises(InputError, match="grade 3 is not on the scale"):
+        scale.named(3)

@@ -1,0 +1,235 @@
+"""One collection file: made whole, opened with care, written all or nothing."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from cranfield.errors import CollectionBusy, CollectionError
+from cranfield.steps.opening import init_collection
+from cranfield.store import Store, create_store, engine, migrate, open_store
+from cranfield.store.settings import put_setting, setting, settings
+from cranfield.store.store import backup_to
+
+
+def test_a_new_collection_is_one_file_in_wal_mode_with_full_synchronisation(store: Store):
+    assert [path.name for path in store.path.parent.iterdir() if path.suffix == ".db"] == ["collection.db"]
+    assert store.value("PRAGMA journal_mode") == "wal"
+    assert store.value("PRAGMA synchronous") == 2
+    assert store.value("PRAGMA foreign_keys") == 1
+    assert store.value("PRAGMA busy_timeout") == engine.BUSY_MILLISECONDS
+    assert store.value("PRAGMA application_id") == engine.APPLICATION_ID
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path: Path):
+    path = tmp_path / "collection.db"
+    path.write_text("precious")
+    with pytest.raises(CollectionError, match="exists already"):
+        init_collection(path, name="x")
+    assert path.read_text() == "precious"
+
+
+def test_a_collection_that_cannot_be_furnished_is_not_there_afterwards(tmp_path: Path):
+    def broken(store: Store) -> None:
+        raise CollectionError("no")
+
+    with pytest.raises(CollectionError, match="no"):
+        create_store(tmp_path / "collection.db", furnish=broken)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "there is no collection"), (b"not a database at all", "not an SQLite file"), (b"", "not an SQLite file")],
+)
+def test_what_is_not_a_collection_is_refused_with_a_sentence(tmp_path: Path, content: bytes | None, message: str):
+    path = tmp_path / "x.db"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CollectionError, match=message):
+        open_store(path)
+
+
+def test_a_folder_is_refused_with_a_sentence(tmp_path: Path):
+    with pytest.raises(CollectionError, match="is a folder"):
+        open_store(tmp_path)
+
+
+def test_a_foreign_sqlite_file_is_refused(tmp_path: Path):
+    with sqlite3.connect(tmp_path / "x.db") as connection:
+        connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    with pytest.raises(CollectionError, match="not a Cranfield collection"):
+        open_store(tmp_path / "x.db")
+
+
+def test_a_file_from_a_newer_version_is_refused_with_a_sentence(store: Store):
+    with store.write() as connection:
+        connection.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('cranfield', 'm9999_later', '')"
+        )
+    with pytest.raises(CollectionError, match=r"newer Cranfield .*m9999_later.* upgrade"):
+        open_store(store.path)
+
+
+def test_an_older_file_is_backed_up_and_brought_up_to_date(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with store.write():
+        put_setting(store, "name", "old")
+    later = tmp_path / "later"
+    later.mkdir()
+    (later / "m9998_more.py").write_text("def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n")
+    monkeypatch.setattr(migrate.migrations, "__path__", [*migrate.migrations.__path__, str(later)])
+    with open_store(store.path) as updated:
+        assert updated.rows("SELECT * FROM more") == []
+        assert setting(updated, "name") == "old"
+        assert migrate.applied_names(updated.connection)[-1] == "m9998_more"
+    backup = store.path.with_name("collection.db.before-m9998_more")
+    monkeypatch.undo()
+    with open_store(backup) as before:
+        assert setting(before, "name") == "old"
+        assert before.row("SELECT 1 FROM sqlite_master WHERE name = 'more'") is None
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    later = tmp_path / "later"
+    later.mkdir()
+    (later / "m9997_bad.py").write_text(
+        "def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n    database.execute('nonsense')\n"
+    )
+    monkeypatch.setattr(migrate.migrations, "__path__", [*migrate.migrations.__path__, str(later)])
+    with pytest.raises(CollectionError, match="nonsense"):
+        open_store(store.path)
+    monkeypatch.undo()
+    with open_store(store.path) as same:
+        assert same.row("SELECT 1 FROM sqlite_master WHERE name = 'more'") is None
+
+
+def test_a_write_that_fails_leaves_nothing_behind(store: Store):
+    def write_and_fail() -> None:
+        with store.write():
+            put_setting(store, "a", 1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_and_fail()
+    assert "a" not in settings(store)
+
+
+def test_a_writer_waits_for_another_and_is_told_so(store: Store):
+    other = open_store(store.path)
+    waits: list[float] = []
+    other.waiting = waits.append
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with open_store(store.path) as holder, holder.write():
+            put_setting(holder, "first", 1)
+            entered.set()
+            leave.wait(10)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    entered.wait(10)
+    threading.Timer(1.5, leave.set).start()
+    with other.write():
+        put_setting(other, "second", 2)
+    holder.join()
+    assert setting(store, "first") == 1
+    assert setting(store, "second") == 2
+    assert waits
+    other.close()
+
+
+def test_a_writer_without_patience_gets_a_sentence(store: Store, monkeypatch: pytest.MonkeyPatch):
+    other = open_store(store.path)
+    other.connection.execute("PRAGMA busy_timeout = 1")
+    with (
+        store.write(),
+        pytest.raises(CollectionBusy, match="being written by another process"),
+        other.write(patience=0),
+    ):
+        pass
+    other.close()
+
+
+def test_a_full_disk_is_said_and_leaves_nothing_half_written(store: Store):
+    pages = store.value("PRAGMA page_count")
+    store.row(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(CollectionError, match="disk is full"), store.write():
+        put_setting(store, "big", "x" * 1_000_000)
+    store.row("PRAGMA max_page_count = 1000000")
+    assert "big" not in settings(store)
+    with store.write():
+        put_setting(store, "small", 1)
+    assert setting(store, "small") == 1
+
+
+def test_a_backup_of_a_live_file_is_complete_and_never_overwrites(store: Store, tmp_path: Path):
+    with store.write():
+        put_setting(store, "a", [1, "two"])
+    target = tmp_path / "copy.db"
+    with open_store(store.path) as writer, writer.write():
+        put_setting(writer, "not yet committed", 1)
+        backup_to(store, target)
+    with open_store(target) as copy:
+        assert settings(copy) == {
+            name: value for name, value in settings(store).items() if name != "not yet committed"
+        }
+    with pytest.raises(CollectionError, match="never overwrites"):
+        backup_to(store, target)
+    assert not list(tmp_path.glob("*.unfinished*"))
+
+
+def test_the_sqlite_shell_reads_the_file_and_its_tables_explain_themselves(small: Store):
+    schema = "\n".join(row[0] for row in small.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+    assert "-- the team that sent it" in schema
+    with sqlite3.connect(small.path) as plain:
+        assert plain.execute("SELECT id, title FROM documents").fetchall() == [
+            ("d1", "Foxes"),
+            ("d2", "Burnt pans"),
+            ("d3", ""),
+        ]
+    plain.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "buggy"),
+    [
+        ((3, 40, 1), True),
+        ((3, 51, 2), True),
+        ((3, 51, 3), False),
+        ((3, 50, 7), False),
+        ((3, 50, 6), True),
+        ((3, 44, 6), False),
+        ((3, 53, 0), False),
+    ],
+)
+def test_the_versions_with_the_wal_reset_bug_are_known(version: tuple[int, ...], buggy: bool):
+    assert engine.has_wal_reset_bug(version) is buggy
+
+
+def test_a_network_file_system_is_recognised_by_the_longest_mount_point(tmp_path: Path):
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path}/net nfs4 rw 0 0\n")
+    assert engine.file_system_of(tmp_path / "net" / "a.db", mounts=mounts) == "nfs4"
+    assert engine.file_system_of(tmp_path / "network" / "a.db", mounts=mounts) == "ext4"
+    assert engine.file_system_of(tmp_path / "a.db", mounts=tmp_path / "nowhere") == ""
+
+
+def test_two_processes_that_make_the_same_collection_leave_one(tmp_path: Path):
+    program = "import sys; from cranfield.cli.main import run; run(sys.argv[1:])"
+    command = [sys.executable, "-c", program, "init", "x", "-C", str(tmp_path / "c.db")]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
+    statuses = sorted(process.wait() for process in processes)
+    for process in processes:
+        process.stderr.close()
+    assert statuses in ([0, 0], [0, 1])
+    with open_store(tmp_path / "c.db") as made:
+        assert setting(made, "name") == "x"
