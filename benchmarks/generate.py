@@ -1,6 +1,6 @@
 """Makes TREC-shaped runs, qrels and groups of any size, from a seed.
 
-    python benchmarks/generate.py OUT --topics 50 --documents 1000 --runs 129 --groups 43
+    python -m benchmarks.generate OUT --topics 50 --documents 1000 --runs 129 --groups 43
 
 Each topic has a latent relevance over some candidates, each group its own taste, each run its own noise; a run's
 scores are a mixture of the three, so that runs of a group look alike and all runs look a little alike.

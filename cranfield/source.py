@@ -30,6 +30,7 @@ LONGEST_LINE = 1 << 26
 
 UTF8_BOM = b"\xef\xbb\xbf"
 
+_SUFFIXES = {"csv", "json", "jsonl", "ndjson", "parquet", "res", "run", "sgml", "trec", "tsv", "txt", "xml"}
 _BLOCK = 1 << 20
 _FEED = 1 << 12
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
@@ -59,6 +60,14 @@ class Source:
         return str(self.path) == "-"
 
     @property
+    def is_piped(self) -> bool:
+        """Whether the bytes come only once: from standard input, or through a pipe such as `<(zcat …)`.
+
+        They are kept on disk with this very source, so another source for the same path would find nothing.
+        """
+        return self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
+
+    @property
     def is_folder(self) -> bool:
         """Whether the path is a folder."""
         return not self.is_stdin and self.path.is_dir()
@@ -68,13 +77,14 @@ class Source:
         """The file name without its folder and compression suffix."""
         name = self.path.name
         for suffix in (".gz", ".bz2", ".xz", ".zst"):
-            name = name.removesuffix(suffix)
+            name = name.removesuffix(suffix) or name
         return name
 
     @property
     def stem(self) -> str:
-        """The file name without its folder, compression suffix and format suffix."""
-        return Path(self.bare_name).stem or self.bare_name
+        """The file name without its folder, compression suffix and format suffix; `input.bm25` has none."""
+        stem, dot, suffix = self.bare_name.rpartition(".")
+        return stem if dot and stem and suffix.lower() in _SUFFIXES else self.bare_name
 
     @property
     def size(self) -> int | None:
@@ -83,11 +93,11 @@ class Source:
 
     def open(self) -> BinaryIO:
         """Open a fresh stream of decompressed bytes from the start."""
+        is_utf8 = codec_name(self.encoding) == "utf-8"
         raw = self._raw()
         with _translated(self.name):
             blocks = _decompressed(raw, self.watch)
-        if codecs_name(self.encoding) != "utf-8":
-            blocks = _transcoded(blocks, self)
+        blocks = blocks if is_utf8 else _transcoded(blocks, self)
         return cast(BinaryIO, io.BufferedReader(_Guarded(blocks, raw, self.name), buffer_size=_BLOCK))
 
     def head(self, size: int = HEAD) -> bytes:
@@ -149,8 +159,7 @@ class Source:
         try:
             if self.is_folder:
                 raise SourceError(self.name, "this is a folder, a file was expected")
-            through_pipe = self.is_stdin or (self.path.exists() and not self.path.is_file())
-            return (self._spooled if through_pipe else self.path).open("rb")
+            return (self._spooled if self.is_piped else self.path).open("rb")
         except FileNotFoundError:
             raise SourceError(self.name, "there is no such file") from None
         except (OSError, ValueError) as error:
@@ -158,7 +167,7 @@ class Source:
             raise SourceError(self.name, f"cannot be opened: {reason}") from None
 
 
-def codecs_name(encoding: str) -> str:
+def codec_name(encoding: str) -> str:
     """Give the one name of an encoding that has several, or say that there is no such encoding."""
     try:
         found = codecs.lookup(encoding)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cranfield.steps.watching import Progress
 
 PROBLEMS_SHOWN = 200
+WARNINGS_SHOWN = 10
 
 
 def say(text: str = "") -> None:
@@ -90,12 +91,26 @@ def put_marked(lines: Sequence[tuple[str, str]], *, start: str, end: str) -> Non
 def put_problems(problems: Sequence[Problem]) -> None:
     """Narrate problems, errors before warnings, with the places they were seen at."""
     ordered = sorted(problems, key=lambda problem: (problem.severity != "error", problem.file))
+    told: set[str] = set()
     for problem in ordered[:PROBLEMS_SHOWN]:
         say(f"{problem.severity}: {problem}{_elsewhere(problem)} [{problem.code}]")
-        if problem.remedy:
+        if problem.remedy and problem.code not in told:
             say(f"    {problem.remedy}")
+        told.add(problem.code)
     if len(ordered) > PROBLEMS_SHOWN:
         say(f"… and {len(ordered) - PROBLEMS_SHOWN:,} more")
+
+
+def put_warnings(warnings: Sequence[Problem]) -> None:
+    """Narrate warnings that are kept with what they belong to: one by one while they are few, else by kind."""
+    if len(warnings) <= WARNINGS_SHOWN:
+        put_problems(warnings)
+        return
+    for code in dict.fromkeys(warning.code for warning in warnings):
+        alike = [warning for warning in warnings if warning.code == code]
+        files = counted(len({warning.file for warning in alike}), "file")
+        say(f"warning: {files}, for example {alike[0]} [{code}]")
+    say("cranfield runs show RUN lists what was found in each")
 
 
 def _elsewhere(problem: Problem) -> str:

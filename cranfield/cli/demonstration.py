@@ -80,8 +80,5 @@ def _run(words: Sequence[str]) -> None:
     from cranfield.cli.main import app
 
     console.say(f"$ cranfield {shlex.join(words)}")
-    try:
-        app(args=list(words), prog_name="cranfield", standalone_mode=False)
-    except typer.Exit as leaving:
-        if leaving.exit_code:
-            raise
+    if status := app(args=list(words), prog_name="cranfield", standalone_mode=False):
+        raise typer.Exit(status)

@@ -1,6 +1,5 @@
 """The command `cranfield`: its sub-commands, and what happens to errors, Ctrl-C and broken pipes."""
 
-import os
 import sys
 from typing import Annotated
 
@@ -53,14 +52,10 @@ def _status(arguments: list[str]) -> int:
         app(args=_verbose_first(arguments), prog_name="cranfield")
     except CranfieldError as error:
         return console.fail(error)
-    except KeyboardInterrupt:
-        console.say("cranfield: interrupted; nothing was left half done")
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone (cranfield … | head): keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except SystemExit as leaving:
+        # typer ends Ctrl-C this way, and a reader who has gone (cranfield … | head) too.
+        if leaving.code == INTERRUPTED:
+            console.say("cranfield: interrupted; nothing was left half done")
         return leaving.code if isinstance(leaving.code, int) else 0
     return 0
 

@@ -92,7 +92,7 @@ def submit(
     requests = _requests(files, format=from_, order=order, names=names, **given)
     with console.collection(collection) as store, console.progress() as progress:
         outcomes = submit_runs(store, requests, max_depth=max_depth, min_depth=min_depth, progress=progress)
-    console.put_problems([warning for outcome in outcomes for warning in outcome.warnings])
+    console.put_warnings([warning for outcome in outcomes for warning in outcome.warnings])
     rows = [(one.name, one.group, one.role, one.topics, one.rows, len(one.warnings), one.what) for one in outcomes]
     columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
     console.put_table(table_of(columns, rows), format)

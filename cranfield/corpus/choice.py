@@ -27,5 +27,5 @@ def no_format(source: Source, formats: Registry[Format], hint: str = "") -> Inpu
     """Give the error that no format fits, with what each of them expects."""
     known = "\n".join(f"  {name}: {format.summary}" for name, format in formats.items())
     advice = f"{hint}; " if hint else ""
-    message = f"no {formats.noun} fits this file; {advice}name one with --format if you know better"
+    message = f"no {formats.noun} fits this file; {advice}name one with --from if you know better"
     return InputError(f"{source.name}: {message}:\n{known}")

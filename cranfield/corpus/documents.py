@@ -1,7 +1,6 @@
 """Documents out of files and folders."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from cranfield.corpus.choice import no_format, recognised
@@ -22,7 +21,7 @@ def read_documents(path: Path | Source, *, format: str | None = None) -> Iterato
     is_empty = True
     for record in reader.read(source):
         is_empty = False
-        yield _placed(record, source) if isinstance(record, Problem) else record
+        yield record.at(source.name) if isinstance(record, Problem) and not record.file else record
     if is_empty:
         yield Problem("empty", "there are no documents in it", file=source.name)
 
@@ -40,7 +39,3 @@ def document_format_of(path: Path | Source, format: str | None = None) -> str:
     topics = recognised(source, topic_formats)
     hint = "it looks like a file of topics: cranfield corpus topics" if topics else ""
     raise no_format(source, document_formats, hint)
-
-
-def _placed(problem: Problem, source: Source) -> Problem:
-    return problem if problem.file else replace(problem, file=source.name)

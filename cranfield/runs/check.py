@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.errors import Problem, quoted
-from cranfield.runs.order import Groups, grouped
+from cranfield.runs.order import Groups
 from cranfield.runs.order_checks import order_problems
 from cranfield.runs.problems import problem
 from cranfield.runs.repeats import repeated_rows
@@ -47,11 +47,10 @@ def check(rows: Rows, expectations: Expectations) -> list[Problem]:
     """Give everything that is wrong with a run: errors (it is refused) first, then warnings (it is kept)."""
     problems = [*rows.problems, *_tag_problems(rows, expectations)]
     if len(rows):
-        groups = grouped(rows)
         problems += _topic_problems(rows, expectations)
-        problems += _depth_problems(rows, groups, expectations)
+        problems += _depth_problems(rows, expectations)
         problems += _document_problems(rows, expectations)
-        problems += order_problems(rows, groups, order=expectations.order)
+        problems += order_problems(rows, order=expectations.order)
     placed = [found.at(rows.source_name) for found in problems]
     return sorted(placed, key=lambda found: found.severity)
 
@@ -102,7 +101,8 @@ def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]
         )
 
 
-def _depth_problems(rows: Rows, groups: Groups, expectations: Expectations) -> Iterator[Problem]:
+def _depth_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
+    groups = rows.by_topic
     counts = np.diff(groups.offsets)
     few = np.flatnonzero(counts < expectations.min_depth)
     if len(few):

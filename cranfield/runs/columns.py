@@ -1,6 +1,7 @@
 """Columns of text become columns of numbers and codes: the last step of every reader."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.runs.distinct import distinct
 from cranfield.runs.lines import LineNumbers
 from cranfield.runs.problems import Findings, problem
 from cranfield.runs.run import NO_RANK, Codes, Places, Rows, Scores
@@ -58,9 +60,10 @@ def ranks_of(texts: pa.Array) -> Places:
 
 
 def encoded(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
-    """Give the distinct strings of a column in order of first appearance, and each row's code among them."""
-    is_coded = pa.types.is_dictionary(values.type)
-    values = values.unify_dictionaries() if is_coded else values.dictionary_encode()
+    """Give the distinct strings of a column, and each row's code among them."""
+    if not pa.types.is_dictionary(values.type):
+        return distinct(values)
+    values = values.unify_dictionaries()
     if not values.num_chunks:
         return pa.array([], pa.large_string()), np.empty(0, dtype=np.int32)
     codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in values.chunks])
@@ -89,8 +92,10 @@ def assembled(
     findings: Findings,
 ) -> Rows:
     """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines."""
-    topic_ids, topic_codes = encoded(topics)
-    document_ids, document_codes = encoded(documents)
+    with ThreadPoolExecutor(1) as aside:
+        file_sha256 = aside.submit(lambda: source.file_sha256)
+        topic_ids, topic_codes = encoded(topics)
+        document_ids, document_codes = encoded(documents)
     lines = LineNumbers(skipped)
     if ranks is not None:
         findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
@@ -109,7 +114,7 @@ def assembled(
         problems=tuple(found.at(source.name) for found in problems),
         source_name=source.name,
         source_stem=source.stem,
-        file_sha256=source.file_sha256,
+        file_sha256=file_sha256.result(),
     )
 
 

@@ -49,15 +49,15 @@ def _guessed(rows: list[list[str]], delimiter: str) -> Layout | None:
     """Guess the parts of three to five columns without a header.
 
     qid pid rank (MS MARCO), qid docid score, qid docid rank score, qid docid score tag, qid docid rank score tag,
-    and qid Q0 docid rank score, which is a TREC run without its tag. Three columns end in a rank if the last counts
-    up by one in the first rows of the file.
+    and qid,Q0,docid,rank,score (with tabs that is a broken TREC file, and read as such). Three columns end in a rank
+    if the last counts up by one in the first rows of the file.
     """
     width = len(rows[0]) if rows else 0
     if not 3 <= width <= 5 or sum(len(row) == width for row in rows) * 2 <= len(rows):
         return None
     rows = [row for row in rows if len(row) == width]
     parts = _parts(rows, width)
-    if parts is None:
+    if parts is None or ("unused" in parts and delimiter == "\t"):
         return None
     names = {part: part for part in parts if part != "unused"}
     roles = Roles("topic", "document", names.get("score"), names.get("rank"), names.get("tag"))
@@ -70,7 +70,7 @@ def _parts(rows: list[list[str]], width: int) -> list[str] | None:
         return ["topic", "document", "rank" if _counts_up(rows) else "score"]
     if width == 4 and numeric[2]:
         return ["topic", "document", *(("rank", "score") if numeric[3] else ("score", "tag"))]
-    if width == 5 and rows[0][1].upper() in ("Q0", "0") and numeric[4]:
+    if width == 5 and rows[0][1] == "Q0" and numeric[4]:
         return ["topic", "unused", "document", "rank", "score"]
     if width == 5 and numeric[2] and numeric[3]:
         return ["topic", "document", "rank", "score", "tag"]

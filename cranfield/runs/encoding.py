@@ -87,6 +87,7 @@ def decode(data: bytes, encoding: int = ENCODING) -> CodedRun:
 def _decoded(data: bytes) -> CodedRun:
     with pa.ipc.open_stream(pa.BufferReader(data)) as reader:
         batch = reader.read_next_batch()
+    batch.validate(full=True)  # what lies in a file may be damaged, and Arrow believes it otherwise
     if batch.schema != _SCHEMA or batch.num_rows != 1:
         raise ValueError("its columns are not those of a run")
     topics, counts = (batch.column(name).flatten().to_numpy() for name in ("topics", "counts"))
@@ -112,15 +113,15 @@ def _digits(scores: Scores) -> int:
 
 
 def _is_decimal(scores: Scores, digits: int) -> bool:
+    """Say whether all scores are whole numbers over a power of ten, bit for bit, and their steps are small."""
     power = 10.0**digits
-    with np.errstate(over="ignore", invalid="ignore"):
-        whole = np.rint(scores * power)
-        steps = np.abs(np.diff(whole, prepend=0.0))
-    return bool(
-        np.array_equal((whole / power).view(np.int64), scores.view(np.int64))
-        and (np.abs(whole) < 2.0**53).all()
-        and (steps < 2.0**31).all()
-    )
+    with np.errstate(over="ignore"):
+        scaled = np.rint(scores * power)
+    if not (np.abs(scaled) < 2.0**53).all():
+        return False
+    whole = scaled.astype(np.int64)  # -0.0 becomes 0 here, and so is found out
+    same = np.array_equal((whole / power).view(np.int64), scores.view(np.int64))
+    return same and bool((np.abs(np.diff(whole, prepend=np.int64(0))) < 2**31).all())
 
 
 def _steps(scores: Scores, digits: int) -> NDArray[np.int64]:

@@ -113,7 +113,9 @@ def decode_page(data: bytes) -> pa.Array:
     """Give the ids of a stored page."""
     try:
         with pa.ipc.open_stream(pa.BufferReader(data)) as reader:
-            return as_ids(reader.read_all()["id"])
+            table = reader.read_all()
+        table.validate(full=True)
+        return as_ids(table["id"])
     except (pa.ArrowException, OSError, KeyError) as error:
         raise CollectionError(f"a stored page of ids is damaged: {error}") from None
 

@@ -17,25 +17,27 @@ Keys = NDArray[np.uint64]
 _WORDS = 8
 """How many words of eight bytes from the start of a string enter its key; its last word and length always do."""
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER = 0x9E3779B97F4A7C15
 _MIXER = np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT = np.uint64(32)
 _KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
 
 
 def keys_of(ids: pa.Array) -> Keys:
-    """Give the key of each string of a large string array."""
+    """Give the key of each string of an array."""
     _, offsets, data = ids.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+    width = np.int64 if pa.types.is_large_string(ids.type) else np.int32
+    ends = np.frombuffer(offsets, dtype=width)[ids.offset : ids.offset + len(ids) + 1].astype(np.int64)
     if not len(ids) or data is None:
         return np.zeros(len(ids), dtype=np.uint64)
-    words = _words(np.frombuffer(data, dtype=np.uint8)[: int(ends[-1])])
+    words = _words(np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])])
+    ends -= ends[0]
     starts, lengths = ends[:-1], np.diff(ends)
     keys = lengths.astype(np.uint64) * _MIXER
-    for word in range(min(_WORDS, -(-int(lengths.max()) // 8))):
-        _mix(keys, words, starts + 8 * word, lengths - 8 * word)
+    for number in range(min(_WORDS, -(-int(lengths.max()) // 8))):
+        keys += _mixed(words, starts + 8 * number, lengths - 8 * number, number)
     if lengths.max() > 8 * _WORDS:
-        _mix(keys, words, np.maximum(ends[1:] - 8, starts), np.minimum(lengths, 8))
+        keys += _mixed(words, ends[1:] - 8, np.where(lengths > 8 * _WORDS, 8, 0), _WORDS)
     return keys
 
 
@@ -45,13 +47,14 @@ def _words(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
 
 
-def _mix(keys: Keys, words: NDArray[np.uint64], places: NDArray[np.int64], left: NDArray[np.int64]) -> None:
-    """Take one more word into the keys; where the string ends before it, a zero."""
-    word = words[np.minimum(places, len(words) - 1)]
+def _mixed(words: NDArray[np.uint64], places: NDArray[np.int64], left: NDArray[np.int64], number: int) -> Keys:
+    """Give what one word adds to the keys: nothing where the string ends before it, however long others are."""
+    word = words[np.clip(places, 0, len(words) - 1)]
     word &= _KEPT_BYTES[np.clip(left, 0, 8)]
-    keys ^= word
-    keys *= _MULTIPLIER
-    keys ^= keys >> _SHIFT
+    word *= np.uint64(_MULTIPLIER + 2 * number)
+    word ^= word >> _SHIFT
+    word *= _MIXER
+    return word
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.runs.matrices import inside, matrix_of, worth_a_matrix
 from cranfield.runs.run import Codes, Order, Places, Rows, Run, Scores
 
 Mask = NDArray[np.bool_]
@@ -41,8 +42,8 @@ class Ties:
 
 def ranked(rows: Rows, *, order: Order = "score") -> Run:
     """Give the run that the rows mean, in canonical order."""
-    groups = grouped(rows)
-    places = ranking(rows, groups, order=order)
+    groups = rows.by_topic
+    places = rows.by_score if order == "score" else ranking(rows, order=order)
     return Run(
         tag=rows.name,
         topic_ids=rows.topic_ids.take(pa.array(groups.topics)),
@@ -54,19 +55,19 @@ def ranked(rows: Rows, *, order: Order = "score") -> Run:
     )
 
 
-def ranking(rows: Rows, groups: Groups, *, order: Order) -> Places | None:
+def ranking(rows: Rows, *, order: Order) -> Places | None:
     """Give the row numbers in canonical order; None means the order of the file."""
-    if order == "file":
+    groups = rows.by_topic
+    if order == "file" or (order == "rank" and rows.ranks is None):
         return groups.rows
-    if order == "rank":
-        if rows.ranks is None:
-            return groups.rows
-        return _sorted_within(taken(rows.ranks, groups.rows), groups)
-    places = _sorted_within(-taken(rows.scores, groups.rows), groups)
-    scores = taken(rows.scores, places)
-    tied = ties(scores, groups.offsets)
-    moved = _by_id_descending(tied, groups.offsets, scores, taken(rows.documents, places), rows.document_ids)
-    return places if moved is None else taken(_or_all(places, len(scores)), moved)
+    if order == "rank" and rows.ranks is not None:
+        return _rising(taken(rows.ranks, groups.rows), groups)
+    places = _rising(-taken(rows.scores, groups.rows), groups)
+    tied = ties(taken(rows.scores, places), groups.offsets)
+    moved = _by_id_descending(tied, taken(rows.documents, places), rows.document_ids)
+    if moved is None:
+        return places
+    return moved if places is None else places[moved]
 
 
 def order_as_float32(run: Run) -> Places | None:
@@ -78,8 +79,7 @@ def order_as_float32(run: Run) -> Places | None:
     """
     if run.order != "score":
         return None
-    scores = as_float32(run.scores)
-    return _by_id_descending(ties(scores, run.offsets), run.offsets, scores, run.documents, run.document_ids)
+    return _by_id_descending(ties(as_float32(run.scores), run.offsets), run.documents, run.document_ids)
 
 
 def as_float32(scores: Scores) -> NDArray[np.float32]:
@@ -100,6 +100,8 @@ def tie_groups_only_in_float32(scores: Scores, offsets: Places) -> Ties:
     """
     rounded = ties(as_float32(scores), offsets)
     new = rounded & ~ties(scores, offsets)
+    if not new.any():
+        return Ties(0, 0)
     group = np.cumsum(np.concatenate([[True], ~rounded]))[: len(scores)]
     mixed = np.zeros(len(scores) + 2, dtype=bool)
     mixed[group[1:][new]] = True
@@ -141,7 +143,7 @@ def _of_blocks(block_rank: Codes, topics: Codes, starts: Places, size: int) -> G
     return Groups(topics, offsets, np.repeat(shift, counts[order]) + np.arange(size))
 
 
-def _sorted_within(keys: NDArray[Any], groups: Groups) -> Places | None:
+def _rising(keys: NDArray[Any], groups: Groups) -> Places | None:
     """Give the row numbers with each topic sorted by rising key, equal keys as they stood."""
     falls = keys[1:] < keys[:-1]
     falls[groups.offsets[1:-1] - 1] = False
@@ -154,19 +156,15 @@ def _sorted_within(keys: NDArray[Any], groups: Groups) -> Places | None:
 def _sorting(keys: NDArray[Any], offsets: Places) -> Places:
     """Sort every topic at once: as rows of a matrix if the lists are about equally long, else by two keys."""
     counts = np.diff(offsets)
-    depth, size = int(counts.max()), len(keys)
-    if depth * len(counts) > 2 * size + 1024:
+    if not worth_a_matrix(counts):
         return np.lexsort((keys, np.repeat(np.arange(len(counts)), counts)))
-    inside = np.arange(depth) < counts[:, None]
-    matrix = np.full((len(counts), depth), np.inf if keys.dtype.kind == "f" else np.iinfo(np.int64).max, keys.dtype)
-    matrix[inside] = keys
-    within = np.argsort(matrix, axis=1, kind="stable")
-    return (within + offsets[:-1, None])[inside]
+    last = keys.dtype.type(np.inf if keys.dtype.kind == "f" else np.iinfo(keys.dtype).max)
+    order = np.argsort(matrix_of(keys, counts, fill=last), axis=1, kind="stable")
+    order += offsets[:-1, None]
+    return order[inside(counts)]
 
 
-def _by_id_descending(
-    tied: Mask, offsets: Places, scores: NDArray[np.floating], documents: Codes, ids: pa.Array
-) -> Places | None:
+def _by_id_descending(tied: Mask, documents: Codes, ids: pa.Array) -> Places | None:
     """Give the permutation that orders tied rows by id, descending; None where no row moves.
 
     Only the ids that take part in a tie are compared as strings, each of them once.
@@ -178,7 +176,7 @@ def _by_id_descending(
     sorting = np.lexsort((-_ranks_of_ids(documents[places], ids), group))
     if np.array_equal(sorting, np.arange(len(places))):
         return None
-    moved = np.arange(len(scores))
+    moved = np.arange(len(documents))
     moved[places] = places[sorting]
     return moved
 
@@ -217,7 +215,3 @@ def _offsets(counts: Places) -> Places:
 def _narrow(ranks: Codes) -> NDArray[np.integer]:
     """Give the ranks in 16 bits where they fit: numpy sorts those by radix, an order of magnitude faster."""
     return ranks.astype(np.uint16) if len(ranks) <= 1 << 16 else ranks
-
-
-def _or_all(places: Places | None, size: int) -> Places:
-    return np.arange(size) if places is None else places

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.errors import Problem, quoted
-from cranfield.runs.order import Groups, Ties, ranking, taken, tie_groups, tie_groups_only_in_float32
+from cranfield.runs.order import Ties, ranking, taken, tie_groups, tie_groups_only_in_float32
 from cranfield.runs.problems import problem
-from cranfield.runs.run import NO_RANK, Order, Places, Rows
+from cranfield.runs.run import NO_RANK, Order, Rows
 from cranfield.text import counted
 
 
@@ -26,33 +26,33 @@ class RankStory:
     line: int = 0
 
 
-def order_problems(rows: Rows, groups: Groups, *, order: Order) -> Iterator[Problem]:
+def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     """Look at ranks and ties. Neither matters where the file's own order is meant."""
     if order == "file":
         return
     if order == "rank":
-        yield from _unusable_ranks(rows, groups)
-    by_score = ranking(rows, groups, order="score")
-    story = rank_story(rows, groups, by_score)
+        yield from _unusable_ranks(rows)
+    story = rank_story(rows)
     if story.contradicted:
         yield _contradiction(story, order)
     if order == "score":
-        yield from _tie_problems(rows, groups, by_score, story)
+        yield from _tie_problems(rows, story)
 
 
-def rank_story(rows: Rows, groups: Groups, by_score: Places | None) -> RankStory:
+def rank_story(rows: Rows) -> RankStory:
     """Compare the rank column with the order by score.
 
     Put in order of rank, the scores of a topic must not rise; where they do, the ranks contradict them.
     """
     if rows.ranks is None or (rows.ranks == NO_RANK).any():
         return RankStory()
+    groups, by_score = rows.by_topic, rows.by_score
     inner = groups.offsets[1:-1] - 1
     rises = np.diff(taken(rows.ranks, by_score)) > 0
     rises[inner] = True
     if rises.all():
         return RankStory()
-    by_rank = ranking(rows, groups, order="rank")
+    by_rank = ranking(rows, order="rank")
     scores = taken(rows.scores, by_rank)
     wrong = scores[1:] > scores[:-1]
     wrong[inner] = False
@@ -80,20 +80,20 @@ def _contradiction(story: RankStory, order: Order) -> Problem:
     )
 
 
-def _tie_problems(rows: Rows, groups: Groups, by_score: Places | None, story: RankStory) -> Iterator[Problem]:
-    scores = taken(rows.scores, by_score)
-    exact = tie_groups(scores, groups.offsets)
+def _tie_problems(rows: Rows, story: RankStory) -> Iterator[Problem]:
+    scores, offsets = taken(rows.scores, rows.by_score), rows.by_topic.offsets
+    exact = tie_groups(scores, offsets)
     if exact.documents:
         ranks = f"; in {counted(story.reordered_ties, 'topic')} the ranks order them otherwise than the tie rule"
         text = f"{_number(exact)} share their score with another of their topic"
         yield problem("ties", text + (ranks if story.reordered_ties else ""), count=exact.documents)
-    rounded = tie_groups_only_in_float32(scores, groups.offsets)
+    rounded = tie_groups_only_in_float32(scores, offsets)
     if rounded.documents:
         text = f"{_number(rounded)} are tied only once scores are rounded to 32 bits"
         yield problem("ties-in-32-bits", text, count=rounded.documents)
 
 
-def _unusable_ranks(rows: Rows, groups: Groups) -> Iterator[Problem]:
+def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
     """Give errors where the ranks are meant to order the run and cannot."""
     if rows.ranks is None:
         yield problem("no-ranks", "the ranks are meant to order the run, and the file has none")
@@ -103,10 +103,10 @@ def _unusable_ranks(rows: Rows, groups: Groups) -> Iterator[Problem]:
         text = f"the ranks are meant to order the run, and {counted(len(missing), 'row')} have none"
         yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
         return
-    by_rank = ranking(rows, groups, order="rank")
+    by_rank = ranking(rows, order="rank")
     ranks = taken(rows.ranks, by_rank)
     again = ranks[1:] == ranks[:-1]
-    again[groups.offsets[1:-1] - 1] = False
+    again[rows.by_topic.offsets[1:-1] - 1] = False
     if again.any():
         at = np.flatnonzero(again) + 1
         at = np.sort(at if by_rank is None else by_rank[at])

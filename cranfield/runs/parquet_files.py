@@ -28,7 +28,8 @@ def read(source: Source) -> Rows:
             text = f"the columns of a run were not found; expected {expected_columns()}"
             raise ProblemsFound("this is not a Parquet file of a run", [problem("bad-row", text).at(source.name)])
         table = file.read(columns=[name for _, name in roles.items()])
-    except (pa.ArrowException, OSError) as error:
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise SourceError(source.name, f"is not a sound Parquet file: {error}") from None
     return _at_once(source, table, roles) or _one_by_one(source, table, roles)
 

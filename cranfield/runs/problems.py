@@ -3,11 +3,16 @@
 The table is the one source: intake takes severity and remedy from it, and the docs page lists it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cranfield.errors import LINES_KEPT, Problem, Severity, quoted
 from cranfield.text import counted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +145,6 @@ CHECKS: tuple[Check, ...] = (
         "at least 95 % of the places in the top 10 hold the same documents as in another run",
         "make sure that it is the run that was meant",
     ),
-    Check(
-        "identical-run",
-        "warning",
-        "the collection has a run with the same content under another name",
-        "withdraw one of them if it is the same system",
-    ),
-    Check(
-        "nearly-identical-run",
-        "warning",
-        "at least 95 % of the top 10 places hold the same documents as in another run",
-        "withdraw one of them if it is the same system",
-    ),
     Check("not-q0", "warning", "the second column is not Q0", "the column is not used"),
 )
 
@@ -196,15 +189,13 @@ class Findings:
     _found: dict[str, tuple[list[int], str]] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, code: str, lines: Iterable[int], *, example: str = "") -> None:
+    def add(self, code: str, lines: "Sequence[int] | NDArray[np.int64]", *, example: str = "") -> None:
         """Note that `code` occurs on some lines; `example` is what stands on the first."""
-        places = [int(line) for line in lines]
-        if not places:
+        if not len(lines):
             return
-        kept, first = self._found.setdefault(code, ([], example))
-        kept.extend(places[: LINES_KEPT - len(kept)])
-        self._found[code] = (kept, first)
-        self._counts[code] = self._counts.get(code, 0) + len(places)
+        kept, _ = self._found.setdefault(code, ([], example))
+        kept.extend(int(line) for line in lines[: LINES_KEPT - len(kept)])
+        self._counts[code] = self._counts.get(code, 0) + len(lines)
 
     def problems(self) -> tuple[Problem, ...]:
         """Give one problem per code, in the order of the table."""

@@ -34,5 +34,5 @@ def _unknown(source: Source) -> Problem:
         "unknown-format",
         f"the format was not recognised; expected one of: {expected}",
         file=source.name,
-        remedy="name the format with --format if it is one of these",
+        remedy="name the format with --from if it is one of these",
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from cranfield.errors import Problem
 from cranfield.runs.columns import used_only
-from cranfield.runs.order import grouped, ranking, taken
+from cranfield.runs.order import ranking, taken
 from cranfield.runs.run import Order, Places, Rows
 from cranfield.text import counted
 
@@ -58,7 +58,7 @@ def _without_repeats(rows: Rows, order: Order) -> tuple[Rows, int]:
 
 def _cut(rows: Rows, order: Order, max_depth: int) -> tuple[Rows, int]:
     """Keep the first rows of each topic in ranked order."""
-    groups = grouped(rows)
+    groups = rows.by_topic
     counts = np.diff(groups.offsets)
     if not (counts > max_depth).any():
         return rows, 0
@@ -69,7 +69,7 @@ def _cut(rows: Rows, order: Order, max_depth: int) -> tuple[Rows, int]:
 
 
 def _in_order(rows: Rows, order: Order) -> Places:
-    return taken(np.arange(len(rows)), ranking(rows, grouped(rows), order=order))
+    return taken(np.arange(len(rows)), ranking(rows, order=order))
 
 
 def _only(rows: Rows, kept: Places) -> Rows:

@@ -1,10 +1,11 @@
 """A ranking as columns: `Rows` as a file has them, `Run` in the one canonical order."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from cranfield.errors import Problem
 from cranfield.runs.lines import LineNumbers
 
+if TYPE_CHECKING:
+    from cranfield.runs.order import Groups
+
 Order = Literal["score", "rank", "file"]
 Codes = NDArray[np.int32]
 Scores = NDArray[np.float64]
@@ -22,7 +26,7 @@ Places = NDArray[np.int64]
 NO_RANK = np.iinfo(np.int64).min
 """Stands in the rank column where the file has something that is not a whole number."""
 
-_ROWS_AT_ONCE = 1 << 20
+_ROWS_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,20 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @cached_property
+    def by_topic(self) -> "Groups":
+        """The rows of each topic together, as `order.grouped` gives them; found once."""
+        from cranfield.runs.order import grouped
+
+        return grouped(self)
+
+    @cached_property
+    def by_score(self) -> Places | None:
+        """The row numbers in order of score, as `order.ranking` gives them; found once."""
+        from cranfield.runs.order import ranking
+
+        return ranking(self, order="score")
 
     @property
     def name(self) -> str:
@@ -123,9 +141,14 @@ def _update_with_documents(update: Callable[[memoryview], None], ids: pa.Array, 
     """
     empty, feed = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
     led = pc.binary_join_element_wise(empty, ids.cast(pa.large_string()), feed)
-    for start in range(0, len(codes), _ROWS_AT_ONCE):
-        text = joined_text(led.take(pa.array(codes[start : start + _ROWS_AT_ONCE])))
-        update(text if start else text[1:])
+
+    def gathered(start: int) -> memoryview:
+        return joined_text(led.take(pa.array(codes[start : start + _ROWS_AT_ONCE])))
+
+    starts = range(0, len(codes), _ROWS_AT_ONCE)
+    with ThreadPoolExecutor(2) as threads:
+        for start, text in zip(starts, threads.map(gathered, starts), strict=True):
+            update(text if start else text[1:])
 
 
 def joined_text(values: pa.Array) -> memoryview:

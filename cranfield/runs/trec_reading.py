@@ -172,6 +172,10 @@ def _first_rows(tags: pa.ChunkedArray) -> list[tuple[str, int]]:
     found: dict[str, int] = {}
     start = 0
     for chunk in tags.chunks:
+        if len(chunk.dictionary) == 1:
+            found.setdefault(chunk.dictionary[0].as_py(), start)
+            start += len(chunk)
+            continue
         codes, rows = np.unique(chunk.indices.to_numpy(), return_index=True)
         for code, row in sorted(zip(codes, rows, strict=True), key=lambda pair: int(pair[1])):
             found.setdefault(chunk.dictionary[int(code)].as_py(), start + int(row))

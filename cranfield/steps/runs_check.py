@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cranfield.errors import Problem, UsageError
 from cranfield.runs.format import run_formats
+from cranfield.source import Source
 from cranfield.steps.runs_coding import code_runs
 from cranfield.steps.runs_intake import Examined, Request, examine, expectations_of, standing_hashes
 from cranfield.steps.runs_likeness import likeness_warnings
@@ -76,10 +77,17 @@ def _repaired(one: Examined, folder: Path, *, max_depth: int) -> Checked:
     if one.rows is None or not any(problem.repairable for problem in one.problems):
         return checked
     rows, sentences = repair(one.rows, one.problems, max_depth=max_depth, order=one.request.order)
-    target = folder / f"{Path(one.request.path).name.split('.gz')[0]}"
-    if target.resolve() == Path(one.request.path).resolve():
-        raise UsageError(f"{target} is the file to be repaired: choose another folder with --repair")
-    with target.open("wb") as stream:
+    target = folder / _copy_name(one.request.path)
+    if target.exists():
+        raise UsageError(f"{target} is there already: choose another folder with --repair")
+    with target.open("xb") as stream:
         run_formats.get("trec").write(replace(ranked(rows, order=one.request.order), tag=one.name), stream)
     left = sum(not problem.repairable for problem in one.errors)
     return replace(checked, repairs=tuple(sentences), repaired_file=str(target), errors_left=left)
+
+
+def _copy_name(path: Path) -> str:
+    """Give the name of a corrected copy, which is plain TREC whatever the file was."""
+    source = Source(path)
+    is_other = source.bare_name.endswith((".jsonl", ".json", ".csv", ".tsv", ".parquet"))
+    return f"{source.stem}.run" if is_other else source.bare_name

@@ -63,10 +63,16 @@ def code_runs(store: Store, examined: Sequence[Examined], *, progress: Progress 
 
 
 def _extended(table: "IdTable", lists: "Sequence[pa.Array]") -> "tuple[list[Codes], pa.Array]":
-    """Give the codes of the ids of each list, and all ids that are new, in the order of their codes."""
-    known, codes = len(table), []
-    for ids in lists:
-        found, new = table.extended(ids)
-        table = table.with_new(new)
-        codes.append(found)
-    return codes, table.ids.slice(known)
+    """Give the codes of the ids of each list, and all ids that are new, in the order of their codes.
+
+    One pass over the table and all lists: what was seen first gets the lower code, so known ids keep theirs.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from cranfield.runs.ids import as_ids
+
+    encoded = pa.concat_arrays([table.ids, *map(as_ids, lists)]).dictionary_encode()
+    ends = np.cumsum([len(table), *map(len, lists)])
+    codes = np.split(np.asarray(encoded.indices, dtype=np.int32), ends)
+    return codes[1:-1], encoded.dictionary.slice(len(table))

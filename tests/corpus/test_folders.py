@@ -41,7 +41,9 @@ def test_files_that_cannot_be_read_are_problems_that_name_them(tmp_path, brief):
         Document("c.txt", ""),
         Document("d.txt", "ok", "ok"),
     ]
-    assert [problem.file for problem in found[:3]] == [str(tmp_path / name) for name in ("a.txt", "b.txt.gz", "c.txt")]
+    assert [problem.file for problem in found[:3]] == [
+        str(tmp_path / name) for name in ("a.txt", "b.txt.gz", "c.txt")
+    ]
 
 
 def test_ids_of_different_files_differ(tmp_path):
@@ -53,7 +55,7 @@ def test_ids_of_different_files_differ(tmp_path):
 
 def test_a_file_name_that_is_not_utf_8_gets_an_id_all_the_same(tmp_path):
     try:
-        os.fsencode(tmp_path / "x") and open(os.path.join(os.fsencode(tmp_path), b"caf\xe9.txt"), "wb").close()
+        (tmp_path / os.fsdecode(b"caf\xe9.txt")).touch()
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
     assert [document.id for document in read_documents(tmp_path) if isinstance(document, Document)] == ["caf%E9.txt"]
@@ -78,7 +80,7 @@ def test_the_folder_format_wants_a_folder(tmp_path):
         ("<style>p {}</style>a<script>if (a<b && c>d) '</p>'</script>b", "", "ab"),
         ("a<br>b<br/>c<li disabled>d<td nowrap>e", "", "a\nb\nc\nd\ne"),
         ("<h2>\n x </h2>\n<pre>\n  kept\n  lines</pre>", "x", "x\n\n  kept\n  lines"),
-        ('<a title="a > b" href=\'x\'>link</a> <a href=foo\'s>more</a>', "", "link more"),
+        ("<a title=\"a > b\" href='x'>link</a> <a href=foo's>more</a>", "", "link more"),
         ("1 < 2 &lt; 3 &nbsp; &copy; AT&T &#x41;", "", "1 < 2 < 3   © AT&T A"),
         ("a<!-- gone --><![CDATA[<kept>]]><?php gone ?>b", "", "a<kept>b"),
         ("open <script> never closed", "", "open"),

@@ -93,6 +93,18 @@ def test_bad_lines_are_problems_in_their_place_and_reading_goes_on(documents_in,
     ]
 
 
+def test_what_is_no_json_is_told_with_line_and_column(documents_in):
+    found = documents_in('{"id": "1", "text": \n{"id": x}\n', "x.jsonl")
+    assert [(problem.lines, problem.message) for problem in found] == [
+        ((1,), "not JSON: Expecting value where it ends"),
+        ((2,), "not JSON: Expecting value at column 8"),
+    ]
+    found = documents_in('[\n{"id": "1"},\n{"id": x}\n]', "x.json")
+    assert [(problem.lines, problem.message) for problem in found] == [
+        ((3,), "not JSON: Expecting value at column 8")
+    ]
+
+
 def test_an_object_without_id_is_told_which_names_were_looked_for(documents_in):
     (problem,) = documents_in('{"identifier": "1", "text": "x"}')
     looked_for = "_id, id, doc_id, pid, docid, docno, document_id, passage_id"

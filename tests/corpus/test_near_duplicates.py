@@ -2,6 +2,7 @@
 
 import random
 from itertools import combinations
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,9 @@ def prose(seed: int, length: int = 100) -> list[str]:
 
 
 def test_copies_that_differ_in_case_and_space_are_exact():
-    found = find_clusters([("b", "One two\nthree"), ("x", "other words"), ("a", "ONE  two three "), ("c", "one two three")])
+    found = find_clusters(
+        [("b", "One two\nthree"), ("x", "other words"), ("a", "ONE  two three "), ("c", "one two three")]
+    )
     assert found == [Cluster("exact", "b", (("b", 1.0), ("a", 1.0), ("c", 1.0)))]
 
 
@@ -101,5 +104,6 @@ def test_with_every_pair_a_candidate_the_clusters_are_those_of_comparing_all(tex
             merged = linked[one] | linked[other]
             linked |= dict.fromkeys(merged, merged)
     expected = {frozenset(group) for group in linked.values() if len(group) > 1}
-    found = find_clusters(documents, threshold=0.5, shingle=2, permutations=256)
+    with patch.object(near_duplicates, "rows_per_band", return_value=1):
+        found = find_clusters(documents, threshold=0.5, shingle=2, permutations=256)
     assert {frozenset(id for id, _ in cluster.members) for cluster in found} == expected

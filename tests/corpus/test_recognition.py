@@ -60,7 +60,7 @@ def test_a_file_that_fits_nothing_is_told_what_each_format_expects(tmp_path):
     with pytest.raises(InputError) as caught:
         document_format_of(path)
     listing = "\n".join(f"  {name}: {form.summary}" for name, form in document_formats.items())
-    advice = "no document format fits this file; name one with --format if you know better"
+    advice = "no document format fits this file; name one with --from if you know better"
     assert str(caught.value) == f"{path}: {advice}:\n{listing}"
 
 

@@ -6,20 +6,20 @@ from cranfield.records import Document, Topic
 def test_fields_become_title_text_and_metadata_and_citations_are_skipped(documents_in):
     content = """.I 1
 .T
-Preliminary Report-International
-Algebraic Language
+A Report on Pans
+and Kettles
 .W
   The text,
 on lines.
 .B
-CACM December, 1958
+Kitchen Letters, 1999
 .A
-Perlis, A. J.
-Samelson,K.
+Cook, A. B.
+Baker,C.
 .N
-CA581203
+KL990401
 .K
-sort, merge
+soot, soda
 .C
 3.70
 .X
@@ -32,12 +32,12 @@ Title only
         Document(
             "1",
             "  The text,\non lines.",
-            "Preliminary Report-International Algebraic Language",
+            "A Report on Pans and Kettles",
             {
-                "bibliography": "CACM December, 1958",
-                "author": "Perlis, A. J.\nSamelson,K.",
-                "note": "CA581203",
-                "keywords": "sort, merge",
+                "bibliography": "Kitchen Letters, 1999",
+                "author": "Cook, A. B.\nBaker,C.",
+                "note": "KL990401",
+                "keywords": "soot, soda",
                 "categories": "3.70",
             },
         ),
@@ -46,7 +46,9 @@ Title only
 
 
 def test_crlf_blanks_at_line_ends_and_a_missing_last_line_end(documents_in):
-    assert documents_in(".I 1\r\n.W\r\nfatty acids .     \r\n  and so .") == [Document("1", "fatty acids .\n  and so .")]
+    assert documents_in(".I 1\r\n.W\r\nwashing soda .     \r\n  and so .") == [
+        Document("1", "washing soda .\n  and so .")
+    ]
 
 
 def test_a_repeated_author_is_continued(documents_in):
@@ -79,14 +81,17 @@ def test_bad_records_are_problems_and_reading_goes_on(documents_in, brief):
 
 
 def test_text_before_the_first_record_is_a_problem(documents_in, brief):
-    assert brief(documents_in("a word\n.I 1\n.W\nx\n", format="smart")) == [("outside", "error", (1,)), Document("1", "x")]
+    assert brief(documents_in("a word\n.I 1\n.W\nx\n", format="smart")) == [
+        ("outside", "error", (1,)),
+        Document("1", "x"),
+    ]
 
 
 def test_a_topic_is_its_text_or_has_a_title_and_a_description(topics_in):
-    content = ".I 001\n.W\nwhat laws must\nbe obeyed .\n.N\n 1. Smith\n.I 002\n.T\nlaws\n.W\nwhat laws\n"
+    content = ".I 001\n.W\nwhich soda cleans\na pan .\n.N\n 1. Smith\n.I 002\n.T\nsoda\n.W\nwhich soda\n"
     assert topics_in(content) == [
-        Topic("001", "what laws must be obeyed .", metadata={"note": " 1. Smith"}),
-        Topic("002", "laws", "what laws"),
+        Topic("001", "which soda cleans a pan .", metadata={"note": " 1. Smith"}),
+        Topic("002", "soda", "which soda"),
     ]
 
 

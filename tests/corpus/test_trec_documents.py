@@ -14,25 +14,25 @@ from cranfield.records import Document
 def test_a_document_has_number_title_text_and_the_rest_as_metadata(documents_in):
     assert documents_in("""
 <DOC>
-<DOCNO> FT911-3 </DOCNO>
-<PROFILE>_AN-BEOA7AAIFT</PROFILE>
-<DATE>910514</DATE>
+<DOCNO> HERALD-7 </DOCNO>
+<PROFILE>_K-12</PROFILE>
+<DATE>990401</DATE>
 <HEADLINE>
-FT  14 MAY 91 / International
-Company News
+The Herald  1 April
+Kitchen News
 </HEADLINE>
 <TEXT>
 First line,
 second line.
 </TEXT>
-<PUB>The Financial Times</PUB>
+<PUB>The Herald</PUB>
 </DOC>
 """) == [
         Document(
-            "FT911-3",
+            "HERALD-7",
             "First line,\nsecond line.",
-            "FT 14 MAY 91 / International Company News",
-            {"profile": "_AN-BEOA7AAIFT", "date": "910514", "pub": "The Financial Times"},
+            "The Herald 1 April Kitchen News",
+            {"profile": "_K-12", "date": "990401", "pub": "The Herald"},
         )
     ]
 
@@ -43,8 +43,8 @@ def test_tags_may_be_small_have_attributes_and_stand_on_one_line(documents_in):
 
 
 def test_text_may_lie_loose_in_the_document(documents_in):
-    assert documents_in("<DOC>\n<DOCNO>1</DOCNO>\ncompact memories\nhave capacities\n</DOC>\n") == [
-        Document("1", "compact memories\nhave capacities")
+    assert documents_in("<DOC>\n<DOCNO>1</DOCNO>\ncopper pans\nconduct heat\n</DOC>\n") == [
+        Document("1", "copper pans\nconduct heat")
     ]
 
 
@@ -54,38 +54,44 @@ def test_several_texts_and_lead_paragraphs_are_joined_in_order(documents_in):
 
 
 def test_markup_within_the_text_goes_and_paragraphs_stay(documents_in):
-    content = "<DOC><DOCNO>1</DOCNO><TEXT><P>a <F P=105>b</F></P><P>c<BR>d<!-- gone <b> --></P> x<I>y</I></TEXT></DOC>"
+    content = (
+        "<DOC><DOCNO>1</DOCNO><TEXT><P>a <F P=105>b</F></P><P>c<BR>d<!-- gone <b> --></P> x<I>y</I></TEXT></DOC>"
+    )
     assert documents_in(content) == [Document("1", "a  b\n\nc\nd\n\n xy")]
 
 
 def test_entities_are_resolved_and_bare_signs_stay(documents_in):
-    content = "<DOC><DOCNO>1</DOCNO><TEXT>AT&amp;T &lt;b&gt; &#233;&eacute;&hyph; R&D a<b and c>d 10^8 < 2^27</TEXT></DOC>"
+    content = (
+        "<DOC><DOCNO>1</DOCNO><TEXT>AT&amp;T &lt;b&gt; &#233;&eacute;&hyph; R&D a<b and c>d 10^8 < 2^27</TEXT></DOC>"
+    )
     assert documents_in(content) == [Document("1", "AT&T <b> éé- R&D a<b and c>d 10^8 < 2^27")]
 
 
 def test_cdata_is_text(documents_in):
-    assert documents_in("<DOC><DOCNO>1</DOCNO><TEXT><![CDATA[a <b> & c]]></TEXT></DOC>") == [Document("1", "a <b> & c")]
+    assert documents_in("<DOC><DOCNO>1</DOCNO><TEXT><![CDATA[a <b> & c]]></TEXT></DOC>") == [
+        Document("1", "a <b> & c")
+    ]
 
 
 def test_a_page_of_html_in_a_document_gives_its_title_and_text(documents_in):
     content = (
-        "<DOC><DOCNO>G00-1</DOCNO><DOCHDR>\nhttp://a.gov/\nHTTP/1.1 200 OK\n</DOCHDR>\n<html><head>"
-        "<title>A page</title><script>if (a<b) x()</script></head><body><h1>Head</h1><dd>text</dd></body></html></DOC>"
+        "<DOC><DOCNO>W-1</DOCNO><DOCHDR>\nhttp://a.example/\nHTTP/1.1 200 OK\n</DOCHDR>\n<html><head>"
+        "<title>A page</title><script>if (a<b) x</script></head><body><h1>Head</h1><dd>text</dd></body></html></DOC>"
     )
     assert documents_in(content) == [
-        Document("G00-1", "Head\n\n text", "A page", {"dochdr": "http://a.gov/\nHTTP/1.1 200 OK"})
+        Document("W-1", "Head\n\n text", "A page", {"dochdr": "http://a.example/\nHTTP/1.1 200 OK"})
     ]
 
 
 def test_a_number_may_be_an_attribute(documents_in):
-    assert documents_in('<doc id="12" url="http://w" title="Anarchism">\nAnarchism is\n</doc>') == [
-        Document("12", "Anarchism is", "Anarchism", {"url": "http://w"})
+    assert documents_in('<doc id="12" url="http://w" title="Kettle">\nKettles are\n</doc>') == [
+        Document("12", "Kettles are", "Kettle", {"url": "http://w"})
     ]
 
 
 def test_docid_is_metadata_beside_docno_and_the_number_without_it(documents_in):
-    content = "<DOC><DOCNO>LA-1</DOCNO><DOCID>7</DOCID>x</DOC><DOC><DOCID>8</DOCID>y</DOC>"
-    assert documents_in(content) == [Document("LA-1", "x", "", {"docid": "7"}), Document("8", "y")]
+    content = "<DOC><DOCNO>H-1</DOCNO><DOCID>7</DOCID>x</DOC><DOC><DOCID>8</DOCID>y</DOC>"
+    assert documents_in(content) == [Document("H-1", "x", "", {"docid": "7"}), Document("8", "y")]
 
 
 def test_an_empty_document_comes_with_a_warning(documents_in, brief):
@@ -161,7 +167,9 @@ lines = texts.map(lambda text: " ".join(text.split()))
 metadata = st.dictionaries(words, texts.filter(bool), max_size=3)
 
 
-@given(st.lists(st.builds(Document, words.filter(lambda word: "\ufeff" not in word), texts, lines, metadata), min_size=1))
+@given(
+    st.lists(st.builds(Document, words.filter(lambda word: "\ufeff" not in word), texts, lines, metadata), min_size=1)
+)
 def test_writing_and_reading_gives_the_same_documents(tmp_path_factory, documents):
     path = tmp_path_factory.mktemp("trec") / "made.trec"
     stream = io.StringIO()

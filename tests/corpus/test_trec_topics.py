@@ -13,15 +13,15 @@ from cranfield.records import Topic
 
 OLD = """<top>
 
-<head> Tipster Topic Description
+<head> Topics for a Test
 
 <num> Number: 051
-<dom> Domain: International Economics
-<title> Topic:  Airbus Subsidies
+<dom> Domain: Household
+<title> Topic:  Burnt Pans
 
 <desc> Description:
-Document will discuss
-government assistance.
+A document tells
+how to clean them.
 
 <smry> Summary:
 Short.
@@ -32,12 +32,12 @@ A relevant document is so.
 And so.
 
 <con> Concept(s):
-1. Airbus
-2. subsidy
+1. soda
+2. vinegar
 
 <fac> Factor(s):
 
-<nat> Nationality: U.S.
+<nat> Nationality: any
 
 </nat>
 <time> Time: current
@@ -53,14 +53,14 @@ def test_old_topics_have_labels_and_no_end_tags(topics_in):
     assert topics_in(OLD) == [
         Topic(
             "051",
-            "Airbus Subsidies",
-            "Document will discuss\ngovernment assistance.",
+            "Burnt Pans",
+            "A document tells\nhow to clean them.",
             "A relevant document is so.\n\nAnd so.",
             {
-                "domain": "International Economics",
+                "domain": "Household",
                 "summary": "Short.",
-                "concepts": "1. Airbus\n2. subsidy",
-                "nationality": "U.S.",
+                "concepts": "1. soda\n2. vinegar",
+                "nationality": "any",
                 "time": "current\npast",
             },
         )
@@ -68,7 +68,8 @@ def test_old_topics_have_labels_and_no_end_tags(topics_in):
 
 
 def test_topics_with_end_tags_and_crlf(topics_in):
-    content = "<?xml version='1.0'?>\r\n<xml>\r\n<top>\r\n<num> 4</num> \r\n<title>\r\nwhat\r\nis .\r\n</title>\r\n</top></xml>"
+    content = "<?xml version='1.0'?>\n<xml>\n<top>\n<num> 4</num> \n<title>\nwhat\nis .\n</title>\n</top></xml>"
+    content = content.replace("\n", "\r\n")
     assert topics_in(content) == [Topic("4", "what is .")]
 
 
@@ -77,44 +78,45 @@ def test_a_label_in_the_middle_of_a_field_stays(topics_in):
     assert topics_in(content) == [Topic("1", "The Topic: a title", "a Description: b")]
 
 
-def test_web_track_topics_have_attributes_and_numbered_subtopics(topics_in):
-    content = """<webtrack2009>
+def test_xml_topics_have_attributes_and_numbered_subtopics(topics_in):
+    content = """<track>
 <topic number="1" type="faceted">
-<query> obama family tree </query>
-<description> Find information on <b>his</b> family. </description>
-<subtopic number="1" type="nav"> The photo essay. </subtopic>
-<subtopic number="2" type="inf"> The parents. </subtopic>
-</topic></webtrack2009>"""
+<query> kettle scale </query>
+<description> Find out <b>why</b> it forms. </description>
+<subtopic number="1" type="nav"> Hard water. </subtopic>
+<subtopic number="2" type="inf"> How to remove it. </subtopic>
+</topic></track>"""
     assert topics_in(content) == [
         Topic(
             "1",
-            "obama family tree",
-            "Find information on his family.",
+            "kettle scale",
+            "Find out why it forms.",
             "",
-            {"type": "faceted", "subtopic": "1: The photo essay.\n2: The parents."},
+            {"type": "faceted", "subtopic": "1: Hard water.\n2: How to remove it."},
         )
     ]
 
 
-def test_covid_topics_have_a_question_as_description(topics_in):
-    content = "<topics><topic number='7'><query>q</query><question>what?</question><narrative>n</narrative></topic></topics>"
+def test_a_question_beside_a_query_is_the_description(topics_in):
+    fields = "<query>q</query><question>what?</question><narrative>n</narrative>"
+    content = f"<topics><topic number='7'>{fields}</topic></topics>"
     assert topics_in(content) == [Topic("7", "q", "what?", "n")]
 
 
 def test_a_topic_without_title_is_asked_by_its_description_or_by_all_it_has(topics_in):
     content = (
-        '<topics><topic number="1"><description>A 44 year old\nman.</description></topic>'
-        '<topic number="2"><disease>Colon cancer</disease><gene>KRAS</gene></topic></topics>'
+        '<topics><topic number="1"><description>A pan of\ncopper.</description></topic>'
+        '<topic number="2"><metal>Copper</metal><stain>Soot</stain></topic></topics>'
     )
     assert topics_in(content) == [
-        Topic("1", "A 44 year old man.", "A 44 year old\nman."),
-        Topic("2", "Colon cancer; KRAS", "", "", {"disease": "Colon cancer", "gene": "KRAS"}),
+        Topic("1", "A pan of copper.", "A pan of\ncopper."),
+        Topic("2", "Copper; Soot", "", "", {"metal": "Copper", "stain": "Soot"}),
     ]
 
 
 def test_topics_in_document_tags_are_their_text(topics_in):
-    content = "<DOC>\n<DOCNO> 2 </DOCNO>\n\n I am interested in articles\nby Prieve\n\nPrieve, B.\n</DOC>\n"
-    assert topics_in(content) == [Topic("2", "I am interested in articles by Prieve Prieve, B.")]
+    content = "<DOC>\n<DOCNO> 2 </DOCNO>\n\n Recipes with\nlentils\n\nSmith, B.\n</DOC>\n"
+    assert topics_in(content) == [Topic("2", "Recipes with lentils Smith, B.")]
 
 
 def test_only_the_first_kind_of_record_tag_starts_topics(topics_in):

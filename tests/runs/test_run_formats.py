@@ -316,8 +316,13 @@ def test_parquet_is_read_with_text_or_numbers_as_ids(tmp_path):
 
 
 def test_parquet_rows_with_nothing_in_a_field_are_listed(tmp_path):
-    rows = parquet_of(tmp_path, {"qid": ["1", None, "1"], "docid": ["a", "b", "c"], "score": [1.0, 1.0, float("nan")]})
-    assert (listed(rows), codes(rows)) == ([("1", "a", 1.0, None)], [("missing-field", (2,), 1), ("score-nan", (3,), 1)])
+    rows = parquet_of(
+        tmp_path, {"qid": ["1", None, "1"], "docid": ["a", "b", "c"], "score": [1.0, 1.0, float("nan")]}
+    )
+    assert (listed(rows), codes(rows)) == (
+        [("1", "a", 1.0, None)],
+        [("missing-field", (2,), 1), ("score-nan", (3,), 1)],
+    )
 
 
 def test_a_broken_parquet_file_and_one_without_the_columns_are_errors_that_name_the_file(tmp_path):
@@ -332,6 +337,7 @@ def test_a_broken_parquet_file_and_one_without_the_columns_are_errors_that_name_
     [
         (PLAIN, "trec"),
         (b"1 Q0 D 1 1\n", "trec"),
+        (b"1\tQ0\tD\t1\t1\n", "trec"),
         (b"a b c 1 2 t more\n1 Q0 D 1 1 t x\n1 Q0 D 1 1 t x\n", "trec"),
         (b'{"qid": 1, "doc": 2, "rank": 3}\n', "jsonl"),
         (b"qid,docid,score\n", "csv"),

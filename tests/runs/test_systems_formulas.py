@@ -49,7 +49,7 @@ def close(expected: dict[str, float]) -> object:
 
 
 def test_dirichlet_worked_by_hand():
-    # p(wing) = p(flow) = 2/6. For d1 (2 + 2/3)/5 · (1 + 2/3)/5 over (1/3)² is 8/5; for d2 (2/3)/4 · (5/3)/4 · 9 is 5/8.
+    # p(wing) = p(flow) = 1/3. For d1 (2 + 2/3)/5 · (1 + 2/3)/5 · 9 is 8/5; for d2 (2/3)/4 · (5/3)/4 · 9 is 5/8.
     expected = {"d1": log(8 / 5), "d2": log(5 / 8)}
     assert scores("dirichlet", THREE, "wing flow", mu="2", **PLAIN) == close(expected)
 
@@ -254,6 +254,17 @@ def test_lsa_finds_a_document_that_has_no_word_of_the_query():
     texts = {"d1": "car engine", "d2": "engine automobile", "d3": "automobile wheel engine", "d4": "bread oven"}
     found = scores("lsa", texts, "car", dims="2", **PLAIN)
     assert set(found) == {"d1", "d2", "d3"}
+
+
+def test_lsa_leaves_out_directions_in_which_no_document_lies():
+    texts = {"d1": "wing flow", "d2": "flow wing"}
+    assert scores("lsa", texts, "wing", dims="2", **PLAIN) == close({"d1": 1.0, "d2": 1.0})
+
+
+def test_lsa_does_not_take_noise_for_likeness():
+    texts = {"d1": "wing flow", "d2": "wing flow plate", "d3": "flow wing heat plate", "d4": "bread oven"}
+    assert scores("lsa", texts, "bread", dims="1", **PLAIN) == {}
+    assert set(scores("lsa", texts, "wing", dims="1", **PLAIN)) == {"d1", "d2", "d3"}
 
 
 @given(corpora, queries)

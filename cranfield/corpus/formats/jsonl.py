@@ -156,8 +156,12 @@ def _loaded(text: str, line: int) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        at = line + min(error.lineno - 1, text.rstrip().count("\n"))
-        return Problem("bad-json", f"not JSON: {error.msg} at column {error.colno}", lines=(at,))
+        content = text.rstrip()
+        if error.pos >= len(content):
+            at, place = line + content.count("\n"), "where it ends"
+        else:
+            at, place = line + error.lineno - 1, f"at column {error.colno}"
+        return Problem("bad-json", f"not JSON: {error.msg} {place}", lines=(at,))
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         return Problem("bad-json", f"not JSON that can be read: {reason}", lines=(line,))

@@ -9,7 +9,7 @@ from cranfield.source import Source
 if TYPE_CHECKING:
     from cranfield.runs.run import Rows, Run
 
-_ITERATION = re.compile(rb"[Qq]?[0-9]+")
+_ITERATION = re.compile(rb"[Qq][0-9]+|0")
 
 
 @run_formats.register("trec")
@@ -42,6 +42,6 @@ class Trec:
 
 
 def _looks_fitting(columns: list[bytes]) -> bool:
-    if len(columns) < 4 or columns[0][:1] in b"{[<":
+    if len(columns) < 3 or columns[0][:1] in (b"{", b"[", b"<"):
         return False
     return len(columns) == 6 or _ITERATION.fullmatch(columns[1]) is not None

@@ -36,7 +36,19 @@ class Fts5:
 
         check_depth(depth)
         for query in queries:
-            words = dict.fromkeys(query.text.translate(_PUNCTUATION).split())
-            hits = sorted(corpus.search(" ".join(words), depth) if words else [], reverse=True)
+            words = dict.fromkeys(query.text.translate(_PUNCTUATION).lower().split())
+            hits = sorted(_hits(corpus, " ".join(words), depth) if words else [], reverse=True)
             scores = numpy.array([score for _, score in hits], dtype=float)
             yield best(query.topic, tuple(document for document, _ in hits), scores, scores > 0, depth)
+
+
+def _hits(corpus: Corpus, words: str, depth: int) -> list[tuple[str, float]]:
+    """Search as far as a tie at `depth` goes: the index cuts by 64-bit scores, and we round to 32."""
+    import numpy
+
+    limit = depth + 1
+    while True:
+        hits = corpus.search(words, limit)
+        if len(hits) < limit or numpy.float32(hits[-1][1]) < numpy.float32(hits[depth - 1][1]):
+            return hits
+        limit *= 2

@@ -1,0 +1,33 @@
+"""Student's paired t-test."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.compare.differences import paired_differences
+from cranfield.compare.result import TestResult
+from cranfield.compare.significance import tests
+
+
+@tests.register("t", "student", "paired-t")
+def student(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestResult:
+    """The paired t-test: is the mean difference zero, where differences are normal? Nothing is drawn.
+
+        t = mean(d) / (sd(d) / √n),  p = P(|T| ≥ |t|) with n − 1 degrees of freedom
+
+    Without spread t is not defined. All differences zero: t = 0, p = 1. All equal but not zero, or one topic only:
+    t = ±∞, and p = 2^(1−n), that of the randomisation test, because a p of 0 would claim a certainty that n equal
+    numbers do not give; the result is marked degenerate.
+
+    Source: Student, "The probable error of a mean", Biometrika 6, 1908; for retrieval Smucker, Allan and
+    Carterette, CIKM 2007.
+    """
+    from scipy import stats
+
+    differences = paired_differences(a, b)
+    values, constant = differences.values, differences.constant
+    p = differences.constant_p()
+    statistic = np.where(values[:, 0] == 0, 0.0, np.copysign(np.inf, values[:, 0]))
+    if not constant.all():
+        tested = stats.ttest_1samp(values[~constant], 0.0, axis=1)
+        statistic[~constant], p[~constant] = tested.statistic, tested.pvalue
+    return differences.result(statistic, p, degenerate=constant)

@@ -1,0 +1,1 @@
+"""Qrels and runs aligned once, and scored by any measure."""

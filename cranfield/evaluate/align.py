@@ -1,0 +1,233 @@
+"""Qrels and runs brought together, once for all runs: the grade at each rank."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
+from cranfield.qrels.qrels import Qrels, pair_keys
+from cranfield.runs.order import order_as_float32, taken
+from cranfield.runs.run import Codes, Places, Run
+from cranfield.text import counted
+
+Reference = Literal["10", "9"]
+"""The version of trec_eval whose order of equal scores is used: scores as doubles (10) or as 32-bit floats (9)."""
+
+TopicSet = Literal["qrels", "common", "run"] | Sequence[str]
+"""Which topics count: all of the qrels, those every run has, those the run itself has, or the ones named."""
+
+_LARGEST_TABLE = 1 << 24
+_NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class TopicCounts:
+    """How many topics stand behind a run's mean, and why not others.
+
+    `scored` go into the mean; of these `missing` have no document of the run (they score 0) and `nothing_relevant`
+    no relevant document in the qrels; `extra` are topics of the run without qrels, left out.
+    """
+
+    scored: int
+    missing: int
+    extra: int
+    nothing_relevant: int
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """All runs held against the qrels. The cell of run r and topic t is number r * (number of topics) + t.
+
+    `present` tells which runs answered which topics and `scored` which cells go into a mean, both as runs by topics.
+    """
+
+    run_names: tuple[str, ...]
+    topic_ids: tuple[str, ...]
+    lists: Lists
+    present: NDArray[np.bool_]
+    scored: NDArray[np.bool_]
+    extra_topics: tuple[tuple[str, ...], ...]
+    qrels_hash: str = ""
+    reference: Reference = "10"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Runs by topics."""
+        return len(self.run_names), len(self.topic_ids)
+
+    def counts(self, run: int, *, rel: int = 1) -> TopicCounts:
+        """Give the topic counts of a run."""
+        scored = self.scored[run]
+        relevant = self.lists.relevant_count(rel).reshape(self.shape)[run]
+        return TopicCounts(
+            scored=int(scored.sum()),
+            missing=int((scored & ~self.present[run]).sum()),
+            extra=len(self.extra_topics[run]),
+            nothing_relevant=int((scored & (relevant == 0)).sum()),
+        )
+
+
+def align(qrels: Qrels, runs: Sequence[Run], *, topics: TopicSet = "qrels", reference: Reference = "10") -> Alignment:
+    """Align runs with qrels over a set of topics."""
+    if not runs:
+        raise UsageError("there is no run to evaluate")
+    _refuse_repeats(runs)
+    chosen = _chosen_topics(qrels, runs, topics)
+    table = _GradeTable(qrels, runs)
+    placed = [_placed(qrels, run, chosen) for run in runs]
+    parts = [
+        _grades_of_run(table, run, number, rows, reference)
+        for number, (run, rows) in enumerate(zip(runs, placed, strict=True))
+    ]
+    lengths = np.concatenate([rows.lengths for rows in placed])
+    present = np.array([rows.lengths > 0 for rows in placed])
+    return Alignment(
+        run_names=tuple(run.tag for run in runs),
+        topic_ids=tuple(qrels.topic_ids.take(pa.array(chosen)).to_pylist()),
+        lists=_lists(qrels, chosen, np.concatenate(parts), lengths, len(runs)),
+        present=present,
+        scored=present.copy() if topics == "run" else np.ones_like(present),
+        extra_topics=tuple(rows.extra for rows in placed),
+        qrels_hash=qrels.content_hash,
+        reference=reference,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """Where the rows of a run go: per chosen topic its length, per kept row its topic, and which rows are kept."""
+
+    lengths: Counts
+    topic_of_row: Codes
+    kept: NDArray[np.bool_] | None
+    extra: tuple[str, ...]
+
+
+class _GradeTable:
+    """Grades by (topic, document): a dense table where it is small, a sorted list of pairs where it is not."""
+
+    def __init__(self, qrels: Qrels, runs: Sequence[Run]) -> None:
+        self._width = len(qrels.document_ids)
+        self._documents = _document_codes(qrels, runs)
+        self._keys = pair_keys(qrels.topic_of_row, qrels.documents)
+        self._grades = qrels.grades
+        self._dense: NDArray[np.int32] | None = None
+        if len(qrels.topic_ids) * (self._width + 1) <= _LARGEST_TABLE:
+            self._dense = np.full((len(qrels.topic_ids), self._width + 1), NOT_POOLED, dtype=np.int32)
+            self._dense[qrels.topic_of_row, qrels.documents] = qrels.grades
+
+    def grades(self, run: int, topics: Codes, documents: Codes) -> NDArray[np.int32]:
+        """Give the grade of each row; `documents` are codes of that run."""
+        known = self._documents[run][documents]
+        if self._dense is not None:
+            flat = topics.astype(np.int64) * (self._width + 1) + known
+            return np.asarray(self._dense.ravel()[flat], dtype=np.int32)
+        grades = np.full(len(documents), NOT_POOLED, dtype=np.int32)
+        rows = np.flatnonzero(known < self._width)
+        keys = pair_keys(topics[rows], known[rows])
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        hit = self._keys[at] == keys
+        grades[rows[hit]] = self._grades[at[hit]]
+        return grades
+
+
+def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> list[Codes]:
+    """Give for each run the qrels code of each of its documents; one past the last where the qrels lack it.
+
+    Runs that share one array of ids are looked up once, and all arrays in one go: the hash of the qrels' ids is made
+    anew for every call.
+    """
+    distinct = {id(run.document_ids): run.document_ids for run in runs}
+    together = pa.concat_arrays([ids.cast(pa.large_string()) for ids in distinct.values()])
+    unknown = len(qrels.document_ids)
+    found = pc.fill_null(pc.index_in(together, value_set=qrels.document_ids), unknown)
+    codes = found.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    ends = np.cumsum([len(ids) for ids in distinct.values()])[:-1]
+    by_array = dict(zip(distinct, np.split(codes, ends), strict=True))
+    return [by_array[id(run.document_ids)] for run in runs]
+
+
+def _placed(qrels: Qrels, run: Run, chosen: Places) -> _Placed:
+    known = pc.fill_null(pc.index_in(run.topic_ids.cast(pa.large_string()), value_set=qrels.topic_ids), -1)
+    codes = known.to_numpy(zero_copy_only=False)
+    counts = np.diff(run.offsets)
+    wanted = np.isin(codes, chosen)
+    per_topic = np.zeros(len(qrels.topic_ids), dtype=np.int64)
+    per_topic[codes[wanted]] = counts[wanted]
+    row_topics = np.repeat(codes[wanted], counts[wanted]).astype(np.int32)
+    kept = None if wanted.all() else np.repeat(wanted, counts)
+    extra = run.topic_ids.filter(pa.array(codes < 0)).to_pylist()
+    return _Placed(per_topic[chosen], row_topics, kept, tuple(extra))
+
+
+def _grades_of_run(
+    table: _GradeTable, run: Run, number: int, placed: _Placed, reference: Reference
+) -> NDArray[np.int32]:
+    documents = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+    kept = documents if placed.kept is None else documents[placed.kept]
+    return table.grades(number, placed.topic_of_row, kept)
+
+
+def _lists(qrels: Qrels, chosen: Places, grades: NDArray[np.int32], lengths: Counts, runs: int) -> Lists:
+    levels = np.unique(qrels.grades[qrels.grades >= 0])
+    judged = qrels.grades >= 0
+    level = np.searchsorted(levels, qrels.grades[judged])
+    cells = qrels.topic_of_row[judged].astype(np.int64) * len(levels) + level
+    counts = np.bincount(cells, minlength=len(qrels.topic_ids) * len(levels)).reshape(
+        len(qrels.topic_ids), len(levels)
+    )
+    return Lists(
+        grades=grades,
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        topics=np.tile(np.arange(len(chosen)), runs),
+        levels=levels,
+        level_counts=counts[chosen],
+        highest_grade=int(levels.max(initial=0)),
+    )
+
+
+def _chosen_topics(qrels: Qrels, runs: Sequence[Run], topics: TopicSet) -> Places:
+    """Give the places of the topics that count, in byte order."""
+    everything = np.arange(len(qrels.topic_ids))
+    if topics in ("qrels", "run"):
+        return everything
+    if topics == "common":
+        common = set(qrels.topics).intersection(*(run.topic_ids.to_pylist() for run in runs))
+        if not common:
+            raise InputError("no topic of the qrels is in every run")
+        return np.array([place for place, topic in enumerate(qrels.topics) if topic in common], dtype=np.int64)
+    wanted = set(topics)
+    unknown = sorted(wanted.difference(qrels.topics))
+    if unknown or not wanted:
+        shown = ", ".join(quoted(topic) for topic in unknown[:_NAMES_SHOWN])
+        raise InputError(f"{counted(len(unknown), 'topic')} without qrels cannot be scored: {shown}")
+    return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)
+
+
+def _refuse_repeats(runs: Sequence[Run]) -> None:
+    """Refuse runs that rank a document twice for a topic: every score of such a run would be wrong."""
+    problems = [problem for run in runs if (problem := first_repeat(run)) is not None]
+    if problems:
+        raise ProblemsFound("these runs cannot be evaluated", problems)
+
+
+def first_repeat(run: Run) -> Problem | None:
+    """Find a document that stands twice in a topic; a stamp per document makes it one pass without sorting."""
+    stamp = np.empty(len(run.document_ids), dtype=np.int64)
+    for topic, (start, end) in enumerate(zip(run.offsets[:-1], run.offsets[1:], strict=True)):
+        documents = run.documents[start:end]
+        places = np.arange(start, end)
+        stamp[documents] = places
+        again = stamp[documents] != places
+        if again.any():
+            document = run.document_ids[int(documents[again][0])].as_py()
+            name = run.topic_ids[topic].as_py()
+            message = f"run {quoted(run.tag)} has {quoted(document)} more than once in topic {quoted(name)}"
+            return Problem("repeated-document", message, topic=name, remedy="keep one row of each document")
+    return None

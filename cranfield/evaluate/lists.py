@@ -1,0 +1,219 @@
+"""What measures see: the grade at each rank, and how many documents of each grade a topic has. No ids, no files.
+
+A cell is one ranked list: one run's answer to one topic. All lists lie one after the other in one array. Sums over a
+list are made with `bincount`, which adds in the order of the ranks, as trec_eval does: the last digit depends on it.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Gains = Callable[[NDArray[np.int32]], Values]
+
+NOT_POOLED = np.int32(np.iinfo(np.int32).min)
+"""Stands at a rank whose document is not in the qrels at all. Other negative grades: pooled, but not judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Some of the retrieved documents, in the order of cells and then ranks: cell, rank from 1, grade.
+
+    `starts[c]` is where cell c begins; the cells have `starts[c + 1] - starts[c]` documents each.
+    """
+
+    cell: Counts
+    rank: Counts
+    grade: NDArray[np.int32]
+    starts: Counts
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+    @cached_property
+    def ordinal(self) -> Counts:
+        """The place of each document among those of its cell, from 1."""
+        return np.arange(1, len(self.cell) + 1) - self.starts[self.cell]
+
+    @property
+    def count(self) -> Counts:
+        """How many documents each cell has."""
+        return np.diff(self.starts)
+
+    def where(self, kept: NDArray[np.bool_]) -> "Found":
+        """Give only some of the documents."""
+        running = np.concatenate([[0], np.cumsum(kept)])
+        return Found(self.cell[kept], self.rank[kept], self.grade[kept], running[self.starts])
+
+    def within(self, cutoff: int | None) -> "Found":
+        """Give only the documents at ranks up to the cutoff; None means all."""
+        return self if cutoff is None else self.where(self.rank <= cutoff)
+
+    def total(self, values: Values) -> Values:
+        """Add one value per document up for each cell, from the first rank to the last."""
+        return _sums(self.cell, values, len(self.starts) - 1)
+
+    def highest(self, values: Values) -> Values:
+        """Give the highest value of each cell; 0 where it has none."""
+        top = np.zeros(len(self.starts) - 1)
+        filled = np.flatnonzero(self.count)
+        if len(filled):
+            top[filled] = np.maximum.reduceat(values, self.starts[filled])
+        return top
+
+    def before(self, marked: NDArray[np.bool_]) -> Counts:
+        """Count for each document the marked ones of its cell that stand above it."""
+        running = np.concatenate([[0], np.cumsum(marked)])
+        above: Counts = running[:-1] - running[self.starts[self.cell]]
+        return above
+
+    def running(self, values: Values, *, multiply: bool = False) -> Values:
+        """Give for each document the sum (or product) of the values of its cell up to and with it, in order."""
+        matrix = np.full((len(self.starts) - 1, int(self.count.max(initial=0))), 1.0 if multiply else 0.0)
+        matrix[self.cell, self.ordinal - 1] = values
+        function = np.multiply if multiply else np.add
+        function.accumulate(matrix, axis=1, out=matrix)
+        return matrix[self.cell, self.ordinal - 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """All ranked lists of an evaluation.
+
+    Cell c has the grades `grades[offsets[c]:offsets[c + 1]]`, best rank first, and belongs to the topic `topics[c]`.
+    `levels` are the grades from 0 up that occur, rising, and `level_counts[t]` says how many documents of topic t
+    have each. `highest_grade` is the highest grade of the qrels as a whole.
+    """
+
+    grades: NDArray[np.int32]
+    offsets: Counts
+    topics: Counts
+    levels: NDArray[np.int32]
+    level_counts: Counts
+    highest_grade: int = 1
+    _relevant: dict[int, Found] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.topics)
+
+    @cached_property
+    def length(self) -> Counts:
+        """The number of documents in each list."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def pooled(self) -> Found:
+        """The retrieved documents that are in the qrels, judged or not."""
+        return self._found(np.flatnonzero(self.grades != NOT_POOLED))
+
+    @cached_property
+    def judged(self) -> Found:
+        """The retrieved documents that have a grade from 0 up."""
+        return self.pooled if not (self.pooled.grade < 0).any() else self.pooled.where(self.pooled.grade >= 0)
+
+    @cached_property
+    def unjudged(self) -> Found:
+        """The retrieved documents without a grade from 0 up: not pooled, or pooled and not judged."""
+        return self._found(np.flatnonzero(self.grades < 0))
+
+    def relevant(self, rel: int) -> Found:
+        """Give the retrieved documents with a grade of at least `rel`."""
+        if rel not in self._relevant:
+            self._relevant[rel] = self.judged.where(self.judged.grade >= rel)
+        return self._relevant[rel]
+
+    def relevant_count(self, rel: int) -> Counts:
+        """Give for each cell how many documents of its topic have a grade of at least `rel`, retrieved or not."""
+        return self._counted(self.levels >= rel)
+
+    def nonrelevant_count(self, rel: int) -> Counts:
+        """Give for each cell how many documents of its topic are judged and below `rel`."""
+        return self._counted(self.levels < rel)
+
+    def _counted(self, levels: NDArray[np.bool_]) -> Counts:
+        by_topic: Counts = self.level_counts[:, levels].sum(axis=1)
+        return by_topic[self.topics]
+
+    @cached_property
+    def condensed(self) -> "Lists":
+        """The same lists with everything unjudged taken out, and the rest moved up."""
+        kept = self.grades >= 0
+        running = np.concatenate([[0], np.cumsum(kept)])
+        return self._with(self.grades[kept], running[self.offsets])
+
+    def cut(self, depth: int) -> "Lists":
+        """Give the same lists, cut after the rank `depth`."""
+        if int(self.length.max(initial=0)) <= depth:
+            return self
+        length = np.minimum(self.length, depth)
+        rank = np.arange(len(self.grades)) - np.repeat(self.offsets[:-1], self.length)
+        return self._with(self.grades[rank < depth], np.concatenate([[0], np.cumsum(length)]))
+
+    def _with(self, grades: NDArray[np.int32], offsets: Counts) -> "Lists":
+        return Lists(grades, offsets, self.topics, self.levels, self.level_counts, self.highest_grade)
+
+    def _found(self, places: Counts) -> Found:
+        starts = np.searchsorted(places, self.offsets)
+        cell = np.repeat(np.arange(len(self)), np.diff(starts))
+        return Found(cell, places - self.offsets[cell] + 1, self.grades[places], starts)
+
+
+@dataclass(frozen=True, eq=False)
+class Ideal:
+    """The best possible ranking of each topic: the gains above 0 of all its documents, falling.
+
+    `rank` counts from 1 within a topic; `starts` as in `Found`. `highest` is the topic's top gain.
+    """
+
+    topic: Counts
+    rank: Counts
+    gain: Values
+    starts: Counts
+
+    def total(self, values: Values) -> Values:
+        """Add one value per document up for each topic, from the first rank to the last."""
+        return _sums(self.topic, values, len(self.starts) - 1)
+
+
+def _sums(places: Counts, values: Values, size: int) -> Values:
+    return np.asarray(np.bincount(places, weights=values, minlength=size), dtype=np.float64)
+
+
+def ideal_of(lists: Lists, gains: Gains) -> Ideal:
+    """Give the ideal rankings under a gain function."""
+    gain = gains(lists.levels)
+    order = np.argsort(-gain, kind="stable")
+    order = order[gain[order] > 0]
+    counts = lists.level_counts[:, order]
+    per_topic = counts.sum(axis=1)
+    starts = np.concatenate([[0], np.cumsum(per_topic)])
+    topic = np.repeat(np.arange(len(per_topic)), per_topic)
+    flat = np.repeat(np.tile(gain[order], len(per_topic)), counts.ravel())
+    return Ideal(topic, np.arange(1, len(topic) + 1) - starts[topic], flat, starts)
+
+
+def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | float) -> Values:
+    """Divide, giving 0 where the denominator is 0."""
+    top, bottom = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
+    quotient: Values = np.zeros(top.shape)
+    np.divide(top, bottom, out=quotient, where=bottom != 0)
+    return quotient
+
+
+def log2(values: NDArray[np.generic]) -> Values:
+    """Give logarithms from the C library, as every other evaluator does; numpy's own differ in the last bit."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    logarithms: Values = np.array([math.log2(value) for value in distinct.tolist()], dtype=float)
+    return logarithms[inverse]
+
+
+def log2_of_ranks(ranks: Counts, *, shift: int = 1) -> Values:
+    """Give log2(rank + shift), from one table for all ranks."""
+    deepest = int(ranks.max(initial=0))
+    table: Values = np.array([math.nan] + [math.log2(rank + shift) for rank in range(1, deepest + 1)])
+    return table[ranks]

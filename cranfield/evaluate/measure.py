@@ -1,0 +1,146 @@
+"""What a measure is: a function over lists; its signature declares the parameters, its docstring is the help."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from cranfield.errors import UsageError, quoted
+from cranfield.evaluate.aggregate import Aggregate
+from cranfield.registry import Registry
+
+Setting = int | float | str | bool | tuple[tuple[int, float], ...]
+"""The value of a parameter. Gains per grade are pairs of grade and gain, by rising grade."""
+
+CutoffKind = Literal["none", "optional", "needed", "level"]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers a parameter may have, ends included unless `open` says otherwise."""
+
+    low: float
+    high: float = float("inf")
+    open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        return self.low < value < self.high if self.open else self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        if self.high == float("inf"):
+            return f"{'above' if self.open else 'from'} {self.low:g}"
+        return f"{'between' if self.open else 'from'} {self.low:g} {'and' if self.open else 'to'} {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a measure: its kind, what it is if not given, and what it may be."""
+
+    name: str
+    kind: type
+    default: Setting
+    choices: tuple[str, ...] = ()
+    range: Range | None = None
+
+    def checked(self, value: Setting) -> Setting:
+        """Give the value as the parameter's kind, or say what is wrong with it."""
+        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, self.kind) or (isinstance(value, bool) and self.kind is not bool):
+            raise UsageError(f"{self.name} is {_KINDS[self.kind]}, not {quoted(value)}")
+        if self.choices and value not in self.choices:
+            raise UsageError(f"{self.name} is one of {', '.join(self.choices)}, not {quoted(value)}")
+        if self.range is not None and value not in self.range:  # type: ignore[operator]
+            raise UsageError(f"{self.name} must be {self.range}, not {value}")
+        return value
+
+
+@dataclass(frozen=True)
+class MeasureKind:
+    """A measure before its parameters are set.
+
+    `aggregate` is how topics are put together if nothing else is said. `bounds` are the lowest and highest value a
+    list can have, where there are such; `monotone` says that moving a document up past a judged one of lower grade
+    never makes the value worse.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    parameters: Mapping[str, Parameter]
+    cutoff: CutoffKind
+    aggregate: Aggregate = "mean"
+    bounds: tuple[float, float] | None = (0.0, 1.0)
+    monotone: bool = True
+
+    @property
+    def help(self) -> str:
+        """Formula, edge cases and source."""
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def summary(self) -> str:
+        """The first line of the help."""
+        return self.help.splitlines()[0].rstrip(".")
+
+
+measures: Registry[MeasureKind] = Registry(
+    "measure", package="cranfield.evaluate.measures", group="cranfield.measures"
+)
+
+
+def measure(
+    name: str,
+    *aliases: str,
+    aggregate: Aggregate = "mean",
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    monotone: bool = True,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated function as a measure."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        parameters, cutoff = _declared(function)
+        kind = MeasureKind(name, function, parameters, cutoff, aggregate, bounds, monotone)
+        measures.register(name, *aliases)(kind)
+        return function
+
+    return decorate
+
+
+def _declared(function: Callable[..., Any]) -> tuple[dict[str, Parameter], CutoffKind]:
+    """Read the parameters and the kind of cutoff from a signature."""
+    parameters, cutoff = {}, "none"
+    for name, declared in inspect.signature(function).parameters.items():
+        if declared.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        if name != "cutoff":
+            parameters[name] = _parameter(name, declared.annotation, declared.default)
+        elif declared.annotation is float:
+            cutoff = "level"
+        else:
+            cutoff = "needed" if declared.default is inspect.Parameter.empty else "optional"
+    return parameters, cutoff  # type: ignore[return-value]
+
+
+def _parameter(name: str, annotation: Any, default: Setting) -> Parameter:
+    limits = None
+    if get_origin(annotation) is Annotated:
+        annotation, limits = get_args(annotation)
+    if get_origin(annotation) is Literal:
+        return Parameter(name, str, default, choices=get_args(annotation))
+    kind = annotation if isinstance(annotation, type) and get_origin(annotation) is None else tuple
+    return Parameter(name, kind, default, range=limits)
+
+
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    bool: "True or False",
+    tuple: "a mapping like {1: 3, 2: 9}",
+}
+
+COMMON = {
+    "judged_only": Parameter("judged_only", bool, default=False),
+    "agg": Parameter("agg", str, "", choices=get_args(Aggregate)),
+}
+"""Parameters that every measure takes: scoring of condensed lists, and how topics are put together."""

@@ -1,0 +1,1 @@
+"""The measures, by family: one function each."""

@@ -1,0 +1,234 @@
+"""Measures of cumulated gain, and of gain against the best possible ranking."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.evaluate.lists import Found, Gains, Lists, Values, ideal_of, log2, log2_of_ranks, ratio
+from cranfield.evaluate.measure import Range, measure
+
+Gain = Literal["linear", "exponential"]
+Discount = Literal["log2", "original"]
+GradeGains = tuple[tuple[int, float], ...]
+Base = Annotated[float, Range(1, open=True)]
+
+
+@measure("CG", bounds=None)
+def cumulated_gain(
+    lists: Lists, *, cutoff: int | None = None, gain: Gain = "linear", gains: GradeGains = ()
+) -> Values:
+    """Cumulated gain: the sum of the gains of the first k documents, wherever they stand.
+
+    The gain is the grade; 2^grade - 1 with gain='exponential'; or what `gains` says, as in {1: 3, 2: 9}.
+    Unjudged documents have none. Source: Järvelin and Kekäläinen, TOIS 2002.
+    """
+    found = lists.judged.within(cutoff)
+    return found.total(gain_function(gain, gains)(found.grade))
+
+
+@measure("DCG", bounds=None)
+def discounted_cumulated_gain(
+    lists: Lists,
+    *,
+    cutoff: int | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    base: Base = 2.0,
+    gains: GradeGains = (),
+) -> Values:
+    """Discounted cumulated gain: gains divided by the logarithm of the rank.
+
+    DCG@k = Σ gain / log2(rank + 1). With discount='original' the gain is divided by log_b(rank) from rank b on and by
+    nothing before, as the authors had it first; b = `base`. Gains as in CG.
+    Source: Järvelin and Kekäläinen, TOIS 2002; Burges and others, ICML 2005, for log2(rank + 1).
+    """
+    found = lists.judged.within(cutoff)
+    return found.total(gain_function(gain, gains)(found.grade) / discounts(found.rank, discount, base))
+
+
+@measure("IdealDCG", bounds=None)
+def ideal_discounted_cumulated_gain(
+    lists: Lists,
+    *,
+    cutoff: int | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    base: Base = 2.0,
+    gains: GradeGains = (),
+) -> Values:
+    """Ideal DCG: the DCG of the best possible ranking of all judged documents of the topic.
+
+    Parameters as in DCG; a property of the topic alone. Source: trec_eval ideal_dcg.
+    """
+    return ideal_dcg(lists, gain_function(gain, gains), cutoff, discount, base)
+
+
+@measure("nDCG", "NDCG")
+def normalized_discounted_cumulated_gain(
+    lists: Lists,
+    *,
+    cutoff: int | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    base: Base = 2.0,
+    gains: GradeGains = (),
+) -> Values:
+    """Normalized DCG: the DCG over that of the best possible ranking of all judged documents.
+
+    nDCG@k = DCG@k / ideal DCG@k, both cut at k. Parameters as in DCG; there is no threshold: every grade above 0
+    counts. 0 where the topic has no document with a gain. Source: Järvelin and Kekäläinen, TOIS 2002; trec_eval ndcg,
+    ndcg_cut_k.
+    """
+    found = lists.judged.within(cutoff)
+    function = gain_function(gain, gains)
+    total = found.total(function(found.grade) / discounts(found.rank, discount, base))
+    return ratio(total, ideal_dcg(lists, function, cutoff, discount, base))
+
+
+@measure("nDCGRel", monotone=False)
+def ndcg_at_relevant(lists: Lists, *, gains: GradeGains = ()) -> Values:
+    """nDCG averaged over the documents with a gain: the nDCG at each one's rank.
+
+    A document that is not retrieved adds the DCG of the whole list over the full ideal DCG. Experimental.
+    Source: Buckley; trec_eval ndcg_rel.
+    """
+    function = gain_function("linear", gains)
+    found, gain, dcg = _running_dcg(lists, function)
+    whole = found.total(gain / log2_of_ranks(found.rank))
+    ideal = ideal_of(lists, function)
+    steps = _cumulated(ideal.gain / log2_of_ranks(ideal.rank), ideal.starts)
+    size = np.diff(ideal.starts)[lists.topics]
+    has_gain = gain > 0
+    places = np.minimum(found.rank, size[found.cell])[has_gain]
+    reached = steps[ideal.starts[lists.topics[found.cell[has_gain]]] + places - 1] if len(steps) else places * 1.0
+    rising = found.where(has_gain)
+    full = ideal.total(ideal.gain / log2_of_ranks(ideal.rank))[lists.topics]
+    total = rising.total(ratio(dcg[has_gain], reached)) + ratio((size - rising.count) * whole, full)
+    return np.where(total > 0, ratio(total, size), 0.0)
+
+
+@measure("RnDCG", monotone=False)
+def ndcg_at_levels(lists: Lists, *, gains: GradeGains = (), rel: int = 1) -> Values:
+    """nDCG averaged over the ranks at which the ideal ranking changes to a lower gain, and the end of the list.
+
+    With 5 documents of gain 3, 3 of gain 2 and 10 of gain 1 the ranks are 5, 8, 18, and the end of a list that goes
+    beyond 19. 0 where the topic has no relevant document. Experimental. Source: Buckley; trec_eval Rndcg.
+    """
+    function = gain_function("linear", gains)
+    found = lists.judged
+    worth = function(found.grade) / log2_of_ranks(found.rank)
+    level_gain = function(lists.levels)
+    total, count = np.zeros(len(lists)), np.zeros(len(lists))
+    depth = np.zeros(len(lists), dtype=np.int64)
+    ideal = ideal_of(lists, function)
+    ideal_worth = ideal.gain / log2_of_ranks(ideal.rank)
+    for step in sorted({value for value in level_gain.tolist() if value > 0}, reverse=True):
+        here = lists.level_counts[:, level_gain == step].sum(axis=1)
+        depth += here[lists.topics]
+        best = np.bincount(ideal.topic, ideal_worth * (ideal.gain >= step), minlength=len(here))[lists.topics]
+        above = found.where(found.rank <= depth[found.cell])
+        value = ratio(above.total(worth[found.rank <= depth[found.cell]]), best)
+        counted = here[lists.topics] > 0
+        total += np.where(counted, value, 0.0)
+        count += counted
+    full = ideal.total(ideal_worth)[lists.topics]
+    longer = (lists.length > depth + 1) & (full > 0)
+    total += np.where(longer, ratio(found.total(worth), full), 0.0)
+    return np.where(lists.relevant_count(rel) > 0, ratio(total, count + longer), 0.0)
+
+
+@measure("G")
+def normalized_gain(lists: Lists, *, gains: GradeGains = ()) -> Values:
+    """G: gains divided by the logarithm of how much better the ranking could have been so far.
+
+    Σ gain / log2(2 + cost - gained) over the sum of all gains. At each rank `cost` is the sum of the ideal gains so
+    far, at least 1 a rank, and `gained` the sum of the gains so far. Experimental. Source: Buckley; trec_eval G.
+    """
+    function = gain_function("linear", gains)
+    found, gain, gained = _running(lists, function)
+    ideal = ideal_of(lists, function)
+    steps = _cumulated(np.maximum(ideal.gain, 1.0), ideal.starts)
+    size = np.diff(ideal.starts)[lists.topics[found.cell]]
+    inside = np.minimum(found.rank, size)
+    at = ideal.starts[lists.topics[found.cell]] + inside - 1
+    cost = np.where(inside > 0, steps[at] if len(steps) else 0.0, 0.0) + (found.rank - inside)
+    terms = np.zeros(len(found))
+    has_gain = gain != 0
+    terms[has_gain] = gain[has_gain] / log2((2 + cost - gained)[has_gain])
+    return ratio(found.total(terms), ideal.total(ideal.gain)[lists.topics])
+
+
+@measure("Q", "QMeasure")
+def q_measure(
+    lists: Lists, *, cutoff: int | None = None, beta: Annotated[float, Range(0)] = 1.0, rel: int = 1
+) -> Values:
+    """Q-measure: average precision in which graded gain counts beside the number of relevant documents.
+
+    Q = (1 / R) Σ (C(r) + b cg(r)) / (r + b cg*(r)) over the ranks r of the relevant documents found; C(r) counts the
+    relevant ones so far, cg(r) is their cumulated grade, cg*(r) the ideal one, b = `beta`. With b = 0 it is AP.
+    With a cutoff the divisor is min(k, R). 0 where the topic has no relevant document.
+    Source: Sakai, NTCIR-4 2004; Sakai, On the reliability of information retrieval metrics, 2007.
+    """
+
+    def function(grade: NDArray[np.int32]) -> Values:
+        return np.where(grade >= rel, grade, 0).astype(float)
+
+    found = lists.relevant(rel).within(cutoff)
+    ideal = ideal_of(lists, function)
+    steps = _cumulated(ideal.gain, ideal.starts)
+    relevant = lists.relevant_count(rel)
+    best = steps[ideal.starts[lists.topics[found.cell]] + np.minimum(found.rank, relevant[found.cell]) - 1]
+    gained = found.running(found.grade.astype(float))
+    terms = (found.ordinal + beta * gained) / (found.rank + beta * best)
+    return ratio(found.total(terms), relevant if cutoff is None else np.minimum(relevant, cutoff))
+
+
+def gain_function(gain: Gain, gains: GradeGains) -> Gains:
+    """Give the function from grades to gains; grades that `gains` does not name keep their ordinary gain."""
+
+    def function(grade: NDArray[np.int32]) -> Values:
+        value = grade.astype(float) if gain == "linear" else np.exp2(grade) - 1.0
+        for named, worth in gains:
+            value[grade == named] = worth
+        return value
+
+    return function
+
+
+def discounts(rank: NDArray[np.int64], discount: Discount, base: float) -> Values:
+    """Give what the gain at each rank is divided by."""
+    if discount == "log2":
+        return log2_of_ranks(rank)
+    return np.maximum(log2_of_ranks(rank, shift=0) / float(np.log2(base)), 1.0)
+
+
+def ideal_dcg(lists: Lists, gains: Gains, cutoff: int | None, discount: Discount, base: float) -> Values:
+    """Give the DCG of the ideal ranking of each cell's topic."""
+    ideal = ideal_of(lists, gains)
+    worth = ideal.gain / discounts(ideal.rank, discount, base)
+    if cutoff is not None:
+        worth = np.where(ideal.rank <= cutoff, worth, 0.0)
+    return ideal.total(worth)[lists.topics]
+
+
+def _running(lists: Lists, gains: Gains) -> tuple[Found, Values, Values]:
+    """Give the judged documents, their gains, and the gain cumulated up to each."""
+    found = lists.judged
+    gain = gains(found.grade)
+    return found, gain, found.running(gain)
+
+
+def _running_dcg(lists: Lists, gains: Gains) -> tuple[Found, Values, Values]:
+    """Give the judged documents, their gains, and the DCG up to each."""
+    found = lists.judged
+    gain = gains(found.grade)
+    return found, gain, found.running(gain / log2_of_ranks(found.rank))
+
+
+def _cumulated(values: Values, starts: NDArray[np.int64]) -> Values:
+    """Give running sums that begin anew at each start, added in order."""
+    sums = np.empty(len(values))
+    for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        np.add.accumulate(values[start:end], out=sums[start:end])
+    return sums

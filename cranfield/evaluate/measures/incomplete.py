@@ -1,0 +1,81 @@
+"""Measures for incomplete judgments, and measures of how incomplete they are."""
+
+from typing import Literal
+
+import numpy as np
+
+from cranfield.evaluate.lists import Lists, Values, ratio
+from cranfield.evaluate.measure import measure
+
+_EPSILON = 0.00001
+
+
+@measure("Bpref", "BPref")
+def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
+    """Binary preference: how often relevant documents stand above judged ones that are not relevant.
+
+    Bpref = (1 / R) Σ (1 - min(n, R) / min(N, R)) over the relevant documents found, n the judged non-relevant ones
+    above it and N all of the topic. The term is 1 where n = 0, even with N = 0. Unjudged documents are passed over.
+    0 where the topic has no relevant document. Source: Buckley and Voorhees, SIGIR 2004, as trec_eval bpref has it.
+    """
+    judged = lists.judged
+    is_relevant = judged.grade >= rel
+    above = judged.before(~is_relevant)[is_relevant]
+    found = judged.where(is_relevant)
+    relevant = lists.relevant_count(rel)[found.cell]
+    most = np.minimum(lists.nonrelevant_count(rel)[found.cell], relevant)
+    terms = np.where(above > 0, 1.0 - ratio(np.minimum(above, relevant), most), 1.0)
+    return ratio(found.total(terms), lists.relevant_count(rel))
+
+
+@measure("infAP", "InfAP", monotone=False)
+def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
+    """Inferred average precision: an estimate of AP when only a random part of the pool was judged.
+
+    At a relevant document of rank k the expected precision is
+    1/k + ((k-1)/k) (pooled above / (k-1)) (relevant above + e) / (judged above + 2e), e = 1e-5; infAP is their sum
+    over R. Pooled but unjudged documents have a negative grade in the qrels. 0 where R = 0.
+    Source: Yilmaz and Aslam, CIKM 2006, as trec_eval infAP has it.
+    """
+    pooled = lists.pooled
+    is_relevant = pooled.grade >= rel
+    is_other = (pooled.grade >= 0) & ~is_relevant
+    relevant, other = pooled.before(is_relevant)[is_relevant], pooled.before(is_other)[is_relevant]
+    found = pooled.where(is_relevant)
+    pooled_above = pooled.ordinal[is_relevant] - 1
+    above = (found.rank - 1).astype(float)
+    guess = (relevant + _EPSILON) / (relevant + other + 2 * _EPSILON)
+    expected = 1.0 / (above + 1.0) + (above / (above + 1.0)) * ratio(pooled_above, above) * guess
+    return ratio(found.total(np.where(above > 0, expected, 1.0)), lists.relevant_count(rel))
+
+
+@measure("Judged", monotone=False)
+def judged_share(lists: Lists, *, cutoff: int) -> Values:
+    """Judged: the share of the first k documents that was judged.
+
+    (judged in the first k) / min(k, N), N the length of the list; 0 for an empty list. A negative grade is not a
+    judgment. Judged@k and Unjudged@k add up to 1 on any list that is not empty. Source: ir_measures Judged.
+    """
+    return ratio(lists.judged.within(cutoff).count, np.minimum(lists.length, cutoff))
+
+
+@measure("Unjudged", "Holes", monotone=False)
+def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"] = "list") -> Values:
+    """Unjudged: the share of the first k documents that was not judged, also called hole@k.
+
+    (unjudged in the first k) / min(k, N), or over k itself with over='cutoff', as trec_eval 10 has it. 0 for an empty
+    list. Source: trec_eval unj_k.
+    """
+    size = np.minimum(lists.length, cutoff)
+    return ratio(size - lists.judged.within(cutoff).count, size if over == "list" else float(cutoff))
+
+
+@measure("FirstUnjudged", bounds=None, monotone=False)
+def first_unjudged_rank(lists: Lists) -> Values:
+    """First unjudged rank: where the first document stands that nobody judged.
+
+    N + 1 where all N documents are judged. Above this rank no score depends on missing judgments.
+    """
+    holes = lists.unjudged
+    first = holes.highest(1.0 / holes.rank)
+    return np.where(first > 0, np.rint(ratio(np.ones(len(lists)), first)), lists.length + 1.0)

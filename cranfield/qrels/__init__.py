@@ -1,0 +1,1 @@
+"""One grade per topic and document."""

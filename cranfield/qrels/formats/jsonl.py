@@ -1,0 +1,28 @@
+"""One JSON object per line, with the topic, the document and the grade under names that are in use."""
+
+from typing import TYPE_CHECKING
+
+from cranfield.qrels.format import qrels_formats
+from cranfield.source import Source
+
+if TYPE_CHECKING:
+    from cranfield.qrels.rows import QrelsRows
+
+
+@qrels_formats.register("jsonl")
+class JsonLines:
+    """JSON lines."""
+
+    summary = "JSON lines: objects with topic (or query-id), document (or corpus-id) and grade (or relevance, score)"
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise a file that begins with an object."""
+        return head.lstrip().startswith(b"{")
+
+    @staticmethod
+    def read(source: Source) -> "QrelsRows":
+        """Read the objects line by line."""
+        from cranfield.qrels.named_reading import read_json_lines
+
+        return read_json_lines(source)

@@ -1,0 +1,59 @@
+"""Comma- or tab-separated rows under a header that names the columns, as BEIR ships its qrels."""
+
+from typing import TYPE_CHECKING
+
+from cranfield.qrels.format import qrels_formats
+from cranfield.source import Source
+
+if TYPE_CHECKING:
+    from cranfield.qrels.rows import QrelsRows
+
+_FEWEST = 3
+
+
+@qrels_formats.register("csv")
+class CommaSeparated:
+    """Comma-separated values with a header."""
+
+    summary = (
+        "comma-separated with a header: topic (or query-id), document (or corpus-id), grade (or relevance, score)"
+    )
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise a header of names between commas."""
+        return _is_header(head, b",")
+
+    @staticmethod
+    def read(source: Source) -> "QrelsRows":
+        """Read the rows."""
+        from cranfield.qrels.named_reading import read_separated
+
+        return read_separated(source, delimiter=",")
+
+
+@qrels_formats.register("tsv", "beir")
+class TabSeparated:
+    """Tab-separated values with a header, BEIR's `query-id corpus-id score` among them."""
+
+    summary = "tab-separated with a header, as BEIR has it: query-id corpus-id score"
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise a header of names between tabs."""
+        return _is_header(head, b"\t")
+
+    @staticmethod
+    def read(source: Source) -> "QrelsRows":
+        """Read the rows."""
+        from cranfield.qrels.named_reading import read_separated
+
+        return read_separated(source, delimiter="\t")
+
+
+def _is_header(head: bytes, delimiter: bytes) -> bool:
+    from cranfield.qrels.names import role_of
+
+    line = next(iter(head.splitlines()), b"").decode("utf-8", "replace")
+    words = [word.strip().strip('"') for word in line.split(delimiter.decode())]
+    return len(words) >= _FEWEST and {"topic", "document", "grade"} <= {role_of(word) for word in words}

@@ -1,0 +1,59 @@
+"""Everything qrels can be refused for, each with its stable code."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cranfield.errors import LINES_KEPT, Problem, quoted
+from cranfield.text import counted
+
+REFUSALS: dict[str, tuple[str, str]] = {
+    "empty": ("the file holds no judgment", "give a file with at least one judged document"),
+    "too-few-columns": ("a line has too few columns", "write topic, iteration, document and grade on each line"),
+    "too-many-columns": ("a line has too many columns", "write topic, iteration, document and grade on each line"),
+    "missing-field": ("a row has no topic, document or grade", "fill the field or remove the row"),
+    "bad-row": ("a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
+    "not-utf-8": ("a line is not UTF-8", "convert the file to UTF-8 first"),
+    "control-character": ("a line holds a control character", "remove the character: ids are visible text"),
+    "lone-carriage-return": ("a carriage return stands alone, not before a line feed", "end lines with a line feed"),
+    "blank-in-id": ("an id holds white space", "rename the id: TREC files divide columns by white space"),
+    "grade-not-an-integer": (
+        "a grade is not a whole number",
+        "write grades like 0, 1 or 2; a grade below 0 means pooled but not judged",
+    ),
+    "repeated-pair": ("a topic and document are judged more than once", "keep one row of each pair"),
+}
+"""Code, what it means, and what to do about it."""
+
+
+def refusal(code: str, *, lines: Iterable[int] = (), count: int = 1, example: str = "", topic: str = "") -> Problem:
+    """Give a problem with the words of the table; `example` is what was seen first."""
+    meaning, remedy = REFUSALS[code]
+    kept = tuple(int(line) for line, _ in zip(lines, range(LINES_KEPT), strict=False))
+    seen = f": {quoted(example)}" if example else ""
+    often = f" ({counted(count, 'line')})" if count > 1 else ""
+    return Problem(code, f"{meaning}{often}{seen}", lines=kept, count=count, topic=topic, remedy=remedy)
+
+
+@dataclass
+class Refusals:
+    """What a reader finds wrong while it goes through a file, gathered per code, in the order of the file."""
+
+    _found: dict[str, tuple[list[int], str]] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, code: str, lines: Iterable[int], *, example: str = "") -> None:
+        """Note that `code` occurs on some lines; `example` is what stands on the first."""
+        places = [int(line) for line in lines]
+        if not places:
+            return
+        kept, _ = self._found.setdefault(code, ([], example))
+        kept.extend(places[: LINES_KEPT - len(kept)])
+        self._counts[code] = self._counts.get(code, 0) + len(places)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Give one problem per code, in the order of the table."""
+        return tuple(
+            refusal(code, lines=self._found[code][0], count=self._counts[code], example=self._found[code][1])
+            for code in REFUSALS
+            if code in self._found
+        )

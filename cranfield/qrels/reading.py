@@ -1,0 +1,32 @@
+"""Qrels files of any known format become qrels."""
+
+from cranfield.errors import Problem, ProblemsFound
+from cranfield.qrels.format import QrelsFormat, qrels_formats
+from cranfield.qrels.qrels import Qrels
+from cranfield.source import Source
+
+
+def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
+    """Read a qrels file in the named format, or in the one its first bytes look like.
+
+    Whatever is wrong with it is raised at once as `ProblemsFound`, each problem with its lines.
+    """
+    return format_of(source, format=format).read(source).qrels()
+
+
+def format_of(source: Source, *, format: str | None = None) -> type[QrelsFormat]:
+    """Give the named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
+    if format is not None:
+        return qrels_formats.get(format)
+    head = source.head()
+    if not head.strip():
+        return qrels_formats.get("trec")
+    for name in qrels_formats.names():
+        known = qrels_formats.get(name)
+        if known.sniff(head, source.name):
+            return known
+    expected = "; ".join(f"{name}: {known.summary}" for name, known in qrels_formats.items())
+    unknown = Problem(
+        "unknown-format", f"the format was not recognised; expected one of: {expected}", file=source.name
+    )
+    raise ProblemsFound(f"{source.name}: this is not a qrels file of a known format", [unknown])

@@ -1,0 +1,81 @@
+"""The frozen nouns."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import InputError, ProblemsFound
+from cranfield.records import BINARY, Document, Grade, GradeScale, Topic
+
+
+def scale(*grades: tuple[int, str, float], relevant_from: int) -> GradeScale:
+    return GradeScale(tuple(Grade(*grade) for grade in grades), relevant_from)
+
+
+def test_the_content_hash_is_of_what_was_shown_and_not_of_the_id():
+    document = Document("1", "text", "title", {"a": "1", "b": "2"})
+    assert document.content_hash == Document("2", "text", "title", {"b": "2", "a": "1"}).content_hash
+    others = [
+        Document("1", "text ", "title", {"a": "1", "b": "2"}),
+        Document("1", "title", "text", {"a": "1", "b": "2"}),
+        Document("1", "text", "title", {"a": "1"}),
+    ]
+    assert len({other.content_hash for other in [document, *others]}) == 4
+
+
+def test_the_content_hash_never_changes_between_versions():
+    assert Document("1", "é", "t", {"k": "v"}).content_hash == (
+        "80a1a6e7ae53ea5c81e040376929a6bca5a08586c16e6864f2a5ef365e25b56b"
+    )
+    assert (
+        Topic("1", "t", "d", "n").content_hash == "04e4bff9e660af5b3ae2a86f8bdaa4b7cd5ed17dd93e93b6f8d76929738a6e7b"
+    )
+
+
+@given(st.text(st.characters()), st.text(st.characters()))
+def test_any_text_has_a_content_hash(title, text):
+    assert len(Document("1", text, title).content_hash) == 64
+    assert len(Topic("1", title, text).content_hash) == 64
+
+
+def test_the_binary_scale_is_zero_and_one():
+    assert (BINARY.lowest, BINARY.highest, BINARY.relevant_from) == (0, 1, 1)
+    assert BINARY.named(1).label == "relevant"
+
+
+def test_a_scale_need_not_start_at_zero():
+    three = scale((1, "no", 0), (2, "partly", 1), (3, "yes", 3), relevant_from=2)
+    assert (three.lowest, three.highest) == (1, 3)
+
+
+def test_a_grade_that_is_not_on_the_scale_says_which_are():
+    with pytest.raises(InputError, match=r"grade 2 is not on the scale \(it has 0, 1\)"):
+        BINARY.named(2)
+
+
+@pytest.mark.parametrize(
+    ("grades", "relevant_from", "words"),
+    [
+        ([(0, "no", 0)], 0, "at least two grades"),
+        ([(1, "yes", 1), (0, "no", 0)], 1, "must rise and not repeat"),
+        ([(0, "no", 0), (0, "yes", 1)], 0, "must rise and not repeat"),
+        ([(-1, "no", 0), (1, "yes", 1)], 1, "below 0 are reserved"),
+        ([(0, "no", 0), (1, "no", 1)], 1, "a label of its own"),
+        ([(0, "", 0), (1, "yes", 1)], 1, "a label of its own"),
+        ([(0, "no", 1), (1, "yes", 0)], 1, "must not have a lower gain"),
+        ([(0, "no", 0), (1, "yes", float("inf"))], 1, "a gain must be a number"),
+        ([(0, "no", 0), (1, "yes", float("nan"))], 1, "a gain must be a number"),
+        ([(0, "no", -1), (1, "yes", 1)], 1, "a gain must be a number"),
+        ([(0, "no", 0), (1, "yes", 1)], 0, "must be a grade above the lowest"),
+        ([(0, "no", 0), (1, "yes", 1)], 2, "must be a grade above the lowest"),
+    ],
+)
+def test_what_is_no_scale_is_refused_with_the_reason(grades, relevant_from, words):
+    with pytest.raises(ProblemsFound, match=words):
+        scale(*grades, relevant_from=relevant_from)
+
+
+def test_all_that_is_wrong_with_a_scale_is_said_at_once():
+    with pytest.raises(ProblemsFound) as caught:
+        scale((-1, "a", 0), (-1, "a", -1), relevant_from=5)
+    assert len(caught.value.problems) == 6

@@ -1,0 +1,71 @@
+"""How a part is found by its name."""
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from cranfield import registry as registry_module
+from cranfield.errors import UnknownName
+from cranfield.registry import Registry
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package with one module that registers one part."""
+    folder = tmp_path / "parts_for_test"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        "from cranfield.registry import Registry\n"
+        "parts = Registry('part', package='parts_for_test', group='parts.for.test')\n"
+    )
+    (folder / "one.py").write_text(
+        "from parts_for_test import parts\n\n@parts.register('one', 'uno', 'ein')\ndef one():\n    return 1\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "parts_for_test"
+    for name in [name for name in sys.modules if name.startswith("parts_for_test")]:
+        del sys.modules[name]
+
+
+def parts_of(package: str) -> Registry:
+    return __import__(package).parts
+
+
+def test_modules_are_imported_at_the_first_look_up_and_not_before(package):
+    parts = parts_of(package)
+    assert f"{package}.one" not in sys.modules
+    assert parts.get("one")() == 1
+    assert f"{package}.one" in sys.modules
+
+
+def test_a_part_is_found_under_its_aliases_but_listed_once(package):
+    parts = parts_of(package)
+    assert parts.get("uno") is parts.get("one")
+    assert parts.names() == ["one"]
+    assert parts.aliases("one") == ["ein", "uno"]
+    assert [name for name, _ in parts.items()] == ["one"]
+
+
+def test_an_unknown_name_lists_names_and_aliases(package):
+    with pytest.raises(UnknownName, match=r"unknown part 'on'; did you mean 'one'.*\(known: ein, one, uno\)"):
+        parts_of(package).get("on")
+
+
+def test_two_parts_of_one_name_are_a_mistake(package):
+    parts = parts_of(package)
+    parts.names()
+    with pytest.raises(ValueError, match="two parts are called 'uno' among the parts"):
+        parts.register("two", "uno")(print)
+
+
+def test_a_strangers_part_comes_through_an_entry_point_and_does_not_replace_ours(package, monkeypatch):
+    entries = [
+        EntryPoint("far", "os.path:join", "parts.for.test"),
+        EntryPoint("one", "os.path:split", "parts.for.test"),
+    ]
+    monkeypatch.setattr(registry_module, "entry_points", lambda group: [e for e in entries if e.group == group])
+    parts = parts_of(package)
+    assert parts.names() == ["far", "one"]
+    assert parts.get("one")() == 1
+    assert parts.get("far")("a", "b") == "a/b"

@@ -1,0 +1,85 @@
+"""Which systems meet, and how seeds become one entry."""
+
+import numpy as np
+import pytest
+
+from cranfield.compare.pairing import paired_scores, pairs
+from cranfield.errors import InputError, UsageError
+
+
+def listed(entries, baselines=None):
+    rows, others = pairs(entries, baselines=baselines)
+    return list(zip(rows.tolist(), others.tolist(), strict=True))
+
+
+def test_all_pairs_meet_once():
+    assert listed(4) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+
+
+def test_every_system_meets_the_baseline():
+    assert listed(4, [1]) == [(0, 1), (2, 1), (3, 1)]
+
+
+def test_two_baselines_meet_each_other_only_once():
+    assert listed(4, [2, 0]) == [(0, 2), (1, 2), (3, 2), (1, 0), (3, 0)]
+
+
+def test_where_all_are_baselines_all_pairs_meet():
+    assert {frozenset(pair) for pair in listed(5, [3, 1, 4, 0, 2])} == {frozenset(pair) for pair in listed(5)}
+    assert len(listed(5, [3, 1, 4, 0, 2])) == 10
+
+
+@pytest.mark.parametrize(
+    ("entries", "baselines", "message"),
+    [
+        (1, None, "at least two systems, not 1"),
+        (3, [], "no baseline is named"),
+        (3, [3], "baseline 3 is not among the 3"),
+        (3, [-1], "baseline -1 is not among"),
+        (3, [1, 1], "named twice"),
+    ],
+)
+def test_what_cannot_be_paired_is_an_error(entries, baselines, message):
+    with pytest.raises(UsageError, match=message):
+        pairs(entries, baselines=baselines)
+
+
+def test_plain_runs_keep_their_rows_and_have_one_seed_each():
+    scores = paired_scores(["a", "b"], [[0.1, 0.3], [0.5, 0.7]])
+    assert scores.labels == ("a", "b")
+    assert scores.values.tolist() == [[0.1, 0.3], [0.5, 0.7]]
+    assert scores.means == pytest.approx([0.2, 0.6])
+    assert scores.seeds.count.tolist() == [1, 1]
+    assert scores.seeds.variance.tolist() == [[0, 0], [0, 0]]
+    assert scores.seeds.deviation.tolist() == [0, 0]
+
+
+def test_seeds_of_one_system_become_its_mean_and_their_variance_is_kept():
+    scores = paired_scores(
+        ["s1", "base", "s2", "s3"],
+        [[0.2, 0.4], [0.1, 0.1], [0.4, 0.4], [0.6, 0.7]],
+        systems=["neural", "bm25", "neural", "neural"],
+    )
+    assert scores.labels == ("neural", "bm25")
+    np.testing.assert_allclose(scores.values, [[0.4, 0.5], [0.1, 0.1]])
+    assert scores.seeds.count.tolist() == [3, 1]
+    np.testing.assert_allclose(scores.seeds.variance, [[0.04, 0.03], [0, 0]])
+    np.testing.assert_allclose(scores.seeds.deviation, [np.std([0.3, 0.4, 0.65], ddof=1), 0])
+
+
+def test_two_rows_of_one_name_are_an_error_unless_they_are_seeds():
+    with pytest.raises(InputError, match="two rows are called 'x'"):
+        paired_scores(["x", "y", "x"], np.zeros((3, 2)))
+    assert paired_scores(["x", "y", "x"], np.zeros((3, 2)), systems=["x", "y", "x"]).labels == ("x", "y")
+
+
+def test_rows_and_labels_must_match_and_scores_be_numbers():
+    for labels, values, systems in (
+        (["a"], np.zeros((2, 3)), None),
+        (["a", "b"], np.zeros(2), None),
+        (["a", "b"], np.zeros((2, 3)), ["s"]),
+    ):
+        with pytest.raises(UsageError, match="one row of scores per label"):
+            paired_scores(labels, values, systems=systems)
+    with pytest.raises(InputError, match="1 score of 2 cannot be compared"):
+        paired_scores(["a"], [[0.1, np.nan]])

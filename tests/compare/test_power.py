@@ -1,0 +1,136 @@
+"""Discriminative power, topics needed, differences that can be found."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.power import TTestPower
+
+from cranfield.compare.drawing import draws_needed
+from cranfield.compare.power import (
+    DiscriminativePower,
+    detectable_difference,
+    discriminative_power,
+    pair_deviation,
+    residual_deviation,
+    t_test_power,
+    topics_needed,
+)
+from cranfield.errors import UsageError
+
+
+def test_discriminative_power_is_the_share_of_significant_pairs():
+    found = discriminative_power([0.001, 0.05, 0.06, 1.0], [0.3, -0.1, 0.2, 0.0])
+    assert found == DiscriminativePower(pairs=4, significant=2, smallest_difference=0.1)
+    assert found.share == 0.5
+
+
+def test_where_nothing_is_significant_there_is_no_smallest_difference():
+    found = discriminative_power([0.2], [0.3])
+    assert (found.significant, found.share, math.isnan(found.smallest_difference)) == (0, 0.0, True)
+
+
+def test_discriminative_power_needs_pairs():
+    for p, differences in (([], []), ([0.1], [0.1, 0.2])):
+        with pytest.raises(UsageError, match="at least one pair"):
+            discriminative_power(p, differences)
+
+
+@pytest.mark.parametrize("topics", [2, 5, 50, 400])
+@pytest.mark.parametrize("effect", [0.05, 0.3, 1.0])
+def test_power_is_that_of_statsmodels(topics, effect):
+    expected = TTestPower().power(effect, topics, 0.05)
+    assert t_test_power(topics, difference=-0.2 * effect, deviation=0.2) == pytest.approx(expected, abs=1e-9)
+
+
+def test_power_is_what_a_simulation_finds():
+    drawn = np.random.default_rng(1).normal(0.05, 0.12, (20_000, 30))
+    share = (stats.ttest_1samp(drawn, 0, axis=1).pvalue <= 0.05).mean()
+    assert t_test_power(30, difference=0.05, deviation=0.12) == pytest.approx(share, abs=0.012)
+
+
+@pytest.mark.parametrize(("effect", "expected"), [(0.5, 34), (0.2, 199), (0.8, 15), (0.1, 787)])
+def test_topics_needed_are_those_of_the_published_tables(effect, expected):
+    assert topics_needed(difference=effect, deviation=1.0) == expected
+
+
+@given(
+    effect=st.floats(0.02, 3),
+    power=st.sampled_from([0.5, 0.8, 0.95]),
+    alpha=st.sampled_from([0.01, 0.05, 0.1]),
+)
+def test_topics_needed_are_enough_and_one_less_is_not(effect, power, alpha):
+    topics = topics_needed(difference=effect, deviation=1.0, power=power, alpha=alpha)
+    assert t_test_power(topics, difference=effect, deviation=1.0, alpha=alpha) >= power
+    assert topics == 2 or t_test_power(topics - 1, difference=effect, deviation=1.0, alpha=alpha) < power
+
+
+@given(topics=st.integers(2, 3000), power=st.sampled_from([0.2, 0.8, 0.99]), alpha=st.sampled_from([0.001, 0.05]))
+def test_the_detectable_difference_is_found_with_the_wanted_power(topics, power, alpha):
+    difference = detectable_difference(topics, deviation=0.3, power=power, alpha=alpha)
+    assert t_test_power(topics, difference=difference, deviation=0.3, alpha=alpha) == pytest.approx(power, abs=1e-7)
+
+
+def test_edges_of_power():
+    assert t_test_power(1, difference=0.5, deviation=0.1) == 0
+    assert t_test_power(10, difference=0.5, deviation=0) == 1
+    assert t_test_power(10, difference=0, deviation=0) == 0.05
+    assert t_test_power(10, difference=0, deviation=0.1) == pytest.approx(0.05)
+    assert t_test_power(50, difference=1e200, deviation=1e-100) == 1
+    assert topics_needed(difference=0.1, deviation=0) == 2
+    assert detectable_difference(1, deviation=0.1) == math.inf
+    assert detectable_difference(10, deviation=0) == 0
+
+
+def test_a_tail_far_out_is_not_lost():
+    # One degree of freedom: P(|T| ≥ 12.7) at a noncentrality of 40 is P(|χ₁| ≤ 3.14…) but for the spread of 40 ± 1.
+    assert t_test_power(2, difference=40 / math.sqrt(2), deviation=1.0) == pytest.approx(0.99830, abs=2e-5)
+
+
+def test_what_cannot_be_planned_is_an_error():
+    with pytest.raises(UsageError, match="difference of 0"):
+        topics_needed(difference=0.0, deviation=0.1)
+    with pytest.raises(UsageError, match="difference of 0"):
+        topics_needed(difference=math.nan, deviation=0.1)
+    with pytest.raises(UsageError, match="more than 1,000,000,000 topics"):
+        topics_needed(difference=1e-9, deviation=0.1)
+    with pytest.raises(UsageError, match="standard deviation is a number from 0 on"):
+        topics_needed(difference=0.1, deviation=-0.1)
+    with pytest.raises(UsageError, match="power must lie between 0 and 1"):
+        topics_needed(difference=0.1, deviation=0.1, power=1.0)
+    with pytest.raises(UsageError, match="alpha must lie between 0 and 1"):
+        detectable_difference(50, deviation=0.1, alpha=5)
+    with pytest.raises(UsageError, match="reached without any difference"):
+        detectable_difference(50, deviation=0.1, power=0.05)
+    with pytest.raises(UsageError, match="beyond what can be computed"):
+        detectable_difference(2, deviation=0.1, power=0.99, alpha=1e-12)
+
+
+def test_the_deviation_of_two_runs_is_that_of_their_differences():
+    scores = np.random.default_rng(2).random((2, 30))
+    expected = float(np.std(scores[0] - scores[1], ddof=1))
+    assert pair_deviation(scores[0], scores[1]) == pytest.approx(expected)
+    assert residual_deviation(scores) == pytest.approx(expected)
+
+
+def test_the_residual_deviation_is_that_of_the_average_pair():
+    scores = np.random.default_rng(3).random((6, 25))
+    pairs = [np.var(scores[i] - scores[j], ddof=1) for j in range(6) for i in range(j)]
+    assert residual_deviation(scores) == pytest.approx(math.sqrt(np.mean(pairs)))
+
+
+def test_deviations_need_two_of_each():
+    for scores in ([[0.1, 0.2]], [[0.1], [0.2]], [0.1, 0.2]):
+        with pytest.raises(UsageError, match="two runs and two topics"):
+            residual_deviation(scores)
+    with pytest.raises(UsageError, match="at least two topics"):
+        pair_deviation([0.1], [0.2])
+
+
+@pytest.mark.parametrize(("pairs", "alpha"), [(1, 0.05), (8256, 0.05), (3, 0.01), (7, 0.03)])
+def test_draws_needed_are_the_fewest_with_which_a_corrected_p_can_be_significant(pairs, alpha):
+    draws = draws_needed(pairs, alpha=alpha)
+    assert pairs / (1 + draws) <= alpha * (1 + 1e-12) < pairs / draws

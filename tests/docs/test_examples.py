@@ -1,0 +1,97 @@
+"""Every example of the README and the docs is run.
+
+The commands of a page's `console` blocks are run one after the other in one folder. A block under
+`<!-- file: NAME -->` is the content of a file the commands use; `<!-- status: N -->` before a `console` block says
+that its last command ends with status N; `<!-- not run: WHY -->` leaves a block out.
+"""
+
+import contextlib
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+BLOCK = re.compile(r"(?:<!-- (file|status|not run): (.*?) -->\n)?```(\w*)\n(.*?)```", re.DOTALL)
+KITCHEN = ROOT / "collections" / "kitchen"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block and the remark before it."""
+
+    remark: str
+    value: str
+    language: str
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(*match.groups(default="")) for match in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    for line in block.text.replace("\\\n", " ").splitlines():
+        if line.startswith("$ cranfield "):
+            yield shlex.split(line.removeprefix("$ cranfield "), comments=True)
+
+
+def run(words: list[str]) -> tuple[int, str]:
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    target = Path(words[words.index(">") + 1]) if ">" in words else None
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main._status(words[: words.index(">")] if target else words)
+        out.flush()
+    if target:
+        target.write_bytes(out.buffer.getvalue())
+    return status, err.getvalue()
+
+
+def furnish(folder: Path) -> None:
+    """Lay out the files that examples may name without saying what is in them: those of the shipped collection."""
+    for name in ("documents.jsonl", "topics.trec", "guidelines.md", "scale.toml", "runs.toml"):
+        (folder / name).write_bytes((KITCHEN / name).read_bytes())
+    (folder / "runs").mkdir()
+    for run_file in (KITCHEN / "runs").iterdir():
+        (folder / "runs" / run_file.name).write_bytes(run_file.read_bytes())
+    (folder / "collections").symlink_to(ROOT / "collections")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(commands(b) for b in blocks(page))], ids=lambda page: page.name)
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path):
+    furnish(tmp_path)
+    with contextlib.chdir(tmp_path):
+        for block in blocks(page):
+            if block.remark == "file":
+                Path(block.value).parent.mkdir(parents=True, exist_ok=True)
+                Path(block.value).write_text(block.text, encoding="utf-8")
+            elif block.language == "console" and block.remark != "not run":
+                run_block(block)
+
+
+def run_block(block: Block) -> None:
+    typed = list(commands(block))
+    for place, words in enumerate(typed, start=1):
+        expected = int(block.value) if block.remark == "status" and place == len(typed) else 0
+        if words[0] == "init":
+            Path("collection.db").unlink(missing_ok=True)
+        status, told = run(words)
+        assert status == expected, f"cranfield {shlex.join(words)}\n{told}"
+
+
+def links(page: Path) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            yield target
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], ids=lambda page: str(page.name))
+def test_the_links_of_a_page_lead_somewhere(page: Path):
+    assert [target for target in links(page) if not (page.parent / target).exists()] == []

@@ -1,0 +1,69 @@
+"""Every output format, by its bytes."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from cranfield.errors import UnknownName
+from cranfield.report.rendering import renderers
+from cranfield.report.table import Column, facts_table, printed, table_of
+
+TABLE = table_of(
+    ["run", Column("AP", numeric=True), "rows", "pooled"],
+    [("bm25|a_b", 0.123456789, 1000, True), ("x & y", None, 2, False), ("\x1b[1mé\n", 1.0, 0, None)],
+    caption="Scores_1",
+    notes=["100% sure"],
+)
+
+
+def test_csv_carries_full_precision_and_nothing_for_people():
+    text = renderers.get("csv")(TABLE)
+    assert text == 'run,AP,rows,pooled\nbm25|a_b,0.123456789,1000,true\nx & y,,2,false\n"\x1b[1mé\n",1.0,0,\n'
+    assert [row["AP"] for row in csv.DictReader(io.StringIO(text))] == ["0.123456789", "", "1.0"]
+
+
+def test_json_and_json_lines_carry_the_same_records():
+    whole = json.loads(renderers.get("json")(TABLE))
+    lines = [json.loads(line) for line in renderers.get("jsonl")(TABLE).splitlines()]
+    assert whole == lines == TABLE.records()
+    assert whole[0] == {"run": "bm25|a_b", "AP": 0.123456789, "rows": 1000, "pooled": True}
+
+
+def test_markdown_escapes_what_would_break_the_table():
+    assert renderers.get("markdown")(TABLE) == (
+        "**Scores\\_1**\n\n"
+        "| run | AP | rows | pooled |\n"
+        "| --- | ---: | ---: | --- |\n"
+        "| bm25\\|a\\_b | 0.1235 | 1,000 | yes |\n"
+        "| x & y |  | 2 | no |\n"
+        "| ␛\\[1mé␊ | 1.0000 | 0 |  |\n"
+        "\n- 100% sure\n"
+    )
+
+
+def test_latex_is_booktabs_with_everything_escaped():
+    assert renderers.get("latex")(TABLE) == (
+        "\\begin{table}\n\\centering\n\\caption{Scores\\_1}\n\\begin{tabular}{lrrl}\n\\toprule\n"
+        "run & AP & rows & pooled \\\\\n\\midrule\n"
+        "bm25|a\\_b & 0.1235 & 1,000 & yes \\\\\n"
+        "x \\& y &  & 2 & no \\\\\n"
+        "␛[1mé␊ & 1.0000 & 0 &  \\\\\n"
+        "\\bottomrule\n\\end{tabular}\n\\\\[0.5ex] \\footnotesize 100\\% sure\n\\end{table}\n"
+    )
+
+
+def test_an_unknown_format_is_answered_with_the_nearest():
+    with pytest.raises(UnknownName, match=r"unknown output format 'cvs'; did you mean 'csv'\?"):
+        renderers.get("cvs")
+
+
+def test_a_column_is_numeric_when_all_its_values_are_numbers():
+    table = table_of(["a", "b", "c"], [(1, True, None), (2.5, False, None)])
+    assert [column.numeric for column in table.columns] == [True, False, False]
+
+
+def test_values_are_rounded_only_when_they_are_printed():
+    assert printed(0.123456, Column("x", digits=2)) == "0.12"
+    assert facts_table({"a": 1}).records() == [{"fact": "a", "value": 1}]

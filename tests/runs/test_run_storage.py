@@ -1,0 +1,181 @@
+"""Rankings and ids as they are stored."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from cranfield.errors import CollectionError
+from cranfield.runs.encoding import ENCODING, CodedRun, decode, encode
+from cranfield.runs.ids import IdTable, coded, decode_page, encode_page, from_coded
+from cranfield.runs.keys import KeyIndex, keys_of
+from cranfield.runs.run import Run
+
+FINITE = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(-(10**7), 10**7).map(lambda number: number / 1000),
+    st.integers(-50, 50).map(float),
+)
+
+
+@st.composite
+def coded_runs(draw: st.DrawFn) -> CodedRun:
+    counts = draw(st.lists(st.integers(1, 5), max_size=6))
+    size = sum(counts)
+    codes = draw(arrays.arrays(np.int32, size, elements=st.integers(0, 2**31 - 1)))
+    one_kind = draw(st.sampled_from([FINITE, st.integers(-9999, 9999).map(lambda number: number / 100)]))
+    scores = np.array(draw(st.lists(one_kind, min_size=size, max_size=size)), dtype=np.float64)
+    topics = np.arange(len(counts), dtype=np.int32)[::-1].copy()
+    return CodedRun(topics, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), codes, scores)
+
+
+def columns(run: CodedRun) -> list[tuple[str, list[object]]]:
+    """Every column with its type; scores as bits, so that -0.0 is not 0.0."""
+    parts = (run.topics, run.offsets, run.documents, run.scores.view(np.int64))
+    return [(str(part.dtype), part.tolist()) for part in parts]
+
+
+@given(coded_runs())
+def test_encode_then_decode_is_the_identity_bit_by_bit(run):
+    data = encode(run.topics, run.offsets, run.documents, run.scores)
+    assert columns(decode(data, ENCODING)) == columns(run)
+
+
+def test_scores_with_few_decimals_take_much_less_room():
+    rng = np.random.default_rng(1)
+    size = 20_000
+    decimal = -np.sort(-np.round(rng.normal(10, 2, size), 4))
+    plain = -np.sort(-rng.normal(10, 2, size))
+    stored = [
+        len(encode(np.zeros(1, np.int32), np.array([0, size]), np.zeros(size, np.int32), scores))
+        for scores in (decimal, plain)
+    ]
+    assert stored[0] * 3 < stored[1]
+
+
+def test_an_encoding_from_the_future_is_refused_with_a_sentence():
+    with pytest.raises(CollectionError, match=f"encoding {ENCODING + 1}"):
+        decode(b"", ENCODING + 1)
+
+
+@given(st.binary(max_size=200), st.integers(0, 200), st.integers(0, 255))
+def test_a_damaged_block_is_an_error_or_an_answer_never_a_crash(noise, place, letter):
+    data = bytearray(encode(np.array([1, 2]), np.array([0, 2, 3]), np.array([5, 6, 7]), np.array([3.0, 2.0, 1.0])))
+    data[place * len(data) // 201] = letter
+    for damaged in (noise, bytes(data), bytes(data[: place * len(data) // 201])):
+        try:
+            run = decode(damaged)
+        except CollectionError:
+            continue
+        assert run.offsets[-1] == len(run.documents) == len(run.scores)
+
+
+def test_ids_get_the_code_of_their_place():
+    table = IdTable.of(["b", "a", "é"])
+    assert table.lookup(["a", "x", "é", "b", ""]).tolist() == [1, -1, 2, 0, -1]
+    assert IdTable.empty().lookup(["a"]).tolist() == [-1]
+
+
+def test_new_ids_get_the_next_codes_in_their_order():
+    table = IdTable.of(["b", "a"])
+    codes, new = table.extended(["z", "a", "y"])
+    assert (codes.tolist(), new.to_pylist()) == ([2, 1, 3], ["z", "y"])
+    assert table.with_new(new).ids.to_pylist() == ["b", "a", "z", "y"]
+    assert table.ids.to_pylist() == ["b", "a"]
+
+
+IDS = st.lists(st.text(max_size=30).filter(lambda text: "\0" not in text), unique=True, max_size=60)
+
+
+@given(IDS, IDS, st.lists(st.integers(0, 40), min_size=1, max_size=4))
+def test_a_table_grown_in_steps_answers_like_a_dictionary(first, more, cuts):
+    table = IdTable.of(first)
+    known = {value: code for code, value in enumerate(first)}
+    for cut in cuts:
+        step = [value for value in more[:cut] if value]
+        codes, new = table.extended(pa.array(step, pa.string()))
+        for value in step:
+            known.setdefault(value, len(known))
+        assert codes.tolist() == [known[value] for value in step]
+        table = table.with_new(new)
+        few = more[:1] + first[:1]
+        assert table.lookup(few).tolist() == [known.get(value, -1) for value in few]
+    assert table.ids.to_pylist() == list(known)
+
+
+def test_few_ids_in_a_large_table_are_found_through_the_index():
+    ids = [f"document-{number}" for number in range(5000)]
+    table = IdTable.of(ids).with_new(["new-1", "new-2"])
+    assert table.known_index is not None
+    assert table.lookup(["document-4999", "new-2", "document-5000", "document-0"]).tolist() == [4999, 5001, -1, 0]
+
+
+def test_ids_with_the_same_key_are_still_told_apart(monkeypatch):
+    monkeypatch.setattr("cranfield.runs.ids.keys_of", lambda ids: np.zeros(len(ids), dtype=np.uint64))
+    table = IdTable.of([f"d{number}" for number in range(100)])
+    assert table.lookup(["d99", "d0", "x"]).tolist() == [99, 0, -1]
+
+
+def test_keys_depend_on_every_byte_and_on_the_length():
+    texts = ["", "a", "a\0", "b", "ab", "ba", "a" * 8, "a" * 9, "a" * 16, "b" + "a" * 15, "a" * 15 + "b", "x" * 100]
+    texts += ["x" * 99 + "y", "y" + "x" * 99]
+    keys = keys_of(pa.array(texts, pa.large_string()))
+    assert len(set(keys.tolist())) == len(texts)
+    assert keys_of(pa.array(["?", *texts], pa.large_string()).slice(1)).tolist() == keys.tolist()
+
+
+def test_two_indexes_merge_into_one():
+    one, other = KeyIndex.of(np.array([5, 1, 9], np.uint64)), KeyIndex.of(np.array([4, 6], np.uint64), first_code=3)
+    merged = one.merged(other)
+    assert (merged.keys.tolist(), merged.codes.tolist()) == ([1, 4, 5, 6, 9], [1, 3, 0, 4, 2])
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=30))
+def test_a_page_of_ids_comes_back(ids):
+    assert decode_page(encode_page(ids)).to_pylist() == ids
+
+
+def test_a_damaged_page_is_an_error():
+    with pytest.raises(CollectionError, match="damaged"):
+        decode_page(b"nothing of the kind")
+
+
+def test_a_run_comes_back_from_its_codes():
+    run = Run(
+        "t",
+        pa.array(["1", "2"], pa.large_string()),
+        np.array([0, 2, 3]),
+        pa.array(["c", "a"], pa.large_string()),
+        np.array([1, 0, 1], np.int32),
+        np.array([3.0, 2.0, 1.0]),
+        "rank",
+    )
+    topics, documents = IdTable.of(["9", "2", "1"]), IdTable.of(["a", "b", "c"])
+    stored = coded(run, topics.lookup(run.topic_ids), documents.lookup(run.document_ids))
+    back = from_coded(
+        decode(encode(stored.topics, stored.offsets, stored.documents, stored.scores)), topics, documents, "t", "rank"
+    )
+    assert back == run
+    assert back.document_ids.to_pylist() == ["a", "c"]
+
+
+@pytest.mark.parametrize("same_keys", [0, 1, 7])
+def test_the_distinct_strings_of_a_long_column_are_those_of_a_dictionary(monkeypatch, same_keys):
+    import cranfield.runs.distinct
+
+    rng = np.random.default_rng(same_keys)
+    words = [f"d{number}" * (1 + number % 4) for number in rng.integers(0, 3000, 20_000)]
+    column = pa.chunked_array([words[:7000], words[7000:7001], [], words[7001:]])
+    if same_keys:
+        monkeypatch.setattr(
+            "cranfield.runs.distinct.keys_of",
+            lambda ids: (keys_of(ids) % np.uint64(same_keys)) * np.uint64(2**64 // same_keys - 1),
+        )
+    monkeypatch.setattr("cranfield.runs.distinct.LONG", 0)
+    ids, codes = cranfield.runs.distinct.distinct(column)
+    assert ids.take(pa.array(codes)).to_pylist() == words
+    assert len(ids) == len(set(words)) == len(set(ids.to_pylist()))
+    if not same_keys:
+        assert ids.to_pylist() == list(dict.fromkeys(words))
