@@ -79,7 +79,8 @@ CONTESTANTS: dict[str, Callable[[Path, Path], None]] = {
 
 def timed_alone(name: str, run: Path, qrels: Path) -> dict[str, float]:
     """Run one contestant in a fresh process: once to warm up, once for the clock. Importing is not counted."""
-    command = [sys.executable, "-m", "benchmarks.intake", "--contestant", name, "--run", str(run), "--qrels", str(qrels)]
+    files = ["--run", str(run), "--qrels", str(qrels)]
+    command = [sys.executable, "-m", "benchmarks.intake", "--contestant", name, *files]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return dict(json.loads(output))
 

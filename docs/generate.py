@@ -8,9 +8,8 @@ from pathlib import Path
 from cranfield.cli.main import app
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Table, table_of
-from cranfield.runs.problems import CHECKS
+from cranfield.runs.systems_page import page as systems_page
 from cranfield.steps.listing import known_formats
-from cranfield.steps.runs_make import described_systems
 
 HERE = Path(__file__).parent / "reference"
 HEAD = "<!-- Written by docs/generate.py from the program itself: do not edit. -->\n\n"
@@ -20,6 +19,7 @@ WIDTH = "100"
 def main() -> int:
     """Write the pages, or compare them with what would be written."""
     wanted = {HERE / f"{name}.md": HEAD + text for name, text in pages()}
+    wanted[HERE.parent / "systems.md"] = systems_page()
     if "--check" not in sys.argv:
         HERE.mkdir(exist_ok=True)
         for path, text in wanted.items():
@@ -37,17 +37,6 @@ def pages() -> Iterator[tuple[str, str]]:
     yield (
         "formats",
         "# Formats\n\n" + markdown(table_of(["of", "format", "what it is", "read", "written"], known_formats())),
-    )
-    yield (
-        "systems",
-        "# Baseline systems\n\n"
-        + markdown(table_of(["system", "family", "what it is", "options"], described_systems())),
-    )
-    rows = [(check.code, check.severity, check.meaning, check.remedy, check.repair) for check in CHECKS]
-    yield (
-        "run-checks",
-        "# What intake looks for in runs\n\n"
-        + markdown(table_of(["code", "severity", "meaning", "what to do", "what --repair does"], rows)),
     )
 
 

@@ -100,7 +100,7 @@ def _tell(outcomes: "Iterator[Loaded | CranfieldError]", noun: str) -> None:
         parts = [f"{counted(outcome.new, noun)} added"]
         parts += [f"{outcome.same:,} there already"] if outcome.same else []
         parts += [f"{outcome.updated:,} replaced"] if outcome.updated else []
-        parts += [f"{outcome.bad:,} bad left out"] if outcome.bad else []
+        parts += [f"{counted(outcome.bad, 'error')}"] if outcome.bad else []
         console.say(f"{outcome.name}: {', '.join(parts)}")
         bad = bad or bool(outcome.bad)
     if bad:

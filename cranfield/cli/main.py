@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cranfield._version import __version__
-from cranfield.cli import collection, console, corpus, listing, runs
+from cranfield.cli import collection, console, corpus, evaluate, listing, measures, runs, trec_eval
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -20,6 +20,9 @@ app = typer.Typer(
 collection.add_to(app)
 app.add_typer(corpus.app)
 app.add_typer(runs.app)
+evaluate.add_to(app)
+trec_eval.add_to(app)
+measures.add_to(app)
 listing.add_to(app)
 
 INTERRUPTED = 130

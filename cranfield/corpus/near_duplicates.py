@@ -161,7 +161,7 @@ def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutation
             sketch.update_batch(shingles[start : start + _BATCH].tolist())
         texts.copies.append([(position, id)])
         texts.shingles.append(shingles)
-        texts.signatures += sketch.hashvalues.tobytes()
+        texts.signatures += sketch.hashvalues.astype("uint32").tobytes()
     return texts
 
 

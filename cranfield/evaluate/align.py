@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
-from cranfield.qrels.qrels import Qrels, pair_keys
+from cranfield.qrels.qrels import Qrels
 from cranfield.runs.order import order_as_float32, taken
 from cranfield.runs.run import Codes, Places, Run
 from cranfield.text import counted
@@ -101,39 +101,46 @@ def align(qrels: Qrels, runs: Sequence[Run], *, topics: TopicSet = "qrels", refe
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """Where the rows of a run go: per chosen topic its length, per kept row its topic, and which rows are kept."""
+    """Where the rows of a run go.
+
+    `lengths` has one number for each chosen topic; `topics` and `counts` tell the topics that the run has, as places
+    in the qrels, and their rows; `kept` which rows of the run those are (None for all).
+    """
 
     lengths: Counts
-    topic_of_row: Codes
+    topics: Counts
+    counts: Counts
     kept: NDArray[np.bool_] | None
     extra: tuple[str, ...]
 
 
 class _GradeTable:
-    """Grades by (topic, document): a dense table where it is small, a sorted list of pairs where it is not."""
+    """Grades by (topic, document): a dense table where that is small, else one row of it, filled anew by each topic."""
 
     def __init__(self, qrels: Qrels, runs: Sequence[Run]) -> None:
-        self._width = len(qrels.document_ids)
+        self._qrels = qrels
         self._documents = _document_codes(qrels, runs)
-        self._keys = pair_keys(qrels.topic_of_row, qrels.documents)
-        self._grades = qrels.grades
-        self._dense: NDArray[np.int32] | None = None
-        if len(qrels.topic_ids) * (self._width + 1) <= _LARGEST_TABLE:
-            self._dense = np.full((len(qrels.topic_ids), self._width + 1), NOT_POOLED, dtype=np.int32)
-            self._dense[qrels.topic_of_row, qrels.documents] = qrels.grades
+        self._width = len(qrels.document_ids) + 1
+        self._small = len(qrels.topic_ids) * self._width <= _LARGEST_TABLE
+        shape = (len(qrels.topic_ids) if self._small else 1, self._width)
+        self._table = np.full(shape, NOT_POOLED, dtype=np.int32)
+        if self._small:
+            self._table[qrels.topic_of_row, qrels.documents] = qrels.grades
 
-    def grades(self, run: int, topics: Codes, documents: Codes) -> NDArray[np.int32]:
-        """Give the grade of each row; `documents` are codes of that run."""
+    def grades(self, run: int, placed: "_Placed", documents: Codes) -> NDArray[np.int32]:
+        """Give the grade of each kept row of a run; `documents` are codes of that run."""
         known = self._documents[run][documents]
-        if self._dense is not None:
-            flat = topics.astype(np.int64) * (self._width + 1) + known
-            return np.asarray(self._dense.ravel()[flat], dtype=np.int32)
-        grades = np.full(len(documents), NOT_POOLED, dtype=np.int32)
-        rows = np.flatnonzero(known < self._width)
-        keys = pair_keys(topics[rows], known[rows])
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        hit = self._keys[at] == keys
-        grades[rows[hit]] = self._grades[at[hit]]
+        if self._small:
+            first = np.repeat(placed.topics.astype(np.int64) * self._width, placed.counts)
+            return np.asarray(self._table.ravel()[first + known], dtype=np.int32)
+        grades = np.empty(len(known), dtype=np.int32)
+        row, starts = self._table[0], self._qrels.offsets
+        ends = np.cumsum(placed.counts)
+        for topic, start, end in zip(placed.topics.tolist(), ends - placed.counts, ends, strict=True):
+            judged = slice(starts[topic], starts[topic + 1])
+            row[self._qrels.documents[judged]] = self._qrels.grades[judged]
+            np.take(row, known[start:end], out=grades[start:end])
+            row[self._qrels.documents[judged]] = NOT_POOLED
         return grades
 
 
@@ -160,10 +167,9 @@ def _placed(qrels: Qrels, run: Run, chosen: Places) -> _Placed:
     wanted = np.isin(codes, chosen)
     per_topic = np.zeros(len(qrels.topic_ids), dtype=np.int64)
     per_topic[codes[wanted]] = counts[wanted]
-    row_topics = np.repeat(codes[wanted], counts[wanted]).astype(np.int32)
     kept = None if wanted.all() else np.repeat(wanted, counts)
     extra = run.topic_ids.filter(pa.array(codes < 0)).to_pylist()
-    return _Placed(per_topic[chosen], row_topics, kept, tuple(extra))
+    return _Placed(per_topic[chosen], codes[wanted], counts[wanted], kept, tuple(extra))
 
 
 def _grades_of_run(
@@ -171,7 +177,7 @@ def _grades_of_run(
 ) -> NDArray[np.int32]:
     documents = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
     kept = documents if placed.kept is None else documents[placed.kept]
-    return table.grades(number, placed.topic_of_row, kept)
+    return table.grades(number, placed, kept)
 
 
 def _lists(qrels: Qrels, chosen: Places, grades: NDArray[np.int32], lengths: Counts, runs: int) -> Lists:

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO
 
-from cranfield.source import Source
+from cranfield.errors import SourceError
+from cranfield.source import LONGEST_LINE, UTF8_BOM, Source
 
 BLOCK = 1 << 23
 """How many bytes are parsed at once: enough work for all threads, little beside the columns of a large run."""
-
-_UTF8_BOM = b"\xef\xbb\xbf"
 
 
 def blocks(source: Source, *, size: int = BLOCK) -> Iterator[memoryview]:
@@ -23,20 +22,22 @@ def blocks(source: Source, *, size: int = BLOCK) -> Iterator[memoryview]:
     with source.open() as stream:
         filled = _Buffer(size)
         filled.fill(stream)
-        filled.drop(_UTF8_BOM)
-        if filled.used < size - len(_UTF8_BOM):
+        filled.drop(UTF8_BOM)
+        if filled.used < size - len(UTF8_BOM):
             yield from filled.all()
             return
         with ThreadPoolExecutor(max_workers=1) as reader:
-            yield from _in_turns(stream, filled, _Buffer(size), reader)
+            yield from _in_turns(stream, source.name, filled, _Buffer(size), reader)
 
 
 def _in_turns(
-    stream: BinaryIO, filled: "_Buffer", empty: "_Buffer", reader: ThreadPoolExecutor
+    stream: BinaryIO, name: str, filled: "_Buffer", empty: "_Buffer", reader: ThreadPoolExecutor
 ) -> Iterator[memoryview]:
     while filled.used:
         end = filled.last_line_end()
         if not end:
+            if filled.used > LONGEST_LINE:
+                raise SourceError(name, f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?")
             if not filled.grow(stream):
                 yield from filled.all()
                 return

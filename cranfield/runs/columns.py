@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cranfield.runs.distinct import distinct
+from cranfield.runs.distinct import LONG, distinct
 from cranfield.runs.lines import LineNumbers
 from cranfield.runs.problems import Findings, problem
 from cranfield.runs.run import NO_RANK, Codes, Places, Rows, Scores
@@ -93,7 +93,8 @@ def assembled(
 ) -> Rows:
     """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines."""
     with ThreadPoolExecutor(1) as aside:
-        file_sha256 = aside.submit(lambda: source.file_sha256)
+        if len(scores) >= LONG:  # the hash of a large file is made while its ids are coded, and kept by the source
+            aside.submit(lambda: source.file_sha256)
         topic_ids, topic_codes = encoded(topics)
         document_ids, document_codes = encoded(documents)
     lines = LineNumbers(skipped)
@@ -114,7 +115,7 @@ def assembled(
         problems=tuple(found.at(source.name) for found in problems),
         source_name=source.name,
         source_stem=source.stem,
-        file_sha256=file_sha256.result(),
+        file_sha256=source.file_sha256,
     )
 
 

@@ -14,9 +14,7 @@ from cranfield.runs.loose import LooseRows
 from cranfield.runs.problems import problem
 from cranfield.runs.run import Rows
 from cranfield.runs.tables import clean_rows
-from cranfield.source import Source
-
-_BOM = b"\xef\xbb\xbf"
+from cranfield.source import UTF8_BOM, Source
 
 
 def read(source: Source) -> Rows:
@@ -34,7 +32,7 @@ def read(source: Source) -> Rows:
 def _at_once(source: Source, layout: Layout) -> Rows | None:
     """Read a file in perfect order; None for all others."""
     with source.open() as stream:
-        data = stream.read().removeprefix(_BOM)
+        data = stream.read().removeprefix(UTF8_BOM)
     if any(mark in data for mark in (b"\r", b"\0", b"\n\n", b'"')) or data.startswith(b"\n"):
         return None
     try:
@@ -84,15 +82,14 @@ def _records(source: Source, delimiter: str, rows: LooseRows) -> Iterator[tuple[
 
     A field that spans lines would make line numbers guesswork, and no id has a line feed in it: a row is a line.
     """
-    with source.open() as stream:
-        for number, data in enumerate(stream, start=1):
-            line = (data.removeprefix(_BOM) if number == 1 else data).removesuffix(b"\n").removesuffix(b"\r")
-            if b"\r" in line:
-                rows.refuse(number, "lone-carriage-return", line.decode("utf-8", "replace"))
-                continue
-            try:
-                yield number, next(csv.reader([line.decode("utf-8")], delimiter=delimiter, strict=True), [])
-            except UnicodeDecodeError:
-                rows.refuse(number, "not-utf-8", line.decode("utf-8", "replace"))
-            except csv.Error as error:
-                rows.refuse(number, "bad-row", str(error))
+    for number, data in source.byte_lines():
+        line = data.removesuffix(b"\n").removesuffix(b"\r")
+        if b"\r" in line:
+            rows.refuse(number, "lone-carriage-return", line.decode("utf-8", "replace"))
+            continue
+        try:
+            yield number, next(csv.reader([line.decode("utf-8")], delimiter=delimiter, strict=True), [])
+        except UnicodeDecodeError:
+            rows.refuse(number, "not-utf-8", line.decode("utf-8", "replace"))
+        except csv.Error as error:
+            rows.refuse(number, "bad-row", str(error))

@@ -11,13 +11,14 @@ import pyarrow.compute as pc
 from cranfield.errors import CollectionError
 from cranfield.runs.encoding import CodedRun
 from cranfield.runs.keys import KeyIndex, keys_of
-from cranfield.runs.run import Codes, Order, Run
+from cranfield.runs.packing import packed, unpacked
+from cranfield.runs.run import Codes, Order, Run, joined_text
 
 UNKNOWN = -1
 """The code of an id that a table does not have."""
 
 _FEW = 4
-_PAGE = pa.schema([("id", pa.large_string())])
+_TEXT = pa.large_string()
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,28 +97,27 @@ def as_ids(values: "pa.Array | pa.ChunkedArray | Sequence[str]") -> pa.Array:
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if not isinstance(values, pa.Array):
-        return pa.array(values, pa.large_string())
-    return values.cast(pa.large_string())
+        return pa.array(values, _TEXT)
+    return values.cast(_TEXT)
 
 
 def encode_page(ids: "pa.Array | pa.ChunkedArray | Sequence[str]") -> bytes:
-    """Give the stored form of some ids: an Arrow IPC stream of one string column, compressed with zstd."""
-    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=1))
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, _PAGE, options=options) as writer:
-        writer.write_batch(pa.record_batch([as_ids(ids)], schema=_PAGE))
-    return bytes(sink.getvalue())
+    """Give the stored form of some ids: their text in one piece and their lengths, as compressed Arrow."""
+    ids = as_ids(ids)
+    lengths = pc.binary_length(ids).cast(pa.int32()).to_numpy(zero_copy_only=False)
+    return packed({"lengths": lengths, "text": np.frombuffer(joined_text(ids), dtype=np.uint8)})
 
 
 def decode_page(data: bytes) -> pa.Array:
     """Give the ids of a stored page."""
     try:
-        with pa.ipc.open_stream(pa.BufferReader(data)) as reader:
-            table = reader.read_all()
-        table.validate(full=True)
-        return as_ids(table["id"])
-    except (pa.ArrowException, OSError, KeyError) as error:
+        columns = unpacked(data, {"lengths": "<i4", "text": "u1"})
+        ends = np.concatenate([[0], np.cumsum(columns["lengths"], dtype=np.int64)])
+        ids = pa.Array.from_buffers(_TEXT, len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(columns["text"])])
+        ids.validate(full=True)
+    except (pa.ArrowException, ValueError) as error:
         raise CollectionError(f"a stored page of ids is damaged: {error}") from None
+    return ids
 
 
 def coded(run: Run, topic_codes: Codes, document_codes: Codes) -> CodedRun:

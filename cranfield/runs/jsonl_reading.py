@@ -13,9 +13,8 @@ from cranfield.runs.loose import LooseRows
 from cranfield.runs.problems import problem
 from cranfield.runs.run import Rows
 from cranfield.runs.tables import clean_rows
-from cranfield.source import Source
+from cranfield.source import UTF8_BOM, Source
 
-_BOM = b"\xef\xbb\xbf"
 _ID_TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
 
 
@@ -32,11 +31,8 @@ def read(source: Source) -> Rows:
 
 
 def _first_object(source: Source) -> dict[str, Any] | None:
-    with source.open() as stream:
-        for number, line in enumerate(stream):
-            if line.strip() and isinstance(value := _parsed(line.removeprefix(_BOM) if not number else line), dict):
-                return value
-    return None
+    values = (_parsed(line) for _, line in source.byte_lines() if line.strip())
+    return next((value for value in values if isinstance(value, dict)), None)
 
 
 def _at_once(source: Source, roles: Roles, first: dict[str, Any]) -> Rows | None:
@@ -48,7 +44,7 @@ def _at_once(source: Source, roles: Roles, first: dict[str, Any]) -> Rows | None
     if schema is None:
         return None
     with source.open() as stream:
-        data = stream.read().removeprefix(_BOM)
+        data = stream.read().removeprefix(UTF8_BOM)
     if not data.isascii() and not _is_utf8(data):
         return None
     try:
@@ -79,18 +75,16 @@ def _as_text(column: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
 def _one_by_one(source: Source, roles: Roles | None) -> Rows:
     """Read each line by itself; the first object that has the fields of a run says what they are called."""
     rows = LooseRows()
-    with source.open() as stream:
-        for number, data in enumerate(stream, start=1):
-            line = data.removeprefix(_BOM) if number == 1 else data
-            if not line.strip():
-                rows.skip(number)
-            elif not _is_utf8(line):
-                rows.refuse(number, "not-utf-8", line.decode("utf-8", "replace").strip())
-            elif not isinstance(value := _parsed(line), dict) or roles is None:
-                rows.refuse(number, "bad-row", line.decode("utf-8").strip())
-            else:
-                fields = {part: value.get(name) for part, name in roles.items()}
-                rows.add(number, **{part: fields.get(part) for part in ("topic", "document", "score", "rank", "tag")})
+    for number, line in source.byte_lines():
+        if not line.strip():
+            rows.skip(number)
+        elif not _is_utf8(line):
+            rows.refuse(number, "not-utf-8", line.decode("utf-8", "replace").strip())
+        elif not isinstance(value := _parsed(line), dict) or roles is None:
+            rows.refuse(number, "bad-row", line.decode("utf-8").strip())
+        else:
+            fields = {part: value.get(name) for part, name in roles.items()}
+            rows.add(number, **{part: fields.get(part) for part in ("topic", "document", "score", "rank", "tag")})
     return rows.rows(source)
 
 

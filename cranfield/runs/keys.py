@@ -33,10 +33,12 @@ def keys_of(ids: pa.Array) -> Keys:
     words = _words(np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])])
     ends -= ends[0]
     starts, lengths = ends[:-1], np.diff(ends)
+    longest = int(lengths.max())
+    left = np.int64(longest) if int(lengths.min()) == longest else lengths  # ids of one length need no mask per row
     keys = lengths.astype(np.uint64) * _MIXER
-    for number in range(min(_WORDS, -(-int(lengths.max()) // 8))):
-        keys += _mixed(words, starts + 8 * number, lengths - 8 * number, number)
-    if lengths.max() > 8 * _WORDS:
+    for number in range(min(_WORDS, -(-longest // 8))):
+        keys += _mixed(words, starts + 8 * number, left - 8 * number, number)
+    if longest > 8 * _WORDS:
         keys += _mixed(words, ends[1:] - 8, np.where(lengths > 8 * _WORDS, 8, 0), _WORDS)
     return keys
 
@@ -47,9 +49,14 @@ def _words(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
 
 
-def _mixed(words: NDArray[np.uint64], places: NDArray[np.int64], left: NDArray[np.int64], number: int) -> Keys:
-    """Give what one word adds to the keys: nothing where the string ends before it, however long others are."""
-    word = words[np.clip(places, 0, len(words) - 1)]
+def _mixed(
+    words: NDArray[np.uint64], places: NDArray[np.int64], left: "NDArray[np.int64] | np.int64", number: int
+) -> Keys:
+    """Give what one word adds to the keys: nothing where the string ends before it, however long others are.
+
+    A place beyond the end is clipped; there is nothing left of the string then, and the word becomes zero.
+    """
+    word = words.take(places, mode="clip")
     word &= _KEPT_BYTES[np.clip(left, 0, 8)]
     word *= np.uint64(_MULTIPLIER + 2 * number)
     word ^= word >> _SHIFT

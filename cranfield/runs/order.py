@@ -61,8 +61,10 @@ def ranking(rows: Rows, *, order: Order) -> Places | None:
     if order == "file" or (order == "rank" and rows.ranks is None):
         return groups.rows
     if order == "rank" and rows.ranks is not None:
-        return _rising(taken(rows.ranks, groups.rows), groups)
-    places = _rising(-taken(rows.scores, groups.rows), groups)
+        ranks = taken(rows.ranks, groups.rows)
+        return groups.rows if _never(ranks[1:] < ranks[:-1], groups) else _sorted(ranks, groups)
+    scores = taken(rows.scores, groups.rows)
+    places = groups.rows if _never(scores[1:] > scores[:-1], groups) else _sorted(-scores, groups)
     tied = ties(taken(rows.scores, places), groups.offsets)
     moved = _by_id_descending(tied, taken(rows.documents, places), rows.document_ids)
     if moved is None:
@@ -143,25 +145,26 @@ def _of_blocks(block_rank: Codes, topics: Codes, starts: Places, size: int) -> G
     return Groups(topics, offsets, np.repeat(shift, counts[order]) + np.arange(size))
 
 
-def _rising(keys: NDArray[Any], groups: Groups) -> Places | None:
-    """Give the row numbers with each topic sorted by rising key, equal keys as they stood."""
-    falls = keys[1:] < keys[:-1]
-    falls[groups.offsets[1:-1] - 1] = False
-    if not falls.any():
-        return groups.rows
-    order = _sorting(keys, groups.offsets)
+def _never(wrong: Mask, groups: Groups) -> bool:
+    """Say whether no row and its next of the same topic are the wrong way round."""
+    wrong[groups.offsets[1:-1] - 1] = False
+    return not wrong.any()
+
+
+def _sorted(keys: NDArray[Any], groups: Groups) -> Places:
+    """Give the row numbers with each topic sorted by rising key, equal keys as they stood.
+
+    All topics at once: as rows of a matrix if the lists are about equally long, else by two keys.
+    """
+    counts = np.diff(groups.offsets)
+    if worth_a_matrix(counts):
+        last = keys.dtype.type(np.inf if keys.dtype.kind == "f" else np.iinfo(keys.dtype).max)
+        matrix = np.argsort(matrix_of(keys, counts, fill=last), axis=1, kind="stable")
+        matrix += groups.offsets[:-1, None]
+        order = matrix[inside(counts)]
+    else:
+        order = np.lexsort((keys, np.repeat(np.arange(len(counts)), counts)))
     return order if groups.rows is None else groups.rows[order]
-
-
-def _sorting(keys: NDArray[Any], offsets: Places) -> Places:
-    """Sort every topic at once: as rows of a matrix if the lists are about equally long, else by two keys."""
-    counts = np.diff(offsets)
-    if not worth_a_matrix(counts):
-        return np.lexsort((keys, np.repeat(np.arange(len(counts)), counts)))
-    last = keys.dtype.type(np.inf if keys.dtype.kind == "f" else np.iinfo(keys.dtype).max)
-    order = np.argsort(matrix_of(keys, counts, fill=last), axis=1, kind="stable")
-    order += offsets[:-1, None]
-    return order[inside(counts)]
 
 
 def _by_id_descending(tied: Mask, documents: Codes, ids: pa.Array) -> Places | None:

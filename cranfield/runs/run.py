@@ -145,6 +145,9 @@ def _update_with_documents(update: Callable[[memoryview], None], ids: pa.Array, 
     def gathered(start: int) -> memoryview:
         return joined_text(led.take(pa.array(codes[start : start + _ROWS_AT_ONCE])))
 
+    if len(codes) <= _ROWS_AT_ONCE:
+        update(gathered(0)[1:])
+        return
     starts = range(0, len(codes), _ROWS_AT_ONCE)
     with ThreadPoolExecutor(2) as threads:
         for start, text in zip(starts, threads.map(gathered, starts), strict=True):

@@ -29,6 +29,8 @@ _FAST = {"topic": _CODED, "iteration": _CODED, "document": _WORD, "tag": _CODED}
 _NUMBERS = {"rank": pa.int64(), "score": pa.float64()}
 _TEXTS = {"rank": _WORD, "score": _WORD}
 _PARSED_AT_ONCE = 1 << 20
+_SMALL = 1 << 22
+"""Up to so many bytes a block is parsed where it is: handing it over to other threads would take longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +146,9 @@ def _parsed(
     try:
         return pyarrow.csv.read_csv(
             pa.BufferReader(block),
-            read_options=pyarrow.csv.ReadOptions(column_names=list(_COLUMNS), block_size=at_once),
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=list(_COLUMNS), block_size=at_once, use_threads=len(block) > _SMALL
+            ),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=delimiter, quote_char=False, escape_char=False, ignore_empty_lines=False
             ),

@@ -91,7 +91,7 @@ def load_file(
     watched = replace(source, watch=lambda done: progress(f"{kind.table} from {source.path.name}", done, source.size))
     with store.write():
         number = add_source(store, file, now=now())
-        for batch in _batches(kind.read(source if source.is_stdin else watched, format), tally):
+        for batch in _batches(kind.read(source if source.is_piped else watched, format), tally):
             if keep_going or not tally.bad:
                 tally.count(kind.add(store, batch, number), kind.noun)
         finish_source(store, number, records=tally.new + tally.updated)
@@ -101,9 +101,9 @@ def load_file(
 
 def _refuse_bad(tally: _Tally, noun: str, *, keep_going: bool) -> None:
     if tally.bad and not keep_going:
-        found = counted(tally.bad, f"bad {noun}")
+        found = counted(tally.bad, "error")
         raise ProblemsFound(
-            f"{tally.name} has {found}: nothing of it was loaded (--keep-going loads the good ones)", tally.problems
+            f"{tally.name} has {found}: nothing of it was loaded (--keep-going loads the good {noun}s)", tally.problems
         )
 
 

@@ -1,6 +1,7 @@
 """What there is: derived from the registries, never kept by hand."""
 
 from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.qrels.formats import qrels_formats
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Value
 from cranfield.runs.formats import run_formats
@@ -9,7 +10,12 @@ from cranfield.runs.formats import run_formats
 def known_formats() -> list[tuple[Value, ...]]:
     """Give (of what, name, summary, is read, is written) for every format."""
     rows: list[tuple[Value, ...]] = []
-    for noun, registry in (("documents", document_formats), ("topics", topic_formats), ("runs", run_formats)):
+    for noun, registry in (
+        ("documents", document_formats),
+        ("topics", topic_formats),
+        ("runs", run_formats),
+        ("qrels", qrels_formats),
+    ):
         for name, part in registry.items():
             rows.append((noun, name, part.summary, hasattr(part, "read"), hasattr(part, "write")))
     for name, renderer in renderers.items():

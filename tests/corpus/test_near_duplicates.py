@@ -1,7 +1,7 @@
 """Exact copies and near-duplicates."""
 
 import random
-from itertools import combinations
+from itertools import combinations, pairwise
 from unittest.mock import patch
 
 import pytest
@@ -81,6 +81,13 @@ def test_hundreds_of_versions_of_one_text_make_one_cluster():
     others = [(f"o{n}", " ".join(prose(n + 10))) for n in range(50)]
     (cluster,) = find_clusters([*versions, *others])
     assert [id for id, _ in cluster.members] == [id for id, _ in versions]
+
+
+def test_of_a_large_bucket_the_first_and_neighbours_are_compared():
+    bucket = list(range(0, 200, 2))
+    pairs = set(near_duplicates._pairs(bucket))
+    assert pairs == {(0, other) for other in bucket[1:]} | set(pairwise(bucket))
+    assert set(near_duplicates._pairs(bucket[:50])) == set(combinations(bucket[:50], 2))
 
 
 def test_nearly_all_pairs_at_the_threshold_become_candidates():

@@ -155,6 +155,19 @@ def test_records_longer_than_the_blocks_that_are_read_stay_whole(documents_in):
     assert documents_in(content) == [Document(str(n), str(n) * size) for n in range(5)]
 
 
+def test_where_the_blocks_that_are_read_end_changes_nothing(documents_in, monkeypatch):
+    content = "".join(f"<DOC>\n<DOCNO>{n}</DOCNO>\n{'x' * 500}\n</DOC>\n" for n in range(50)) + "<DOC>cut"
+    whole = documents_in(content)
+    monkeypatch.setattr("cranfield.corpus.elements._BLOCK", 7)
+    assert documents_in(content) == whole
+    assert len(whole) == 51
+
+
+def test_a_tag_that_is_never_closed_is_no_field(documents_in):
+    content = "<DOC><DOCNO>1</DOCNO>a <NOTE>b</OTHER> c</DOC>"
+    assert documents_in(content) == [Document("1", "a  b  c")]
+
+
 def test_a_record_beyond_the_limit_is_refused_and_the_next_is_read(documents_in, brief, monkeypatch):
     monkeypatch.setattr("cranfield.corpus.elements.LARGEST_RECORD", 1000)
     content = f"<DOC><DOCNO>1</DOCNO>{'x' * 5000}</DOC>\n<DOC><DOCNO>2</DOCNO>y</DOC>"

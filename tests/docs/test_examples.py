@@ -61,6 +61,8 @@ def furnish(folder: Path) -> None:
     (folder / "runs").mkdir()
     for run_file in (KITCHEN / "runs").iterdir():
         (folder / "runs" / run_file.name).write_bytes(run_file.read_bytes())
+    (folder / "notes").mkdir()
+    (folder / "notes" / "pans.md").write_text("# Pans\n\nKeep them dry.\n")
     (folder / "collections").symlink_to(ROOT / "collections")
 
 
@@ -72,7 +74,8 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path):
             if block.remark == "file":
                 Path(block.value).parent.mkdir(parents=True, exist_ok=True)
                 Path(block.value).write_text(block.text, encoding="utf-8")
-            elif block.language == "console" and block.remark != "not run":
+        for block in blocks(page):
+            if block.language == "console" and block.remark != "not run":
                 run_block(block)
 
 
@@ -84,6 +87,9 @@ def run_block(block: Block) -> None:
             Path("collection.db").unlink(missing_ok=True)
         status, told = run(words)
         assert status == expected, f"cranfield {shlex.join(words)}\n{told}"
+    if block.remark == "status":
+        shown = [line for line in block.text.splitlines() if not line.startswith("$ ")]
+        assert [line for line in shown if line not in told] == []
 
 
 def links(page: Path) -> Iterator[str]:

@@ -181,7 +181,7 @@ def test_a_bad_document_file_leaves_nothing_behind_unless_asked_to_keep_going(sh
     assert "d.jsonl:2" in refused.stderr
     assert rows(shell("corpus", "show", "--format", "csv").stdout) == []
     kept = shell("corpus", "add", "d.jsonl", "--keep-going", status=1)
-    assert "2 documents added, 1 bad left out" in kept.stderr
+    assert "2 documents added, 1 error" in kept.stderr
     assert [row["document"] for row in rows(shell("corpus", "show", "--format", "csv").stdout)] == ["a", "b"]
 
 

@@ -74,7 +74,8 @@ def test_killed_while_adding_documents(material: Path, tmp_path: Path):
         path = tmp_path / f"{attempt}.db"
         init_collection(path, name="test")
         words = ["corpus", "add", str(material / "documents.jsonl"), "-C", str(path)]
-        hits += killed(words, draw.uniform(0.3, 1.0) * needed)
+        hit = killed(words, draw.uniform(0.3, 1.0) * needed)
+        hits, needed = hits + hit, needed if hit else needed * 0.8
         assert_sound(path)
         with open_store(path) as store:
             assert document_count(store) in (0, DOCUMENTS)
@@ -99,7 +100,8 @@ def test_killed_while_submitting_runs(material: Path, tmp_path: Path):
         path = tmp_path / f"{attempt}.db"
         init_collection(path, name="test")
         words = ["runs", "submit", *files, "-C", str(path)]
-        hits += killed(words, draw.uniform(0.4, 1.0) * needed)
+        hit = killed(words, draw.uniform(0.3, 1.0) * needed)
+        hits, needed = hits + hit, needed if hit else needed * 0.8
         assert_sound(path)
         with open_store(path) as store:
             assert len(run_facts(store)) in (0, RUNS)

@@ -12,7 +12,7 @@ from cranfield.evaluate.measure import measures
 
 CUTOFFS = {"needed": (1, 3, 10), "optional": (None, 3), "level": (0.0, 0.3, 1.0), "none": (None,)}
 VARIANTS = {
-    "nDCG": ["nDCG(gain=exponential)@3", "nDCG(discount=original)", "nDCG(judged_only=True)", "nDCG(gains={1: 5, 2: 5})"],
+    "nDCG": ["nDCG(gain=exponential)@3", "nDCG(discount=original)", "nDCG(judged_only=True)", "nDCG(gains={1: 5, 2: 5, 3: 7})"],
     "DCG": ["DCG(gain=exponential)@3", "DCG(discount=original, base=3)"],
     "RBP": ["RBP(gain=scaled)", "RBP(gain=topic)", "RBP(p=0.5)"],
     "ERR": ["ERR(max_grade=4)"],

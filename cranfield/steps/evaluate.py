@@ -1,0 +1,184 @@
+"""Score runs, from files or from a collection, against qrels."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from cranfield.errors import InputError, Problem, ProblemsFound, SourceError, UsageError, quoted
+from cranfield.source import Source
+from cranfield.steps.watching import Progress, silent
+from cranfield.store import Store
+from cranfield.store.runs import coded_run, id_table, run_facts
+from cranfield.store.scales import current_scale
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.align import TopicSet
+    from cranfield.evaluate.explain import Step
+    from cranfield.evaluate.scores import Scores
+    from cranfield.qrels.qrels import Qrels
+    from cranfield.runs.ids import IdTable
+    from cranfield.runs.run import Order, Run
+
+As = Literal["9", "10"]
+
+WORKERS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be evaluated: runs as stored names or files, against a file of qrels.
+
+    `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
+    scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids.
+    """
+
+    qrels: Path
+    runs: tuple[str, ...]
+    measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "RR")
+    topics: str = "qrels"
+    like: As | None = None
+
+
+def evaluate(asked: Asked, *, store: Store | None = None, progress: Progress = silent) -> "Scores":
+    """Read, align and score."""
+    from cranfield.evaluate.align import align
+    from cranfield.evaluate.expression import parse_measures
+    from cranfield.evaluate.scores import score
+
+    measures = parse_measures(asked.measures, threshold=_threshold(store))
+    if not measures:
+        raise UsageError("no measure was given; see cranfield measures")
+    qrels, runs = _read(asked, store, progress)
+    wanted = asked.topics if asked.topics in ("qrels", "common", "run") else _topics_in(Path(asked.topics))
+    aligned = align(qrels, runs, topics=cast("TopicSet", wanted), reference=asked.like or "10")
+    return score(aligned, measures, rounding=asked.like or "exact")
+
+
+def explain_lists(
+    asked: Asked, topic: str, *, depth: int = 30, store: Store | None = None
+) -> "list[tuple[str, list[Step]]]":
+    """Give for each run its name and its list for a topic, laid open."""
+    from cranfield.evaluate.explain import explain
+
+    qrels, runs = _read(asked, store, silent)
+    rel, reference = _threshold(store), asked.like or "10"
+    return [(run.tag, explain(qrels, run, topic, rel=rel, depth=depth, reference=reference)) for run in runs]
+
+
+def _threshold(store: Store | None) -> int:
+    return 1 if store is None else current_scale(store)[1].relevant_from
+
+
+def _read(asked: Asked, store: Store | None, progress: Progress) -> "tuple[Qrels, list[Run]]":
+    """Read everything, and tell everything that is wrong with any of it at once."""
+    from cranfield.qrels.reading import read_qrels
+
+    problems: list[Problem] = []
+    qrels = None
+    try:
+        qrels = read_qrels(Source(asked.qrels))
+    except ProblemsFound as error:
+        problems += error.problems
+    except SourceError as error:
+        problems.append(error.problem)
+    runs = _runs(asked.runs, store, progress, problems)
+    if problems or qrels is None:
+        raise ProblemsFound("these files cannot be evaluated", problems)
+    for run in runs:
+        _refuse_strangers(qrels, run)
+    return qrels, _named_apart(runs, asked.runs)
+
+
+def _runs(words: Sequence[str], store: Store | None, progress: Progress, problems: list[Problem]) -> "list[Run]":
+    stored = _StoredRuns(store)
+    for word in words:
+        if word in stored and Path(word).exists():
+            raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
+    runs: list[Run | list[Problem]] = []
+    with ThreadPoolExecutor(WORKERS) as workers:
+        in_files = workers.map(_run_in_file, [word for word in words if word not in stored])
+        for word in words:
+            runs.append(stored.run(word) if word in stored else next(in_files))
+            progress("reading runs", len(runs), len(words))
+    for run in runs:
+        if isinstance(run, list):
+            problems += run
+    return [run for run in runs if not isinstance(run, list)]
+
+
+def _run_in_file(word: str) -> "Run | list[Problem]":
+    """Read and rank a run file; a list of problems where it cannot be used."""
+    from cranfield.runs.order import ranked
+    from cranfield.runs.reading import read_rows
+
+    try:
+        rows = read_rows(Source(Path(word)))
+    except SourceError as error:
+        return [error.problem]
+    except ProblemsFound as error:
+        return list(error.problems)
+    errors = [problem for problem in rows.problems if problem.severity == "error"]
+    return errors or ranked(rows)
+
+
+class _StoredRuns:
+    """The runs of a collection; their ids are read once, so that all runs share them."""
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+        self._facts = {facts.name: facts for facts in run_facts(store)} if store is not None else {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._facts
+
+    @cached_property
+    def _tables(self) -> "tuple[IdTable, IdTable]":
+        store = cast("Store", self._store)
+        return id_table(store, "topic"), id_table(store, "document")
+
+    def run(self, name: str) -> "Run":
+        """Give one run, under the name it is stored by."""
+        from cranfield.runs.ids import from_coded
+
+        coded = coded_run(cast("Store", self._store), name)
+        order = cast("Order", self._facts[name].ordered_by)
+        return from_coded(coded, *self._tables, tag=name, order=order)
+
+
+def _refuse_strangers(qrels: "Qrels", run: "Run") -> None:
+    """Refuse a run that has nothing in common with the qrels: its scores would be zeros that mean nothing."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    first = run.topic_ids[0].as_py() if len(run.topic_ids) else ""
+    if not pc.any(pc.is_in(run.topic_ids, value_set=qrels.topic_ids)).as_py():
+        theirs = qrels.topic_ids[0].as_py()
+        message = f"run {quoted(run.tag)} has no topic of these qrels (it has {quoted(first)}, they {quoted(theirs)})"
+        raise InputError(f"{message}; is it a run of another collection?")
+    used = run.document_ids.take(np.unique(run.documents)) if len(run.documents) else run.document_ids
+    if not pc.any(pc.is_in(used, value_set=qrels.document_ids)).as_py():
+        theirs = qrels.document_ids[0].as_py()
+        message = f"run {quoted(run.tag)} has no document of these qrels (they have {quoted(theirs)})"
+        raise InputError(f"{message}; is it a run of another collection?")
+
+
+def _named_apart(runs: "list[Run]", words: Sequence[str]) -> "list[Run]":
+    """Give runs with the same tag the names of their files."""
+    tags = [run.tag for run in runs]
+    return [
+        replace(run, tag=word) if tags.count(run.tag) > 1 or not run.tag else run
+        for run, word in zip(runs, words, strict=True)
+    ]
+
+
+def _topics_in(path: Path) -> list[str]:
+    """Read topic ids from a file: the first word of each line."""
+    return [line.split()[0] for _, line in Source(path).lines() if line.strip() and not line.startswith("#")]
+
+
+def with_measures(asked: Asked, measures: Sequence[str]) -> Asked:
+    """Give the same request with other measures."""
+    return replace(asked, measures=tuple(measures))
