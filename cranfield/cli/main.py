@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cranfield._version import __version__
-from cranfield.cli import collection, console, corpus, evaluate, listing, measures, runs, trec_eval
+from cranfield.cli import collection, compare, console, corpus, evaluate, listing, measures, runs, trec_eval
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ collection.add_to(app)
 app.add_typer(corpus.app)
 app.add_typer(runs.app)
 evaluate.add_to(app)
+compare.add_to(app)
 trec_eval.add_to(app)
 measures.add_to(app)
 listing.add_to(app)

@@ -73,6 +73,18 @@ class Alignment:
         )
 
 
+def strangers(alignment: Alignment) -> list[str]:
+    """Say which runs have nothing in common with the qrels: their scores would be zeros that mean nothing."""
+    found = alignment.lists.pooled.count.reshape(alignment.shape).sum(axis=1)
+    said = []
+    for run, name in enumerate(alignment.run_names):
+        if not alignment.present[run].any():
+            said.append(f"run {quoted(name)} has none of the topics")
+        elif not found[run]:
+            said.append(f"run {quoted(name)} has none of the documents")
+    return said
+
+
 def align(qrels: Qrels, runs: Sequence[Run], *, topics: TopicSet = "qrels", reference: Reference = "10") -> Alignment:
     """Align runs with qrels over a set of topics."""
     if not runs:
@@ -115,7 +127,7 @@ class _Placed:
 
 
 class _GradeTable:
-    """Grades by (topic, document): a dense table where that is small, else one row of it, filled anew by each topic."""
+    """Grades by (topic, document): a dense table where that is small, else one row of it, filled anew per topic."""
 
     def __init__(self, qrels: Qrels, runs: Sequence[Run]) -> None:
         self._qrels = qrels

@@ -124,7 +124,7 @@ class Lists:
     def relevant(self, rel: int) -> Found:
         """Give the retrieved documents with a grade of at least `rel`."""
         if rel not in self._relevant:
-            self._relevant[rel] = self.judged.where(self.judged.grade >= rel)
+            self._relevant[rel] = self._found(np.flatnonzero(self.grades >= max(rel, 0)))
         return self._relevant[rel]
 
     def relevant_count(self, rel: int) -> Counts:

@@ -21,6 +21,7 @@ LONG = 1 << 18
 """From so many rows on sorting is worth it; the hash table of a shorter column fits into the cache."""
 
 _THREADS = 2
+_PIECE = 1 << 15
 _TEXT = pa.large_string()
 _UPPER = np.uint64(1 << 63)
 
@@ -45,9 +46,10 @@ def distinct(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
         return _hashed(values)
     with ThreadPoolExecutor(_THREADS) as threads:
         codes, is_first = _coded_by_key(values, threads)
-        pieces = list(_pieces(values))
-        ids = pa.concat_arrays([_selected(piece, is_first) for piece in pieces])
-        unlike = np.concatenate(list(threads.map(lambda piece: _unlike(piece, is_first, codes, ids), pieces)))
+        ids = pa.concat_arrays([_selected(piece, is_first) for piece in _pieces(values)])
+        unlike = np.concatenate(
+            list(threads.map(lambda piece: _unlike(piece, is_first, codes, ids), _pieces(values)))
+        )
     if not len(unlike):
         return ids, codes
     more, further = _hashed(pa.chunked_array([values.take(pa.array(unlike)).combine_chunks()]))
@@ -65,11 +67,9 @@ def _hashed(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
 
 def _coded_by_key(values: pa.ChunkedArray, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
     """Give each row the code of its key, and say which rows are the first of theirs."""
-    keys = np.concatenate(list(threads.map(keys_of, values.chunks)))
+    keys = np.empty(len(values), dtype=np.uint64)
     bits = np.uint64(len(keys).bit_length())
-    keys >>= bits
-    keys <<= bits
-    keys |= np.arange(len(keys), dtype=np.uint64)
+    list(threads.map(lambda piece: _fill(keys, bits, piece), _pieces(values)))
     shares = list(threads.map(lambda upper: _share(keys, bits, upper=upper), (False, True)))
     is_first = np.zeros(len(keys), dtype=bool)
     for share in shares:
@@ -81,13 +81,26 @@ def _coded_by_key(values: pa.ChunkedArray, threads: ThreadPoolExecutor) -> tuple
     return codes, is_first
 
 
+def _fill(keys: Keys, bits: np.uint64, piece: Piece) -> None:
+    """Write the keys of a piece, with the row numbers in their low bits."""
+    start, words = piece
+    made = keys_of(words)
+    made >>= bits
+    made <<= bits
+    made |= np.arange(start, start + len(words), dtype=np.uint64)
+    keys[start : start + len(words)] = made
+
+
 def _share(keys: Keys, bits: np.uint64, *, upper: bool) -> _Share:
     """Sort the rows whose key is in the upper (or lower) half of all numbers."""
     mine = keys[keys >= _UPPER] if upper else keys[keys < _UPPER]
     mine.sort()
-    rows = (mine & np.uint64((1 << int(bits)) - 1)).astype(np.int64)
-    mine >>= bits
-    return _Share(rows, np.flatnonzero(np.concatenate([[True], mine[1:] != mine[:-1]])[: len(mine)]))
+    begins = np.ones(len(mine), dtype=bool)
+    for start in range(1, len(mine), _PIECE):
+        end = min(start + _PIECE, len(mine))
+        begins[start:end] = (mine[start:end] ^ mine[start - 1 : end - 1]) >> bits != 0
+    mine &= np.uint64((1 << int(bits)) - 1)
+    return _Share(mine.view(np.int64), np.flatnonzero(begins))
 
 
 def _spread(codes: Codes, share: _Share, number: Codes) -> None:

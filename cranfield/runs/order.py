@@ -40,36 +40,49 @@ class Ties:
     topics: int
 
 
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Rows in canonical order: their numbers (None where the file has that order), and their scores in that order."""
+
+    places: Places | None
+    scores: Scores
+
+
 def ranked(rows: Rows, *, order: Order = "score") -> Run:
     """Give the run that the rows mean, in canonical order."""
-    groups = rows.by_topic
-    places = rows.by_score if order == "score" else ranking(rows, order=order)
+    found = rows.by_score if order == "score" else ranking(rows, order=order)
     return Run(
         tag=rows.name,
-        topic_ids=rows.topic_ids.take(pa.array(groups.topics)),
-        offsets=groups.offsets,
+        topic_ids=rows.topic_ids.take(pa.array(rows.by_topic.topics)),
+        offsets=rows.by_topic.offsets,
         document_ids=rows.document_ids,
-        documents=taken(rows.documents, places),
-        scores=taken(rows.scores, places) + 0.0,
+        documents=taken(rows.documents, found.places),
+        scores=found.scores,
         order=order,
     )
 
 
-def ranking(rows: Rows, *, order: Order) -> Places | None:
-    """Give the row numbers in canonical order; None means the order of the file."""
+def ranking(rows: Rows, *, order: Order) -> Ranking:
+    """Give the rows in one of the three orders; without ranks the order by rank is that of the file."""
     groups = rows.by_topic
-    if order == "file" or (order == "rank" and rows.ranks is None):
-        return groups.rows
+    if order == "score":
+        return _by_score(rows, groups)
+    places = groups.rows
     if order == "rank" and rows.ranks is not None:
         ranks = taken(rows.ranks, groups.rows)
-        return groups.rows if _never(ranks[1:] < ranks[:-1], groups) else _sorted(ranks, groups)
-    scores = taken(rows.scores, groups.rows)
-    places = groups.rows if _never(scores[1:] > scores[:-1], groups) else _sorted(-scores, groups)
-    tied = ties(taken(rows.scores, places), groups.offsets)
-    moved = _by_id_descending(tied, taken(rows.documents, places), rows.document_ids)
-    if moved is None:
-        return places
-    return moved if places is None else places[moved]
+        places = places if _never(ranks[1:] < ranks[:-1], groups) else _sorted(ranks, groups)
+    return Ranking(places, taken(rows.scores, places))
+
+
+def _by_score(rows: Rows, groups: Groups) -> Ranking:
+    scores, places = taken(rows.scores, groups.rows), groups.rows
+    if not _never(scores[1:] > scores[:-1], groups):
+        places = _sorted(-scores, groups)
+        scores = rows.scores[places]
+    moved = _by_id_descending(ties(scores, groups.offsets), taken(rows.documents, places), rows.document_ids)
+    if moved is not None:
+        places = moved if places is None else places[moved]
+    return Ranking(places, scores)
 
 
 def order_as_float32(run: Run) -> Places | None:
@@ -122,7 +135,7 @@ def grouped(rows: Rows) -> Groups:
     topics = _byte_order(rows.topic_ids)
     rank = np.empty(len(topics), dtype=np.int32)
     rank[topics] = np.arange(len(topics), dtype=np.int32)
-    starts = np.flatnonzero(np.diff(rows.topics, prepend=np.int32(-1)))
+    starts = np.flatnonzero(np.concatenate([[len(rows) > 0], rows.topics[1:] != rows.topics[:-1]]))
     if len(starts) == len(topics):
         return _of_blocks(rank[rows.topics[starts]], topics, starts, len(rows))
     counts = np.bincount(rows.topics, minlength=len(topics))[topics]

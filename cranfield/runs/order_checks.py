@@ -46,14 +46,14 @@ def rank_story(rows: Rows) -> RankStory:
     """
     if rows.ranks is None or (rows.ranks == NO_RANK).any():
         return RankStory()
-    groups, by_score = rows.by_topic, rows.by_score
+    groups, by_score = rows.by_topic, rows.by_score.places
     inner = groups.offsets[1:-1] - 1
-    rises = np.diff(taken(rows.ranks, by_score)) > 0
+    ranks = taken(rows.ranks, by_score)
+    rises = ranks[1:] > ranks[:-1]
     rises[inner] = True
     if rises.all():
         return RankStory()
-    by_rank = ranking(rows, order="rank")
-    scores = taken(rows.scores, by_rank)
+    by_rank, scores = (found := ranking(rows, order="rank")).places, found.scores
     wrong = scores[1:] > scores[:-1]
     wrong[inner] = False
     topic_of = np.repeat(np.arange(len(groups.topics)), np.diff(groups.offsets))
@@ -81,7 +81,7 @@ def _contradiction(story: RankStory, order: Order) -> Problem:
 
 
 def _tie_problems(rows: Rows, story: RankStory) -> Iterator[Problem]:
-    scores, offsets = taken(rows.scores, rows.by_score), rows.by_topic.offsets
+    scores, offsets = rows.by_score.scores, rows.by_topic.offsets
     exact = tie_groups(scores, offsets)
     if exact.documents:
         ranks = f"; in {counted(story.reordered_ties, 'topic')} the ranks order them otherwise than the tie rule"
@@ -103,7 +103,7 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
         text = f"the ranks are meant to order the run, and {counted(len(missing), 'row')} have none"
         yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
         return
-    by_rank = ranking(rows, order="rank")
+    by_rank = ranking(rows, order="rank").places
     ranks = taken(rows.ranks, by_rank)
     again = ranks[1:] == ranks[:-1]
     again[rows.by_topic.offsets[1:-1] - 1] = False

@@ -69,7 +69,7 @@ def _cut(rows: Rows, order: Order, max_depth: int) -> tuple[Rows, int]:
 
 
 def _in_order(rows: Rows, order: Order) -> Places:
-    return taken(np.arange(len(rows)), ranking(rows, order=order))
+    return taken(np.arange(len(rows)), ranking(rows, order=order).places)
 
 
 def _only(rows: Rows, kept: Places) -> Rows:

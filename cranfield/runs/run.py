@@ -16,7 +16,7 @@ from cranfield.errors import Problem
 from cranfield.runs.lines import LineNumbers
 
 if TYPE_CHECKING:
-    from cranfield.runs.order import Groups
+    from cranfield.runs.order import Groups, Ranking
 
 Order = Literal["score", "rank", "file"]
 Codes = NDArray[np.int32]
@@ -62,8 +62,8 @@ class Rows:
         return grouped(self)
 
     @cached_property
-    def by_score(self) -> Places | None:
-        """The row numbers in order of score, as `order.ranking` gives them; found once."""
+    def by_score(self) -> "Ranking":
+        """The rows in order of score, as `order.ranking` gives them; found once."""
         from cranfield.runs.order import ranking
 
         return ranking(self, order="score")
@@ -112,7 +112,8 @@ class Run:
         digest.update("\n".join(self.topic_ids.to_pylist()).encode())
         digest.update(np.diff(self.offsets).astype("<i8").data)
         _update_with_documents(digest.update, self.document_ids, self.documents)
-        digest.update((self.scores + 0.0).astype("<f8").data)
+        for start in range(0, self.row_count, _ROWS_AT_ONCE):
+            digest.update((self.scores[start : start + _ROWS_AT_ONCE] + 0.0).astype("<f8", copy=False).data)
         return digest.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[str, list[str], Scores]]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from cranfield.errors import InputError, Problem, ProblemsFound, SourceError, UsageError, quoted
+from cranfield.errors import Problem, ProblemsFound, SourceError, UsageError, quoted
 from cranfield.source import Source
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
@@ -15,7 +15,7 @@ from cranfield.store.runs import coded_run, id_table, run_facts
 from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
-    from cranfield.evaluate.align import TopicSet
+    from cranfield.evaluate.align import Alignment, TopicSet
     from cranfield.evaluate.explain import Step
     from cranfield.evaluate.scores import Scores
     from cranfield.qrels.qrels import Qrels
@@ -54,6 +54,7 @@ def evaluate(asked: Asked, *, store: Store | None = None, progress: Progress = s
     qrels, runs = _read(asked, store, progress)
     wanted = asked.topics if asked.topics in ("qrels", "common", "run") else _topics_in(Path(asked.topics))
     aligned = align(qrels, runs, topics=cast("TopicSet", wanted), reference=asked.like or "10")
+    _refuse_strangers(aligned)
     return score(aligned, measures, rounding=asked.like or "exact")
 
 
@@ -87,8 +88,6 @@ def _read(asked: Asked, store: Store | None, progress: Progress) -> "tuple[Qrels
     runs = _runs(asked.runs, store, progress, problems)
     if problems or qrels is None:
         raise ProblemsFound("these files cannot be evaluated", problems)
-    for run in runs:
-        _refuse_strangers(qrels, run)
     return qrels, _named_apart(runs, asked.runs)
 
 
@@ -140,29 +139,26 @@ class _StoredRuns:
         return id_table(store, "topic"), id_table(store, "document")
 
     def run(self, name: str) -> "Run":
-        """Give one run, under the name it is stored by."""
-        from cranfield.runs.ids import from_coded
+        """Give one run, under the name it is stored by, with the ids of the whole collection."""
+        import pyarrow as pa
+
+        from cranfield.runs.run import Run
 
         coded = coded_run(cast("Store", self._store), name)
+        topics, documents = self._tables
         order = cast("Order", self._facts[name].ordered_by)
-        return from_coded(coded, *self._tables, tag=name, order=order)
+        codes = pa.array(coded.topics)
+        return Run(name, topics.ids.take(codes), coded.offsets, documents.ids, coded.documents, coded.scores, order)
 
 
-def _refuse_strangers(qrels: "Qrels", run: "Run") -> None:
-    """Refuse a run that has nothing in common with the qrels: its scores would be zeros that mean nothing."""
-    import numpy as np
-    import pyarrow.compute as pc
+def _refuse_strangers(aligned: "Alignment") -> None:
+    """Refuse runs that have nothing in common with the qrels."""
+    from cranfield.evaluate.align import strangers
 
-    first = run.topic_ids[0].as_py() if len(run.topic_ids) else ""
-    if not pc.any(pc.is_in(run.topic_ids, value_set=qrels.topic_ids)).as_py():
-        theirs = qrels.topic_ids[0].as_py()
-        message = f"run {quoted(run.tag)} has no topic of these qrels (it has {quoted(first)}, they {quoted(theirs)})"
-        raise InputError(f"{message}; is it a run of another collection?")
-    used = run.document_ids.take(np.unique(run.documents)) if len(run.documents) else run.document_ids
-    if not pc.any(pc.is_in(used, value_set=qrels.document_ids)).as_py():
-        theirs = qrels.document_ids[0].as_py()
-        message = f"run {quoted(run.tag)} has no document of these qrels (they have {quoted(theirs)})"
-        raise InputError(f"{message}; is it a run of another collection?")
+    found = strangers(aligned)
+    if found:
+        problems = [Problem("nothing-in-common", f"{said} of these qrels") for said in found]
+        raise ProblemsFound("is this a run of another collection?", problems)
 
 
 def _named_apart(runs: "list[Run]", words: Sequence[str]) -> "list[Run]":

@@ -103,7 +103,8 @@ def _refuse_bad(tally: _Tally, noun: str, *, keep_going: bool) -> None:
     if tally.bad and not keep_going:
         found = counted(tally.bad, "error")
         raise ProblemsFound(
-            f"{tally.name} has {found}: nothing of it was loaded (--keep-going loads the good {noun}s)", tally.problems
+            f"{tally.name} has {found}: nothing of it was loaded (--keep-going loads the good {noun}s)",
+            tally.problems,
         )
 
 

@@ -1,5 +1,7 @@
 """What there is: derived from the registries, never kept by hand."""
 
+from cranfield.compare.corrections import corrections
+from cranfield.compare.significance import tests
 from cranfield.corpus.formats import document_formats, topic_formats
 from cranfield.qrels.formats import qrels_formats
 from cranfield.report.rendering import renderers
@@ -21,4 +23,18 @@ def known_formats() -> list[tuple[Value, ...]]:
     for name, renderer in renderers.items():
         summary = (renderer.__doc__ or "").splitlines()[0].rstrip(".")
         rows.append(("tables", name, summary, False, True))
+    return rows
+
+
+def known_tests() -> list[tuple[Value, ...]]:
+    """Give (kind, name, aliases, first line of the help) for significance tests and corrections."""
+    rows: list[tuple[Value, ...]] = []
+    for kind, registry in (("test", tests), ("correction", corrections)):
+        for name, part in registry.items():
+            rows.append(
+                (kind, name, ", ".join(registry.aliases(name)), (part.__doc__ or "").splitlines()[0].rstrip("."))
+            )
+    rows.append(
+        ("test", "tukey", "", "Tukey's honestly significant difference by randomisation, over all runs at once")
+    )
     return rows

@@ -26,6 +26,7 @@ APPLICATION_ID = 0x43524E46
 BUSY_MILLISECONDS = 1_000
 """How long one attempt to write waits; `Store.write` repeats it, so that a waiting user can be told."""
 
+_OLDEST = (3, 37)
 _WAL_RESET_FIXED = (3, 51, 3)
 _WAL_RESET_BACKPORTS: dict[tuple[int, ...], int] = {(3, 44): 6, (3, 50): 7}
 IntegrityError = sqlite3.IntegrityError
@@ -37,6 +38,10 @@ def connect(path: Path, *, mode: str = "rw") -> "sqlite3.Connection":
 
     `isolation_level=None` keeps Python from starting transactions behind our back.
     """
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise CollectionError(
+            f"SQLite {sqlite3.sqlite_version} is too old; pip install 'cranfield[sqlite]' brings a current one"
+        )
     with translated(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -65,6 +70,10 @@ def _operational(path: Path, message: str) -> CollectionError:
         return CollectionBusy(f"{path} is being written by another process; try again when it has finished")
     if "full" in message:
         return CollectionError(f"the disk is full: nothing was written to {path}; make room and try again")
+    if "no such module: fts5" in message:
+        return CollectionError(
+            "this SQLite has no full-text search; pip install 'cranfield[sqlite]' brings one that has"
+        )
     if "readonly" in message or "unable to open" in message:
         return CollectionError(f"{path} cannot be opened for writing ({message}); the folder must be writable too")
     return CollectionError(f"{path}: SQLite says: {message}")

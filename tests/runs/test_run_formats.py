@@ -98,6 +98,13 @@ def test_a_line_with_too_few_columns_is_left_out_and_one_with_too_many_keeps_six
     assert lines(rows) == [1, 4, 5, 6]
 
 
+@pytest.mark.parametrize("line", [b" Q0 D 1 1 a", b"1  D 1 1 a", b"1 Q0  1 1 a", b"1 Q0 D 1 1 ", b"1\tQ0\t\t1\t1\ta"])
+def test_two_blanks_side_by_side_do_not_stand_for_an_empty_column(tmp_path, line):
+    data = PLAIN.replace(b" ", b"\t") if b"\t" in line else PLAIN
+    rows = rows_of(tmp_path, data + line + b"\n")
+    assert (listed(rows), codes(rows)) == (THREE, [("too-few-columns", (4,), 1)])
+
+
 def test_a_line_that_begins_with_a_hash_is_a_row_if_it_has_six_columns(tmp_path):
     assert listed(rows_of(tmp_path, b"#1 Q0 D2 1 2.5 a\n")) == [("#1", "D2", 2.5, 1)]
 

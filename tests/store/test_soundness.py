@@ -40,7 +40,10 @@ def test_a_sound_file_has_nothing_wrong(with_run: Store):
 @pytest.mark.parametrize(
     ("statements", "message"),
     [
-        (["UPDATE documents SET text = 'tampered' WHERE id = 'd2'"], "document 'd2' is not what its content hash says"),
+        (
+            ["UPDATE documents SET text = 'tampered' WHERE id = 'd2'"],
+            "document 'd2' is not what its content hash says",
+        ),
         (["UPDATE topics SET title = 'tampered' WHERE id = '1'"], "topic '1' is not what its content hash says"),
         (["UPDATE runs SET content_hash = 'x'"], "run 'a' is not what its content hash says"),
         (["UPDATE runs SET ranking = x'00'"], "the ranking of run 'a' cannot be read"),
@@ -48,7 +51,10 @@ def test_a_sound_file_has_nothing_wrong(with_run: Store):
         (["DELETE FROM id_pages WHERE kind = 'document'"], "the ranking of run 'a' cannot be read"),
         (["UPDATE id_pages SET first_code = 7 WHERE kind = 'topic'"], "the topic ids have a gap before code 7"),
         (["UPDATE documents SET source = 99"], "refers to a row of sources that is not there"),
-        (["DROP TRIGGER documents_au", "UPDATE documents SET text = 'y' WHERE id = 'd1'"], "search index does not fit"),
+        (
+            ["DROP TRIGGER documents_au", "UPDATE documents SET text = 'y' WHERE id = 'd1'"],
+            "search index does not fit",
+        ),
         (["DELETE FROM documents WHERE id = 'd1'"], "the document numbers run to 3, but there are 2 documents"),
     ],
 )

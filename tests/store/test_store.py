@@ -233,3 +233,9 @@ def test_two_processes_that_make_the_same_collection_leave_one(tmp_path: Path):
     assert statuses in ([0, 0], [0, 1])
     with open_store(tmp_path / "c.db") as made:
         assert setting(made, "name") == "x"
+
+
+def test_an_sqlite_that_is_too_old_is_answered_with_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(engine.sqlite3, "sqlite_version_info", (3, 34, 1))
+    with pytest.raises(CollectionError, match=r"too old; pip install 'cranfield\[sqlite\]'"):
+        init_collection(tmp_path / "c.db", name="x")

@@ -23,7 +23,7 @@ def cumulated_gain(
     The gain is the grade; 2^grade - 1 with gain='exponential'; or what `gains` says, as in {1: 3, 2: 9}.
     Unjudged documents have none. Source: Järvelin and Kekäläinen, TOIS 2002.
     """
-    found = lists.judged.within(cutoff)
+    found = _gaining(lists, gains).within(cutoff)
     return found.total(gain_function(gain, gains)(found.grade))
 
 
@@ -43,7 +43,7 @@ def discounted_cumulated_gain(
     nothing before, as the authors had it first; b = `base`. Gains as in CG.
     Source: Järvelin and Kekäläinen, TOIS 2002; Burges and others, ICML 2005, for log2(rank + 1).
     """
-    found = lists.judged.within(cutoff)
+    found = _gaining(lists, gains).within(cutoff)
     return found.total(gain_function(gain, gains)(found.grade) / discounts(found.rank, discount, base))
 
 
@@ -80,7 +80,7 @@ def normalized_discounted_cumulated_gain(
     counts. 0 where the topic has no document with a gain. Source: Järvelin and Kekäläinen, TOIS 2002; trec_eval ndcg,
     ndcg_cut_k.
     """
-    found = lists.judged.within(cutoff)
+    found = _gaining(lists, gains).within(cutoff)
     function = gain_function(gain, gains)
     total = found.total(function(found.grade) / discounts(found.rank, discount, base))
     return ratio(total, ideal_dcg(lists, function, cutoff, discount, base))
@@ -94,8 +94,10 @@ def ndcg_at_relevant(lists: Lists, *, gains: GradeGains = ()) -> Values:
     Source: Buckley; trec_eval ndcg_rel.
     """
     function = gain_function("linear", gains)
-    found, gain, dcg = _running_dcg(lists, function)
-    whole = found.total(gain / log2_of_ranks(found.rank))
+    found = _gaining(lists, gains)
+    gain = function(found.grade)
+    worth = gain / log2_of_ranks(found.rank)
+    dcg, whole = found.running(worth), found.total(worth)
     ideal = ideal_of(lists, function)
     steps = _cumulated(ideal.gain / log2_of_ranks(ideal.rank), ideal.starts)
     size = np.diff(ideal.starts)[lists.topics]
@@ -116,7 +118,7 @@ def ndcg_at_levels(lists: Lists, *, gains: GradeGains = (), rel: int = 1) -> Val
     beyond 19. 0 where the topic has no relevant document. Experimental. Source: Buckley; trec_eval Rndcg.
     """
     function = gain_function("linear", gains)
-    found = lists.judged
+    found = _gaining(lists, gains)
     worth = function(found.grade) / log2_of_ranks(found.rank)
     level_gain = function(lists.levels)
     total, count = np.zeros(len(lists)), np.zeros(len(lists))
@@ -146,7 +148,9 @@ def normalized_gain(lists: Lists, *, gains: GradeGains = ()) -> Values:
     far, at least 1 a rank, and `gained` the sum of the gains so far. Experimental. Source: Buckley; trec_eval G.
     """
     function = gain_function("linear", gains)
-    found, gain, gained = _running(lists, function)
+    found = _gaining(lists, gains)
+    gain = function(found.grade)
+    gained = found.running(gain)
     ideal = ideal_of(lists, function)
     steps = _cumulated(np.maximum(ideal.gain, 1.0), ideal.starts)
     size = np.diff(ideal.starts)[lists.topics[found.cell]]
@@ -196,6 +200,11 @@ def gain_function(gain: Gain, gains: GradeGains) -> Gains:
     return function
 
 
+def _gaining(lists: Lists, gains: GradeGains) -> Found:
+    """Give the documents that can have a gain: grade 0 has none unless it is named."""
+    return lists.judged if any(grade <= 0 for grade, _ in gains) else lists.relevant(1)
+
+
 def discounts(rank: NDArray[np.int64], discount: Discount, base: float) -> Values:
     """Give what the gain at each rank is divided by."""
     if discount == "log2":
@@ -210,20 +219,6 @@ def ideal_dcg(lists: Lists, gains: Gains, cutoff: int | None, discount: Discount
     if cutoff is not None:
         worth = np.where(ideal.rank <= cutoff, worth, 0.0)
     return ideal.total(worth)[lists.topics]
-
-
-def _running(lists: Lists, gains: Gains) -> tuple[Found, Values, Values]:
-    """Give the judged documents, their gains, and the gain cumulated up to each."""
-    found = lists.judged
-    gain = gains(found.grade)
-    return found, gain, found.running(gain)
-
-
-def _running_dcg(lists: Lists, gains: Gains) -> tuple[Found, Values, Values]:
-    """Give the judged documents, their gains, and the DCG up to each."""
-    found = lists.judged
-    gain = gains(found.grade)
-    return found, gain, found.running(gain / log2_of_ranks(found.rank))
 
 
 def _cumulated(values: Values, starts: NDArray[np.int64]) -> Values:

@@ -1,0 +1,153 @@
+"""How fast runs are evaluated, side by side with other evaluators: whole commands, start-up included.
+
+    python benchmarks/evaluate.py [--repeat 3] [--only one|many|measures] [--keep FOLDER]
+
+`one`: one run of 6,980 topics and 1,000 documents; `many`: 129 runs of 50 topics and 1,000 documents; `measures`:
+twenty measures against three. Medians of the repetitions, all in one call, the evaluators taking turns. A trec_eval
+binary named in $TREC_EVAL takes part; without it pytrec_eval is the yardstick. Peers that are not installed are left
+out. The data is generated.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from generate import Shape, write_collection
+
+ONE = Shape(topics=6980, documents=1000, runs=1, groups=1, pool_depth=10)
+MANY = Shape(topics=50, documents=1000, runs=129, groups=43, pool_depth=100)
+THREE = ["AP", "nDCG@10", "P@10"]
+TWENTY = [*THREE, *"P@5 P@20 R@100 R@1000 RR Rprec Bpref infAP nDCG nDCG@100 RBP Q ERR Success@10 Judged@10".split()]
+TWENTY += ["IPrecAvg", "BinG"]
+
+PYTREC_EVAL = """
+import sys, pytrec_eval
+with open(sys.argv[1]) as file:
+    evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), {"map", "ndcg_cut.10", "P.10"})
+for name in sys.argv[2:]:
+    with open(name) as file:
+        scores = evaluator.evaluate(pytrec_eval.parse_run(file))
+    print(name, sum(topic["map"] for topic in scores.values()) / len(scores))
+"""
+RANX = """
+import sys
+from ranx import Qrels, Run, evaluate
+qrels = Qrels.from_file(sys.argv[1], kind="trec")
+for name in sys.argv[2:]:
+    run = Run.from_file(name, kind="trec")
+    print(name, evaluate(qrels, run, ["map", "ndcg@10", "precision@10"], make_comparable=True))
+"""
+LOOP_OF_TREC_EVAL = 'q="$1"; shift; for r in "$@"; do "$TREC_EVAL" -c -m map -m ndcg_cut.10 -m P.10 "$q" "$r"; done'
+
+Command = Callable[[Path, list[Path]], list[str]]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """How long a command took, and the most memory it held."""
+
+    seconds: float
+    megabytes: float
+
+
+def evaluators() -> dict[str, Command]:
+    """Give the commands that take part, by name."""
+    python = sys.executable
+    found: dict[str, Command] = {"cranfield": lambda qrels, runs: cranfield(qrels, runs, THREE)}
+    if os.environ.get("TREC_EVAL"):
+        found["trec_eval"] = lambda qrels, runs: ["sh", "-c", LOOP_OF_TREC_EVAL, "sh", str(qrels), *map(str, runs)]
+    if find_spec("pytrec_eval"):
+        found["pytrec_eval"] = lambda qrels, runs: [python, "-c", PYTREC_EVAL, str(qrels), *map(str, runs)]
+    if find_spec("ir_measures"):
+        found["ir_measures"] = lambda qrels, runs: [
+            "sh", "-c", 'q="$2"; p="$1"; shift 2; for r in "$@"; do "$p" -m ir_measures "$q" "$r" AP nDCG@10 P@10; done',
+            "sh", python, str(qrels), *map(str, runs),
+        ]  # fmt: skip
+    if find_spec("ranx"):
+        found["ranx"] = lambda qrels, runs: [python, "-c", RANX, str(qrels), *map(str, runs)]
+    return found
+
+
+def cranfield(qrels: Path, runs: list[Path], measures: list[str]) -> list[str]:
+    """Give our own command."""
+    wanted = [word for measure in measures for word in ("-m", measure)]
+    return [sys.executable, "-m", "cranfield", "evaluate", "--qrels", str(qrels), *map(str, runs), *wanted]
+
+
+def timed(command: list[str]) -> Timed:
+    """Run a command and give its time and memory; a command that fails stops the benchmark."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    errors = process.stderr.read() if process.stderr else b""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    if status:
+        raise SystemExit(f"{command[:6]} failed: {errors.decode()[-500:]}")
+    unit = 1 << 10 if sys.platform != "darwin" else 1 << 20
+    return Timed(time.perf_counter() - start, usage.ru_maxrss / unit)
+
+
+def in_turns(commands: dict[str, list[str]], *, repeat: int) -> dict[str, Timed]:
+    """Run all commands in turns, and give the median of each."""
+    all_times: dict[str, list[Timed]] = {name: [] for name in commands}
+    for _ in range(repeat):
+        for name, command in commands.items():
+            all_times[name].append(timed(command))
+    return {
+        name: Timed(statistics.median(one.seconds for one in times), max(one.megabytes for one in times))
+        for name, times in all_times.items()
+    }
+
+
+def report(title: str, times: dict[str, Timed], *, text: int) -> None:
+    """Print a table: seconds, how many times slower than ours, memory against the size of the text."""
+    print(f"\n{title} ({text / 1e6:.0f} MB of text)")
+    ours = next(iter(times.values()))
+    for name, one in times.items():
+        share = one.megabytes * (1 << 20) / text
+        print(
+            f"  {name:28s} {one.seconds:8.2f} s  {one.seconds / ours.seconds:6.2f} x  {share:5.1f} x the text in memory"
+        )
+
+
+def data(shape: Shape, folder: Path) -> tuple[Path, list[Path], int]:
+    """Give the qrels, the runs and the size of the text; made where it is not there."""
+    if not (folder / "qrels.txt").exists():
+        write_collection(shape, folder)
+    runs = sorted((folder / "runs").iterdir())
+    return folder / "qrels.txt", runs, sum(path.stat().st_size for path in runs)
+
+
+def main() -> None:
+    """Read the options and run the benchmarks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", choices=["one", "many", "measures"])
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = options.keep or Path(made)
+        for name, shape in (("one", ONE), ("many", MANY)):
+            if options.only in (None, name):
+                qrels, runs, text = data(shape, folder / name)
+                commands = {peer: command(qrels, runs) for peer, command in evaluators().items()}
+                report(f"{name}: {len(runs)} run(s)", in_turns(commands, repeat=options.repeat), text=text)
+        if options.only in (None, "measures"):
+            qrels, runs, text = data(ONE, folder / "one")
+            commands = {
+                "three measures": cranfield(qrels, runs, THREE),
+                "twenty measures": cranfield(qrels, runs, TWENTY),
+            }
+            report("measures", in_turns(commands, repeat=options.repeat), text=text)
+
+
+if __name__ == "__main__":
+    main()

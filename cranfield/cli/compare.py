@@ -1,0 +1,191 @@
+"""`cranfield compare`: is a difference more than chance?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cranfield.cli import console
+from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.report.table import Table, Value
+    from cranfield.steps.compare import Compared, Comparing
+
+_LONG_FORMATS = ("csv", "json", "jsonl")
+_PAIRS_SHOWN = 40
+_DEFAULT_MEASURES = ("AP", "nDCG@10")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command()(compare)
+    app.command("tests")(list_tests)
+
+
+def compare(
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)
+    ] = None,
+    qrels: Annotated[Path | None, typer.Option("--qrels", help="The file of qrels.")] = None,
+    scores: Annotated[
+        list[Path] | None,
+        typer.Option("--scores", help="Compare what evaluate --by-topic wrote (CSV, JSON lines) instead of runs."),
+    ] = None,
+    measure: Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; may be repeated.")] = None,
+    baseline: Annotated[
+        list[str] | None, typer.Option("-b", "--baseline", help="Compare with this run only; may be repeated.")
+    ] = None,
+    test: Annotated[
+        str, typer.Option(help="t, wilcoxon, sign, randomisation, bootstrap, or tukey for all runs.")
+    ] = "t",
+    correction: Annotated[
+        str, typer.Option(help="none, bonferroni, holm or benjamini-hochberg; tukey has its own.")
+    ] = "holm",
+    alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Significant from this corrected p down.")] = 0.05,
+    system: Annotated[
+        list[str] | None, typer.Option("--system", help="NAME=RUN,RUN,…: several seeds of one system as one entry.")
+    ] = None,
+    difference: Annotated[
+        float | None, typer.Option("--difference", min=0.0, help="Say how many topics this difference would need.")
+    ] = None,
+    power: Annotated[
+        float, typer.Option(min=0.01, max=0.999, help="The chance of finding it, for --difference.")
+    ] = 0.8,
+    tolerance: Annotated[float, typer.Option(min=0.0, help="Differences up to this on a topic are a tie.")] = 0.0,
+    topics: Annotated[str, typer.Option(help="The topics that count: qrels, common, or a file of ids.")] = "qrels",
+    like: Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")] = None,
+    draws: Annotated[int, typer.Option(min=100, help="Random draws for intervals and drawing tests.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
+    allow_mixed_qrels: Annotated[
+        bool, typer.Option("--allow-mixed-qrels", help="Compare scores that were made with different qrels.")
+    ] = False,
+    collection: Collection = COLLECTION,
+    format: Format = "table",
+) -> None:
+    """Compare runs: differences, intervals, corrected significance."""
+    from cranfield.steps import compare as step
+    from cranfield.steps.evaluate import Asked
+
+    how = step.Comparing(
+        baselines=tuple(baseline or ()),
+        test=test,
+        correction=correction,
+        alpha=alpha,
+        tolerance=tolerance,
+        draws=draws,
+        seed=seed,
+    )
+    how = step.with_seed_systems(how, system or [])
+    if scores:
+        found, compared = step.compare_saved(scores, how, allow_mixed_qrels=allow_mixed_qrels)
+    else:
+        if qrels is None or not runs:
+            raise typer.BadParameter("give runs and --qrels FILE, or --scores FILE")
+        asked = Asked(
+            qrels=qrels, runs=tuple(runs), measures=tuple(measure or _DEFAULT_MEASURES), topics=topics, like=like
+        )
+        with console.collection_if_any(collection) as store, console.progress() as progress:
+            found, compared = step.compare_runs(asked, how, store=store, progress=progress)
+    if format in _LONG_FORMATS:
+        console.put_table(_long(compared, found.qrels_hash), format)
+    else:
+        for one in compared:
+            _put(one, how, format)
+    _tell(compared, found.qrels_hash, difference=difference, power=power, alpha=alpha)
+
+
+def _put(one: "Compared", how: "Comparing", format: str) -> None:
+    """Write the standing and the pairs of one measure."""
+    console.put_table(_standing(one, how), format)
+    shown = one.results if how.baselines else sorted(one.results, key=lambda result: (result.adjusted_p, result.p))
+    console.put_table(_pairs(one, list(shown[:_PAIRS_SHOWN])), format)
+    if len(one.results) > _PAIRS_SHOWN:
+        console.say(f"the {_PAIRS_SHOWN} clearest of {len(one.results):,} pairs; --format csv gives all")
+
+
+def _standing(one: "Compared", how: "Comparing") -> "Table":
+    from cranfield.report.table import Column, table_of
+
+    entries = sorted(zip(one.scores.means.tolist(), one.scores.labels, strict=True), key=lambda pair: -pair[0])
+    by = f"{how.test}, {'over all runs' if how.test == 'tukey' else how.correction}, alpha {how.alpha:g}"
+    if how.baselines:
+        rows: list[tuple[Value, ...]] = [(name, mean, ", ".join(one.beaten.get(name, ()))) for mean, name in entries]
+        note = f"beats: significantly better than ({by})"
+        return table_of(["run", Column(one.measure, numeric=True), "beats"], rows, caption=one.measure, notes=[note])
+    rows = [(name, mean, one.letters[name]) for mean, name in entries]
+    note = f"runs that share a letter do not differ significantly ({by})"
+    return table_of(["run", Column(one.measure, numeric=True), "group"], rows, caption=one.measure, notes=[note])
+
+
+def _pairs(one: "Compared", results: list) -> "Table":  # type: ignore[type-arg]
+    from cranfield.report.table import Column, table_of
+
+    columns = [
+        Column("run"),
+        Column("against"),
+        Column("difference", numeric=True),
+        Column("low", "95% from", numeric=True),
+        Column("high", "to", numeric=True),
+        Column("won", "won/tied/lost"),
+        Column("effect", digits=2, numeric=True),
+        Column("p", numeric=True),
+        Column("corrected", numeric=True),
+    ]
+    rows = [
+        (
+            result.a,
+            result.b,
+            result.difference,
+            result.low,
+            result.high,
+            f"{result.wins}/{result.ties}/{result.losses}",
+            result.effect,
+            result.p,
+            result.adjusted_p,
+        )
+        for result in results
+    ]
+    return table_of(columns, rows)
+
+
+def _long(compared: "list[Compared]", qrels_hash: str) -> "Table":
+    """Give one row per measure and pair with everything that is known of it."""
+    from dataclasses import asdict
+
+    from cranfield.report.table import table_of
+
+    records = [
+        {"measure": one.measure, **asdict(result), "qrels": qrels_hash[:16]}
+        for one in compared
+        for result in one.results
+    ]
+    return table_of(list(records[0]), [tuple(record.values()) for record in records])
+
+
+def _tell(
+    compared: "list[Compared]", qrels_hash: str, *, difference: float | None, power: float, alpha: float
+) -> None:
+    from cranfield.steps.compare import needed_topics, smallest_difference
+
+    for one in compared:
+        for note in one.notes:
+            console.say(f"note: {note}")
+        topics = one.scores.values.shape[1]
+        found = one.power
+        console.say(
+            f"{one.measure}: {found.significant:,} of {counted(found.pairs, 'pair')} significant on"
+            f" {counted(topics, 'topic')}; {smallest_difference(one, power=power, alpha=alpha)}"
+        )
+        if difference is not None:
+            console.say(f"{one.measure}: {needed_topics(one, difference, power=power, alpha=alpha)}")
+    console.say(f"qrels {qrels_hash[:16]}")
+
+
+def list_tests(format: Format = "table") -> None:
+    """List the significance tests and corrections."""
+    from cranfield.report.table import table_of
+    from cranfield.steps.listing import known_tests
+
+    console.put_table(table_of(["kind", "name", "also called", "what it is"], known_tests()), format)

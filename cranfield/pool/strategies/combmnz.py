@@ -1,0 +1,30 @@
+"""The sum of normalised scores, times the number of runs."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cranfield.pool.candidates import Candidates
+from cranfield.pool.rounding import best_first
+from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import Kind
+from cranfield.runs.run import Places
+
+
+@strategies.register("combmnz")
+@dataclass(frozen=True)
+class CombMnz:
+    """By |{s : d in s}| · Σ over runs s of y_s(d).
+
+    y_s(d) = (score − min) / (max − min) over the list of run s, 1 where all its scores are equal.
+    Absent from a run: y = 0. Ties by document id, descending.
+
+    Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
+    1997.
+    """
+
+    summary: ClassVar[str] = "sum of normalised scores, times the number of runs that have it"
+    kind: ClassVar[Kind] = "fixed"
+
+    def order(self, candidates: Candidates, *, seed: int) -> Places:
+        """Combine the normalised scores."""
+        return best_first(candidates.normalised.sum(axis=0) * candidates.found.sum(axis=0))

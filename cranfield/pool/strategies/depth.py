@@ -1,0 +1,56 @@
+"""Depth pooling."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from cranfield.errors import UsageError, quoted
+from cranfield.pool.candidates import Candidates
+from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import Kind
+from cranfield.runs.options import Option
+from cranfield.runs.run import Places
+
+
+@strategies.register("depth")
+@dataclass(frozen=True)
+class Depth:
+    """Everything that some run has among its first k: { d : min over runs s of r_s(d) ≤ k }.
+
+    The amount is k. Best rank first, ties by document id, descending. A run that is shorter than k gives what it has.
+    With by=group the first k of each group's merged list count, so that a team brings k documents however many runs
+    it sends. With by=topic the amount is a number of documents: each topic goes to the deepest full rank that does
+    not exceed it. `topics` sets other depths for some topics: "101:50,107:20".
+
+    Source: Spärck Jones and van Rijsbergen's ideal collection (1975), and TREC since 1992.
+    """
+
+    topics: Annotated[str, Option("topics with a depth of their own, as in 101:50,107:20")] = ""
+
+    summary: ClassVar[str] = "the first k documents of every run"
+    kind: ClassVar[Kind] = "fixed"
+
+    def __post_init__(self) -> None:
+        self._depths()
+
+    def order(self, candidates: Candidates, *, seed: int) -> Places:
+        """Give the candidates by best rank."""
+        return np.argsort(candidates.best_rank, kind="stable")
+
+    def size(self, candidates: Candidates, rank: int) -> int:
+        """Give how many documents have a best rank up to the topic's depth."""
+        return int(np.count_nonzero(candidates.best_rank <= self._depths().get(candidates.topic, rank)))
+
+    def reach(self, rank: int) -> int | None:
+        """Give the deepest of all depths."""
+        return max([rank, *self._depths().values()])
+
+    def _depths(self) -> dict[str, int]:
+        depths = {}
+        for word in filter(None, self.topics.split(",")):
+            topic, colon, depth = word.rpartition(":")
+            if not (topic and colon and depth.isdecimal() and int(depth) > 0):
+                raise UsageError(f"option 'topics' takes topics with depths, as in 101:50,107:20; not {quoted(word)}")
+            depths[topic] = int(depth)
+        return depths

@@ -1,0 +1,177 @@
+"""`trec-eval` where trec_eval is lenient, strict, or stops: what it says and the status it ends with."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from cranfield.evaluate.trec_eval.printing import Printed, trec_eval
+
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 2\n"
+RUN = "1 Q0 a 1 2.0 tag\n1 Q0 b 2 1.0 tag\n2 Q0 b 1 2.0 tag\n2 Q0 a 2 1.0 tag\n"
+
+
+def call(tmp_path: Path, options: str, *, qrels: str | bytes = QRELS, run: str | bytes = RUN) -> Printed:
+    for name, text in (("qrels", qrels), ("run", run)):
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return trec_eval([*options.split(), str(tmp_path / "qrels"), str(tmp_path / "run")])
+
+
+def numbers(printed: Printed) -> dict[tuple[str, str], str]:
+    rows = [line.split("\t") for line in printed.output.decode().splitlines()]
+    return {(name.strip(), topic): value for name, topic, value in rows}
+
+
+def test_options_may_stand_together_and_after_the_files(tmp_path: Path):
+    call(tmp_path, "")
+    files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    assert trec_eval(["-qcmmap", *files]) == trec_eval([*files, "-q", "-c", "--measure", "map"])
+
+
+def test_n_leaves_out_the_summary(tmp_path: Path):
+    assert set(numbers(call(tmp_path, "-n -q -m map"))) == {("map", "1"), ("map", "2")}
+    assert call(tmp_path, "-n -m map").output == b""
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        ("-m foo", 1, "illegal measure 'foo'"),
+        ("-m P.", 1, "improper measure"),
+        ("-x", 1, "Usage"),
+        ("--as 11", 1, "9 or 10"),
+        ("-m rbp --as 9", 1, "illegal measure 'rbp'"),
+        ("-m P.0", 2, "Negative cutoff"),
+        ("-m P.5,5", 2, "duplicate cutoffs"),
+        ("-m ndcg.1:3", 2, "malformed pair"),
+        ("-m prefs", 1, "preference measures are out of Cranfield's scope"),
+        ("-R prefs", 1, "out of Cranfield's scope"),
+        ("-R foo", 2, "Illegal"),
+        ("-m utility.1,2", 4, "improper number of coefficients"),
+        ("-Z nowhere -m map", 255, "Cannot read zscores"),
+    ],
+)
+def test_a_wrong_call_ends_with_trec_evals_status(tmp_path: Path, options: str, status: int, said: str):
+    printed = call(tmp_path, options)
+    assert (printed.output, printed.status) == (b"", status)
+    assert said in printed.errors
+
+
+def test_a_file_that_is_not_there_or_empty_cannot_be_read(tmp_path: Path):
+    assert trec_eval([str(tmp_path / "nowhere"), str(tmp_path / "run")]).status == 2
+    assert call(tmp_path, "", run=b"").status == 2
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"run": RUN.replace("\n", "\r\n")},
+        {"run": RUN.replace(" ", "\t")},
+        {"run": RUN.replace("\n", "\n\n")},
+        {"run": RUN.replace("tag", "tag seventh eighth")},
+        {"run": RUN.replace("2.0", "2abc").replace("1.0", "0x1")},
+        {"qrels": QRELS.replace("\n", "\r\n")},
+        {"qrels": QRELS.replace(" 2\n", " 2.9\n")},
+        {"run": "# a comment\n# another\n" + RUN},
+        {"qrels": "# a comment\n" + QRELS},
+    ],
+)
+def test_what_trec_eval_takes_is_taken_with_the_same_numbers(tmp_path: Path, changed: dict[str, str]):
+    assert call(tmp_path, "-q -m map -m ndcg", **changed) == call(tmp_path, "-q -m map -m ndcg")
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"run": RUN + "2 Q0 d 3 0.5\n"}, 5),
+        ({"qrels": QRELS + "\n"}, 5),
+        ({"qrels": QRELS + "2 0 d\n"}, 5),
+        ({"qrels": QRELS + "2 0 d 1 1\n"}, 5),
+        ({"qrels": "# one\n# two\n" + QRELS}, 2),
+    ],
+)
+def test_a_malformed_line_ends_with_status_2(tmp_path: Path, changed: dict[str, str], line: int):
+    printed = call(tmp_path, "", **changed)
+    assert (printed.output, printed.status) == (b"", 2)
+    assert f"Malformed line {line}" in printed.errors
+
+
+def test_version_9_knows_no_comments(tmp_path: Path):
+    assert call(tmp_path, "--as 9", run="# comment\n" + RUN).status == 2
+    assert call(tmp_path, "--as 9", qrels="# comment\n" + QRELS).status == 2
+
+
+def test_a_repeated_document_stops_at_its_topic(tmp_path: Path):
+    printed = call(tmp_path, "-q -m map", run=RUN + "2 Q0 a 3 0.5 tag\n")
+    assert (set(numbers(printed)), printed.status) == ({("map", "1")}, 4)
+    assert "duplicate docs a" in printed.errors
+
+
+def test_a_repeated_document_below_the_depth_is_not_seen(tmp_path: Path):
+    assert call(tmp_path, "-M 2 -m map", run=RUN + "2 Q0 a 3 0.5 tag\n").status == 0
+
+
+def test_a_repeated_judgment_stops_at_its_topic(tmp_path: Path):
+    printed = call(tmp_path, "-q -m map", qrels=QRELS + "2 0 a 1\n")
+    assert (set(numbers(printed)), printed.status) == ({("map", "1")}, 4)
+
+
+def test_a_missing_topic_stops_version_10_and_not_version_9(tmp_path: Path):
+    qrels = QRELS + "3 0 a 1\n"
+    assert call(tmp_path, "-m map", qrels=qrels) == Printed(
+        b"", "trec_eval: result qid '3' not found in qrels\ntrec_eval: Can't calculate measure 'map'\n", 4
+    )
+    assert numbers(call(tmp_path, "-m map --as 9", qrels=qrels)) == {("map", "all"): "0.6250"}
+    assert numbers(call(tmp_path, "-c -m map --as 9", qrels=qrels)) == {("map", "all"): "0.4167"}
+    assert numbers(call(tmp_path, "-c -m map", qrels=qrels)) == {("map", "all"): "0.4167"}
+
+
+def test_nothing_in_common(tmp_path: Path):
+    other = RUN.replace("1 Q0", "8 Q0").replace("2 Q0", "9 Q0")
+    assert call(tmp_path, "--as 9", run=other).status == 7
+    assert call(tmp_path, "", run=other).status == 4
+    assert numbers(call(tmp_path, "-c -m map", run=other)) == {("map", "all"): "0.0000"}
+
+
+def test_the_total_of_relevant_documents_ignores_the_level_when_complete(tmp_path: Path):
+    assert numbers(call(tmp_path, "-l2 -m num_rel"))["num_rel", "all"] == "1"
+    assert numbers(call(tmp_path, "-l2 -c -m num_rel"))["num_rel", "all"] == "3"
+
+
+def test_yaap_of_a_missing_topic_depends_on_the_version(tmp_path: Path):
+    qrels = "1 0 a 1\n9 0 a 1\n"
+    assert numbers(call(tmp_path, "-c -m yaap", qrels=qrels))["yaap", "all"] == "0.0000"
+    assert numbers(call(tmp_path, "-c -m yaap --as 9", qrels=qrels))["yaap", "all"] == "0.3466"
+
+
+def test_the_tag_is_that_of_the_last_line(tmp_path: Path):
+    run = RUN.replace("1.0 tag\n2", "1.0 other\n2")
+    assert numbers(call(tmp_path, "-m runid", run=run))["runid", "all"] == "tag"
+    assert numbers(call(tmp_path, "-m runid", run=RUN.replace("1.0 tag", "1.0 last")))["runid", "all"] == "last"
+
+
+def test_ids_that_are_not_utf_8_go_through(tmp_path: Path):
+    printed = call(tmp_path, "-q -n -m map", qrels=b"\xff 0 \xfe 1\n", run=b"\xff Q0 \xfe 1 1 t\n")
+    assert printed.output == b"map                   \t\xff\t1.0000\n"
+
+
+def test_a_mark_at_the_beginning_is_part_of_the_topic(tmp_path: Path):
+    printed = call(tmp_path, "-c -m map", qrels=b"\xef\xbb\xbf" + b"1 0 a 1\n")
+    assert numbers(printed)["map", "all"] == "0.0000"
+
+
+def test_version_10_reads_a_run_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    expected = call(tmp_path, "-m map")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
+    assert trec_eval(["-m", "map", str(tmp_path / "qrels"), "-"]) == expected
+    assert trec_eval(["--as", "9", "-m", "map", str(tmp_path / "qrels"), "-"]).status == 2
+
+
+def test_a_topic_with_nothing_but_negative_grades_stops_only_as_the_first(tmp_path: Path):
+    assert call(tmp_path, "-m map", qrels="0 0 a -1\n" + QRELS, run="0 Q0 a 1 1 tag\n" + RUN).status == 4
+    assert call(tmp_path, "-m map", qrels="3 0 a -1\n" + QRELS, run="3 Q0 a 1 1 tag\n" + RUN).status == 0
+
+
+def test_help_and_version_end_well(tmp_path: Path):
+    assert b"Usage" in trec_eval(["-h"]).output
+    assert trec_eval(["-v"]).status == 0

@@ -1,0 +1,138 @@
+"""The command line from qrels and runs to differences, as a user would type it."""
+
+import contextlib
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli import main
+
+TOPICS = [f"{number}" for number in range(1, 9)]
+
+
+def run_file(path: Path, tag: str, ranks: list[int]) -> None:
+    """Write a run that has the one relevant document of each topic at a given rank of ten."""
+    with path.open("w") as stream:
+        for topic, rank in zip(TOPICS, ranks, strict=True):
+            for place in range(1, 11):
+                document = "rel" if place == rank else f"non{place}"
+                stream.write(f"{topic} Q0 {document} {place} {20 - place} {tag}\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels.txt").write_text("".join(f"{topic} 0 rel 1\n{topic} 0 non1 0\n" for topic in TOPICS))
+    run_file(tmp_path / "good.run", "good", [1, 1, 1, 2, 1, 1, 2, 1])
+    run_file(tmp_path / "seed2.run", "seed2", [1, 1, 2, 1, 1, 1, 1, 1])
+    run_file(tmp_path / "fair.run", "fair", [2, 2, 3, 2, 2, 3, 2, 2])
+    run_file(tmp_path / "poor.run", "poor", [9, 8, 9, 7, 9, 8, 9, 9])
+    return tmp_path
+
+
+def typed(folder: Path, *words: str, status: int = 0) -> tuple[str, str]:
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        ended = main._status(list(words))
+        out.flush()
+    assert ended == status, err.getvalue()
+    return out.buffer.getvalue().decode(), err.getvalue()
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_all_pairs_with_corrected_significance(folder: Path):
+    out, err = typed(
+        folder, "compare", "good.run", "fair.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR", "--format", "csv"
+    )
+    found = {(row["a"], row["b"]): row for row in rows(out)}
+    assert set(found) == {("good", "fair"), ("good", "poor"), ("fair", "poor")}
+    assert float(found["good", "poor"]["mean_a"]) == pytest.approx(7 / 8)
+    assert all(float(row["p"]) <= float(row["adjusted_p"]) < 0.05 for row in found.values())
+    assert "3 of 3 pairs significant on 8 topics" in err
+
+
+def test_the_table_groups_runs_by_letters(folder: Path):
+    out, _ = typed(folder, "compare", "good.run", "seed2.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR")
+    cells = [line.split() for line in out.splitlines()]
+    groups = {row[0]: row[2] for row in cells if len(row) == 3 and row[0] != "run"}
+    assert groups == {"good": "a", "seed2": "a", "poor": "b"}
+
+
+def test_against_a_baseline(folder: Path):
+    out, _ = typed(
+        folder,
+        "compare", "good.run", "fair.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR", "-b", "fair", "-f", "csv",
+    )  # fmt: skip
+    assert [(row["a"], row["b"]) for row in rows(out)] == [("good", "fair"), ("poor", "fair")]
+
+
+def test_seeds_of_one_system_are_one_entry(folder: Path):
+    out, _ = typed(
+        folder,
+        "compare", "good.run", "seed2.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR",
+        "--system", "ours=good,seed2", "-f", "csv",
+    )  # fmt: skip
+    (row,) = rows(out)
+    assert (row["a"], row["b"]) == ("ours", "poor")
+    assert float(row["mean_a"]) == pytest.approx((7 / 8 + 7.5 / 8) / 2)
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomisation", "bootstrap", "tukey"])
+def test_every_test_tells_the_good_from_the_poor_and_never_says_zero(folder: Path, test: str):
+    words = ["compare", "good.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR", "--test", test, "-f", "csv"]
+    (row,) = rows(typed(folder, *words)[0])
+    assert 0 < float(row["adjusted_p"]) < 0.05
+
+
+def test_the_same_seed_gives_the_same_bytes(folder: Path):
+    words = ["compare", "good.run", "fair.run", "--qrels", "qrels.txt", "--test", "bootstrap", "-f", "csv"]
+    assert typed(folder, *words) == typed(folder, *words)
+
+
+def test_too_few_draws_are_told(folder: Path):
+    many = [f"r{number}.run" for number in range(8)]
+    for number, name in enumerate(many):
+        run_file(folder / name, f"r{number}", [(number + topic) % 10 + 1 for topic in range(8)])
+    _, err = typed(folder, "compare", *many, "--qrels", "qrels.txt", "--test", "bootstrap", "--draws", "100")
+    assert "with 100 draws no pair of 28 can be significant after holm" in err
+
+
+def test_saved_scores_are_compared_and_those_of_other_qrels_refused(folder: Path):
+    for name, qrels in (("good", "qrels.txt"), ("poor", "qrels.txt"), ("fair", "other.txt")):
+        (folder / "other.txt").write_text((folder / "qrels.txt").read_text() + "1 0 non2 1\n")
+        words = ("evaluate", f"{name}.run", "--qrels", qrels, "-m", "RR", "-m", "AP", "--by-topic", "-f", "csv")
+        (folder / f"{name}.csv").write_text(typed(folder, *words)[0])
+    out, _ = typed(folder, "compare", "--scores", "good.csv", "--scores", "poor.csv", "-f", "csv")
+    assert [(row["measure"], row["a"], row["b"]) for row in rows(out)] == [
+        ("RR", "good", "poor"),
+        ("AP", "good", "poor"),
+    ]
+    mixed = ("compare", "--scores", "good.csv", "--scores", "fair.csv")
+    assert "different qrels" in typed(folder, *mixed, status=1)[1]
+    typed(folder, *mixed, "--allow-mixed-qrels")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["good.run"], "at least two runs"),
+        (["good.run", "poor.run", "-b", "god"], "did you mean 'good'"),
+        (["good.run", "poor.run", "--test", "tt"], "unknown significance test"),
+        (["good.run", "poor.run", "--correction", "hulm"], "did you mean 'holm'"),
+        (["good.run", "poor.run", "--system", "x"], "write NAME=RUN"),
+        (["good.run", "poor.run", "--system", "x=nobody"], "unknown run 'nobody'"),
+        (["good.run", "poor.run", "--topics", "run"], ""),
+    ],
+)
+def test_a_wrong_call_is_answered_with_a_sentence(folder: Path, words: list[str], message: str):
+    status = 0 if not message else 2
+    assert message in typed(folder, "compare", *words, "--qrels", "qrels.txt", "-m", "RR", status=status)[1]
+
+
+def test_the_tests_are_listed(folder: Path):
+    names = {row["name"] for row in rows(typed(folder, "tests", "-f", "csv")[0])}
+    assert {"t", "wilcoxon", "sign", "randomisation", "bootstrap", "tukey", "holm", "benjamini-hochberg"} <= names
