@@ -25,8 +25,8 @@ from generate import Shape, write_collection
 ONE = Shape(topics=6980, documents=1000, runs=1, groups=1, pool_depth=10)
 MANY = Shape(topics=50, documents=1000, runs=129, groups=43, pool_depth=100)
 THREE = ["AP", "nDCG@10", "P@10"]
-TWENTY = [*THREE, *"P@5 P@20 R@100 R@1000 RR Rprec Bpref infAP nDCG nDCG@100 RBP Q ERR Success@10 Judged@10".split()]
-TWENTY += ["IPrecAvg", "BinG"]
+MORE = "P@5 P@20 R@100 R@1000 RR Rprec Bpref infAP nDCG nDCG@100 RBP Q ERR Success@10 Judged@10 IPrecAvg BinG"
+TWENTY = [*THREE, MORE]
 
 PYTREC_EVAL = """
 import sys, pytrec_eval
@@ -46,15 +46,17 @@ for name in sys.argv[2:]:
     print(name, evaluate(qrels, run, ["map", "ndcg@10", "precision@10"], make_comparable=True))
 """
 LOOP_OF_TREC_EVAL = 'q="$1"; shift; for r in "$@"; do "$TREC_EVAL" -c -m map -m ndcg_cut.10 -m P.10 "$q" "$r"; done'
+LOOP_OF_IR_MEASURES = 'q="$2"; p="$1"; shift 2; for r in "$@"; do "$p" -m ir_measures "$q" "$r" AP nDCG@10 P@10; done'
 
 Command = Callable[[Path, list[Path]], list[str]]
 
 
 @dataclass(frozen=True)
 class Timed:
-    """How long a command took, and the most memory it held."""
+    """How long a command took, how long all its threads were at work, and the most memory it held."""
 
     seconds: float
+    work: float
     megabytes: float
 
 
@@ -68,7 +70,7 @@ def evaluators() -> dict[str, Command]:
         found["pytrec_eval"] = lambda qrels, runs: [python, "-c", PYTREC_EVAL, str(qrels), *map(str, runs)]
     if find_spec("ir_measures"):
         found["ir_measures"] = lambda qrels, runs: [
-            "sh", "-c", 'q="$2"; p="$1"; shift 2; for r in "$@"; do "$p" -m ir_measures "$q" "$r" AP nDCG@10 P@10; done',
+            "sh", "-c", LOOP_OF_IR_MEASURES,
             "sh", python, str(qrels), *map(str, runs),
         ]  # fmt: skip
     if find_spec("ranx"):
@@ -92,7 +94,7 @@ def timed(command: list[str]) -> Timed:
     if status:
         raise SystemExit(f"{command[:6]} failed: {errors.decode()[-500:]}")
     unit = 1 << 10 if sys.platform != "darwin" else 1 << 20
-    return Timed(time.perf_counter() - start, usage.ru_maxrss / unit)
+    return Timed(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit)
 
 
 def in_turns(commands: dict[str, list[str]], *, repeat: int) -> dict[str, Timed]:
@@ -102,19 +104,24 @@ def in_turns(commands: dict[str, list[str]], *, repeat: int) -> dict[str, Timed]
         for name, command in commands.items():
             all_times[name].append(timed(command))
     return {
-        name: Timed(statistics.median(one.seconds for one in times), max(one.megabytes for one in times))
+        name: Timed(
+            statistics.median(one.seconds for one in times),
+            statistics.median(one.work for one in times),
+            max(one.megabytes for one in times),
+        )
         for name, times in all_times.items()
     }
 
 
 def report(title: str, times: dict[str, Timed], *, text: int) -> None:
-    """Print a table: seconds, how many times slower than ours, memory against the size of the text."""
+    """Print seconds, how many times ours that is, work of all threads, and memory as multiples of the text."""
     print(f"\n{title} ({text / 1e6:.0f} MB of text)")
     ours = next(iter(times.values()))
     for name, one in times.items():
         share = one.megabytes * (1 << 20) / text
+        faster = one.seconds / ours.seconds
         print(
-            f"  {name:28s} {one.seconds:8.2f} s  {one.seconds / ours.seconds:6.2f} x  {share:5.1f} x the text in memory"
+            f"  {name:16s} {one.seconds:7.2f} s {faster:6.2f} x   {one.work:7.2f} s of work   {share:4.1f} x the text"
         )
 
 

@@ -19,7 +19,11 @@ class Measured:
 
 
 def command(
-    words: Sequence[object], *, repeat: int = 3, before: Callable[[], None] | None = None, cpus: set[int] | None = None
+    words: Sequence[object],
+    *,
+    repeat: int = 3,
+    before: Callable[[], None] | None = None,
+    cpus: set[int] | None = None,
 ) -> Measured:
     """Run a command some times and give the medians; `before` prepares each time, `cpus` pins the process."""
     seconds, memory = [], []

@@ -18,6 +18,34 @@ _PAIRS_SHOWN = 40
 _DEFAULT_MEASURES = ("AP", "nDCG@10")
 
 
+Runs = Annotated[list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)]
+QrelsFile = Annotated[Path | None, typer.Option("--qrels", help="The file of qrels.")]
+SavedScores = Annotated[
+    list[Path] | None,
+    typer.Option("--scores", help="Compare what evaluate --by-topic wrote (CSV, JSON lines) instead of runs."),
+]
+Measures = Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; may be repeated.")]
+Baselines = Annotated[
+    list[str] | None, typer.Option("-b", "--baseline", help="Compare with this run only; may be repeated.")
+]
+Test = Annotated[str, typer.Option(help="t, wilcoxon, sign, randomisation, bootstrap, or tukey for all runs.")]
+CorrectionName = Annotated[str, typer.Option(help="none, bonferroni, holm or benjamini-hochberg; tukey has its own.")]
+Alpha = Annotated[float, typer.Option(min=0.0001, max=0.5, help="Significant from this corrected p down.")]
+Systems = Annotated[
+    list[str] | None, typer.Option("--system", help="NAME=RUN,RUN,…: several seeds of one system as one entry.")
+]
+Wanted = Annotated[float | None, typer.Option(min=0.0, help="Say how many topics this difference would need.")]
+Power = Annotated[float, typer.Option(min=0.01, max=0.999, help="The chance of finding it, for --difference.")]
+Tolerance = Annotated[float, typer.Option(min=0.0, help="Differences up to this on a topic are a tie.")]
+Topics = Annotated[str, typer.Option(help="The topics that count: qrels, common, or a file of ids.")]
+Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
+Draws = Annotated[int, typer.Option(min=100, help="Random draws for intervals and drawing tests.")]
+Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
+Mixed = Annotated[
+    bool, typer.Option("--allow-mixed-qrels", help="Compare scores that were made with different qrels.")
+]
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the program."""
     app.command()(compare)
@@ -25,42 +53,23 @@ def add_to(app: typer.Typer) -> None:
 
 
 def compare(
-    runs: Annotated[
-        list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)
-    ] = None,
-    qrels: Annotated[Path | None, typer.Option("--qrels", help="The file of qrels.")] = None,
-    scores: Annotated[
-        list[Path] | None,
-        typer.Option("--scores", help="Compare what evaluate --by-topic wrote (CSV, JSON lines) instead of runs."),
-    ] = None,
-    measure: Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; may be repeated.")] = None,
-    baseline: Annotated[
-        list[str] | None, typer.Option("-b", "--baseline", help="Compare with this run only; may be repeated.")
-    ] = None,
-    test: Annotated[
-        str, typer.Option(help="t, wilcoxon, sign, randomisation, bootstrap, or tukey for all runs.")
-    ] = "t",
-    correction: Annotated[
-        str, typer.Option(help="none, bonferroni, holm or benjamini-hochberg; tukey has its own.")
-    ] = "holm",
-    alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Significant from this corrected p down.")] = 0.05,
-    system: Annotated[
-        list[str] | None, typer.Option("--system", help="NAME=RUN,RUN,…: several seeds of one system as one entry.")
-    ] = None,
-    difference: Annotated[
-        float | None, typer.Option("--difference", min=0.0, help="Say how many topics this difference would need.")
-    ] = None,
-    power: Annotated[
-        float, typer.Option(min=0.01, max=0.999, help="The chance of finding it, for --difference.")
-    ] = 0.8,
-    tolerance: Annotated[float, typer.Option(min=0.0, help="Differences up to this on a topic are a tie.")] = 0.0,
-    topics: Annotated[str, typer.Option(help="The topics that count: qrels, common, or a file of ids.")] = "qrels",
-    like: Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")] = None,
-    draws: Annotated[int, typer.Option(min=100, help="Random draws for intervals and drawing tests.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
-    allow_mixed_qrels: Annotated[
-        bool, typer.Option("--allow-mixed-qrels", help="Compare scores that were made with different qrels.")
-    ] = False,
+    runs: Runs = None,
+    qrels: QrelsFile = None,
+    scores: SavedScores = None,
+    measure: Measures = None,
+    baseline: Baselines = None,
+    test: Test = "t",
+    correction: CorrectionName = "holm",
+    alpha: Alpha = 0.05,
+    system: Systems = None,
+    difference: Wanted = None,
+    power: Power = 0.8,
+    tolerance: Tolerance = 0.0,
+    topics: Topics = "qrels",
+    like: Like = None,
+    draws: Draws = 10_000,
+    seed: Seed = 1,
+    allow_mixed_qrels: Mixed = False,
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
@@ -68,24 +77,15 @@ def compare(
     from cranfield.steps import compare as step
     from cranfield.steps.evaluate import Asked
 
-    how = step.Comparing(
-        baselines=tuple(baseline or ()),
-        test=test,
-        correction=correction,
-        alpha=alpha,
-        tolerance=tolerance,
-        draws=draws,
-        seed=seed,
-    )
+    how = step.Comparing(tuple(baseline or ()), test, correction, alpha, tolerance, draws, seed)
     how = step.with_seed_systems(how, system or [])
     if scores:
         found, compared = step.compare_saved(scores, how, allow_mixed_qrels=allow_mixed_qrels)
     else:
         if qrels is None or not runs:
             raise typer.BadParameter("give runs and --qrels FILE, or --scores FILE")
-        asked = Asked(
-            qrels=qrels, runs=tuple(runs), measures=tuple(measure or _DEFAULT_MEASURES), topics=topics, like=like
-        )
+        measures = tuple(measure or _DEFAULT_MEASURES)
+        asked = Asked(qrels=qrels, runs=tuple(runs), measures=measures, topics=topics, like=like)
         with console.collection_if_any(collection) as store, console.progress() as progress:
             found, compared = step.compare_runs(asked, how, store=store, progress=progress)
     if format in _LONG_FORMATS:

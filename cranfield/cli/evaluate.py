@@ -12,10 +12,12 @@ from cranfield.text import counted
 if TYPE_CHECKING:
     from cranfield.evaluate.explain import Step
     from cranfield.evaluate.scores import Scores
+    from cranfield.evaluate.ties import Moved
     from cranfield.report.table import Table, Value
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
 _HASH_SHOWN = 16
+_MOVES_SHOWN = 10
 
 
 def add_to(app: typer.Typer) -> None:
@@ -42,6 +44,10 @@ def evaluate(
         Literal["9", "10"] | None,
         typer.Option("--as", help="Order ties and round recall levels as trec_eval 9 or 10."),
     ] = None,
+    ties: Annotated[
+        Literal["trec", "best", "worst", "expected"],
+        typer.Option(help="Tied documents: by id as trec_eval, best or worst first, or the mean of random orders."),
+    ] = "trec",
     explain: Annotated[bool, typer.Option("--explain", help="Lay open a run's list for one topic.")] = False,
     depth: Annotated[int, typer.Option(min=1, help="How many ranks --explain shows.")] = 30,
     collection: Collection = COLLECTION,
@@ -56,12 +62,12 @@ def evaluate(
             asked = step.Asked(qrels=qrels, runs=chosen, like=like)
             console.put_table(_laid_open(topic, step.explain_lists(asked, topic, depth=depth, store=store)), format)
             return
-        asked = step.Asked(qrels=qrels, runs=tuple(runs), topics=topics, like=like)
+        asked = step.Asked(qrels=qrels, runs=tuple(runs), topics=topics, like=like, ties=ties)
         if measure:
             asked = step.with_measures(asked, measure)
         with console.progress() as progress:
-            scores = step.evaluate(asked, store=store, progress=progress)
-    for note in _notes(scores):
+            scores, moved = step.evaluate_and_tell(asked, store=store, progress=progress)
+    for note in [*_notes(scores), *_tie_notes(moved)]:
         console.say(note)
     table = _long(scores, by_topic) if format in _LONG_FORMATS else _wide(scores, by_topic)
     console.put_table(table, format)
@@ -109,6 +115,15 @@ def _notes(scores: "Scores") -> list[str]:
     if len(notes) > 1 and len(shared) == 1:
         notes = [f"each of {counted(len(notes), 'run')}: {shared.pop()}"]
     return [*notes, f"qrels {scores.qrels_hash[:_HASH_SHOWN]}, order of ties as in trec_eval {scores.reference}"]
+
+
+def _tie_notes(moved: "list[Moved]") -> list[str]:
+    """Say which scores hang on the order of tied documents."""
+    shown = [
+        f"ties: {one.measure} of {one.run} is {one.value:.4f}, in other orders {one.worst:.4f} to {one.best:.4f}"
+        for one in moved[:_MOVES_SHOWN]
+    ]
+    return [*shown, *([f"… and {len(moved) - _MOVES_SHOWN} more"] if len(moved) > _MOVES_SHOWN else [])]
 
 
 def _laid_open(topic: str, lists: "list[tuple[str, list[Step]]]") -> "Table":

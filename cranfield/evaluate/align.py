@@ -1,6 +1,7 @@
 """Qrels and runs brought together, once for all runs: the grade at each rank."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.order import order_as_float32, taken
+from cranfield.runs.order import as_float32, order_as_float32, taken, ties
 from cranfield.runs.run import Codes, Places, Run
 from cranfield.text import counted
 
@@ -24,6 +25,7 @@ TopicSet = Literal["qrels", "common", "run"] | Sequence[str]
 
 _LARGEST_TABLE = 1 << 24
 _NAMES_SHOWN = 5
+_THREADS = 2
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Alignment:
     """All runs held against the qrels. The cell of run r and topic t is number r * (number of topics) + t.
 
     `present` tells which runs answered which topics and `scored` which cells go into a mean, both as runs by topics.
+    `tied` says of each row of the lists whether it has the same score as the row above, in the same list.
     """
 
     run_names: tuple[str, ...]
@@ -53,6 +56,7 @@ class Alignment:
     present: NDArray[np.bool_]
     scored: NDArray[np.bool_]
     extra_topics: tuple[tuple[str, ...], ...]
+    tied: NDArray[np.bool_]
     qrels_hash: str = ""
     reference: Reference = "10"
 
@@ -106,6 +110,7 @@ def align(qrels: Qrels, runs: Sequence[Run], *, topics: TopicSet = "qrels", refe
         present=present,
         scored=present.copy() if topics == "run" else np.ones_like(present),
         extra_topics=tuple(rows.extra for rows in placed),
+        tied=np.concatenate([_tied(run, rows, reference) for run, rows in zip(runs, placed, strict=True)]),
         qrels_hash=qrels.content_hash,
         reference=reference,
     )
@@ -159,17 +164,25 @@ class _GradeTable:
 def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> list[Codes]:
     """Give for each run the qrels code of each of its documents; one past the last where the qrels lack it.
 
-    Runs that share one array of ids are looked up once, and all arrays in one go: the hash of the qrels' ids is made
+    Runs that share one array of ids are looked up once, and many arrays in one go: the hash of the qrels' ids is made
     anew for every call.
     """
     distinct = {id(run.document_ids): run.document_ids for run in runs}
-    together = pa.concat_arrays([ids.cast(pa.large_string()) for ids in distinct.values()])
-    unknown = len(qrels.document_ids)
-    found = pc.fill_null(pc.index_in(together, value_set=qrels.document_ids), unknown)
-    codes = found.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    ends = np.cumsum([len(ids) for ids in distinct.values()])[:-1]
-    by_array = dict(zip(distinct, np.split(codes, ends), strict=True))
+    parts = [ids.cast(pa.large_string()) for ids in distinct.values()]
+    shares = [parts[start::_THREADS] for start in range(min(_THREADS, len(parts)))]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        looked_up = list(threads.map(lambda share: _looked_up(share, qrels), shares))
+    in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
+    by_array = dict(zip(distinct, in_turn, strict=True))
     return [by_array[id(run.document_ids)] for run in runs]
+
+
+def _looked_up(arrays: list[pa.Array], qrels: Qrels) -> list[Codes]:
+    """Give the qrels codes of several arrays of ids, looked up in one go."""
+    unknown = len(qrels.document_ids)
+    found = pc.fill_null(pc.index_in(pa.concat_arrays(arrays), value_set=qrels.document_ids), unknown)
+    codes = found.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])
 
 
 def _placed(qrels: Qrels, run: Run, chosen: Places) -> _Placed:
@@ -190,6 +203,14 @@ def _grades_of_run(
     documents = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
     kept = documents if placed.kept is None else documents[placed.kept]
     return table.grades(number, placed, kept)
+
+
+def _tied(run: Run, placed: _Placed, reference: Reference) -> NDArray[np.bool_]:
+    """Say of each kept row whether it ties with the row above; a run that means its own order has no ties."""
+    tied = np.zeros(len(run.scores), dtype=bool)
+    if run.order == "score" and len(tied):
+        tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
+    return tied if placed.kept is None else tied[placed.kept]
 
 
 def _lists(qrels: Qrels, chosen: Places, grades: NDArray[np.int32], lengths: Counts, runs: int) -> Lists:

@@ -131,12 +131,13 @@ class Pool:
     def content_hash(self) -> str:
         r"""SHA-256 of what the pool says: which documents, in which order, and why. Plan and seed are no part.
 
-        Over these bytes: the line `cranfield-pool-1\n`; the topic ids, joined by `\n`; the number of entries of each
-        topic; the document ids of all entries, joined by `\n`; the stratum of each entry; the steps of all strata, then
-        their names, joined by `\n`; the probabilities (NaN where there is none); N_h and n_h, topic by topic; the names of
-        the runs, joined by `\n`; the number of contributions of each entry; their runs; their ranks; one line per
-        near-duplicate: topic, tab, document, tab, representative, `\n`. Each joined text is followed by NUL. Counts,
-        places, steps and ranks are little-endian 64-bit integers, probabilities little-endian doubles.
+        Over these bytes: the line `cranfield-pool-1\n`; the topic ids; the number of entries of each topic; the
+        document ids of all entries; the stratum and the version of each entry; the step of each stratum; the names
+        of the strata; the probability of each entry (NaN where there is none); N_h, then n_h, topic by topic; the
+        names of the runs; the number of contributions of each entry; their runs; their ranks; for each
+        near-duplicate its topic, tab, document, tab, representative, `\n`. Ids and names are joined by `\n` and
+        followed by NUL. Probabilities are little-endian doubles, all other numbers little-endian 64-bit integers;
+        runs and strata count from 0.
         """
         digest = sha256(b"cranfield-pool-1\n")
         texts = ["\n".join(words) for words in self._texts()]
@@ -145,7 +146,9 @@ class Pool:
             digest.update(text.encode() + b"\0")
             for column in values:
                 digest.update(np.ascontiguousarray(column).data)
-        digest.update("".join(f"{one.topic}\t{one.document}\t{one.representative}\n" for one in self.duplicates).encode())
+        digest.update(
+            "".join(f"{one.topic}\t{one.document}\t{one.representative}\n" for one in self.duplicates).encode()
+        )
         return digest.hexdigest()
 
     def _texts(self) -> list[list[str]]:
@@ -158,9 +161,13 @@ class Pool:
 
     def _columns(self) -> list[list[np.ndarray]]:
         probabilities = np.where(np.isnan(self.probabilities), np.nan, self.probabilities)
-        integers = {
+        integers: dict[int, list[np.ndarray]] = {
             0: [np.diff(self.offsets)],
-            1: [self.strata, np.array([stratum.step for stratum in self.stratum_table], dtype=np.int64)],
+            1: [
+                self.strata,
+                self.versions,
+                np.array([stratum.step for stratum in self.stratum_table], dtype=np.int64),
+            ],
             3: [np.diff(self.contribution_offsets), self.contribution_runs, self.contribution_ranks],
         }
         columns = {place: [column.astype("<i8") for column in some] for place, some in integers.items()}

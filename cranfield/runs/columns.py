@@ -21,6 +21,10 @@ _INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
 
 
+Coded = tuple[pa.Array, Codes]
+"""The distinct strings of a column, and each row's code among them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Numbers:
     """A column of scores: the values, which rows have none, and the codes of what is wrong with those."""
@@ -59,7 +63,7 @@ def ranks_of(texts: pa.Array) -> Places:
     return ranks
 
 
-def encoded(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
+def encoded(values: pa.ChunkedArray) -> Coded:
     """Give the distinct strings of a column, and each row's code among them."""
     if not pa.types.is_dictionary(values.type):
         return distinct(values)
@@ -68,6 +72,14 @@ def encoded(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
         return pa.array([], pa.large_string()), np.empty(0, dtype=np.int32)
     codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in values.chunks])
     return values.chunk(values.num_chunks - 1).dictionary.cast(pa.large_string()), codes.astype(np.int32, copy=False)
+
+
+def encoded_beside_the_hash(source: Source, *columns: pa.ChunkedArray) -> list[Coded]:
+    """Encode columns while the hash of a large file is made in another thread; the source keeps it."""
+    with ThreadPoolExecutor(1) as aside:
+        if len(columns[0]) >= LONG:
+            aside.submit(lambda: source.file_sha256)
+        return [encoded(column) for column in columns]
 
 
 def used_only(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
@@ -83,8 +95,8 @@ def used_only(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
 def assembled(
     source: Source,
     *,
-    topics: pa.ChunkedArray,
-    documents: pa.ChunkedArray,
+    topics: Coded,
+    documents: Coded,
     scores: Scores,
     ranks: Places | None,
     tags: Sequence[tuple[str, int]],
@@ -92,11 +104,6 @@ def assembled(
     findings: Findings,
 ) -> Rows:
     """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines."""
-    with ThreadPoolExecutor(1) as aside:
-        if len(scores) >= LONG:  # the hash of a large file is made while its ids are coded, and kept by the source
-            aside.submit(lambda: source.file_sha256)
-        topic_ids, topic_codes = encoded(topics)
-        document_ids, document_codes = encoded(documents)
     lines = LineNumbers(skipped)
     if ranks is not None:
         findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
@@ -104,10 +111,10 @@ def assembled(
     if not len(scores) and not problems:
         problems = (problem("empty", "the file holds no row of a run"),)
     return Rows(
-        topic_ids=topic_ids,
-        topics=topic_codes,
-        document_ids=document_ids,
-        documents=document_codes,
+        topic_ids=topics[0],
+        topics=topics[1],
+        document_ids=documents[0],
+        documents=documents[1],
         scores=scores,
         ranks=ranks,
         tags=tuple(tags),

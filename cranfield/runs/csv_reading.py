@@ -57,7 +57,7 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
 
 
 def _row_by_row(source: Source, layout: Layout) -> Rows:
-    rows = LooseRows()
+    rows = LooseRows(has_scores=layout.roles.score is not None)
     width = len(layout.columns)
     places = {part: layout.columns.index(column) for part, column in layout.roles.items()}
     header = layout.has_header

@@ -74,7 +74,7 @@ def _as_text(column: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
 
 def _one_by_one(source: Source, roles: Roles | None) -> Rows:
     """Read each line by itself; the first object that has the fields of a run says what they are called."""
-    rows = LooseRows()
+    rows = LooseRows(has_scores=roles is None or roles.score is not None)
     for number, line in source.byte_lines():
         if not line.strip():
             rows.skip(number)

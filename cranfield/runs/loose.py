@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from cranfield.runs.columns import assembled
+from cranfield.runs.columns import assembled, encoded
 from cranfield.runs.problems import Findings
 from cranfield.runs.run import NO_RANK, Rows
 from cranfield.source import Source
@@ -30,8 +30,12 @@ class _Refused(Exception):
 
 @dataclass
 class LooseRows:
-    """Rows gathered one by one; what is wrong with a row is noted, and the row left out."""
+    """Rows gathered one by one; what is wrong with a row is noted, and the row left out.
 
+    Only a file without a score column takes its scores from the ranks: one missing score among others is an error.
+    """
+
+    has_scores: bool = True
     findings: Findings = field(default_factory=Findings)
     skipped: list[int] = field(default_factory=list)
     _columns: list[tuple[str, str, float, int]] = field(default_factory=list)
@@ -51,7 +55,7 @@ class LooseRows:
         """Add one row, or note why it cannot be."""
         try:
             place = _rank(rank)
-            row = (_id(topic), _id(document), _score(score, place), place)
+            row = (_id(topic), _id(document), self._score(score, place), place)
             name = "" if tag is None or tag == "" else _id(tag)
         except _Refused as refused:
             self.refuse(line, refused.code, refused.seen)
@@ -61,13 +65,20 @@ class LooseRows:
         if name:
             self._tags.setdefault(name, line)
 
+    def _score(self, value: object, rank: int) -> float:
+        if self.has_scores:
+            return _score(value)
+        if rank == NO_RANK:
+            raise _Refused("missing-field", "")
+        return -float(rank)
+
     def rows(self, source: Source) -> Rows:
         """Give all rows gathered."""
         topics, documents, scores, ranks = zip(*self._columns, strict=True) if self._columns else ([], [], [], [])
         return assembled(
             source,
-            topics=pa.chunked_array([pa.array(topics, pa.large_string())]),
-            documents=pa.chunked_array([pa.array(documents, pa.large_string())]),
+            topics=encoded(pa.chunked_array([pa.array(topics, pa.large_string())])),
+            documents=encoded(pa.chunked_array([pa.array(documents, pa.large_string())])),
             scores=np.array(scores, dtype=np.float64),
             ranks=np.array(ranks, dtype=np.int64) if self._has_ranks else None,
             tags=list(self._tags.items()),
@@ -92,12 +103,9 @@ def _id(value: object) -> str:
     return text
 
 
-def _score(value: object, rank: int) -> float:
-    """Give a score; where a row has none, minus its rank, so that the order is the one of the ranks."""
+def _score(value: object) -> float:
     if value is None or value == "":
-        if rank == NO_RANK:
-            raise _Refused("missing-field", "")
-        return -float(rank)
+        raise _Refused("missing-field", "")
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _Refused("score-not-a-number", value)
     number = _number(value) if isinstance(value, str) else _as_double(value)

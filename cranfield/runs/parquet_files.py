@@ -58,7 +58,7 @@ def _at_once(source: Source, table: pa.Table, roles: Roles) -> Rows | None:
 
 
 def _one_by_one(source: Source, table: pa.Table, roles: Roles) -> Rows:
-    rows = LooseRows()
+    rows = LooseRows(has_scores=roles.score is not None)
     names = dict(roles.items())
     for number, values in enumerate(table.to_pylist(), start=1):
         fields = {part: values.get(names.get(part, "")) for part in ("topic", "document", "score", "rank", "tag")}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cranfield.runs.columns import assembled, ranks_of, scores_of
+from cranfield.runs.columns import Coded, assembled, encoded, ranks_of, scores_of
 from cranfield.runs.problems import Findings
 from cranfield.runs.run import NO_RANK, Places, Rows, Scores
 from cranfield.source import Source
@@ -20,12 +20,12 @@ def clean_rows(source: Source, parts: Mapping[str, pa.ChunkedArray], *, skipped:
 
     `skipped` are the lines that have no row. Where there is no score, it is minus the rank.
     """
-    words = {part: parts[part].dictionary_encode() for part in ("topic", "document", "tag") if part in parts}
-    if any(column.null_count for column in parts.values()) or not all(map(_is_fit, words.values())):
+    if any(column.null_count for column in parts.values()):
         return None
+    words = {part: encoded(parts[part]) for part in ("topic", "document", "tag") if part in parts}
     ranks = ranks_of(parts["rank"].combine_chunks()) if "rank" in parts else None
     scores = _scores(parts, ranks)
-    if scores is None:
+    if scores is None or not all(_is_fit(ids) for ids, _ in words.values()):
         return None
     return assembled(
         source,
@@ -39,12 +39,9 @@ def clean_rows(source: Source, parts: Mapping[str, pa.ChunkedArray], *, skipped:
     )
 
 
-def _is_fit(column: pa.ChunkedArray) -> bool:
-    """Say whether no word of a column is empty or has white space or control characters in it."""
-    if not column.num_chunks:
-        return True
-    distinct = column.chunk(column.num_chunks - 1).dictionary
-    return not pc.any(pc.match_substring_regex(distinct, _UNFIT)).as_py()
+def _is_fit(ids: pa.Array) -> bool:
+    """Say whether no word is empty or has white space or control characters in it."""
+    return not pc.any(pc.match_substring_regex(ids, _UNFIT)).as_py()
 
 
 def _scores(parts: Mapping[str, pa.ChunkedArray], ranks: Places | None) -> Scores | None:
@@ -60,9 +57,8 @@ def _scores(parts: Mapping[str, pa.ChunkedArray], ranks: Places | None) -> Score
     return -ranks.astype(np.float64)
 
 
-def _first_lines(tags: pa.ChunkedArray, header: int) -> list[tuple[str, int]]:
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in tags.chunks] or [np.empty(0, np.int32)])
-    names = tags.chunk(tags.num_chunks - 1).dictionary if len(codes) else pa.array([], pa.string())
+def _first_lines(tags: Coded, header: int) -> list[tuple[str, int]]:
+    names, codes = tags
     distinct, rows = np.unique(codes, return_index=True)
     pairs = sorted(zip(rows.tolist(), distinct.tolist(), strict=True))
     return [(names[code].as_py(), row + header + 1) for row, code in pairs]

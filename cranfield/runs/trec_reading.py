@@ -15,7 +15,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from cranfield.runs.blocks import blocks
-from cranfield.runs.columns import assembled, ranks_of, scores_of
+from cranfield.runs.columns import assembled, encoded_beside_the_hash, ranks_of, scores_of
 from cranfield.runs.lines import LineNumbers
 from cranfield.runs.problems import Findings
 from cranfield.runs.regular import Block, Regular, regularised, surveyed
@@ -65,16 +65,23 @@ def read(source: Source) -> Rows:
         part = _clean(block)
         _take(reading, part if part is not None else _exact(block, reading))
     tables = [part.table for part in reading.parts] or [_nothing().table]
+    topics, documents = encoded_beside_the_hash(
+        source, _chunks(tables, "topic", _CODED), _chunks(tables, "document", _WORD)
+    )
     return assembled(
         source,
-        topics=pa.chunked_array([chunk for table in tables for chunk in table["topic"].chunks], _CODED),
-        documents=pa.chunked_array([chunk for table in tables for chunk in table["document"].chunks], _WORD),
+        topics=topics,
+        documents=documents,
         scores=_joined([part.scores for part in reading.parts], np.float64),
         ranks=_joined([part.ranks for part in reading.parts], np.int64),
         tags=list(reading.tags.items()),
         skipped=_joined(reading.skipped, np.int64),
         findings=reading.findings,
     )
+
+
+def _chunks(tables: list[pa.Table], name: str, kind: pa.DataType) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk for table in tables for chunk in table[name].chunks], kind)
 
 
 def _take(reading: _Reading, part: _Part) -> None:

@@ -23,7 +23,7 @@ TUKEY = "tukey"
 DRAWING_TESTS = ("randomisation", "bootstrap")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Comparing:
     """How runs are compared.
 
@@ -35,10 +35,10 @@ class Comparing:
     test: str = "t"
     correction: str = "holm"
     alpha: float = 0.05
-    level: float = 0.95
     tolerance: float = 0.0
     draws: int = 10_000
     seed: int = 1
+    level: float = 0.95
     systems: Mapping[str, tuple[str, ...]] | None = None
 
 

@@ -17,12 +17,18 @@ from cranfield.store.scales import current_scale
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment, TopicSet
     from cranfield.evaluate.explain import Step
+    from cranfield.evaluate.measures.average import Rounding
     from cranfield.evaluate.scores import Scores
+    from cranfield.evaluate.ties import Moved
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.ids import IdTable
     from cranfield.runs.run import Order, Run
 
 As = Literal["9", "10"]
+Ties = Literal["trec", "best", "worst", "expected"]
+
+SEED = 1
+"""Where the random orders of an expected score begin, so that it comes out the same every time."""
 
 WORKERS = 2
 
@@ -40,13 +46,23 @@ class Asked:
     measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "RR")
     topics: str = "qrels"
     like: As | None = None
+    ties: Ties = "trec"
 
 
 def evaluate(asked: Asked, *, store: Store | None = None, progress: Progress = silent) -> "Scores":
     """Read, align and score."""
+    return evaluate_and_tell(asked, store=store, progress=progress)[0]
+
+
+def evaluate_and_tell(
+    asked: Asked, *, store: Store | None = None, progress: Progress = silent
+) -> "tuple[Scores, list[Moved]]":
+    """Read, align and score; gives the scores, and which of them hang on the order of tied documents."""
+    import numpy as np
+
     from cranfield.evaluate.align import align
     from cranfield.evaluate.expression import parse_measures
-    from cranfield.evaluate.scores import score
+    from cranfield.evaluate.ties import moved_by_ties, score_with_ties
 
     measures = parse_measures(asked.measures, threshold=_threshold(store))
     if not measures:
@@ -55,7 +71,11 @@ def evaluate(asked: Asked, *, store: Store | None = None, progress: Progress = s
     wanted = asked.topics if asked.topics in ("qrels", "common", "run") else _topics_in(Path(asked.topics))
     aligned = align(qrels, runs, topics=cast("TopicSet", wanted), reference=asked.like or "10")
     _refuse_strangers(aligned)
-    return score(aligned, measures, rounding=asked.like or "exact")
+    rounding: Rounding = asked.like or "exact"
+    rng = np.random.default_rng(SEED)
+    scores = score_with_ties(aligned, measures, ties=asked.ties, rng=rng, rounding=rounding)
+    told = moved_by_ties(aligned, scores, rounding=rounding) if asked.ties == "trec" else []
+    return scores, told
 
 
 def explain_lists(

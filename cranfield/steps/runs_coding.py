@@ -72,6 +72,9 @@ def _extended(table: "IdTable", lists: "Sequence[pa.Array]") -> "tuple[list[Code
 
     from cranfield.runs.ids import as_ids
 
+    if len(lists) == 1:
+        found, new = table.extended(lists[0])
+        return [found], new
     encoded = pa.concat_arrays([table.ids, *map(as_ids, lists)]).dictionary_encode()
     ends = np.cumsum([len(table), *map(len, lists)])
     codes = np.split(np.asarray(encoded.indices, dtype=np.int32), ends)

@@ -18,7 +18,10 @@ from cranfield.evaluate.expression import parse_measure, parse_measures
         ("AP(agg=mean)", "AP"),
         ("AP(agg='geometric')", "AP(agg='geometric')"),
         ("NumRet(agg=sum)", "NumRet"),
-        ("nDCG(discount=original, base=3, gain=exponential)", "nDCG(base=3, discount='original', gain='exponential')"),
+        (
+            "nDCG(discount=original, base=3, gain=exponential)",
+            "nDCG(base=3, discount='original', gain='exponential')",
+        ),
         ("nDCG(dcg='exp-log2')@20", "nDCG(gain='exponential')@20"),
         ("nDCG(gains={2: 9, 1: 3.5})", "nDCG(gains={1: 3.5, 2: 9})"),
         ("IPrec@0.5", "IPrec@0.5"),

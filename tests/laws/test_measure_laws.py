@@ -12,7 +12,12 @@ from cranfield.evaluate.measure import measures
 
 CUTOFFS = {"needed": (1, 3, 10), "optional": (None, 3), "level": (0.0, 0.3, 1.0), "none": (None,)}
 VARIANTS = {
-    "nDCG": ["nDCG(gain=exponential)@3", "nDCG(discount=original)", "nDCG(judged_only=True)", "nDCG(gains={1: 5, 2: 5, 3: 7})"],
+    "nDCG": [
+        "nDCG(gain=exponential)@3",
+        "nDCG(discount=original)",
+        "nDCG(judged_only=True)",
+        "nDCG(gains={1: 5, 2: 5, 3: 7})",
+    ],
     "DCG": ["DCG(gain=exponential)@3", "DCG(discount=original, base=3)"],
     "RBP": ["RBP(gain=scaled)", "RBP(gain=topic)", "RBP(p=0.5)"],
     "ERR": ["ERR(max_grade=4)"],
@@ -41,10 +46,14 @@ grade = st.sampled_from([None, -1, 0, 0, 1, 1, 2, 3])
 @st.composite
 def judged_lists(draw: st.DrawFn) -> tuple[list[int | None], list[int]]:
     """Grades of a ranked list, and grades of judged documents that are not in it."""
-    return draw(st.lists(grade, max_size=12)), draw(st.lists(st.sampled_from([-1, 0, 1, 2, 3]), min_size=1, max_size=5))
+    return draw(st.lists(grade, max_size=12)), draw(
+        st.lists(st.sampled_from([-1, 0, 1, 2, 3]), min_size=1, max_size=5)
+    )
 
 
-def values(wanted: list[Measure], ranked: list[int | None], missed: list[int], *, name: str = "d{:04}") -> list[float]:
+def values(
+    wanted: list[Measure], ranked: list[int | None], missed: list[int], *, name: str = "d{:04}"
+) -> list[float]:
     pool = {name.format(place): found for place, found in enumerate(ranked) if found is not None}
     pool |= {name.format(1000 + place): found for place, found in enumerate(missed)}
     run = ranking_from({"1": [name.format(place) for place in range(len(ranked))]} if ranked else {"other": ["x"]})
@@ -87,10 +96,26 @@ def test_moving_a_document_up_past_a_judged_one_of_lower_grade_never_hurts(lists
 
 IDEAL = [
     parse_measure(text)
-    for text in (
-        "AP nDCG nDCG@3 nDCG(gain=exponential)@5 nDCG(discount=original) Rprec Bpref Q G BinG nDCGRel RnDCG "
-        "RelativeP@3 RR Success@1 SetR IPrecAvg IPrec@1"
-    ).split()
+    for text in [
+        "AP",
+        "nDCG",
+        "nDCG@3",
+        "nDCG(gain=exponential)@5",
+        "nDCG(discount=original)",
+        "Rprec",
+        "Bpref",
+        "Q",
+        "G",
+        "BinG",
+        "nDCGRel",
+        "RnDCG",
+        "RelativeP@3",
+        "RR",
+        "Success@1",
+        "SetR",
+        "IPrecAvg",
+        "IPrec@1",
+    ]
 ]
 
 
@@ -108,7 +133,9 @@ def test_an_expression_is_printed_as_it_is_parsed(measure: Measure):
 @given(lists=judged_lists(), k=st.integers(1, 15))
 def test_judged_and_unjudged_add_up_to_1(lists, k: int):
     ranked, missed = lists
-    total = value(parse_measure(f"Judged@{k}"), ranked, missed) + value(parse_measure(f"Unjudged@{k}"), ranked, missed)
+    total = value(parse_measure(f"Judged@{k}"), ranked, missed) + value(
+        parse_measure(f"Unjudged@{k}"), ranked, missed
+    )
     assert total == (1.0 if ranked else 0.0)
 
 

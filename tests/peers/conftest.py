@@ -21,7 +21,9 @@ def make(seed: int, *, topics: int = 30, ties: bool = True, negative: bool = Tru
     run: RunScores = {}
     for number in range(topics):
         topic = draw.choice(["", "T", "q-"]) + str(number)
-        documents = [f"D{draw.randrange(10**draw.randrange(1, 6))}-{index}" for index in range(draw.randrange(3, 80))]
+        documents = [
+            f"D{draw.randrange(10 ** draw.randrange(1, 6))}-{index}" for index in range(draw.randrange(3, 80))
+        ]
         highest = draw.choice([1, 1, 2, 4])
         lowest = draw.choice([-2, -1, 0]) if negative else 0
         pooled = draw.sample(documents, draw.randrange(1, len(documents)))

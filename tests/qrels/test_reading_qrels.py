@@ -1,6 +1,7 @@
 """Qrels files: what is read, and everything that is refused, with its lines."""
 
 import bz2
+import contextlib
 import gzip
 import hashlib
 from pathlib import Path
@@ -47,9 +48,11 @@ def problems(tmp_path: Path, data: bytes) -> list[tuple[str, tuple[int, ...]]]:
         gzip.compress(TREC),
         bz2.compress(TREC),
         b"query-id\tcorpus-id\tscore\n2\ta\t3\n1\tb\t0\n10\tc\t-1\n1\ta\t1\n",
-        b"topic,document,grade,note\n2,a,3,x\n1,b,0,\n10,c,-1,\"a, b\"\n1,a,1,\n",
-        b'{"topic":"2","document":"a","grade":3}\n{"query-id":"1","corpus-id":"b","score":0}\n\n'
-        b'{"qid":10,"docno":"c","rel":-1}\n{"topic":"1","document":"a","grade":1,"by":"me"}\n',
+        b'topic,document,grade,note\n2,a,3,x\n1,b,0,\n10,c,-1,"a, b"\n1,a,1,\n',
+        (
+            b'{"topic":"2","document":"a","grade":3}\n{"query-id":"1","corpus-id":"b","score":0}\n\n'
+            b'{"qid":10,"docno":"c","rel":-1}\n{"topic":"1","document":"a","grade":1,"by":"me"}\n'
+        ),
     ],
 )
 def test_every_way_to_write_the_same_qrels_gives_the_same(tmp_path: Path, data: bytes):
@@ -99,7 +102,10 @@ def test_all_problems_are_told_at_once_with_their_lines(tmp_path: Path):
         (b"1 0 a 99999999999\n", [("grade-not-an-integer", (1,))]),
         (b"1 0 a 1\n1 0 b top 1\n", [("too-many-columns", (2,))]),
         (b"topic,document,grade\n1,,1\n1,a b,1\n1,a\n", [("missing-field", (2, 4)), ("blank-in-id", (3,))]),
-        (b'{"topic": 1, "document": "a", "grade": true}\n[]\n{\n', [("bad-row", (2, 3)), ("grade-not-an-integer", (1,))]),
+        (
+            b'{"topic": 1, "document": "a", "grade": true}\n[]\n{\n',
+            [("bad-row", (2, 3)), ("grade-not-an-integer", (1,))],
+        ),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, data: bytes, expected: list[tuple[str, tuple[int, ...]]]):
@@ -131,7 +137,9 @@ def test_lines_are_right_beyond_the_first_block(tmp_path: Path):
 words = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="#"), min_size=1, max_size=6)
 
 
-@given(st.dictionaries(st.tuples(words, words), st.integers(-3, 1000), min_size=1, max_size=20), st.sampled_from(" \t"))
+@given(
+    st.dictionaries(st.tuples(words, words), st.integers(-3, 1000), min_size=1, max_size=20), st.sampled_from(" \t")
+)
 def test_what_is_written_is_read(tmp_path_factory, judged: dict[tuple[str, str], int], gap: str):
     rows = [(topic, document, grade) for (topic, document), grade in judged.items()]
     text = "".join(f"{topic}{gap}0{gap}{document}{gap}{grade}\n" for topic, document, grade in rows)
@@ -141,7 +149,5 @@ def test_what_is_written_is_read(tmp_path_factory, judged: dict[tuple[str, str],
 
 @given(st.binary(max_size=200))
 def test_no_bytes_make_anything_but_qrels_or_an_error_of_ours(tmp_path_factory, data: bytes):
-    try:
+    with contextlib.suppress(ProblemsFound, SourceError):
         read(tmp_path_factory.mktemp("qrels"), data)
-    except (ProblemsFound, SourceError):
-        pass

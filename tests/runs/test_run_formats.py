@@ -287,6 +287,13 @@ def test_a_run_with_ranks_and_no_scores_is_ordered_by_its_ranks(tmp_path):
     assert [documents for _, documents, _ in ranked(rows)] == [["11", "22", "10"], ["11"]]
 
 
+def test_one_missing_score_among_others_is_not_made_from_the_rank(tmp_path):
+    rows = rows_of(tmp_path, b"qid,docid,rank,score\n1,a,1,9\n1,b,2,\n")
+    assert (listed(rows), codes(rows)) == ([("1", "a", 9.0, 1)], [("missing-field", (3,), 1)])
+    rows = rows_of(tmp_path, b'{"qid": "1", "docid": "a", "rank": 1}\n\n{"qid": "1", "docid": "b", "rank": null}\n')
+    assert (listed(rows), codes(rows)) == ([("1", "a", -1.0, 1)], [("missing-field", (3,), 1)])
+
+
 def test_three_columns_whose_last_does_not_count_up_end_in_a_score(tmp_path):
     rows = rows_of(tmp_path, b"7,11,12\n7,22,9\n")
     assert listed(rows) == [("7", "11", 12.0, None), ("7", "22", 9.0, None)]

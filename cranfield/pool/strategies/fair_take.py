@@ -17,7 +17,7 @@ from cranfield.runs.run import Places
 class FairTake:
     """The first documents of all runs, rank by rank; within each rank the runs in an order drawn by seed.
 
-    As `take`, but no run is first at every rank. The order at a rank is drawn for seed, topic and rank.
+    As `take`, but no run is first at every rank. The orders are drawn for seed and topic.
 
     Source: Lipani et al., "Fixed-cost pooling strategies based on IR evaluation measures", ECIR 2017.
     """
@@ -29,8 +29,9 @@ class FairTake:
         """Give the candidates by best rank, then by the run that comes first in the rank's own order."""
         count = len(candidates.runs)
         deepest = int(candidates.listed_ranks.max(initial=0))
-        turns = np.zeros((deepest + 1, count))
-        for rank in np.unique(candidates.best_rank).tolist():
-            turns[rank] = numbers(seed, candidates.topic, "fair-take", rank, count=count)
-        mine = np.where(candidates.ranks == candidates.best_rank, turns[candidates.best_rank].T, np.inf)
+        drawn = numbers(seed, candidates.topic, "fair-take", count=deepest * count)
+        turns = np.concatenate([np.zeros(count), drawn]).reshape(deepest + 1, count)
+        mine = np.where(
+            candidates.ranks == candidates.best_rank, turns[np.minimum(candidates.best_rank, deepest)].T, np.inf
+        )
         return np.lexsort((mine.min(axis=0, initial=np.inf), candidates.best_rank))

@@ -75,7 +75,9 @@ class StratifiedSample:
             return None
         strategy = strategies.get(self.order)()
         if not isinstance(strategy, FixedOrder):
-            raise UsageError(f"option 'order' takes rank or a fixed strategy; {quoted(self.order)} is {strategy.kind}")
+            raise UsageError(
+                f"option 'order' takes rank or a fixed strategy; {quoted(self.order)} is {strategy.kind}"
+            )
         return strategy
 
     def _strata(self) -> list[tuple[int, int, float | None]]:
@@ -84,7 +86,9 @@ class StratifiedSample:
             match = _STRATUM.fullmatch(word)
             rate = float(match[3]) if match and match[3] is not None else None
             if not match or not 1 <= int(match[1]) <= int(match[2]) or not 0 <= (rate or 0) <= 100:
-                raise UsageError(f"option 'strata' takes ranks with rates, as in 1-20:100,21-100:20; not {quoted(word)}")
+                raise UsageError(
+                    f"option 'strata' takes ranks with rates, as in 1-20:100,21-100:20; not {quoted(word)}"
+                )
             if parsed and int(match[1]) <= parsed[-1][1]:
                 raise UsageError(f"strata must rise and not overlap; {quoted(word)} does")
             parsed.append((int(match[1]), int(match[2]), rate))

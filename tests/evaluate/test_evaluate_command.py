@@ -1,0 +1,146 @@
+"""`cranfield evaluate`, `trec-eval` and `measures` on bare files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli.main import _status
+
+QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
+FIRST = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"
+SECOND = "1 Q0 b 1 2 second\n1 Q0 a 2 1 second\n9 Q0 a 1 1 second\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in (("qrels", QRELS), ("first", FIRST), ("second", SECOND)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_table_has_a_row_per_run_and_the_topics_are_counted(capsys):
+    assert _status(["evaluate", "--qrels", "qrels", "first", "second", "-m", "AP", "-m", "RR P@5"]) == 0
+    shown = capsys.readouterr()
+    words = [line.split() for line in shown.out.splitlines() if line.strip() and "──" not in line]
+    assert words == [
+        ["run", "AP", "RR", "P@5"],
+        ["first", "0.5000", "0.5000", "0.1333"],
+        ["second", "0.1667", "0.1667", "0.0667"],
+    ]
+    assert "first: 3 topics scored, 1 missing from the run (scored 0), 1 with nothing relevant" in shown.err
+    assert "second: 3 topics scored, 2 missing from the run (scored 0), 1 with nothing relevant" in shown.err
+    assert "1 without qrels left out" in shown.err
+
+
+def test_json_lines_are_long_and_carry_what_they_were_made_with(capsys):
+    assert (
+        _status(["evaluate", "--qrels", "qrels", "first", "-m", "AP", "--by-topic", "-f", "jsonl", "--as", "9"]) == 0
+    )
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["run"], row["topic"], row["measure"], row["value"]) for row in rows] == [
+        ("first", "1", "AP", 1.0),
+        ("first", "2", "AP", 0.5),
+        ("first", "3", "AP", 0.0),
+        ("first", "all", "AP", 0.5),
+    ]
+    assert {row["reference"] for row in rows} == {"trec_eval 9"}
+    assert {len(row["qrels"]) for row in rows} == {16}
+
+
+@pytest.mark.parametrize(("topics", "expected"), [("qrels", 1 / 6), ("run", 0.5), ("common", 0.5), ("chosen", 0.25)])
+def test_the_topic_set_can_be_chosen(capsys, files: Path, topics: str, expected: float):
+    (files / "chosen").write_text("1\n# not 2\n\n3\n", encoding="utf-8")
+    assert _status(["evaluate", "--qrels", "qrels", "second", "-m", "AP", "-f", "json", "--topics", topics]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["value"] == pytest.approx(expected)
+
+
+def test_a_list_is_laid_open_beside_another(capsys):
+    assert _status(["evaluate", "--qrels", "qrels", "--explain", "first", "1", "second", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0] == {
+        "rank": 1,
+        "document_1": "a", "grade_1": "2", "P_1": 1.0, "R_1": 1.0, "DCG_1": 2.0,
+        "document_2": "b", "grade_2": "0", "P_2": 0.0, "R_2": 0.0, "DCG_2": 0.0,
+    }  # fmt: skip
+
+
+def test_all_problems_of_all_files_are_listed_at_once(capsys, files: Path):
+    (files / "qrels").write_text("1 0 a 1.9\n", encoding="utf-8")
+    (files / "first").write_text("1 Q0 a 1 abc t\n", encoding="utf-8")
+    assert _status(["evaluate", "--qrels", "qrels", "first", "nowhere"]) == 1
+    said = capsys.readouterr().err
+    assert "qrels:1: a grade is not a whole number" in said
+    assert "first:1: a score is not a decimal number" in said
+    assert "nowhere: there is no such file" in said
+
+
+def test_a_run_of_another_collection_is_refused(capsys, files: Path):
+    (files / "first").write_text("77 Q0 a 1 1 t\n", encoding="utf-8")
+    assert _status(["evaluate", "--qrels", "qrels", "first"]) == 1
+    assert "run 't' has none of the topics of these qrels" in capsys.readouterr().err
+
+
+def test_a_document_ranked_twice_is_refused(capsys, files: Path):
+    (files / "first").write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", encoding="utf-8")
+    assert _status(["evaluate", "--qrels", "qrels", "first"]) == 1
+    assert "has 'a' more than once in topic '1'" in capsys.readouterr().err
+
+
+def test_a_wrong_measure_is_a_wrong_call(capsys):
+    assert _status(["evaluate", "--qrels", "qrels", "first", "-m", "nDGC@10"]) == 2
+    assert "did you mean 'nDCG'" in capsys.readouterr().err
+
+
+def test_runs_with_one_tag_are_told_apart_by_their_files(capsys, files: Path):
+    (files / "copy").write_text(FIRST, encoding="utf-8")
+    assert _status(["evaluate", "--qrels", "qrels", "first", "copy", "-m", "AP", "-f", "json"]) == 0
+    assert [row["run"] for row in json.loads(capsys.readouterr().out)] == ["first", "copy"]
+
+
+def test_trec_eval_passes_its_options_through(capfd):
+    assert _status(["trec-eval", "-qm", "map", "--as", "9", "qrels", "first"]) == 0
+    assert capfd.readouterr().out == (
+        "map                   \t1\t1.0000\nmap                   \t2\t0.5000\nmap                   \tall\t0.7500\n"
+    )
+    assert _status(["trec-eval", "-m", "map", "qrels", "first"]) == 4
+    assert _status(["trec-eval"]) == 1
+
+
+def test_measures_are_listed_and_explained(capsys):
+    assert _status(["measures", "-f", "csv"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "measure,cutoff,parameters,also,trec_eval,what it is\nAP,[@k],rel=1,AveP MAP,"
+    )
+    assert _status(["measures", "ndcg_cut.10"]) == 0
+    assert "Järvelin" in capsys.readouterr().out
+    assert _status(["measures", "foo"]) == 2
+
+
+def test_a_stored_run_is_scored_by_its_name(capsys, files: Path):
+    (files / "documents.jsonl").write_text(
+        "".join(json.dumps({"id": name, "text": name}) + "\n" for name in "abxz"), encoding="utf-8"
+    )
+    (files / "topics.jsonl").write_text(
+        "".join(json.dumps({"id": str(number), "title": "t"}) + "\n" for number in (1, 2, 3, 9)), encoding="utf-8"
+    )
+    assert _status(["init", "test", "--scale", "graded"]) == 0
+    assert _status(["corpus", "add", "documents.jsonl"]) == 0
+    assert _status(["corpus", "topics", "topics.jsonl"]) == 0
+    assert _status(["runs", "submit", "first"]) == 0
+    capsys.readouterr()
+    (files / "first").unlink()
+    assert _status(["evaluate", "--qrels", "qrels", "first", "-m", "AP(rel=1)", "-m", "nDCG@5", "-f", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["value"] for row in rows] == [0.5, pytest.approx((1 + 0.6309297535714575) / 3)]
+
+
+def test_a_word_that_is_a_stored_run_and_a_file_is_an_error(capsys, files: Path):
+    (files / "documents.jsonl").write_text('{"id": "a", "text": "a"}\n', encoding="utf-8")
+    (files / "topics.jsonl").write_text('{"id": "1", "title": "t"}\n', encoding="utf-8")
+    (files / "small").write_text("1 Q0 a 1 1 small\n", encoding="utf-8")
+    for words in (["init", "t"], ["corpus", "add", "documents.jsonl"], ["corpus", "topics", "topics.jsonl"]):
+        assert _status(words) == 0
+    assert _status(["runs", "submit", "small"]) == 0
+    assert _status(["evaluate", "--qrels", "qrels", "small"]) == 2
+    assert "is a stored run and a file" in capsys.readouterr().err
