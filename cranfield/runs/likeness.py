@@ -1,5 +1,6 @@
 """How alike two runs are: the share of top places in which both have the same document."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,19 @@ def likeness(one: Top, other: Top) -> float:
     alone = _filled(one) - np.count_nonzero(mine != EMPTY) + _filled(other) - np.count_nonzero(theirs != EMPTY)
     places = shared + alone
     return same / places if places else 0.0
+
+
+def likenesses(one: Top, others: Sequence[Top]) -> list[float]:
+    """Give the likeness to each of some other runs; those with the same topics are compared all at once."""
+    alike = [other for other in others if np.array_equal(one.topics, other.topics)]
+    if not alike:
+        return [likeness(one, other) for other in others]
+    stacked = np.stack([other.documents for other in alike])
+    filled = one.documents != EMPTY
+    same = np.count_nonzero((stacked == one.documents) & filled, axis=(1, 2))
+    places = np.count_nonzero((stacked != EMPTY) | filled, axis=(1, 2))
+    shares = iter((same / np.maximum(places, 1)).tolist())
+    return [next(shares) if np.array_equal(one.topics, other.topics) else likeness(one, other) for other in others]
 
 
 def _filled(best: Top) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def likeness_warnings(store: Store, new: CodedRuns) -> dict[str, list[Problem]]:
     """Give for each new run the runs, stored or new before it, that it is (nearly) the same as."""
-    from cranfield.runs.likeness import NEARLY_IDENTICAL, likeness
+    from cranfield.runs.likeness import NEARLY_IDENTICAL, likenesses
 
     standing = run_facts(store)
     hashes = {facts.name: facts.content_hash for facts in standing}
@@ -25,7 +25,8 @@ def likeness_warnings(store: Store, new: CodedRuns) -> dict[str, list[Problem]]:
     for one in new.examined:
         top, file = _top(new.coded[one.name]), str(one.request.path)
         same = [name for name, known in hashes.items() if known == one.content_hash]
-        near = [(name, likeness(top, known)) for name, known in tops.items() if name not in same]
+        others = {name: known for name, known in tops.items() if name not in same}
+        near = zip(others, likenesses(top, list(others.values())), strict=True)
         alike = [(name, share) for name, share in near if share >= NEARLY_IDENTICAL]
         warned[one.name] = list(_warnings(file, same, alike))
         hashes[one.name], tops[one.name] = one.content_hash, top

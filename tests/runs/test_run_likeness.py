@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cranfield.runs.likeness import NEARLY_IDENTICAL, Top, likeness, top
+from cranfield.runs.likeness import NEARLY_IDENTICAL, Top, likeness, likenesses, top
 
 
 def best(lists: dict[int, list[int]], *, depth: int = 10) -> Top:
@@ -42,3 +44,18 @@ def test_one_place_of_twenty_still_counts_as_nearly_identical():
     one = {1: list(range(10)), 2: list(range(10))}
     other = {1: list(range(10)), 2: [*range(9), 99]}
     assert likeness(best(one), best(other)) == NEARLY_IDENTICAL
+
+
+@given(
+    st.lists(
+        st.lists(st.lists(st.integers(-1, 4), min_size=3, max_size=3), min_size=2, max_size=2), min_size=1, max_size=5
+    ),
+    st.data(),
+)
+def test_many_runs_at_once_are_as_alike_as_one_by_one(lists, data):
+    codes = [data.draw(st.sampled_from([[0, 1], [0, 2]])) for _ in lists]
+    tops = [
+        Top(np.array(topics, dtype=np.int32), np.array(documents, dtype=np.int32))
+        for topics, documents in zip(codes, lists, strict=True)
+    ]
+    assert likenesses(tops[0], tops) == pytest.approx([likeness(tops[0], other) for other in tops])
