@@ -41,6 +41,9 @@ Topics = Annotated[str, typer.Option(help="The topics that count: qrels, common,
 Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
 Draws = Annotated[int, typer.Option(min=100, help="Random draws for intervals and drawing tests.")]
 Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
+Plot = Annotated[
+    Path | None, typer.Option(help="Draw into this file (PNG, SVG, PDF): a pair topic by topic, more runs as strips.")
+]
 Mixed = Annotated[
     bool, typer.Option("--allow-mixed-qrels", help="Compare scores that were made with different qrels.")
 ]
@@ -70,12 +73,14 @@ def compare(
     draws: Draws = 10_000,
     seed: Seed = 1,
     allow_mixed_qrels: Mixed = False,
+    plot: Plot = None,
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
     """Compare runs: differences, intervals, corrected significance."""
     from cranfield.steps import compare as step
     from cranfield.steps.evaluate import Asked
+    from cranfield.steps.plotting import plot_comparison
 
     how = step.Comparing(tuple(baseline or ()), test, correction, alpha, tolerance, draws, seed)
     how = step.with_seed_systems(how, system or [])
@@ -93,6 +98,8 @@ def compare(
     else:
         for one in compared:
             _put(one, how, format)
+    if plot:
+        console.say(f"drew {plot_comparison(compared[0], found.topic_ids, plot)} into {plot}")
     _tell(compared, found.qrels_hash, difference=difference, power=power, alpha=alpha)
 
 

@@ -14,7 +14,7 @@ from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quo
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.order import as_float32, order_as_float32, taken, ties
-from cranfield.runs.run import Codes, Places, Run
+from cranfield.runs.run import Codes, Places, Run, Scores
 from cranfield.text import counted
 
 Reference = Literal["10", "9"]
@@ -26,6 +26,24 @@ TopicSet = Literal["qrels", "common", "run"] | Sequence[str]
 _LARGEST_TABLE = 1 << 24
 _NAMES_SHOWN = 5
 _THREADS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRun:
+    """A run whose documents are codes of the qrels it is held against; one past the last for what they lack.
+
+    Topics are in byte order, each from best to worst with ties as the reference breaks them, and no document stands
+    twice: whoever makes one has seen to that.
+    """
+
+    tag: str
+    topic_ids: pa.Array
+    offsets: Places
+    documents: Codes
+    scores: Scores
+
+
+AnyRun = Run | KnownRun
 
 
 @dataclass(frozen=True)
@@ -89,7 +107,9 @@ def strangers(alignment: Alignment) -> list[str]:
     return said
 
 
-def align(qrels: Qrels, runs: Sequence[Run], *, topics: TopicSet = "qrels", reference: Reference = "10") -> Alignment:
+def align(
+    qrels: Qrels, runs: Sequence[AnyRun], *, topics: TopicSet = "qrels", reference: Reference = "10"
+) -> Alignment:
     """Align runs with qrels over a set of topics."""
     if not runs:
         raise UsageError("there is no run to evaluate")
@@ -134,7 +154,7 @@ class _Placed:
 class _GradeTable:
     """Grades by (topic, document): a dense table where that is small, else one row of it, filled anew per topic."""
 
-    def __init__(self, qrels: Qrels, runs: Sequence[Run]) -> None:
+    def __init__(self, qrels: Qrels, runs: Sequence[AnyRun]) -> None:
         self._qrels = qrels
         self._documents = _document_codes(qrels, runs)
         self._width = len(qrels.document_ids) + 1
@@ -146,7 +166,8 @@ class _GradeTable:
 
     def grades(self, run: int, placed: "_Placed", documents: Codes) -> NDArray[np.int32]:
         """Give the grade of each kept row of a run; `documents` are codes of that run."""
-        known = self._documents[run][documents]
+        codes = self._documents[run]
+        known = documents if codes is None else codes[documents]
         if self._small:
             first = np.repeat(placed.topics.astype(np.int64) * self._width, placed.counts)
             return np.asarray(self._table.ravel()[first + known], dtype=np.int32)
@@ -161,20 +182,20 @@ class _GradeTable:
         return grades
 
 
-def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> list[Codes]:
+def _document_codes(qrels: Qrels, runs: Sequence[AnyRun]) -> list[Codes | None]:
     """Give for each run the qrels code of each of its documents; one past the last where the qrels lack it.
 
     Runs that share one array of ids are looked up once, and many arrays in one go: the hash of the qrels' ids is made
     anew for every call.
     """
-    distinct = {id(run.document_ids): run.document_ids for run in runs}
+    distinct = {id(run.document_ids): run.document_ids for run in runs if isinstance(run, Run)}
     parts = [ids.cast(pa.large_string()) for ids in distinct.values()]
     shares = [parts[start::_THREADS] for start in range(min(_THREADS, len(parts)))]
     with ThreadPoolExecutor(_THREADS) as threads:
         looked_up = list(threads.map(lambda share: _looked_up(share, qrels), shares))
     in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
     by_array = dict(zip(distinct, in_turn, strict=True))
-    return [by_array[id(run.document_ids)] for run in runs]
+    return [by_array[id(run.document_ids)] if isinstance(run, Run) else None for run in runs]
 
 
 def _looked_up(arrays: list[pa.Array], qrels: Qrels) -> list[Codes]:
@@ -185,7 +206,7 @@ def _looked_up(arrays: list[pa.Array], qrels: Qrels) -> list[Codes]:
     return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])
 
 
-def _placed(qrels: Qrels, run: Run, chosen: Places) -> _Placed:
+def _placed(qrels: Qrels, run: AnyRun, chosen: Places) -> _Placed:
     known = pc.fill_null(pc.index_in(run.topic_ids.cast(pa.large_string()), value_set=qrels.topic_ids), -1)
     codes = known.to_numpy(zero_copy_only=False)
     counts = np.diff(run.offsets)
@@ -198,17 +219,19 @@ def _placed(qrels: Qrels, run: Run, chosen: Places) -> _Placed:
 
 
 def _grades_of_run(
-    table: _GradeTable, run: Run, number: int, placed: _Placed, reference: Reference
+    table: _GradeTable, run: AnyRun, number: int, placed: _Placed, reference: Reference
 ) -> NDArray[np.int32]:
-    documents = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+    documents = run.documents
+    if reference == "9" and isinstance(run, Run):
+        documents = taken(documents, order_as_float32(run))
     kept = documents if placed.kept is None else documents[placed.kept]
     return table.grades(number, placed, kept)
 
 
-def _tied(run: Run, placed: _Placed, reference: Reference) -> NDArray[np.bool_]:
+def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool_]:
     """Say of each kept row whether it ties with the row above; a run that means its own order has no ties."""
     tied = np.zeros(len(run.scores), dtype=bool)
-    if run.order == "score" and len(tied):
+    if len(tied) and (isinstance(run, KnownRun) or run.order == "score"):
         tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
     return tied if placed.kept is None else tied[placed.kept]
 
@@ -231,7 +254,7 @@ def _lists(qrels: Qrels, chosen: Places, grades: NDArray[np.int32], lengths: Cou
     )
 
 
-def _chosen_topics(qrels: Qrels, runs: Sequence[Run], topics: TopicSet) -> Places:
+def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Places:
     """Give the places of the topics that count, in byte order."""
     everything = np.arange(len(qrels.topic_ids))
     if topics in ("qrels", "run"):
@@ -249,9 +272,10 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[Run], topics: TopicSet) -> Place
     return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)
 
 
-def _refuse_repeats(runs: Sequence[Run]) -> None:
+def _refuse_repeats(runs: Sequence[AnyRun]) -> None:
     """Refuse runs that rank a document twice for a topic: every score of such a run would be wrong."""
-    problems = [problem for run in runs if (problem := first_repeat(run)) is not None]
+    ordinary = [run for run in runs if isinstance(run, Run)]
+    problems = [problem for run in ordinary if (problem := first_repeat(run)) is not None]
     if problems:
         raise ProblemsFound("these runs cannot be evaluated", problems)
 

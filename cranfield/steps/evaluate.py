@@ -1,11 +1,11 @@
 """Score runs, from files or from a collection, against qrels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from cranfield.errors import Problem, ProblemsFound, SourceError, UsageError, quoted
 from cranfield.source import Source
@@ -15,7 +15,8 @@ from cranfield.store.runs import coded_run, id_table, run_facts
 from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
-    from cranfield.evaluate.align import Alignment, TopicSet
+    from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
+    from cranfield.evaluate.direct import DirectRows
     from cranfield.evaluate.explain import Step
     from cranfield.evaluate.measures.average import Rounding
     from cranfield.evaluate.scores import Scores
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from cranfield.runs.ids import IdTable
     from cranfield.runs.run import Order, Run
 
+Named = TypeVar("Named", "Run", "AnyRun")
 As = Literal["9", "10"]
 Ties = Literal["trec", "best", "worst", "expected"]
 
@@ -84,63 +86,100 @@ def explain_lists(
     """Give for each run its name and its list for a topic, laid open."""
     from cranfield.evaluate.explain import explain
 
-    qrels, runs = _read(asked, store, silent)
+    problems: list[Problem] = []
+    found = _runs(asked.runs, store, silent, problems, read=_in_full)
+    qrels = _qrels(asked.qrels, problems)
     rel, reference = _threshold(store), asked.like or "10"
-    return [(run.tag, explain(qrels, run, topic, rel=rel, depth=depth, reference=reference)) for run in runs]
+    return [
+        (run.tag, explain(qrels, run, topic, rel=rel, depth=depth, reference=reference))
+        for run in _named_apart(cast("list[Run]", found), asked.runs)
+    ]
 
 
 def _threshold(store: Store | None) -> int:
     return 1 if store is None else current_scale(store)[1].relevant_from
 
 
-def _read(asked: Asked, store: Store | None, progress: Progress) -> "tuple[Qrels, list[Run]]":
+def _read(asked: Asked, store: Store | None, progress: Progress) -> "tuple[Qrels, list[AnyRun]]":
     """Read everything, and tell everything that is wrong with any of it at once."""
+    problems: list[Problem] = []
+    found = _runs(asked.runs, store, progress, problems, read=_directly)
+    qrels = _qrels(asked.qrels, problems)
+    return qrels, _named_apart(_known(found, qrels, asked.like or "10"), asked.runs)
+
+
+def _qrels(path: Path, problems: list[Problem]) -> "Qrels":
+    """Read the qrels; what is wrong with them or has been found wrong with the runs is raised."""
     from cranfield.qrels.reading import read_qrels
 
-    problems: list[Problem] = []
-    qrels = None
     try:
-        qrels = read_qrels(Source(asked.qrels))
+        qrels = read_qrels(Source(path))
     except ProblemsFound as error:
-        problems += error.problems
+        problems = [*error.problems, *problems]
     except SourceError as error:
-        problems.append(error.problem)
-    runs = _runs(asked.runs, store, progress, problems)
-    if problems or qrels is None:
+        problems = [error.problem, *problems]
+    if problems:
         raise ProblemsFound("these files cannot be evaluated", problems)
-    return qrels, _named_apart(runs, asked.runs)
+    return qrels
 
 
-def _runs(words: Sequence[str], store: Store | None, progress: Progress, problems: list[Problem]) -> "list[Run]":
+def _runs(
+    words: Sequence[str],
+    store: Store | None,
+    progress: Progress,
+    problems: list[Problem],
+    *,
+    read: "Callable[[str], DirectRows | Run]",
+) -> "list[DirectRows | Run]":
+    """Load stored runs and read files, two at a time; problems of files are added to `problems`."""
     stored = _StoredRuns(store)
     for word in words:
         if word in stored and Path(word).exists():
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
-    runs: list[Run | list[Problem]] = []
+    runs: list[DirectRows | Run] = []
     with ThreadPoolExecutor(WORKERS) as workers:
-        in_files = workers.map(_run_in_file, [word for word in words if word not in stored])
-        for word in words:
-            runs.append(stored.run(word) if word in stored else next(in_files))
-            progress("reading runs", len(runs), len(words))
-    for run in runs:
-        if isinstance(run, list):
-            problems += run
-    return [run for run in runs if not isinstance(run, list)]
+        in_files = {word: workers.submit(read, word) for word in words if word not in stored}
+        for done, word in enumerate(words, start=1):
+            try:
+                runs.append(stored.run(word) if word in stored else in_files[word].result())
+            except SourceError as error:
+                problems.append(error.problem)
+            except ProblemsFound as error:
+                problems += error.problems
+            progress("reading runs", done, len(words))
+    return runs
 
 
-def _run_in_file(word: str) -> "Run | list[Problem]":
-    """Read and rank a run file; a list of problems where it cannot be used."""
+def _directly(word: str) -> "DirectRows | Run":
+    """Read a run file the short way if it is an ordinary one, else the long way."""
+    from cranfield.evaluate.direct import read_direct
+    from cranfield.runs.reading import format_of
+
+    source = Source(Path(word))
+    if format_of(source).__name__ != "Trec":
+        return _in_full(word)
+    return read_direct(source) or _in_full(word)
+
+
+def _in_full(word: str) -> "Run":
+    """Read and rank a run file with all its ids, or raise everything that is wrong with it."""
     from cranfield.runs.order import ranked
     from cranfield.runs.reading import read_rows
 
-    try:
-        rows = read_rows(Source(Path(word)))
-    except SourceError as error:
-        return [error.problem]
-    except ProblemsFound as error:
-        return list(error.problems)
+    rows = read_rows(Source(Path(word)))
     errors = [problem for problem in rows.problems if problem.severity == "error"]
-    return errors or ranked(rows)
+    if errors:
+        raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
+    return ranked(rows)
+
+
+def _known(found: "list[DirectRows | Run]", qrels: "Qrels", reference: As) -> "list[AnyRun]":
+    """Look up what was read the short way."""
+    from cranfield.evaluate.direct import DirectRows, known_runs
+
+    direct = [rows for rows in found if isinstance(rows, DirectRows)]
+    made = iter(known_runs(direct, qrels, reference=reference) if direct else [])
+    return [next(made) if isinstance(rows, DirectRows) else rows for rows in found]
 
 
 class _StoredRuns:
@@ -181,7 +220,7 @@ def _refuse_strangers(aligned: "Alignment") -> None:
         raise ProblemsFound("is this a run of another collection?", problems)
 
 
-def _named_apart(runs: "list[Run]", words: Sequence[str]) -> "list[Run]":
+def _named_apart(runs: "list[Named]", words: Sequence[str]) -> "list[Named]":
     """Give runs with the same tag the names of their files."""
     tags = [run.tag for run in runs]
     return [

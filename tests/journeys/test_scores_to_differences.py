@@ -136,3 +136,21 @@ def test_a_wrong_call_is_answered_with_a_sentence(folder: Path, words: list[str]
 def test_the_tests_are_listed(folder: Path):
     names = {row["name"] for row in rows(typed(folder, "tests", "-f", "csv")[0])}
     assert {"t", "wilcoxon", "sign", "randomisation", "bootstrap", "tukey", "holm", "benjamini-hochberg"} <= names
+
+
+@pytest.mark.parametrize(("kind", "beginning"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_a_pair_is_drawn_topic_by_topic(folder: Path, kind: str, beginning: bytes):
+    words = ("compare", "good.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR", "--plot")
+    typed(folder, *words, f"first.{kind}")
+    typed(folder, *words, f"second.{kind}")
+    drawn = (folder / f"first.{kind}").read_bytes()
+    assert drawn.startswith(beginning)
+    assert drawn == (folder / f"second.{kind}").read_bytes()
+    assert not list(folder.glob("*.unfinished"))
+
+
+def test_several_runs_are_drawn_as_strips_and_an_unknown_kind_of_figure_is_refused(folder: Path):
+    words = ("compare", "good.run", "fair.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR", "--plot")
+    assert "of each run on each topic" in typed(folder, *words, "all.svg")[1]
+    assert "good" in (folder / "all.svg").read_text()
+    assert ".png, .svg, .pdf" in typed(folder, *words, "all.gif", status=2)[1]

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import CranfieldError
-from cranfield.evaluate.align import align, first_repeat
+from cranfield.evaluate.align import AnyRun, align, first_repeat
+from cranfield.evaluate.direct import known_runs, read_direct
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.trec_eval.lenient import Judged, Ranked, lenient_qrels, lenient_run
 from cranfield.evaluate.trec_eval.options import Refused, TrecOptions
@@ -53,7 +54,8 @@ def read_input(options: TrecOptions) -> TrecInput:
     qrels_file = Path(options.files[0])
     _look_at(qrels_file, options.files[0], noun="qrels")
     with _run_file(options) as run_file:
-        qrels, run = _strict_qrels(qrels_file), _strict_run(run_file)
+        qrels = _strict_qrels(qrels_file)
+        run = None if qrels is None else _strict_run(run_file, qrels, options)
         if qrels is not None and run is not None:
             return _from_strict(qrels, run, options)
         judged, broken = lenient_qrels(qrels_file.read_bytes(), options)
@@ -96,10 +98,18 @@ def _strict_qrels(path: Path) -> Qrels | None:
         return None
 
 
-def _strict_run(path: Path) -> Run | None:
+def _strict_run(path: Path, qrels: Qrels, options: TrecOptions) -> AnyRun | None:
     """Give the run of an ordinary file; None where trec_eval may take it otherwise than we do."""
     if _begins_unusually(path):
         return None
+    direct = read_direct(Source(path))
+    if direct is not None and not any(topic.startswith("#") for topic in direct.topic_ids.to_pylist()):
+        run = known_runs([direct], qrels, reference=options.version)[0]
+        return replace(run, tag=direct.last_tag)
+    return _run_in_full(path)
+
+
+def _run_in_full(path: Path) -> Run | None:
     try:
         rows = read_run_rows(Source(path))
     except CranfieldError:
@@ -116,7 +126,7 @@ def _begins_unusually(path: Path) -> bool:
         return stream.read(6).startswith(_UNUSUAL_BEGINNINGS)
 
 
-def _from_strict(qrels: Qrels, run: Run, options: TrecOptions) -> TrecInput:
+def _from_strict(qrels: Qrels, run: AnyRun, options: TrecOptions) -> TrecInput:
     aligned = align(qrels, [run], reference=options.version)
     return TrecInput(
         topics=tuple(topic.encode() for topic in aligned.topic_ids),

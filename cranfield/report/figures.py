@@ -1,0 +1,122 @@
+"""Figures: what averages hide, drawn with matplotlib (the extra `plots`).
+
+Every function takes plain arrays and gives a matplotlib figure; `save` writes it as PNG, SVG or PDF, by the name of
+the file. The same data give the same bytes: no dates, no random ids.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import MissingExtra, UsageError
+from cranfield.text import visible_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Values = NDArray[np.float64]
+
+KINDS = (".png", ".svg", ".pdf")
+BLUE, ORANGE, GREY = "#0b6aa2", "#c8550c", "#777777"
+_STYLE: Any = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "font.size": 9,
+    "svg.hashsalt": "cranfield",
+    "svg.fonttype": "none",
+    "figure.dpi": 150,
+}
+_WIDEST, _TALLEST = 24.0, 60.0
+
+
+def strips(measure: str, scores: Mapping[str, Values]) -> "Figure":
+    """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics."""
+    names = sorted(scores, key=lambda name: -float(np.mean(scores[name])))
+    figure, axes = _figure(height=1.2 + 0.32 * len(names))
+    for place, name in enumerate(names):
+        values = scores[name]
+        axes.plot(values, place + _jitter(len(values)), ".", color=BLUE, alpha=0.45, markersize=5, mew=0)
+        axes.plot([values.mean()] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
+    axes.set_yticks(range(len(names)), [_label(name) for name in names])
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{_label(measure)} per topic (points) and its mean (bar)")
+    return figure
+
+
+def differences(measure: str, first: str, second: str, topics: Sequence[str], values: Values) -> "Figure":
+    """The difference of two runs on each topic, from the largest win to the largest loss."""
+    order = np.argsort(-values, kind="stable")
+    figure, axes = _figure(width=max(6.0, 0.14 * len(topics) + 1.5), height=3.4)
+    sorted_values = values[order]
+    colours = [BLUE if value > 0 else ORANGE for value in sorted_values]
+    axes.bar(range(len(order)), sorted_values, color=colours, width=0.85)
+    axes.axhline(values.mean(), color=GREY, linewidth=1, linestyle="--")
+    if len(topics) <= 120:
+        axes.set_xticks(range(len(order)), [_label(topics[place]) for place in order], rotation=90, fontsize=6)
+    else:
+        axes.set_xticks([])
+        axes.set_xlabel(f"{len(topics):,} topics")
+    axes.set_ylabel(f"{_label(measure)}: {_label(first)} − {_label(second)}")
+    wins, losses = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
+    ties = len(values) - wins - losses
+    axes.set_title(f"won {wins}, tied {ties}, lost {losses}; mean {values.mean():+.4f} (dashed)", fontsize=9)
+    return figure
+
+
+def precision_recall(curves: Mapping[str, Values]) -> "Figure":
+    """Interpolated precision at the eleven recall levels, averaged over topics, one line per run."""
+    figure, axes = _figure(height=4.2)
+    levels = np.linspace(0, 1, 11)
+    ranked = sorted(curves, key=lambda name: -float(np.mean(curves[name])))
+    for place, name in enumerate(ranked):
+        style = ("-", "--", "-.", ":")[place // 10 % 4]
+        axes.plot(levels, curves[name], style, marker="o", markersize=3, linewidth=1.3, label=_label(name))
+    axes.set(xlabel="recall", ylabel="interpolated precision", xlim=(-0.02, 1.02), ylim=(0, 1.02))
+    axes.legend(fontsize=7, frameon=False, ncols=1 + len(ranked) // 20, loc="upper right")
+    return figure
+
+
+def save(figure: "Figure", path: Path) -> None:
+    """Write a figure as the kind its file name says, complete or not at all."""
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        raise UsageError(
+            f"{path}: a figure is written as {', '.join(KINDS)}, not as {kind or 'a file without suffix'}"
+        )
+    unfinished = path.with_name(path.name + ".unfinished")
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}[kind]
+    import matplotlib as mpl
+
+    try:
+        with mpl.rc_context(_STYLE):
+            figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _figure(*, width: float = 6.5, height: float = 3.6) -> "tuple[Figure, Axes]":
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("a figure", "plots") from None
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(min(width, _WIDEST), min(height, _TALLEST)))
+        return figure, figure.add_subplot()
+
+
+def _jitter(size: int) -> Values:
+    """Spread points over a row the same way each time: the golden ratio never piles them up."""
+    return np.asarray(((np.arange(size) * 0.6180339887) % 1 - 0.5) * 0.5, dtype=np.float64)
+
+
+def _label(text: str) -> str:
+    """Give foreign text as a label: visible, and with no dollar sign that would start a formula."""
+    return visible_line(text).replace("$", r"\$")
