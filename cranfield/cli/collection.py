@@ -57,6 +57,8 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
         "contributing runs": found.contributing,
         "groups": found.groups,
         "withdrawn runs": found.withdrawn,
+        "pools": len(found.pools),
+        "pooled documents": found.pooled,
     }
     console.put_table(facts_table(facts, caption=str(collection)), format)
     for trouble in found.troubles:

@@ -70,6 +70,13 @@ def _story(kitchen: Path, database: Path, folder: Path) -> list[tuple[str, list[
             ["runs", "submit", f"{kitchen / 'runs.toml'}"],
         ),
         ("Here they are.", ["runs", "list"]),
+        (
+            "The pool: the first five documents of each contributing run are worth judging.",
+            ["pool", "build", "depth 5"],
+        ),
+        ("Who brought what? One group can be the only one to have a document.", ["pool", "show"]),
+        ("Why is this document in the pool of topic T01?", ["pool", "explain", "T01", "K146"]),
+        ("The pool can be built again, and is the same to the last byte.", ["pool", "verify"]),
         ("The file can prove that it is sound.", ["check"]),
         ("And it knows what comes next.", ["status"]),
     ]

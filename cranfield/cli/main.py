@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cranfield._version import __version__
-from cranfield.cli import collection, compare, console, corpus, evaluate, listing, measures, runs, trec_eval
+from cranfield.cli import collection, compare, console, corpus, evaluate, listing, measures, pool, runs, trec_eval
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 collection.add_to(app)
 app.add_typer(corpus.app)
 app.add_typer(runs.app)
+app.add_typer(pool.app)
 evaluate.add_to(app)
 compare.add_to(app)
 trec_eval.add_to(app)

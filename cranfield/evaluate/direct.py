@@ -117,7 +117,7 @@ def _ordinary(table: pa.Table, first: bytes, last: bytes) -> DirectRows | None:
     topics = table["topic"].unify_dictionaries()
     ids = topics.chunk(0).dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in topics.chunks])
-    starts = np.flatnonzero(np.diff(codes, prepend=np.int32(-1)))
+    starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
     scores = table["score"].to_numpy()
     rises = scores[1:] > scores[:-1]
     rises[starts[1:] - 1] = False
@@ -137,9 +137,16 @@ def _ordinary(table: pa.Table, first: bytes, last: bytes) -> DirectRows | None:
 
 
 def _has_repeats(documents: pa.ChunkedArray, topics: Codes) -> bool:
-    """Say whether two rows may be the same document of one topic; equal keys of two documents are taken for it."""
-    keys: Keys = np.concatenate([keys_of(chunk) for chunk in documents.chunks])
-    keys ^= (topics.astype(np.uint64) + np.uint64(1)) * _MIXER
+    """Say whether two rows may be the same document of one topic; equal keys of two documents are taken for it.
+
+    The keys of each chunk are mixed with its topics while they are in the cache; then it is one sort of numbers.
+    """
+    keys: Keys = np.empty(len(topics), dtype=np.uint64)
+    start = 0
+    for chunk in documents.chunks:
+        rows = slice(start, start + len(chunk))
+        keys[rows] = keys_of(chunk) ^ ((topics[rows].astype(np.uint64) + np.uint64(1)) * _MIXER)
+        start += len(chunk)
     keys.sort()
     return bool((keys[1:] == keys[:-1]).any())
 
@@ -175,9 +182,21 @@ def _ties_by_id(rows: DirectRows, tied: NDArray[np.bool_], codes: Codes) -> Code
     member[1:] |= tied
     places = np.flatnonzero(member)
     group = np.cumsum(np.concatenate([[True], ~tied]))[places]
-    words = rows.documents.take(pa.array(places)).combine_chunks().cast(pa.binary())
+    words = _words_at(rows.documents, places)
     rank = np.empty(len(places), dtype=np.int64)
     rank[pc.sort_indices(words).to_numpy()] = np.arange(len(places))
     moved = codes.copy()
     moved[places] = codes[places[np.lexsort((-rank, group))]]
     return moved
+
+
+def _words_at(documents: pa.ChunkedArray, places: Places) -> pa.Array:
+    """Give some of the strings of a column as bytes; places rise. Arrow's own `take` would copy all chunks first."""
+    ends = np.cumsum([len(chunk) for chunk in documents.chunks])
+    bounds = np.searchsorted(places, np.concatenate([[0], ends]))
+    taken = [
+        chunk.take(pa.array(places[first:last] - (end - len(chunk))))
+        for chunk, end, first, last in zip(documents.chunks, ends, bounds[:-1], bounds[1:], strict=True)
+        if last > first
+    ]
+    return pa.concat_arrays(taken).cast(pa.binary())

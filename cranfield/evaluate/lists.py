@@ -6,7 +6,7 @@ list are made with `bincount`, which adds in the order of the ranks, as trec_eva
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -153,6 +153,13 @@ class Lists:
         length = np.minimum(self.length, depth)
         rank = np.arange(len(self.grades)) - np.repeat(self.offsets[:-1], self.length)
         return self._with(self.grades[rank < depth], np.concatenate([[0], np.cumsum(length)]))
+
+    def chosen(self, cells: Counts) -> "Lists":
+        """Give some of the lists, in the order asked for."""
+        length = self.length[cells]
+        offsets = np.concatenate([[0], np.cumsum(length)])
+        places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
+        return replace(self._with(self.grades[places], offsets), topics=self.topics[cells])
 
     def _with(self, grades: NDArray[np.int32], offsets: Counts) -> "Lists":
         return Lists(grades, offsets, self.topics, self.levels, self.level_counts, self.highest_grade)

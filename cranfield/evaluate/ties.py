@@ -4,7 +4,7 @@ The canonical order breaks ties by document id, which says nothing about the sys
 the higher or the lower grades first within each tie; the expected score is the mean over random orders.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -46,25 +46,20 @@ def score_with_ties(
     rounding: Rounding = "exact",
 ) -> Scores:
     """Score all runs with ties in the canonical, best or worst order, or expected over random orders."""
+    scores = score(alignment, measures, rounding=rounding)
     if ties == "trec" or not alignment.tied.any():
-        return score(alignment, measures, rounding=rounding)
-    if ties != "expected":
-        return score(_with(alignment, _sorted(alignment, higher_first=ties == "best")), measures, rounding=rounding)
-    drawn = [score(_with(alignment, lists), measures, rounding=rounding) for lists in _shuffled(alignment, rng)]
-    return replace(drawn[0], values=np.mean([one.values for one in drawn], axis=0))
+        return scores
+    tied = _TiedLists(alignment)
+    orders = tied.shuffled(rng) if ties == "expected" else [tied.sorted(higher_first=ties == "best")]
+    return tied.put_into(scores, orders)
 
 
-def moved_by_ties(
-    alignment: Alignment, scores: Scores, *, rounding: Rounding = "exact", by: float = TOLD_FROM
-) -> list[Moved]:
+def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM) -> list[Moved]:
     """Give the summaries that another order of tied documents could move by more than `by`."""
     if not alignment.tied.any():
         return []
-    measures = list(scores.measures)
-    ends = [
-        score(_with(alignment, _sorted(alignment, higher_first=first)), measures, rounding=rounding).summary
-        for first in (False, True)
-    ]
+    tied = _TiedLists(alignment)
+    ends = [tied.put_into(scores, [tied.sorted(higher_first=first)]).summary for first in (False, True)]
     lowest, highest = np.minimum(*ends), np.maximum(*ends)
     far = np.argwhere(np.maximum(highest - scores.summary, scores.summary - lowest) > by)
     return [
@@ -79,35 +74,39 @@ def moved_by_ties(
     ]
 
 
-def _sorted(alignment: Alignment, *, higher_first: bool) -> Lists:
-    grades = alignment.lists.grades
-    places, group = _members(alignment.tied)
-    worth = np.maximum(grades[places], 0).astype(np.int64)
-    order = np.lexsort((-worth if higher_first else worth, group))
-    return _placed(alignment.lists, places, places[order])
+class _TiedLists:
+    """The lists that hold ties, alone, and the places of the tied documents in them."""
 
+    def __init__(self, alignment: Alignment) -> None:
+        everything = alignment.lists
+        cell = np.searchsorted(everything.offsets, np.flatnonzero(alignment.tied), side="right") - 1
+        self._cells = np.unique(cell)
+        self._lists = everything.chosen(self._cells)
+        places = np.repeat(everything.offsets[self._cells] - self._lists.offsets[:-1], self._lists.length)
+        tied = alignment.tied[places + np.arange(len(places))]
+        member = tied.copy()
+        member[:-1] |= tied[1:]
+        self._places = np.flatnonzero(member)
+        self._group = np.cumsum(~tied, dtype=np.int64)[self._places]
 
-def _shuffled(alignment: Alignment, rng: np.random.Generator) -> Iterator[Lists]:
-    places, group = _members(alignment.tied)
-    for _ in range(ORDERS):
-        order = np.lexsort((rng.random(len(places)), group))
-        yield _placed(alignment.lists, places, places[order])
+    def sorted(self, *, higher_first: bool) -> Lists:
+        """Give the lists with the higher (or lower) grades first in each tie."""
+        worth = np.maximum(self._lists.grades[self._places], 0).astype(np.int64)
+        return self._ordered(-worth if higher_first else worth)
 
+    def shuffled(self, rng: np.random.Generator) -> Iterator[Lists]:
+        """Give the lists with ties in random orders, again and again."""
+        for _ in range(ORDERS):
+            yield self._ordered(rng.random(len(self._places)))
 
-def _members(tied: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the rows that are in a tie, and the number of their tie."""
-    member = tied.copy()
-    member[:-1] |= tied[1:]
-    places = np.flatnonzero(member)
-    number = np.cumsum(~tied, dtype=np.int64)
-    return places, number[places]
+    def _ordered(self, keys: NDArray[np.generic]) -> Lists:
+        grades = self._lists.grades.copy()
+        grades[self._places] = self._lists.grades[self._places[np.lexsort((keys, self._group))]]
+        return replace(self._lists, grades=grades, _relevant={})
 
-
-def _placed(lists: Lists, places: NDArray[np.int64], sources: NDArray[np.int64]) -> Lists:
-    grades = lists.grades.copy()
-    grades[places] = lists.grades[sources]
-    return replace(lists, grades=grades, _relevant={})
-
-
-def _with(alignment: Alignment, lists: Lists) -> Alignment:
-    return replace(alignment, lists=lists)
+    def put_into(self, scores: Scores, orders: Iterable[Lists]) -> Scores:
+        """Give the scores with the values of these lists in place of the canonical ones, averaged over the orders."""
+        drawn = np.array([[measure.values(lists) for measure in scores.measures] for lists in orders])
+        values = scores.values.copy()
+        values.reshape(len(scores.measures), -1)[:, self._cells] = drawn.mean(axis=0)
+        return replace(scores, values=values)

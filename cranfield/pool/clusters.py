@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.pool.candidates import Candidates
+from cranfield.pool.candidates import Candidates, Mask
 from cranfield.pool.entrants import PooledRuns
 from cranfield.runs.ids import UNKNOWN, IdTable
 from cranfield.runs.run import Codes, Places
@@ -42,20 +42,22 @@ def clusters_of(runs: PooledRuns, clusters: Mapping[str, object]) -> Clusters:
     return Clusters(of_code)
 
 
-def collapse(candidates: Candidates, clusters: Clusters | None) -> Collapsed:
+def collapse(candidates: Candidates, clusters: Clusters | None, *, preferred: Mask | None = None) -> Collapsed:
     """Keep of each cluster the candidate with the best rank, ties by document id, descending.
 
-    The ranks of all others stay as they are, so that the pooled part is what it was.
+    A preferred one goes before all others; if there are several, all of them stay. The ranks of all others stay as
+    they are, so that the pooled part is what it was.
     """
     nobody = np.empty(0, dtype=np.int32)
     if clusters is None:
         return Collapsed(candidates, nobody, nobody)
     cluster = clusters.of_code[candidates.documents]
-    order = np.argsort(candidates.best_rank, kind="stable")
+    first = np.zeros(len(candidates), dtype=bool) if preferred is None else preferred
+    order = np.lexsort((candidates.best_rank, ~first))
     order = order[cluster[order] != ALONE]
     names, firsts, places = np.unique(cluster[order], return_index=True, return_inverse=True)
     representative: Places = order[firsts][places] if len(names) else order
-    out = order != representative
+    out = (order != representative) & ~first[order]
     kept = np.ones(len(candidates), dtype=bool)
     kept[order[out]] = False
     return Collapsed(

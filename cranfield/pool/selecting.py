@@ -46,7 +46,7 @@ class TopicPool:
     """The pool of one topic: what is in it, and every addition in order.
 
     `barred` are candidates that may not be drawn by chance (they had their chance before). `rates` are the shares at
-    which earlier samples were drawn, by step: an extension draws at the same rate.
+    which earlier samples were drawn, by step, and `drawn_before` what they drew: an extension draws at the same rate.
     """
 
     topic: str
@@ -56,6 +56,7 @@ class TopicPool:
     additions: list[Addition] = field(default_factory=list)
     barred: Places = field(default_factory=lambda: np.empty(0, np.int64))
     rates: dict[int, float] = field(default_factory=dict)
+    drawn_before: dict[int, Places] = field(default_factory=dict)
     suffix: str = ""
 
     def __post_init__(self) -> None:
@@ -171,3 +172,4 @@ def _add_sample(
         left = numbers[(sample.population_strata == code) & ~is_drawn[numbers]]
         label = " ".join(word for word in (str(step), name) if word) + pool.suffix
         pool.add(Addition(Stratum(number, label), sample.chosen[mine], sample.probabilities[mine], left))
+    pool.present[pool.drawn_before.get(number, [])] = True

@@ -23,13 +23,19 @@ from cranfield.runs.options import Option, check_options, configured
 class Review:
     """What has happened in one topic: labels in the order of judging, and how the target sample stands.
 
-    `targets` counts the relevant documents of the sample that was judged before, `targets_found` those that the
-    strategy has found again by itself.
+    The first `warm_up` labels came before the adaptive step. `targets` counts the relevant documents of the sample
+    that was judged before, `targets_found` those that the strategy has found again by itself.
     """
 
     labels: Sequence[Label]
+    warm_up: int = 0
     targets: int = 0
     targets_found: int = 0
+
+    @property
+    def late(self) -> Sequence[Label]:
+        """The labels of the adaptive step itself."""
+        return self.labels[self.warm_up :]
 
     @cached_property
     def relevant(self) -> int:
@@ -55,7 +61,10 @@ stopping_rules: Registry[type[StoppingRule]] = Registry(
 @stopping_rules.register("nonrelevant")
 @dataclass(frozen=True)
 class NonRelevantInARow:
-    """Stops after n non-relevant documents in a row. Documents without a label neither count nor interrupt."""
+    """Stops after n non-relevant documents in a row.
+
+    Documents without a label neither count nor interrupt. The warm-up does not count.
+    """
 
     documents: Annotated[int, Option("non-relevant documents in a row", at_least=1)] = 50
     summary: ClassVar[str] = "n non-relevant documents in a row"
@@ -65,7 +74,7 @@ class NonRelevantInARow:
 
     def says(self, review: Review) -> str | None:
         """Look at the last labels."""
-        labelled = [label for label in review.labels if label is not None]
+        labelled = [label for label in review.late if label is not None]
         if len(labelled) < self.documents or any(labelled[-self.documents :]):
             return None
         return f"the last {self.documents} judged documents were not relevant"
@@ -76,7 +85,7 @@ class NonRelevantInARow:
 class NothingInSteps:
     """Stops after n steps without a relevant document; a document that got no label is a step too.
 
-    Source: NIST's continuous-active-learning notes, where n is 20.
+    The warm-up does not count. Source: NIST's continuous-active-learning notes, where n is 20.
     """
 
     steps: Annotated[int, Option("steps without a relevant document", at_least=1)] = 20
@@ -87,7 +96,7 @@ class NothingInSteps:
 
     def says(self, review: Review) -> str | None:
         """Look at the last steps."""
-        if len(review.labels) < self.steps or any(label is True for label in review.labels[-self.steps :]):
+        if len(review.late) < self.steps or any(label is True for label in review.late[-self.steps :]):
             return None
         return f"nothing relevant in the last {self.steps} steps"
 

@@ -8,6 +8,7 @@ from cranfield.errors import CranfieldError
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store, soundness
 from cranfield.store.documents import document_count, iter_documents_with_hash
+from cranfield.store.pools import pool_facts
 from cranfield.store.runs import coded_run, id_table, run_facts
 from cranfield.store.topics import topics_with_hash
 from cranfield.text import counted
@@ -34,6 +35,7 @@ def check_collection(store: Store, *, progress: Progress = silent) -> list[Findi
         ("documents", lambda: _documents(store, progress)),
         ("topics", lambda: _topics(store)),
         ("runs", lambda: _runs(store, progress)),
+        ("pools", lambda: _pools(store)),
     ]
     return [_guarded(what, check) for what, check in checks]
 
@@ -83,6 +85,15 @@ def _runs(store: Store, progress: Progress) -> Finding:
             wrong.extend(_run_faults(store, run.name, run.content_hash, tables))
             progress("checking runs", done, len(facts))
     return Finding("runs", counted(len(facts), "run"), tuple(wrong))
+
+
+def _pools(store: Store) -> Finding:
+    """Every pool is built again and must come out the same."""
+    from cranfield.steps.pool_build import verify_pool
+
+    names = [facts.name for facts in pool_facts(store)]
+    wrong = [f"pool {name!r}: {difference}" for name in names for difference in verify_pool(store, name)[1]]
+    return Finding("pools", counted(len(names), "pool"), tuple(wrong))
 
 
 def _page_faults(store: Store) -> Iterator[str]:

@@ -76,7 +76,7 @@ def evaluate_and_tell(
     rounding: Rounding = asked.like or "exact"
     rng = np.random.default_rng(SEED)
     scores = score_with_ties(aligned, measures, ties=asked.ties, rng=rng, rounding=rounding)
-    told = moved_by_ties(aligned, scores, rounding=rounding) if asked.ties == "trec" else []
+    told = moved_by_ties(aligned, scores) if asked.ties == "trec" else []
     return scores, told
 
 

@@ -7,6 +7,7 @@ from cranfield.records import GradeScale
 from cranfield.store import Store, engine
 from cranfield.store.documents import document_count
 from cranfield.store.duplicates import clusters_of
+from cranfield.store.pools import PoolFacts, pool_facts, pooled_pairs
 from cranfield.store.runs import RunFacts, run_facts
 from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.settings import settings
@@ -26,6 +27,8 @@ class Status:
     duplicate_clusters: int
     runs: tuple[RunFacts, ...]
     withdrawn: int
+    pools: tuple[PoolFacts, ...]
+    pooled: int
     troubles: tuple[str, ...]
 
     @property
@@ -49,7 +52,9 @@ class Status:
             return "submit runs (cranfield runs submit FILE…), or make some: cranfield runs make"
         if not self.contributing:
             return "no run contributes to a pool yet: submit one with --contributing"
-        return "look at the runs: cranfield runs list"
+        if not self.pools:
+            return "build a pool: cranfield pool build 'depth 10'"
+        return "look at the pool: cranfield pool show"
 
 
 def collection_status(store: Store) -> Status:
@@ -68,5 +73,7 @@ def collection_status(store: Store) -> Status:
             duplicate_clusters=len(clusters_of(store)),
             runs=standing,
             withdrawn=len(everything) - len(standing),
+            pools=tuple(pool_facts(store)),
+            pooled=pooled_pairs(store),
             troubles=tuple(engine.known_troubles(store.path)),
         )

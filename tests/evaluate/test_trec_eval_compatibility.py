@@ -175,3 +175,34 @@ def test_a_topic_with_nothing_but_negative_grades_stops_only_as_the_first(tmp_pa
 def test_help_and_version_end_well(tmp_path: Path):
     assert b"Usage" in trec_eval(["-h"]).output
     assert trec_eval(["-v"]).status == 0
+
+
+def eleven_points_by_walking(relevant_ranks: list[int], length: int, relevant: int, levels: list[float]) -> float:
+    """What trec_eval 10 does: one walk from the end of the list, the levels taken in turn from the last."""
+    needed = [int(level * relevant + 0.5) for level in levels]
+    turn, found = len(levels) - 1, len(relevant_ranks)
+    while turn >= 0 and needed[turn] > found:
+        turn -= 1
+    best = total = 0.0
+    for rank in range(length, 0, -1):
+        if not found:
+            break
+        best = max(best, found / rank)
+        if rank in relevant_ranks:
+            while turn >= 0 and found == needed[turn]:
+                total += best
+                turn -= 1
+            found -= 1
+    return (total + best * (turn + 1)) / len(levels)
+
+
+@pytest.mark.parametrize(
+    "levels", ["0.8,0.2", "0.2,0.8", "0,1,0", "1,0.5,1", ".25,.5,.75", "0.5,0.5", "1,0.9,0.2,0.1"]
+)
+def test_levels_out_of_order_are_taken_as_trec_eval_takes_them(tmp_path: Path, levels: str):
+    ranks = [2, 3, 7, 12]
+    run = "".join(f"1 Q0 {'r' if rank in ranks else 'n'}{rank} 1 {-rank} t\n" for rank in range(1, 15))
+    qrels = "".join(f"1 0 r{rank} 1\n" for rank in [*ranks, 98, 99])
+    expected = eleven_points_by_walking(ranks, 14, 6, [float(level) for level in levels.split(",")])
+    got = numbers(call(tmp_path, f"-m 11pt_avg.{levels}", qrels=qrels, run=run))
+    assert got == {(f"11pt_avg_{levels}", "all"): f"{expected:6.4f}"}

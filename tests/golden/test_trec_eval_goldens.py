@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.evaluate.trec_eval import inputs
 from cranfield.evaluate.trec_eval.printing import trec_eval
 
 GOLDENS = Path(__file__).parent / "trec_eval"
@@ -56,6 +57,12 @@ def test_the_bytes_and_the_status_are_trec_evals(name: str):
     files = [str(GOLDENS / f"{number}.qrels"), str(GOLDENS / f"{number}.run")]
     got = printed_with_status([*OPTIONS[options].split(), "--as", version.split(".")[0], *files])
     assert got == (GOLDENS / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name in OUTPUTS if ".q" in name])
+def test_files_read_the_lenient_way_come_out_the_same(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(inputs, "_strict_qrels", lambda path: None)
+    test_the_bytes_and_the_status_are_trec_evals(name)
 
 
 @pytest.mark.shared

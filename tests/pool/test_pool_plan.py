@@ -60,7 +60,7 @@ WRONG = {
         "at position 24: unknown pooling strategy 'smaple'; did you mean 'sample'?",
     ],
     "rrf kk=60 untl 100": [
-        "at position 5: unknown option of rrf 'kk' (known: by, cap, floor, k, ranks, stop)",
+        "at position 5: unknown option of rrf 'kk'; did you mean 'k'? (known: by, cap, floor, k, ranks, stop)",
         "found 'untl'; did you mean 'until'?",
         "at position 11: expected an amount (10, until 100, 5%, budget 1000), an option or a scope, found 'untl'",
     ],

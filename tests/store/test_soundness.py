@@ -33,7 +33,7 @@ def tamper(store: Store, *statements: str) -> None:
 def test_a_sound_file_has_nothing_wrong(with_run: Store):
     assert wrong(with_run) == []
     assert [finding.what for finding in check_collection(with_run)] == [
-        "file", "foreign keys", "search index", "documents", "topics", "runs",
+        "file", "foreign keys", "search index", "documents", "topics", "runs", "pools",
     ]  # fmt: skip
 
 

@@ -91,16 +91,25 @@ def _iprec(asked: Asked) -> Named:
 
 
 def _eleven_points(asked: Asked) -> Named:
+    """The mean of the interpolated precisions, added from the last level to the first.
+
+    trec_eval walks the list once from its end and takes the levels in turn, so that a level which is higher than the
+    one after it is never met: it and all before it get the highest precision of the list.
+    """
     levels = parameters.numbers(asked.text) if asked.text else LEVELS
+    relevant = asked.lists.relevant_count(asked.rel)
+    top = _interpolated(asked, 0.0)
+    reached = asked.lists.relevant(asked.rel).count
+    met, passed = np.zeros(len(asked.lists), dtype=bool), np.zeros(len(asked.lists), dtype=bool)
     total = np.zeros(len(asked.lists))
-    for level in _in_turn(levels):
-        total = total + _interpolated(asked, level)
+    for level in reversed(levels):
+        needed = average.documents_needed(level, relevant, asked.options.version)
+        beyond = ~met & (needed > reached)
+        met |= ~beyond
+        passed |= met & ((needed > reached) | (needed <= 0))
+        total = total + np.where(beyond, 0.0, np.where(passed, top, _interpolated(asked, level)))
+        reached = np.where(met & ~passed, needed, reached)
     yield asked.full_name, total / len(levels)
-
-
-def _in_turn(levels: tuple[float, ...]) -> list[float]:
-    """Give levels in the order in which their precisions are added: from the highest down."""
-    return sorted(levels, reverse=True)
 
 
 def _interpolated(asked: Asked, level: float) -> Values:

@@ -1,0 +1,94 @@
+"""How much the runs of a pool agree, and what each group brings that nobody else does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import Problem
+from cranfield.pool.candidates import candidates_of
+from cranfield.pool.entrants import PooledRuns
+from cranfield.pool.pool import Pool
+from cranfield.runs.run import Places
+from cranfield.text import counted
+
+MOST = 0.5
+"""The share of the documents that only one group brought from which on that group is said to supply most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """Who has how much of a pool in common.
+
+    `shared` counts the documents that two of `names` both brought; its diagonal is what each brought at all. `unique`
+    counts what each brought alone.
+    """
+
+    names: tuple[str, ...]
+    shared: Places
+    unique: Places
+
+    @property
+    def jaccard(self) -> NDArray[np.float64]:
+        """What two have in common as a share of what they have together; 0 where they have nothing."""
+        own = np.diag(self.shared)
+        return self.shared / np.maximum(own[:, None] + own[None, :] - self.shared, 1)
+
+
+def overlap_of_runs(pool: Pool) -> Overlap:
+    """Compare the runs. A run brought what it has within the pooled part."""
+    names = [source.name for source in pool.sources]
+    return _overlap(names, _brought(pool, np.arange(len(names))))
+
+
+def overlap_of_groups(pool: Pool) -> Overlap:
+    """Compare the groups: a group brought what one of its runs did."""
+    names = sorted({source.group for source in pool.sources}, key=str.encode)
+    places = np.array([names.index(source.group) for source in pool.sources], dtype=np.int64)
+    return _overlap(names, _brought(pool, places))
+
+
+def dominant_group(pool: Pool) -> Problem | None:
+    """Warn where one of at least three groups brought most of what only one group brought.
+
+    Such a pool judges that group's documents and few others: others, and outsiders, may be wronged.
+    """
+    found = overlap_of_groups(pool)
+    total = int(found.unique.sum())
+    if len(found.names) < 3 or not total or found.unique.max() <= MOST * total:
+        return None
+    most = int(np.argmax(found.unique))
+    share = found.unique[most] / total
+    message = f"{found.names[most]} alone brought {counted(int(found.unique[most]), 'document')}, {share:.0%} of all"
+    remedy = "pool by group (by=group), or ask for more diverse runs"
+    return Problem("one-group-dominates", f"{message} that only one group brought", severity="warning", remedy=remedy)
+
+
+def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, by_group: bool = False) -> Places:
+    """Give how many documents each depth adds to a depth pool: place 0 is depth 1.
+
+    With `by_group` the lists of the groups are merged first.
+    """
+    from cranfield.pool.grouping import by_group as merged
+
+    total = np.zeros(1, dtype=np.int64)
+    for topic in runs.topics if topics is None else topics:
+        candidates = candidates_of(runs, topic)
+        counts = np.bincount((merged(candidates) if by_group else candidates).best_rank)
+        size = max(len(total), len(counts))
+        total = np.pad(total, (0, size - len(total))) + np.pad(counts, (0, size - len(counts)))
+    return total[1:].astype(np.int64)
+
+
+def _brought(pool: Pool, member: Places) -> NDArray[np.float32]:
+    """Say which of some members (runs, or the groups they belong to) brought which entry, as ones and zeros."""
+    brought = np.zeros((len(pool), int(member.max(initial=-1)) + 1), dtype=np.float32)
+    entries = np.repeat(np.arange(len(pool)), np.diff(pool.contribution_offsets))
+    brought[entries, member[pool.contribution_runs]] = 1
+    return brought
+
+
+def _overlap(names: Sequence[str], brought: NDArray[np.float32]) -> Overlap:
+    alone = brought[brought.sum(axis=1) == 1].sum(axis=0)
+    return Overlap(tuple(names), np.rint(brought.T @ brought).astype(np.int64), alone.astype(np.int64))

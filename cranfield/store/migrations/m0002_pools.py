@@ -1,0 +1,87 @@
+"""Pools: the plan, every entry with its story, and the runs it was made from."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+STATEMENTS = (
+    """CREATE TABLE pools (
+    number       INTEGER PRIMARY KEY,
+    name         TEXT NOT NULL UNIQUE,
+    plan         TEXT NOT NULL, -- canonical
+    plan_in_full TEXT NOT NULL, -- with every option spelled out
+    grammar      INTEGER NOT NULL,
+    seed         INTEGER NOT NULL,
+    judging_order TEXT NOT NULL CHECK (judging_order IN ('plan', 'id', 'random')),
+    one_per_cluster INTEGER NOT NULL CHECK (one_per_cluster IN (0, 1)),
+    content_hash TEXT NOT NULL, -- SHA-256 of the entries and their stories
+    made         TEXT NOT NULL,
+    made_by      TEXT NOT NULL -- the version of the program
+) STRICT""",
+    """CREATE TABLE pool_runs ( -- the runs a pool was made from, as they were then
+    pool         INTEGER NOT NULL REFERENCES pools(number),
+    run          TEXT NOT NULL,
+    group_name   TEXT NOT NULL,
+    content_hash TEXT NOT NULL,
+    PRIMARY KEY (pool, run)
+) STRICT""",
+    """CREATE TABLE pool_topics (
+    pool  INTEGER NOT NULL REFERENCES pools(number),
+    topic TEXT NOT NULL,
+    PRIMARY KEY (pool, topic)
+) STRICT""",
+    """CREATE TABLE pool_entries ( -- what is to be judged
+    pool        INTEGER NOT NULL REFERENCES pools(number),
+    topic       TEXT NOT NULL,
+    document    TEXT NOT NULL,
+    position    INTEGER NOT NULL, -- in judging order, from 1
+    step        INTEGER NOT NULL, -- of the plan, from 1, that brought it
+    stratum     TEXT NOT NULL,
+    probability REAL, -- of inclusion; none where judgments decided
+    version     INTEGER NOT NULL, -- of the pool it came with
+    PRIMARY KEY (pool, topic, document)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE pool_ranks ( -- every run that has an entry, and at which rank
+    pool     INTEGER NOT NULL REFERENCES pools(number),
+    topic    TEXT NOT NULL,
+    document TEXT NOT NULL,
+    run      TEXT NOT NULL,
+    rank     INTEGER NOT NULL,
+    PRIMARY KEY (pool, topic, document, run)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE pool_duplicates ( -- documents that stay out because a near-duplicate stands for them
+    pool           INTEGER NOT NULL REFERENCES pools(number),
+    topic          TEXT NOT NULL,
+    document       TEXT NOT NULL,
+    representative TEXT NOT NULL,
+    PRIMARY KEY (pool, topic, document)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE pool_strata ( -- how many documents a stratum has, and how many of them were drawn
+    pool       INTEGER NOT NULL REFERENCES pools(number),
+    topic      TEXT NOT NULL,
+    step       INTEGER NOT NULL,
+    stratum    TEXT NOT NULL,
+    population INTEGER NOT NULL,
+    drawn      INTEGER NOT NULL,
+    PRIMARY KEY (pool, topic, step, stratum)
+) STRICT, WITHOUT ROWID""",
+    """CREATE VIEW pool_contributions AS -- how many entries each run brought, and how many no other group has
+    SELECT pools.name AS pool, pool_runs.run, pool_runs.group_name, count(*) AS documents,
+           sum(NOT EXISTS (
+               SELECT 1 FROM pool_ranks AS other
+               JOIN pool_runs AS sender ON sender.pool = other.pool AND sender.run = other.run
+               WHERE other.pool = pool_ranks.pool AND other.topic = pool_ranks.topic
+                 AND other.document = pool_ranks.document AND sender.group_name <> pool_runs.group_name
+           )) AS only_this_group
+    FROM pool_ranks
+    JOIN pool_runs ON pool_runs.pool = pool_ranks.pool AND pool_runs.run = pool_ranks.run
+    JOIN pools ON pools.number = pool_ranks.pool
+    GROUP BY pool_ranks.pool, pool_runs.run""",
+)
+
+
+def up(database: "Database") -> None:
+    """Make the tables and the view over them."""
+    for statement in STATEMENTS:
+        database.execute(statement)
