@@ -12,8 +12,9 @@ from cranfield.pool.candidates import candidates_of
 from cranfield.pool.clusters import Clusters, Collapsed, clusters_of, collapse
 from cranfield.pool.entrants import PooledRuns
 from cranfield.pool.inputs import checked_topics
+from cranfield.pool.kept import kept_of, made_certain
 from cranfield.pool.pool import Pool
-from cranfield.pool.selecting import Addition, Stratum, TopicPool
+from cranfield.pool.selecting import Addition, TopicPool
 from cranfield.runs.run import Codes, Places
 
 
@@ -28,7 +29,8 @@ def extend(
 
     `runs` are those of the pool and the later ones. Fixed steps are made anew with all runs, and what they bring
     besides is added. Samples are drawn at their earlier rate from the documents that could not be drawn before: these
-    are strata of their own, so that every probability stays true. Nothing leaves, and nothing moves.
+    are strata of their own. A document that was drawn by chance and now comes by a fixed step is certain, and counts
+    with that step. So every probability stays true. No document leaves, and none changes its place.
     """
     _check_runs(pool, runs)
     wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}, key=str.encode))
@@ -38,7 +40,7 @@ def extend(
     builder = _Extension(pooled, wanted, seed=pool.seed, begun={kept.topic: kept for kept, _ in grown})
     builder.known = {collapsed.candidates.topic: collapsed for _, collapsed in grown}
     builder.built(static_steps(pool.plan), order="plan")
-    parts = [_joined(pool, builder.pools[kept.topic], kept, collapsed) for kept, collapsed in grown]
+    parts = [_joined(pool, builder.pools[kept.topic], collapsed) for kept, collapsed in grown]
     extended = assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=pool.version + 1)
     return replace(extended, versions=_versions(pool, extended))
 
@@ -96,14 +98,12 @@ def _grown(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None) 
     preferred = np.zeros(len(everything), dtype=bool)
     preferred[[everything.numbers[name] for name in names]] = True
     collapsed = collapse(everything, clusters, preferred=preferred)
-    numbers = collapsed.candidates.numbers
     begun = TopicPool(topic, len(collapsed.candidates), pool.seed, suffix=f" +{pool.version}")
-    old = np.array([numbers[name] for name in names], dtype=np.int64)
-    begun.barred = np.concatenate([old, _passed_over(pool, topic, numbers)])
+    before = kept_of(pool, collapsed.candidates)
+    begun.barred = np.concatenate([before.numbers, before.undrawn])
     begun.rates = _rates(pool, topic)
-    for step in begun.rates:
-        steps = np.array([pool.stratum_table[pool.strata[row]].step for row in kept])
-        begun.drawn_before[step] = old[steps == step]
+    steps = np.array([before.sizes[place][0].step for place in before.strata], dtype=np.int64)
+    begun.drawn_before = {step: before.numbers[steps == step] for step in begun.rates}
     return begun, collapsed
 
 
@@ -112,14 +112,6 @@ def _rows(pool: Pool, topic: str) -> Places:
         return np.empty(0, dtype=np.int64)
     place = pool.topics.index(topic)
     return np.arange(pool.offsets[place], pool.offsets[place + 1])
-
-
-def _passed_over(pool: Pool, topic: str, numbers: Mapping[str, int]) -> Places:
-    if topic not in pool.topics:
-        return np.empty(0, dtype=np.int64)
-    topics, documents, _ = pool.undrawn
-    names = pool.document_ids.take(documents[topics == pool.topics.index(topic)]).to_pylist()
-    return np.array([numbers[name] for name in names if name in numbers], dtype=np.int64)
 
 
 def _rates(pool: Pool, topic: str) -> dict[int, float]:
@@ -141,62 +133,33 @@ def _is_sample(step: object) -> bool:
     return getattr(getattr(step, "strategy", None), "kind", "") == "sampling"
 
 
-def _joined(pool: Pool, grown: TopicPool, kept: TopicPool, collapsed: Collapsed) -> TopicPart:
+def _joined(pool: Pool, grown: TopicPool, collapsed: Collapsed) -> TopicPart:
     """Give the columns of a topic: what was there, then what is new."""
-    rows = _rows(pool, kept.topic)
-    numbers = collapsed.candidates.numbers
-    old = np.array([numbers[pool.ids[row]] for row in rows], dtype=np.int64)
+    kept = kept_of(pool, collapsed.candidates)
     is_old = np.zeros(len(collapsed.candidates), dtype=bool)
-    is_old[old] = True
+    is_old[kept.numbers] = True
     fresh = TopicPool(grown.topic, grown.size, grown.seed)
     for one in grown.additions:
         new = ~is_old[one.chosen]
         fresh.add(Addition(one.stratum, one.chosen[new], one.probabilities[new], one.undrawn))
     part = part_of(fresh, collapsed, order=pool.order)
-    counts, runs, ranks = contributions(collapsed.candidates, old)
-    used, strata = np.unique(pool.strata[rows], return_inverse=True)
-    sizes = _old_sizes(pool, kept.topic)
-    table = [*sizes, *part.stratum_sizes]
-    place_of = {stratum: place for place, (stratum, _, _) in enumerate(sizes)}
-    old_places = np.array([place_of[pool.stratum_table[code]] for code in used] or [0], dtype=np.int32)
-    undrawn, undrawn_strata = _undrawn(pool, collapsed, part, place_of)
+    for one in grown.additions:
+        if not _is_sample(pool.plan.steps[one.stratum.step - 1]):
+            kept = made_certain(kept, one.chosen, one.stratum)
+    counts, runs, ranks = contributions(collapsed.candidates, kept.numbers)
+    shift = len(kept.sizes)
     return replace(
         part,
-        undrawn=undrawn,
-        undrawn_strata=undrawn_strata,
-        documents=np.concatenate([collapsed.candidates.documents[old], part.documents]),
-        strata=np.concatenate([old_places[strata], part.strata + len(sizes)]).astype(np.int32),
-        stratum_sizes=tuple(table),
-        probabilities=np.concatenate([pool.probabilities[rows], part.probabilities]),
+        documents=np.concatenate([collapsed.candidates.documents[kept.numbers], part.documents]),
+        strata=np.concatenate([kept.strata, part.strata + shift]).astype(np.int32),
+        stratum_sizes=(*kept.sizes, *part.stratum_sizes),
+        probabilities=np.concatenate([kept.probabilities, part.probabilities]),
         contribution_counts=np.concatenate([counts, part.contribution_counts]),
         contribution_runs=np.concatenate([runs, part.contribution_runs]),
         contribution_ranks=np.concatenate([ranks, part.contribution_ranks]),
+        undrawn=np.concatenate([collapsed.candidates.documents[kept.undrawn], part.undrawn]),
+        undrawn_strata=np.concatenate([kept.undrawn_strata, part.undrawn_strata + shift]).astype(np.int32),
     )
-
-
-def _old_sizes(pool: Pool, topic: str) -> list[tuple[Stratum, int, int]]:
-    if topic not in pool.topics:
-        return []
-    place = pool.topics.index(topic)
-    return [
-        (stratum, int(pool.populations[place, code]), int(pool.drawn[place, code]))
-        for code, stratum in enumerate(pool.stratum_table)
-    ]
-
-
-def _undrawn(
-    pool: Pool, collapsed: Collapsed, part: TopicPart, place_of: Mapping[Stratum, int]
-) -> tuple[Codes, Codes]:
-    """Give what samples passed over, before and now."""
-    candidates = collapsed.candidates
-    topics, documents, strata = pool.undrawn
-    mine = topics == (pool.topics.index(candidates.topic) if candidates.topic in pool.topics else -1)
-    names = pool.document_ids.take(documents[mine]).to_pylist()
-    known = np.array([name in candidates.numbers for name in names], dtype=bool)
-    codes = candidates.documents[[candidates.numbers[name] for name in names if name in candidates.numbers]]
-    places = np.array([place_of[pool.stratum_table[code]] for code in strata[mine][known]], dtype=np.int32)
-    later = (part.undrawn_strata + len(place_of)).astype(np.int32)
-    return np.concatenate([codes, part.undrawn]), np.concatenate([places, later])
 
 
 def _versions(pool: Pool, extended: Pool) -> Codes:

@@ -33,7 +33,8 @@ class Overlap:
     def jaccard(self) -> NDArray[np.float64]:
         """What two have in common as a share of what they have together; 0 where they have nothing."""
         own = np.diag(self.shared)
-        return self.shared / np.maximum(own[:, None] + own[None, :] - self.shared, 1)
+        both = np.maximum(own[:, None] + own[None, :] - self.shared, 1)
+        return np.asarray(self.shared / both, dtype=np.float64)
 
 
 def overlap_of_runs(pool: Pool) -> Overlap:

@@ -31,6 +31,7 @@ def test_q_measure():
     """Two relevant, grades 1 and 3, found at 1 and 3: the ideal cumulated gain is 3, 4, 4."""
     expected = ((1 + 1) / (1 + 3) + (2 + 4) / (3 + 4)) / 2
     assert of("Q", [1, 0, 3]) == pytest.approx(expected)
+    assert of("Q(beta=2)", [1, 0, 3]) == pytest.approx(((1 + 2) / (1 + 6) + (2 + 8) / (3 + 8)) / 2)
 
 
 def test_rank_biased_precision_and_what_it_cannot_know():

@@ -1,0 +1,86 @@
+"""What an earlier version of a pool has of a topic, and how its probabilities stay true when the pool grows."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cranfield.pool.candidates import Candidates
+from cranfield.pool.pool import Pool
+from cranfield.pool.selecting import Stratum
+from cranfield.runs.run import Codes, Places, Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The entries of a topic as candidate numbers, in their order, and what samples passed over.
+
+    Strata are places in `sizes`, which gives (stratum, N_h, n_h).
+    """
+
+    numbers: Places
+    strata: Codes
+    probabilities: Scores
+    undrawn: Places
+    undrawn_strata: Codes
+    sizes: tuple[tuple[Stratum, int, int], ...]
+
+
+def kept_of(pool: Pool, candidates: Candidates) -> Kept:
+    """Give what the pool has of the candidates' topic; nothing where it does not have the topic."""
+    if candidates.topic not in pool.topics:
+        return _NOTHING
+    place = pool.topics.index(candidates.topic)
+    rows = slice(int(pool.offsets[place]), int(pool.offsets[place + 1]))
+    topics, documents, strata = pool.undrawn
+    names = pool.document_ids.take(documents[topics == place]).to_pylist()
+    known = np.array([name in candidates.numbers for name in names], dtype=bool)
+    passed_over = [candidates.numbers[name] for name in names if name in candidates.numbers]
+    return Kept(
+        numbers=np.array([candidates.numbers[name] for name in pool.ids[rows]], dtype=np.int64),
+        strata=pool.strata[rows],
+        probabilities=pool.probabilities[rows],
+        undrawn=np.array(passed_over, dtype=np.int64),
+        undrawn_strata=strata[topics == place][known],
+        sizes=tuple(
+            (stratum, int(pool.populations[place, code]), int(pool.drawn[place, code]))
+            for code, stratum in enumerate(pool.stratum_table)
+        ),
+    )
+
+
+def made_certain(kept: Kept, certain: Places, stratum: Stratum) -> Kept:
+    """Give what was kept when some documents have become certain by a fixed step.
+
+    Had they been left in their sample, those that were drawn would count 1 / π times and the others once: too much
+    on average. So they leave the sample, drawn or not. The rest of a stratum is a uniform sample of the rest.
+    """
+    leaving = np.isin(kept.numbers, certain) & (kept.probabilities < 1)
+    missed = np.isin(kept.undrawn, certain)
+    if not leaving.any() and not missed.any():
+        return kept
+    count = len(kept.sizes)
+    gone_drawn = np.bincount(kept.strata[leaving], minlength=count)
+    gone = gone_drawn + np.bincount(kept.undrawn_strata[missed], minlength=count)
+    sizes = [
+        (known, population - int(gone[place]), drawn - int(gone_drawn[place]))
+        for place, (known, population, drawn) in enumerate(kept.sizes)
+    ]
+    probabilities = kept.probabilities.copy()
+    for place in np.flatnonzero(gone):
+        mine = (kept.strata == place) & ~leaving
+        if len(np.unique(probabilities[mine])) == 1:  # equal chances: a uniform sample
+            probabilities[mine] = sizes[place][2] / sizes[place][1]
+    probabilities[leaving] = 1.0
+    return replace(
+        kept,
+        strata=np.where(leaving, count, kept.strata).astype(np.int32),
+        probabilities=probabilities,
+        undrawn=kept.undrawn[~missed],
+        undrawn_strata=kept.undrawn_strata[~missed],
+        sizes=(*sizes, (stratum, int(leaving.sum()), int(leaving.sum()))),
+    )
+
+
+_NOTHING = Kept(
+    np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int32), ()
+)
