@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 .PHONY: demo test check lint types architecture docs wheel bench soak clean
 
 demo: $(VENV)/.user
-	rm -rf demo
-	$(BIN)/cranfield demo demo
+	rm -rf build/demo
+	$(BIN)/cranfield demo build/demo
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal -m "not soak"

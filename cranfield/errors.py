@@ -92,10 +92,10 @@ class SourceError(InputError):
 
 
 class ProblemsFound(InputError):
-    """Everything that is wrong with what was given, all at once."""
+    """Everything that is wrong with what was given, all at once; `total` counts those beyond the listed ones too."""
 
-    def __init__(self, summary: str, problems: Sequence[Problem]) -> None:
-        self.summary, self.problems = summary, tuple(problems)
+    def __init__(self, summary: str, problems: Sequence[Problem], *, total: int = 0) -> None:
+        self.summary, self.problems, self.total = summary, tuple(problems), max(total, len(problems))
         super().__init__("\n".join([summary, *(f"  {problem}" for problem in self.problems)]))
 
 

@@ -19,8 +19,8 @@ class Document:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 over title, text and metadata: what an assessor saw. The id is not part of it."""
-        return _hash_of([self.title, self.text, dict(self.metadata)])
+        """SHA-256 over id, title, text and metadata: what an assessor saw, and under which name."""
+        return _hash_of([self.id, self.title, self.text, dict(self.metadata)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,11 @@ class Topic:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 over everything but the id."""
-        return _hash_of([self.title, self.description, self.narrative, dict(self.metadata)])
+        """SHA-256 over all of it."""
+        return _hash_of([self.id, self.title, self.description, self.narrative, dict(self.metadata)])
+
+
+HIGHEST_GRADE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,10 @@ def _scale_problems(scale: GradeScale) -> list[str]:
         problems.append(f"grades must rise and not repeat, these are {numbers}")
     if any(number < 0 for number in numbers):
         problems.append("grades below 0 are reserved for documents that were not judged")
+    if any(number > HIGHEST_GRADE for number in numbers):
+        problems.append(f"grades go up to {HIGHEST_GRADE}")
+    if any(not letter.isprintable() for label in labels for letter in label):
+        problems.append("a label must be printable text")
     if len(set(labels)) != len(labels) or not all(labels):
         problems.append(f"every grade needs a label of its own, these are {labels}")
     if any(later.gain < earlier.gain for earlier, later in zip(scale.grades, scale.grades[1:], strict=False)):

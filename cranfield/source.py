@@ -74,8 +74,8 @@ class Source:
 
     @property
     def bare_name(self) -> str:
-        """The file name without its folder and compression suffix."""
-        name = self.path.name
+        """The file name without its folder and compression suffix; standard input is `stdin`."""
+        name = "stdin" if self.is_stdin else self.path.name
         for suffix in (".gz", ".bz2", ".xz", ".zst"):
             name = name.removesuffix(suffix) or name
         return name

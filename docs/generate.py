@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cranfield.cli.main import app
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Table, table_of
+from cranfield.report.table import Column, Table, table_of
 from cranfield.runs.systems_page import page as systems_page
 from cranfield.steps.listing import known_formats
 
@@ -36,7 +36,8 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "commands", "# Commands\n\n" + "\n".join(command_sections())
     yield (
         "formats",
-        "# Formats\n\n" + markdown(table_of(["of", "format", "what it is", "read", "written"], known_formats())),
+        "# Formats\n\n"
+        + markdown(table_of(["of", "format", Column("summary", "what it is"), "read", "written"], known_formats())),
     )
 
 

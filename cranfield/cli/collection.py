@@ -35,7 +35,7 @@ def init(
     init_collection(collection, name=name or collection.absolute().parent.name, scale=chosen, guidelines=guidelines)
     steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
     console.say(f"made {collection}; scale: {steps}; relevant from {chosen.relevant_from}")
-    console.say("next: add documents with cranfield corpus add FILE…")
+    console.say(f"next: add documents with {console.hint('corpus add FILE…', collection)}")
 
 
 def status(collection: Collection = COLLECTION, format: Format = "table") -> None:
@@ -63,7 +63,8 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
     console.put_table(facts_table(facts, caption=str(collection)), format)
     for trouble in found.troubles:
         console.say(f"note: {trouble}")
-    console.say(f"next: {found.next_step}")
+    what, command = found.next_step
+    console.say(f"next: {what}: {console.hint(command, collection)}")
 
 
 def check(collection: Collection = COLLECTION, format: Format = "table") -> None:
@@ -73,8 +74,12 @@ def check(collection: Collection = COLLECTION, format: Format = "table") -> None
 
     with console.collection(collection) as store, console.progress() as progress:
         findings = check_collection(store, progress=progress)
-    rows = [(finding.what, finding.checked, "sound" if not finding.wrong else "WRONG") for finding in findings]
-    console.put_table(table_of(["what", "checked", "result"], rows, caption=str(collection)), format)
+    rows = [(one.what, one.checked, "WRONG" if one.wrong else "sound", "; ".join(one.wrong)) for one in findings]
+    width = 3 if format == "table" else 4
+    shown = [row[:width] for row in rows]
+    console.put_table(
+        table_of(["what", "checked", "result", "wrong"][:width], shown, caption=str(collection)), format
+    )
     wrong = [text for finding in findings for text in finding.wrong]
     for text in wrong:
         console.say(f"wrong: {text}")

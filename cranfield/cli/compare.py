@@ -192,7 +192,10 @@ def _tell(
 
 def list_tests(format: Format = "table") -> None:
     """List the significance tests and corrections."""
-    from cranfield.report.table import table_of
+    from cranfield.report.table import Column, table_of
     from cranfield.steps.listing import known_tests
 
-    console.put_table(table_of(["kind", "name", "also called", "what it is"], known_tests()), format)
+    console.put_table(
+        table_of(["kind", "name", Column("aliases", "also called"), Column("summary", "what it is")], known_tests()),
+        format,
+    )

@@ -2,16 +2,18 @@
 
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from cranfield.errors import CranfieldError, Problem, ProblemsFound
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Table, printed, table_of
 from cranfield.text import counted, visible, visible_line
+from cranfield.writing import whole_file
 
 if TYPE_CHECKING:
     from cranfield.records import Document
@@ -28,9 +30,18 @@ def say(text: str = "") -> None:
     print(visible(text), file=sys.stderr)  # noqa: T201
 
 
+def hint(command: str, collection: Path) -> str:
+    """Give a command that can be typed as it stands: with the collection, where it is not the usual one."""
+    from cranfield.cli.options import COLLECTION, COLLECTION_VARIABLE
+
+    if collection == COLLECTION or os.environ.get(COLLECTION_VARIABLE) == str(collection):
+        return f"cranfield {command}"
+    return f"cranfield {command} -C {shlex.quote(str(collection))}"
+
+
 def put(text: str) -> None:
-    """Write data to standard output as it is."""
-    sys.stdout.write(text)
+    """Write data to standard output: to a file or pipe as it is, to a terminal made harmless."""
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()
 
 
@@ -42,9 +53,10 @@ def put_table(table: Table, format: str = "table") -> None:
         put(renderers.get(format)(table))
 
 
-def table_formats() -> list[str]:
+def table_formats(*, aliases: bool = False) -> list[str]:
     """Give the names that `--format` takes."""
-    return ["table", *renderers.names()]
+    names = ["table", *renderers.names()]
+    return [*names, *(alias for name in renderers.names() for alias in renderers.aliases(name))] if aliases else names
 
 
 def _put_rich(table: Table) -> None:
@@ -56,9 +68,12 @@ def _put_rich(table: Table) -> None:
     console = Console(file=sys.stdout, highlight=False)
     if not console.is_terminal:
         console.width = 100_000
-    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title=None, header_style="bold")
-    for column in table.columns:
-        drawn.add_column(Text(visible_line(column.title)), justify="right" if column.numeric else "left")
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
+    for place, column in enumerate(table.columns):
+        justify: Literal["right", "left"] = "right" if column.numeric else "left"
+        title = Text(visible_line(column.title))
+        # What a row is about is never cut; everything else folds on a narrow terminal.
+        drawn.add_column(title, justify=justify, overflow="fold", no_wrap=place == 0 and len(table.columns) > 2)
     for row in table.rows:
         cells = (printed(value, column) for column, value in zip(table.columns, row, strict=True))
         drawn.add_row(*(Text(visible_line(cell)) for cell in cells))
@@ -88,8 +103,8 @@ def put_marked(lines: Sequence[tuple[str, str]], *, start: str, end: str) -> Non
     sys.stdout.flush()
 
 
-def put_problems(problems: Sequence[Problem]) -> None:
-    """Narrate problems, errors before warnings, with the places they were seen at."""
+def put_problems(problems: Sequence[Problem], *, total: int = 0) -> None:
+    """Narrate problems, errors before warnings, with the places they were seen at; `total` counts unlisted ones."""
     ordered = sorted(problems, key=lambda problem: (problem.severity != "error", problem.file))
     told: set[str] = set()
     for problem in ordered[:PROBLEMS_SHOWN]:
@@ -97,8 +112,9 @@ def put_problems(problems: Sequence[Problem]) -> None:
         if problem.remedy and problem.code not in told:
             say(f"    {problem.remedy}")
         told.add(problem.code)
-    if len(ordered) > PROBLEMS_SHOWN:
-        say(f"… and {len(ordered) - PROBLEMS_SHOWN:,} more")
+    more = max(total, len(ordered)) - min(len(ordered), PROBLEMS_SHOWN)
+    if more > 0:
+        say(f"… and {more:,} more")
 
 
 def put_warnings(warnings: Sequence[Problem]) -> None:
@@ -116,6 +132,8 @@ def put_warnings(warnings: Sequence[Problem]) -> None:
 def _elsewhere(problem: Problem) -> str:
     if len(problem.lines) < 2:
         return ""
+    if len(problem.lines) == 2 and problem.count <= 2:
+        return f" (also on line {problem.lines[1]})"
     rest = problem.count - len(problem.lines)
     more = f" and {rest:,} more" if rest > 0 else ""
     return f" (also on lines {', '.join(str(line) for line in problem.lines[1:])}{more})"
@@ -124,7 +142,7 @@ def _elsewhere(problem: Problem) -> str:
 def fail(error: CranfieldError) -> int:
     """Narrate an error and give the exit status it means."""
     if isinstance(error, ProblemsFound):
-        put_problems(error.problems)
+        put_problems(error.problems, total=error.total)
         say(f"cranfield: {error.summary}")
     else:
         say(f"cranfield: {error}")
@@ -191,17 +209,12 @@ def collection_if_any(path: Path) -> Iterator["Store | None"]:
 @contextmanager
 def binary_output(path: Path | None) -> Iterator["BinaryIO"]:
     """Give a stream for bytes: standard output, or a file that is complete or not there at all."""
-    if path is None:
+    if path is None or str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    unfinished = path.with_name(path.name + ".unfinished")
-    try:
-        with unfinished.open("wb") as stream:
-            yield stream
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(path) as unfinished, unfinished.open("xb") as stream:
+        yield stream
 
 
 def put_findings(outcomes: "Sequence[Checked]", format: str) -> None:
@@ -222,7 +235,7 @@ def put_findings(outcomes: "Sequence[Checked]", format: str) -> None:
             problem.code,
             problem.message,
             problem.count,
-            " ".join(str(line) for line in problem.lines),
+            problem.lines,
             problem.topic,
             problem.remedy,
             problem.repairable,

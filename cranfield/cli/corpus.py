@@ -10,7 +10,7 @@ from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.text import counted, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cranfield.errors import CranfieldError
     from cranfield.steps.intake import Loaded
@@ -76,14 +76,21 @@ def topics(
             )
             _tell(outcomes, "topic")
             return
-        rows = [(topic.id, topic.title, topic.description, topic.narrative) for topic in all_topics(store)]
+        found = all_topics(store)
     from cranfield.report.table import table_of
 
     if format == "table":
-        rows = [(id, shortened(title, 60), shortened(description, 100), "") for id, title, description, _ in rows]
-    columns = ["topic", "title", "description", "narrative"]
-    width = 3 if format == "table" else 4
-    console.put_table(table_of(columns[:width], [row[:width] for row in rows]), format)
+        short = [(topic.id, shortened(topic.title, 60), shortened(topic.description, 100)) for topic in found]
+        console.put_table(table_of(["topic", "title", "description"], short), format)
+        return
+    rows = [(one.id, one.title, one.description, one.narrative, _as_json(one.metadata)) for one in found]
+    console.put_table(table_of(["topic", "title", "description", "narrative", "metadata"], rows), format)
+
+
+def _as_json(metadata: "Mapping[str, str]") -> str:
+    import json
+
+    return json.dumps(dict(metadata), ensure_ascii=False)
 
 
 def _tell(outcomes: "Iterator[Loaded | CranfieldError]", noun: str) -> None:
@@ -125,8 +132,12 @@ def show(
     if document and format == "table":
         console.put_document(found[0])
         return
-    rows = [(one.id, one.title, shortened(one.text, 80) if format == "table" else one.text) for one in found]
-    console.put_table(table_of(["document", "title", "text"], rows), format)
+    if format == "table":
+        short = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in found]
+        console.put_table(table_of(["document", "title", "text"], short), format)
+        return
+    rows = [(one.id, one.title, one.text, _as_json(one.metadata), one.content_hash) for one in found]
+    console.put_table(table_of(["document", "title", "text", "metadata", "content_hash"], rows), format)
 
 
 @app.command()
@@ -161,23 +172,24 @@ def duplicates(
     ] = 0.8,
     shingle: Annotated[int, typer.Option(min=1, max=50, help="Words in a shingle.")] = 5,
     permutations: Annotated[int, typer.Option(min=16, max=1024, help="MinHash permutations.")] = 128,
-    seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the permutations.")] = 1,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Show what the latest search found; search no more.")
+    ] = False,
     format: Format = "table",
 ) -> None:
     """Find exact and near duplicates and store them as clusters."""
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.corpus_duplicates import clusters_of, find_duplicates
+    from cranfield.steps.corpus_duplicates import clusters_of, find_duplicates, stored_scan
 
-    with console.collection(collection) as store:
-        with console.progress() as progress:
-            scan = find_duplicates(
-                store,
-                threshold=threshold,
-                shingle=shingle,
-                permutations=permutations,
-                seed=seed,
-                progress=progress,
+    with console.collection(collection) as store, console.progress() as progress:
+        scan = (
+            stored_scan(store)
+            if stored
+            else find_duplicates(
+                store, threshold=threshold, shingle=shingle, permutations=permutations, seed=seed, progress=progress
             )
+        )
         clusters = clusters_of(store)
     rows = [
         (cluster, document, kind, similarity, representative)

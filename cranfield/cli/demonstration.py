@@ -14,7 +14,7 @@ def run_demo(folder: Path) -> None:
     """Make a collection in a new folder from the shipped files; every line is shown before it is run."""
     from cranfield.steps.shipped import shipped_collection
 
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty: give the demonstration a folder of its own")
     folder.mkdir(parents=True, exist_ok=True)
     kitchen = shipped_collection("kitchen")
@@ -24,7 +24,7 @@ def run_demo(folder: Path) -> None:
         console.say(f"# {sentence}")
         _run([*words, "-C", str(database)])
     console.say()
-    console.say(f"The collection is {database}: go on with it, or look inside with any SQLite tool.")
+    console.say(f"The collection is {database}. Go on with it, for example: {console.hint('runs list', database)}")
 
 
 def _story(kitchen: Path, database: Path, folder: Path) -> list[tuple[str, list[str]]]:

@@ -13,7 +13,9 @@ def add_to(app: typer.Typer) -> None:
 
 def formats(format: Format = "table") -> None:
     """List the formats that are read and written."""
-    from cranfield.report.table import table_of
+    from cranfield.report.table import Column, table_of
     from cranfield.steps.listing import known_formats
 
-    console.put_table(table_of(["of", "format", "what it is", "read", "written"], known_formats()), format)
+    console.put_table(
+        table_of(["of", "format", Column("summary", "what it is"), "read", "written"], known_formats()), format
+    )

@@ -1,5 +1,6 @@
 """The command `cranfield`: its sub-commands, and what happens to errors, Ctrl-C and broken pipes."""
 
+import io
 import sys
 from typing import Annotated
 
@@ -49,6 +50,12 @@ def _main(
 
 def run(arguments: list[str] | None = None) -> None:
     """Run the program and leave it with the right status: 0 done, 1 a problem with the data, 2 a wrong call."""
+    for stream in (sys.stdout, sys.stderr):
+        # UTF-8 whatever the locale. A stream can be closed (>&-), and is None then.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    # The command line never needs pandas, but pyarrow and sqlite-utils load it where they can, for half a second.
+    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
     sys.exit(_status(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -57,6 +64,10 @@ def _status(arguments: list[str]) -> int:
         app(args=_verbose_first(arguments), prog_name="cranfield")
     except CranfieldError as error:
         return console.fail(error)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        console.say(f"cranfield: {place}{error.strerror or error}")
+        return 1
     except SystemExit as leaving:
         # typer ends Ctrl-C this way, and a reader who has gone (cranfield … | head) too.
         if leaving.code == INTERRUPTED:

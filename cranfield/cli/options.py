@@ -6,12 +6,20 @@ from typing import Annotated
 import typer
 
 from cranfield.cli import console
+from cranfield.errors import UnknownName
 
 COLLECTION_VARIABLE = "CRANFIELD_COLLECTION"
 
 
 def _complete_format(incomplete: str) -> list[str]:
     return [name for name in console.table_formats() if name.startswith(incomplete)]
+
+
+def _known_format(name: str) -> str:
+    """Refuse an unknown format before anything is done."""
+    if name not in console.table_formats(aliases=True):
+        raise UnknownName("output format", name, console.table_formats())
+    return name
 
 
 Collection = Annotated[
@@ -25,7 +33,8 @@ Format = Annotated[
     typer.Option(
         "-f",
         "--format",
-        help="How to print: table, csv, json, jsonl, markdown or latex.",
+        help=f"How to print: {', '.join(console.table_formats())}.",
         autocompletion=_complete_format,
+        callback=_known_format,
     ),
 ]

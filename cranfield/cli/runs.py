@@ -1,5 +1,6 @@
 """`cranfield runs`: rankings enter."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,6 +14,7 @@ from cranfield.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cranfield.report.table import Value
     from cranfield.steps.runs_intake import Request
 
 app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
@@ -22,10 +24,12 @@ From = Annotated[
     str | None, typer.Option("--from", help="The format, where it is not recognised: see cranfield formats.")
 ]
 Order = Annotated[
-    Literal["score", "rank", "file"],
-    typer.Option(help="Which order the run means. trec_eval and we go by score; some campaigns went by another."),
+    Literal["score", "rank", "file"] | None,
+    typer.Option(help="Which order the run means: score (as trec_eval, the default), rank column, or file."),
 ]
-Names = Annotated[Literal["tag", "file"], typer.Option(help="Name runs by the tag inside, or by the file.")]
+Names = Annotated[
+    Literal["tag", "file"] | None, typer.Option(help="Name runs by the tag inside (the default), or by the file.")
+]
 MaxDepth = Annotated[int, typer.Option(min=1, help="More documents than this in a topic are an error.")]
 MinDepth = Annotated[int, typer.Option(min=0, help="Fewer documents than this in a topic are a warning.")]
 Name = Annotated[str, typer.Argument(help="The run's name: see cranfield runs list.")]
@@ -36,8 +40,8 @@ def check(
     files: Files,
     collection: Collection = COLLECTION,
     from_: From = None,
-    order: Order = "score",
-    names: Names = "tag",
+    order: Order = None,
+    names: Names = None,
     max_depth: MaxDepth = 1000,
     min_depth: MinDepth = 1,
     repair: Annotated[
@@ -68,16 +72,17 @@ def check(
 def submit(
     files: Files,
     collection: Collection = COLLECTION,
-    group: Annotated[str, typer.Option(help="The team that sends the runs.")] = "",
-    family: Annotated[str, typer.Option(help="What kind of system: lexical, dense, manual …")] = "",
+    group: Annotated[str | None, typer.Option(help="The team that sends the runs.")] = None,
+    family: Annotated[str | None, typer.Option(help="What kind of system: lexical, dense, manual …")] = None,
     contributing: Annotated[
         bool | None, typer.Option("--contributing/--new", help="May the runs feed the pool, or do they stay outside?")
     ] = None,
-    priority: Annotated[int | None, typer.Option(min=1, help="1 is pooled first.")] = None,
-    description: Annotated[str, typer.Option(help="A sentence about the system.")] = "",
+    priority: Annotated[int | None, typer.Option(min=1, max=1000, help="1 is pooled first.")] = None,
+    description: Annotated[str | None, typer.Option(help="A sentence about the system.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name of a single run, in place of its tag.")] = None,
     from_: From = None,
-    order: Order = "score",
-    names: Names = "tag",
+    order: Order = None,
+    names: Names = None,
     max_depth: MaxDepth = 1000,
     min_depth: MinDepth = 1,
     format: Format = "table",
@@ -86,35 +91,39 @@ def submit(
     from cranfield.report.table import table_of
     from cranfield.steps.runs_submit import submit_runs
 
-    said: dict[str, str | int | None] = {"group": group, "family": family, "description": description}
-    said |= {"priority": priority, "role": {True: "contributing", False: "new", None: None}[contributing]}
-    given = {name: value for name, value in said.items() if value not in ("", None)}
-    requests = _requests(files, format=from_, order=order, names=names, **given)
+    role = None if contributing is None else "contributing" if contributing else "new"
+    about = {"group": group, "family": family, "role": role, "priority": priority, "description": description}
+    requests = _requests(files, name=name, format=from_, order=order, names=names, **about)
+    if name is not None and len(requests) > 1:
+        raise UsageError(f"--name names one run, and there are {len(requests)}")
     with console.collection(collection) as store, console.progress() as progress:
         outcomes = submit_runs(store, requests, max_depth=max_depth, min_depth=min_depth, progress=progress)
     console.put_warnings([warning for outcome in outcomes for warning in outcome.warnings])
     rows = [(one.name, one.group, one.role, one.topics, one.rows, len(one.warnings), one.what) for one in outcomes]
     columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
     console.put_table(table_of(columns, rows), format)
+    for outcome in outcomes:
+        for difference in outcome.differences:
+            console.say(
+                f"note: {outcome.name} is there already; {difference} (withdraw it and submit it again to change)"
+            )
     stored = sum(outcome.what == "submitted" for outcome in outcomes)
     unchanged = len(outcomes) - stored
     console.say(f"{counted(stored, 'run')} submitted" + (f", {unchanged:,} there already" if unchanged else ""))
 
 
 def _requests(files: "Sequence[Path]", **given: object) -> "list[Request]":
-    """Give one request per run file; a TOML file stands for the runs it describes."""
+    """Give one request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
     from dataclasses import replace
 
     from cranfield.steps.runs_intake import Request
     from cranfield.steps.runs_toml import read_requests
 
+    said = {name: value for name, value in given.items() if value is not None}
     requests: list[Request] = []
     for file in files:
-        if file.suffix != ".toml":
-            requests.append(Request(path=file, **given))  # type: ignore[arg-type]
-            continue
-        told = {name: value for name, value in given.items() if name in ("group", "family", "role", "priority")}
-        requests += [replace(request, **told) for request in read_requests(file)]  # type: ignore[arg-type]
+        found = read_requests(file) if file.suffix == ".toml" else [Request(path=file)]
+        requests += [replace(request, **said) for request in found]  # type: ignore[arg-type]
     return requests
 
 
@@ -131,13 +140,15 @@ def list_(
     with console.collection(collection) as store:
         facts = list_runs(store, withdrawn=withdrawn)
     columns = ["run", "group", "family", "role", "priority", "topics", "rows", "submitted"]
-    rows = [
-        (run.name, run.group_name, run.family, run.role, run.priority, run.topics, run.rows, run.submitted[:10])
+    length = 10 if format == "table" else None
+    rows: list[tuple[Value, ...]] = [
+        (run.name, run.group_name, run.family, run.role, run.priority, run.topics, run.rows, run.submitted[:length])
         for run in facts
     ]
     if withdrawn:
-        columns.append("withdrawn")
-        rows = [(*row, run.withdrawn_because) for row, run in zip(rows, facts, strict=True)]  # type: ignore[misc]
+        columns += ["withdrawn", "because"]
+        gone = [((run.withdrawn or "")[:length], run.withdrawn_because) for run in facts]
+        rows = [(*row, *more) for row, more in zip(rows, gone, strict=True)]
     console.put_table(table_of(columns, rows), format)
 
 
@@ -172,7 +183,7 @@ def export(
 @app.command()
 def withdraw(
     name: Name,
-    because: Annotated[str, typer.Option(help="Why; it is kept with the run.", prompt="Why?")],
+    because: Annotated[str, typer.Option(help="Why; it is kept with the run.")],
     collection: Collection = COLLECTION,
 ) -> None:
     """Take a run out; its history stays."""
@@ -185,21 +196,24 @@ def withdraw(
 
 @app.command()
 def make(
-    system: Annotated[str, typer.Argument(help="fts5, bm25, tfidf …; without one, the systems are listed.")] = "",
+    system: Annotated[str, typer.Argument(help="The system; without one, they are listed.")] = "",
     collection: Collection = COLLECTION,
     option: Annotated[
-        list[str] | None, typer.Option("-o", "--option", help="NAME=VALUE of the system, as often as needed.")
+        list[str] | None, typer.Option("-s", "--set", help="NAME=VALUE of the system, as often as needed.")
     ] = None,
     field: Annotated[
         list[str] | None, typer.Option("--field", help="Topic fields to search with: title, description, narrative.")
     ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Documents per topic.")] = 1000,
     tag: Annotated[str, typer.Option(help="The tag of the run; the system's name by default.")] = "",
-    output: Annotated[Path | None, typer.Option("--output", help="The file to write: TAG.run by default.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The file to write, TAG.run by default; - is standard output."),
+    ] = None,
     format: Format = "table",
 ) -> None:
     """Search with a baseline system and write a run file."""
-    from cranfield.steps.runs_make import made_run, write_rankings
+    from cranfield.steps.runs_make import check_tag, made_run, write_rankings
 
     if not system:
         _list_systems(format)
@@ -208,9 +222,15 @@ def make(
     target = output or Path(f"{chosen_tag}.run")
     fields = tuple(field or ["title"])
     with console.collection(collection) as store, console.progress() as progress:
+        check_tag(chosen_tag)
         rankings = made_run(store, system, options=_options(option), fields=fields, depth=depth, progress=progress)  # type: ignore[arg-type]
-        lines = write_rankings(rankings, target, tag=chosen_tag)
-    console.say(f"wrote {target} ({counted(lines, 'line')}); submit it with: cranfield runs submit {target}")
+        with console.binary_output(target) as stream:
+            lines = write_rankings(rankings, stream, tag=chosen_tag)
+    if not lines:
+        console.say(f"{target} is empty: no topic has a word that a document has")
+    elif str(target) != "-":
+        again = console.hint(f"runs submit {shlex.quote(str(target))}", collection)
+        console.say(f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}")
 
 
 def _options(words: list[str] | None) -> dict[str, str]:
@@ -224,7 +244,9 @@ def _options(words: list[str] | None) -> dict[str, str]:
 
 
 def _list_systems(format: str) -> None:
-    from cranfield.report.table import table_of
+    from cranfield.report.table import Column, table_of
     from cranfield.steps.runs_make import described_systems
 
-    console.put_table(table_of(["system", "family", "what it is", "options"], described_systems()), format)
+    console.put_table(
+        table_of(["system", "family", Column("summary", "what it is"), "options"], described_systems()), format
+    )

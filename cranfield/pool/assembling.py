@@ -44,7 +44,6 @@ def part_of(pool: TopicPool, collapsed: Collapsed, *, order: JudgingOrder) -> To
     counts, runs, ranks = contributions(candidates, chosen)
     undrawn = [np.empty(0, np.int64), *(addition.undrawn for addition in pool.additions)]
     documents = candidates.documents[chosen]
-    is_in = np.isin(collapsed.representatives, documents)
     return TopicPart(
         candidates.topic,
         documents,
@@ -56,8 +55,14 @@ def part_of(pool: TopicPool, collapsed: Collapsed, *, order: JudgingOrder) -> To
         ranks,
         candidates.documents[np.concatenate(undrawn)],
         np.repeat(np.arange(-1, len(pool.additions)), [len(part) for part in undrawn]).astype(np.int32),
-        tuple(zip(collapsed.left_out[is_in].tolist(), collapsed.representatives[is_in].tolist(), strict=True)),
+        represented(collapsed, documents),
     )
+
+
+def represented(collapsed: Collapsed, documents: Codes) -> tuple[tuple[int, int], ...]:
+    """Give (document, representative) in codes, where the representative is among some documents."""
+    is_in = np.isin(collapsed.representatives, documents)
+    return tuple(zip(collapsed.left_out[is_in].tolist(), collapsed.representatives[is_in].tolist(), strict=True))
 
 
 def contributions(candidates: Candidates, chosen: Places) -> tuple[Places, Codes, Codes]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.pool.assembling import TopicPart, assembled, contributions, part_of
+from cranfield.pool.assembling import TopicPart, assembled, contributions, part_of, represented
 from cranfield.pool.build import TopicBuilder, static_steps
 from cranfield.pool.candidates import candidates_of
 from cranfield.pool.clusters import Clusters, Collapsed, clusters_of, collapse
@@ -148,9 +148,11 @@ def _joined(pool: Pool, grown: TopicPool, collapsed: Collapsed) -> TopicPart:
             kept = made_certain(kept, one.chosen, one.stratum)
     counts, runs, ranks = contributions(collapsed.candidates, kept.numbers)
     shift = len(kept.sizes)
+    documents = np.concatenate([collapsed.candidates.documents[kept.numbers], part.documents])
     return replace(
         part,
-        documents=np.concatenate([collapsed.candidates.documents[kept.numbers], part.documents]),
+        documents=documents,
+        duplicates=represented(collapsed, documents),
         strata=np.concatenate([kept.strata, part.strata + shift]).astype(np.int32),
         stratum_sizes=(*kept.sizes, *part.stratum_sizes),
         probabilities=np.concatenate([kept.probabilities, part.probabilities]),

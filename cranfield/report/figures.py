@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import MissingExtra, UsageError
 from cranfield.text import visible_line
+from cranfield.writing import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,16 +90,11 @@ def save(figure: "Figure", path: Path) -> None:
         raise UsageError(
             f"{path}: a figure is written as {', '.join(KINDS)}, not as {kind or 'a file without suffix'}"
         )
-    unfinished = path.with_name(path.name + ".unfinished")
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}[kind]
     import matplotlib as mpl
 
-    try:
-        with mpl.rc_context(_STYLE):
-            figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(path, replace=True) as unfinished, mpl.rc_context(_STYLE):
+        figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
 
 
 def _figure(*, width: float = 6.5, height: float = 3.6) -> "tuple[Figure, Axes]":

@@ -1,9 +1,9 @@
 """A table: the one shape in which commands hand their results to a renderer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-Value = str | int | float | bool | None
+Value = str | int | float | bool | None | tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns and rows, with a caption and notes for people; data formats carry the rows alone."""
+    """Columns and rows, with a caption and notes for people; data formats carry the rows alone.
+
+    A table of `facts` has the columns fact and value, and is one object in JSON.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
     caption: str = ""
     notes: tuple[str, ...] = ()
+    facts: bool = False
 
     def records(self) -> list[dict[str, Value]]:
         """Give the rows as dictionaries by column name."""
@@ -49,7 +53,7 @@ def table_of(
 
 def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequence[str] = ()) -> Table:
     """Make a two-column table of named facts."""
-    return table_of(["fact", Column("value")], list(facts.items()), caption=caption, notes=notes)
+    return replace(table_of(["fact", Column("value")], list(facts.items()), caption=caption, notes=notes), facts=True)
 
 
 def printed(value: Value, column: Column) -> str:
@@ -60,6 +64,8 @@ def printed(value: Value, column: Column) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.{column.digits}f}"
+    if isinstance(value, tuple):
+        return ", ".join(str(number) for number in value)
     return f"{value:,}" if isinstance(value, int) else value
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.errors import Problem, quoted
+from cranfield.runs.lengths import long_ids, long_tags
 from cranfield.runs.order import Groups
 from cranfield.runs.order_checks import order_problems
 from cranfield.runs.problems import problem
@@ -45,7 +46,7 @@ class Expectations:
 
 def check(rows: Rows, expectations: Expectations) -> list[Problem]:
     """Give everything that is wrong with a run: errors (it is refused) first, then warnings (it is kept)."""
-    problems = [*rows.problems, *_tag_problems(rows, expectations)]
+    problems = [*rows.problems, *_tag_problems(rows, expectations), *long_ids(rows)]
     if len(rows):
         problems += _topic_problems(rows, expectations)
         problems += _depth_problems(rows, expectations)
@@ -56,6 +57,7 @@ def check(rows: Rows, expectations: Expectations) -> list[Problem]:
 
 
 def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
+    given = expectations.name is not None
     if len(rows.tags) > 1:
         shown = _shown([tag for tag, _ in rows.tags])
         yield problem(
@@ -63,16 +65,25 @@ def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
             f"the rows carry {counted(len(rows.tags), 'tag')}: {shown}",
             lines=[line for _, line in rows.tags[1:]],
             count=len(rows.tags),
-            severity="warning" if expectations.name is not None else None,
+            severity="warning" if given else None,
+            remedy="the name that was given is used; make sure that all rows are of one run" if given else "",
         )
+    yield from long_tags(rows.tags if given else rows.tags[1:])
+    if given or rows.tags or len(rows):
+        yield from _name_problems(rows, expectations)
+
+
+def _name_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
+    """Look at what the run will be called: its first tag, else a name that was given or is the file's."""
+    is_tag = bool(rows.tags) and expectations.name is None
     name = rows.name if expectations.name is None else expectations.name
-    line = [rows.tags[0][1]] if rows.tags and expectations.name is None else []
-    if not name and not rows.tags and not len(rows):
-        return
+    lines = [rows.tags[0][1]] if is_tag else []
     if not re.fullmatch(expectations.tag_pattern, name):
-        yield problem("bad-tag", f"{quoted(name)} cannot be the name of a run", lines=line)
+        remedy = "" if is_tag else "rename the file, or give a name of letters, digits and . _ + -, at most 100"
+        yield problem("bad-tag", f"{quoted(name)} cannot be the name of a run", lines=lines, remedy=remedy)
     if name in expectations.taken_tags:
-        yield problem("taken-tag", f"a run called {quoted(name)} is already there", lines=line)
+        remedy = "" if is_tag else "rename the file, or give another name"
+        yield problem("taken-tag", f"a run called {quoted(name)} is already there", lines=lines, remedy=remedy)
 
 
 def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
@@ -136,7 +147,8 @@ def _document_problems(rows: Rows, expectations: Expectations) -> Iterator[Probl
         topics = len(np.unique(rows.topics[repeats]))
         yield problem(
             "repeated-document",
-            f"{counted(len(repeats), 'row')} in {counted(topics, 'topic')} repeat a document, "
+            f"{counted(len(repeats), 'row')} in {counted(topics, 'topic')} "
+            f"{'repeats' if len(repeats) == 1 else 'repeat'} a document, "
             f"the first is {quoted(document)} in topic {quoted(topic)}",
             lines=rows.lines.of(repeats),
             count=len(repeats),

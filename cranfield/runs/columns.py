@@ -27,7 +27,7 @@ Coded = tuple[pa.Array, Codes]
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of scores: the values, which rows have none, and the codes of what is wrong with those."""
+    """A column of scores: the values, NaN where a row has none, and those rows by the code of what is wrong."""
 
     values: Scores
     wrong: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
@@ -40,17 +40,12 @@ def scores_of(texts: pa.Array) -> Numbers:
     values = np.array(pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False))
     infinite = ~np.isfinite(values) | _matches(texts, _INFINITE)
     nan = _matches(texts, _NAN)
+    values[~is_number | infinite] = np.nan
     wrong = {
         "score-not-a-number": ~is_number & ~infinite & ~nan,
         "score-nan": nan,
         "score-infinite": infinite,
     }
-    return Numbers(values, {code: rows for code, rows in wrong.items() if rows.any()})
-
-
-def checked_scores(values: Scores) -> Numbers:
-    """Give scores that came as numbers already, NaN and infinite ones told apart."""
-    wrong = {"score-nan": np.isnan(values), "score-infinite": np.isinf(values)}
     return Numbers(values, {code: rows for code, rows in wrong.items() if rows.any()})
 
 
@@ -103,13 +98,16 @@ def assembled(
     skipped: NDArray[np.int64],
     findings: Findings,
 ) -> Rows:
-    """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines."""
+    """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines.
+
+    A score that the row does not have is NaN, and told in `findings`.
+    """
     lines = LineNumbers(skipped)
     if ranks is not None:
         findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
     problems = findings.problems()
-    if not len(scores) and not problems:
-        problems = (problem("empty", "the file holds no row of a run"),)
+    if not len(scores) and not any(found.severity == "error" for found in problems):
+        problems = (*problems, problem("empty", "the file holds no row of a run"))
     return Rows(
         topic_ids=topics[0],
         topics=topics[1],

@@ -57,10 +57,10 @@ def _guessed(rows: list[list[str]], delimiter: str) -> Layout | None:
         return None
     rows = [row for row in rows if len(row) == width]
     parts = _parts(rows, width)
-    if parts is None or ("unused" in parts and delimiter == "\t"):
+    if parts is None or ("Q0" in parts and delimiter == "\t"):
         return None
-    names = {part: part for part in parts if part != "unused"}
-    roles = Roles("topic", "document", names.get("score"), names.get("rank"), names.get("tag"))
+    score, rank, tag = (part if part in parts else None for part in ("score", "rank", "tag"))
+    roles = Roles("topic", "document", score, rank, tag)
     return Layout(delimiter, tuple(parts), roles, has_header=False)
 
 
@@ -71,7 +71,7 @@ def _parts(rows: list[list[str]], width: int) -> list[str] | None:
     if width == 4 and numeric[2]:
         return ["topic", "document", *(("rank", "score") if numeric[3] else ("score", "tag"))]
     if width == 5 and rows[0][1] == "Q0" and numeric[4]:
-        return ["topic", "unused", "document", "rank", "score"]
+        return ["topic", "Q0", "document", "rank", "score"]
     if width == 5 and numeric[2] and numeric[3]:
         return ["topic", "document", "rank", "score", "tag"]
     return None

@@ -11,7 +11,7 @@ from cranfield.errors import ProblemsFound
 from cranfield.runs.csv_layout import Layout, layout_of
 from cranfield.runs.fields import expected_columns
 from cranfield.runs.loose import LooseRows
-from cranfield.runs.problems import problem
+from cranfield.runs.problems import Findings, problem
 from cranfield.runs.run import Rows
 from cranfield.runs.tables import clean_rows
 from cranfield.source import UTF8_BOM, Source
@@ -23,10 +23,18 @@ def read(source: Source) -> Rows:
     layout = layout_of(head)
     if layout is None:
         if not head.strip():
-            return LooseRows().rows(source)
+            return LooseRows(Findings()).rows(source)
         found = problem("bad-row", f"the columns of a run were not found; expected {expected_columns()}", lines=[1])
         raise ProblemsFound("this is not a CSV file of a run", [found.at(source.name)])
     return _at_once(source, layout) or _row_by_row(source, layout)
+
+
+def _findings(layout: Layout) -> Findings:
+    """Give a list of findings that begins with what had to be guessed."""
+    findings = Findings(layout.columns)
+    if not layout.has_header:
+        findings.add("guessed-columns", [1], example=", ".join(layout.columns))
+    return findings
 
 
 def _at_once(source: Source, layout: Layout) -> Rows | None:
@@ -53,11 +61,11 @@ def _at_once(source: Source, layout: Layout) -> Rows | None:
     places = {column: str(place) for place, column in reversed(list(enumerate(layout.columns)))}
     parts = {part: table[places[column]] for part, column in layout.roles.items()}
     skipped = np.arange(1, 1 + layout.has_header, dtype=np.int64)
-    return clean_rows(source, parts, skipped=skipped)
+    return clean_rows(source, parts, skipped=skipped, findings=_findings(layout))
 
 
 def _row_by_row(source: Source, layout: Layout) -> Rows:
-    rows = LooseRows(has_scores=layout.roles.score is not None)
+    rows = LooseRows(_findings(layout), has_scores=layout.roles.score is not None)
     width = len(layout.columns)
     places = {part: layout.columns.index(column) for part, column in layout.roles.items()}
     header = layout.has_header

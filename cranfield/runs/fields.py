@@ -52,6 +52,16 @@ def roles_of(columns: Iterable[object]) -> Roles | None:
     return Roles(topic, document, found["score"], found["rank"], found["tag"])
 
 
+def named_fields(value: Mapping[str, object], usual: Roles) -> dict[str, object]:
+    """Give the value of each part of an object: from the field that usually has it, else in another spelling."""
+    names = {part: getattr(usual, part) for part in SPELLINGS}
+    if all(name is not None and name in value for name in names.values()):
+        return {part: value[name] for part, name in names.items()}
+    by_name = {_plain(name): name for name in reversed(list(value))}
+    found = {part: name if name in value else _first(by_name, SPELLINGS[part]) for part, name in names.items()}
+    return {part: None if name is None else value[name] for part, name in found.items()}
+
+
 def expected_columns() -> str:
     """Say which columns are looked for, for a message."""
     return ", ".join(f"{part} ({', '.join(names[1:5])} …)" for part, names in SPELLINGS.items())

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.json
 
 from cranfield.errors import ProblemsFound
-from cranfield.runs.fields import Roles, expected_columns, roles_of
+from cranfield.runs.fields import SPELLINGS, Roles, expected_columns, named_fields, roles_of
 from cranfield.runs.loose import LooseRows
-from cranfield.runs.problems import problem
+from cranfield.runs.problems import Findings, problem
 from cranfield.runs.run import Rows
 from cranfield.runs.tables import clean_rows
 from cranfield.source import UTF8_BOM, Source
@@ -38,7 +38,8 @@ def _first_object(source: Source) -> dict[str, Any] | None:
 def _at_once(source: Source, roles: Roles, first: dict[str, Any]) -> Rows | None:
     """Read a file whose objects all have the types of the first; None for all others.
 
-    Naming the types keeps pyarrow from guessing them: it would take an id like 2020-01-01 for a date.
+    Naming the types keeps pyarrow from guessing them: it would take an id like 2020-01-01 for a date. Parts that the
+    first object does not have are looked out for in the others: they may carry a score that it lacks.
     """
     schema = _schema(roles, first)
     if schema is None:
@@ -50,11 +51,16 @@ def _at_once(source: Source, roles: Roles, first: dict[str, Any]) -> Rows | None
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(data),
-            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+            parse_options=pyarrow.json.ParseOptions(
+                explicit_schema=schema,
+                unexpected_field_behavior="ignore" if len(schema) == len(SPELLINGS) else "infer",
+            ),
         )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     if table.num_rows != data.count(b"\n") + (not data.endswith(b"\n")):
+        return None
+    if roles_of(table.column_names) != roles:
         return None
     parts = {part: _as_text(table[name], part) for part, name in roles.items()}
     return clean_rows(source, parts, skipped=np.empty(0, dtype=np.int64))
@@ -73,8 +79,8 @@ def _as_text(column: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
 
 
 def _one_by_one(source: Source, roles: Roles | None) -> Rows:
-    """Read each line by itself; the first object that has the fields of a run says what they are called."""
-    rows = LooseRows(has_scores=roles is None or roles.score is not None)
+    """Read each line by itself; the first object says what the fields are usually called."""
+    rows = LooseRows(Findings(), has_scores=roles is None or _has_scores(source, roles))
     for number, line in source.byte_lines():
         if not line.strip():
             rows.skip(number)
@@ -83,9 +89,16 @@ def _one_by_one(source: Source, roles: Roles | None) -> Rows:
         elif not isinstance(value := _parsed(line), dict) or roles is None:
             rows.refuse(number, "bad-row", line.decode("utf-8").strip())
         else:
-            fields = {part: value.get(name) for part, name in roles.items()}
-            rows.add(number, **{part: fields.get(part) for part in ("topic", "document", "score", "rank", "tag")})
+            rows.add(number, **named_fields(value, roles))
     return rows.rows(source)
+
+
+def _has_scores(source: Source, roles: Roles) -> bool:
+    """Say whether any object has a score; in most files the first one has."""
+    if roles.score is not None:
+        return True
+    values = (_parsed(line) for _, line in source.byte_lines() if line.strip())
+    return any(named_fields(value, roles)["score"] is not None for value in values if isinstance(value, dict))
 
 
 def _parsed(line: bytes) -> Any:

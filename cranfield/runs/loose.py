@@ -1,7 +1,9 @@
 """Rows that come one by one, with values of any type: the exact way of the readers that name their columns."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,8 @@ from cranfield.runs.columns import assembled, encoded
 from cranfield.runs.problems import Findings
 from cranfield.runs.run import NO_RANK, Rows
 from cranfield.source import Source
+
+Value = TypeVar("Value", str, float)
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
@@ -21,7 +25,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class _Refused(Exception):
-    """A row that cannot enter, with the code that says why and what was seen."""
+    """A value that cannot be used, with the code that says why and what was seen."""
 
     def __init__(self, code: str, seen: object) -> None:
         super().__init__(code)
@@ -30,13 +34,14 @@ class _Refused(Exception):
 
 @dataclass
 class LooseRows:
-    """Rows gathered one by one; what is wrong with a row is noted, and the row left out.
+    """Rows gathered one by one; everything that is wrong with a row is noted.
 
+    A row whose ids cannot be used is left out; one whose score cannot stays, with NaN, so that its ids are checked.
     Only a file without a score column takes its scores from the ranks: one missing score among others is an error.
     """
 
+    findings: Findings
     has_scores: bool = True
-    findings: Findings = field(default_factory=Findings)
     skipped: list[int] = field(default_factory=list)
     _columns: list[tuple[str, str, float, int]] = field(default_factory=list)
     _tags: dict[str, int] = field(default_factory=dict)
@@ -53,17 +58,19 @@ class LooseRows:
 
     def add(self, line: int, *, topic: object, document: object, score: object, rank: object, tag: object) -> None:
         """Add one row, or note why it cannot be."""
-        try:
-            place = _rank(rank)
-            row = (_id(topic), _id(document), self._score(score, place), place)
-            name = "" if tag is None or tag == "" else _id(tag)
-        except _Refused as refused:
-            self.refuse(line, refused.code, refused.seen)
-            return
-        self._columns.append(row)
-        self._has_ranks |= rank is not None
-        if name:
+        place, wrong = _rank(rank), dict[str, str]()
+        of_topic, of_document = _tried(_id, topic, wrong), _tried(_id, document, wrong)
+        number = _tried(lambda value: self._score(value, place), score, wrong)
+        name = None if tag is None or tag == "" else _tried(_id, tag, wrong)
+        for code, seen in wrong.items():
+            self.findings.add(code, [line], example=seen)
+        if name is not None:
             self._tags.setdefault(name, line)
+        if of_topic is None or of_document is None:
+            self.skipped.append(line)
+            return
+        self._columns.append((of_topic, of_document, float("nan") if number is None else number, place))
+        self._has_ranks |= rank is not None
 
     def _score(self, value: object, rank: int) -> float:
         if self.has_scores:
@@ -85,6 +92,15 @@ class LooseRows:
             skipped=np.array(sorted(self.skipped), dtype=np.int64),
             findings=self.findings,
         )
+
+
+def _tried(read: Callable[[object], Value], value: object, wrong: dict[str, str]) -> Value | None:
+    """Give what a value is read as; None, and what is wrong noted, where it cannot be used."""
+    try:
+        return read(value)
+    except _Refused as refused:
+        wrong.setdefault(refused.code, refused.seen)
+        return None
 
 
 def _id(value: object) -> str:

@@ -27,16 +27,20 @@ class RankStory:
 
 
 def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
-    """Look at ranks and ties. Neither matters where the file's own order is meant."""
+    """Look at ranks and ties. Neither matters where the file's own order is meant.
+
+    Rows without a usable score have no part in it, but the ranks that are meant must be there in all rows.
+    """
     if order == "file":
         return
     if order == "rank":
         yield from _unusable_ranks(rows)
-    story = rank_story(rows)
+    scored = rows.scored
+    story = rank_story(scored)
     if story.contradicted:
         yield _contradiction(story, order)
     if order == "score":
-        yield from _tie_problems(rows, story)
+        yield from _tie_problems(scored, story)
 
 
 def rank_story(rows: Rows) -> RankStory:
@@ -77,6 +81,7 @@ def _contradiction(story: RankStory, order: Order) -> Problem:
         lines=[story.line],
         count=story.contradicted,
         topic=story.topic,
+        remedy="" if order == "score" else "leave out --order rank if the scores are meant",
     )
 
 
@@ -100,7 +105,7 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
         return
     missing = np.flatnonzero(rows.ranks == NO_RANK)
     if len(missing):
-        text = f"the ranks are meant to order the run, and {counted(len(missing), 'row')} have none"
+        text = f"the ranks are meant to order the run, and {counted(len(missing), 'row has', 'rows have')} none"
         yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
         return
     by_rank = ranking(rows, order="rank").places
@@ -110,7 +115,7 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
     if again.any():
         at = np.flatnonzero(again) + 1
         at = np.sort(at if by_rank is None else by_rank[at])
-        text = f"{counted(len(at), 'row')} have the rank of another document of their topic"
+        text = f"{counted(len(at), 'row has', 'rows have')} the rank of another document of the topic"
         yield problem("repeated-rank", text, lines=rows.lines.of(at), count=len(at))
 
 

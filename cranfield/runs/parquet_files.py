@@ -10,7 +10,7 @@ import pyarrow.parquet
 from cranfield.errors import ProblemsFound, SourceError
 from cranfield.runs.fields import Roles, expected_columns, roles_of
 from cranfield.runs.loose import LooseRows
-from cranfield.runs.problems import problem
+from cranfield.runs.problems import Findings, problem
 from cranfield.runs.run import Rows, Run
 from cranfield.runs.tables import clean_rows
 from cranfield.runs.text_writing import columns_of
@@ -58,7 +58,7 @@ def _at_once(source: Source, table: pa.Table, roles: Roles) -> Rows | None:
 
 
 def _one_by_one(source: Source, table: pa.Table, roles: Roles) -> Rows:
-    rows = LooseRows(has_scores=roles.score is not None)
+    rows = LooseRows(Findings(), has_scores=roles.score is not None)
     names = dict(roles.items())
     for number, values in enumerate(table.to_pylist(), start=1):
         fields = {part: values.get(names.get(part, "")) for part in ("topic", "document", "score", "rank", "tag")}

@@ -27,20 +27,32 @@ class Check:
 
 
 CHECKS: tuple[Check, ...] = (
+    Check(
+        "unreadable",
+        "error",
+        "the file cannot be opened, decompressed or decoded",
+        "check its path, its permissions and that it is complete",
+    ),
+    Check(
+        "unknown-format",
+        "error",
+        "the format of the file is not recognised",
+        "name the format with --from if it is one of these",
+    ),
     Check("empty", "error", "the file holds no row of a run", "give a file with at least one ranked document"),
     Check(
         "too-few-columns",
         "error",
-        "a line has fewer columns than the format has",
-        "write topic, Q0, document, rank, score and tag on each line",
+        "a line has fewer columns than the file should have",
+        "write all of them on each line",
         "drops the line",
     ),
     Check(
         "too-many-columns",
         "error",
-        "a line has more than six columns",
-        "remove what stands after the tag",
-        "drops the columns after the sixth",
+        "a line has more columns than the file should have",
+        "remove what stands after the last of them",
+        "drops the columns after the last",
     ),
     Check(
         "missing-field",
@@ -64,6 +76,12 @@ CHECKS: tuple[Check, ...] = (
         "end lines with a line feed",
     ),
     Check("blank-in-id", "error", "an id or tag holds white space, which a TREC file cannot carry", "rename the id"),
+    Check(
+        "id-too-long",
+        "error",
+        "a topic or document id is longer than 1,000 characters, or a tag than 100",
+        "use shorter names; is a text in the place of an id?",
+    ),
     Check("score-not-a-number", "error", "a score is not a decimal number", "write scores like 12.5 or 1.25e1"),
     Check("score-nan", "error", "a score is NaN", "give each document a number: NaN has no place in an order"),
     Check("score-infinite", "error", "a score is infinite or too large for a double", "give a finite score"),
@@ -146,7 +164,15 @@ CHECKS: tuple[Check, ...] = (
         "make sure that it is the run that was meant",
     ),
     Check("not-q0", "warning", "the second column is not Q0", "the column is not used"),
+    Check(
+        "guessed-columns",
+        "warning",
+        "the columns of a CSV file have no header and were taken for what they look like",
+        "put a header such as topic,document,score into the first line if that is wrong",
+    ),
 )
+
+TREC_COLUMNS = ("topic", "Q0", "document", "rank", "score", "tag")
 
 
 def check_named(code: str) -> Check:
@@ -162,11 +188,14 @@ def problem(
     count: int = 1,
     topic: str = "",
     severity: Severity | None = None,
+    remedy: str = "",
 ) -> Problem:
-    """Give a `Problem` with the severity and the remedy of the table."""
+    """Give a `Problem` with the severity and the remedy of the table, unless others fit the case better."""
     check = check_named(code)
     kept = tuple(int(line) for line, _ in zip(lines, range(LINES_KEPT), strict=False))
-    remedy = f"{check.remedy}; --repair {check.repair}" if check.repair else check.remedy
+    remedy = remedy or check.remedy
+    if check.repair:
+        remedy = f"{remedy}; --repair {check.repair}"
     return Problem(
         code,
         message,
@@ -183,9 +212,11 @@ def problem(
 class Findings:
     """What a reader finds wrong while it goes through a file, gathered per code.
 
-    `add` is called in the order of the file, so that the lines kept are the first ones.
+    `add` is called in the order of the file, so that the lines kept are the first ones. `columns` are those that a
+    line should have.
     """
 
+    columns: Sequence[str] = TREC_COLUMNS
     _found: dict[str, tuple[list[int], str]] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -206,4 +237,8 @@ class Findings:
         count = self._counts[check.code]
         seen = f": {quoted(example)}" if example else ""
         often = f" ({counted(count, 'line')})" if count > 1 else ""
-        return problem(check.code, f"{check.meaning}{often}{seen}", lines=lines, count=count)
+        expected = f"; expected {quoted(', '.join(self.columns), limit=200)}" if check.code in _OF_COLUMNS else ""
+        return problem(check.code, f"{check.meaning}{often}{seen}{expected}", lines=lines, count=count)
+
+
+_OF_COLUMNS = ("too-few-columns", "too-many-columns")

@@ -2,6 +2,7 @@
 
 from cranfield.errors import Problem, ProblemsFound
 from cranfield.runs.format import RunFormat, run_formats
+from cranfield.runs.problems import problem
 from cranfield.runs.run import Rows
 from cranfield.source import Source
 
@@ -30,9 +31,4 @@ def format_of(source: Source, *, format: str | None = None) -> type[RunFormat]:
 
 def _unknown(source: Source) -> Problem:
     expected = "; ".join(f"{name}: {known.summary}" for name, known in run_formats.items())
-    return Problem(
-        "unknown-format",
-        f"the format was not recognised; expected one of: {expected}",
-        file=source.name,
-        remedy="name the format with --from if it is one of these",
-    )
+    return problem("unknown-format", f"the format was not recognised; expected one of: {expected}").at(source.name)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
@@ -26,6 +26,9 @@ Places = NDArray[np.int64]
 NO_RANK = np.iinfo(np.int64).min
 """Stands in the rank column where the file has something that is not a whole number."""
 
+SCORE_PROBLEMS = ("missing-field", "score-not-a-number", "score-nan", "score-infinite")
+"""Codes of the problems after which a row may stand with NaN for its score."""
+
 _ROWS_AT_ONCE = 1 << 19
 
 
@@ -34,8 +37,9 @@ class Rows:
     """The rows of a run file, in the order of the file.
 
     Row i is topic `topic_ids[topics[i]]`, document `document_ids[documents[i]]`, `scores[i]` and `ranks[i]` (None
-    where the format has no ranks). Lines that give no row are left out and listed in `problems`. `tags` are the
-    distinct tags with the first line of each.
+    where the format has no ranks). Lines that give no row are left out and listed in `problems`; so is a row without
+    a usable score, but it stays, with NaN, so that its ids are checked too. Rows with errors are never ranked. `tags`
+    are the distinct tags with the first line of each.
     """
 
     topic_ids: pa.Array
@@ -53,6 +57,32 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def only(self, kept: Places) -> "Rows":
+        """Give some of the rows (their numbers rise), with their line numbers and without ids that no row uses."""
+        from cranfield.runs.columns import used_only
+
+        gone = np.ones(len(self), dtype=bool)
+        gone[kept] = False
+        topic_ids, topics = used_only(self.topic_ids, self.topics[kept])
+        document_ids, documents = used_only(self.document_ids, self.documents[kept])
+        return replace(
+            self,
+            topic_ids=topic_ids,
+            topics=topics,
+            document_ids=document_ids,
+            documents=documents,
+            scores=self.scores[kept],
+            ranks=None if self.ranks is None else self.ranks[kept],
+            lines=self.lines.without(self.lines.of(np.flatnonzero(gone))),
+        )
+
+    @cached_property
+    def scored(self) -> "Rows":
+        """The rows that have a score. That every row has one costs no look at the scores."""
+        if not any(found.code in SCORE_PROBLEMS for found in self.problems):
+            return self
+        return self.only(np.flatnonzero(~np.isnan(self.scores)))
 
     @cached_property
     def by_topic(self) -> "Groups":

@@ -14,8 +14,8 @@ _HEAD = """\
 # Baseline systems
 
 `cranfield runs make SYSTEM` ranks the documents of a collection for its topics: for people who have documents and
-topics and no search engine, and to make a pool broader. `-o NAME=VALUE` sets an option, as in
-`cranfield runs make bm25 -o k1=0.9 -o stemmer=none`. `fts5` needs nothing else; the other systems come with the
+topics and no search engine, and to make a pool broader. `-s NAME=VALUE` sets an option, as in
+`cranfield runs make bm25 -s k1=0.9 -s stemmer=none`. `fts5` needs nothing else; the other systems come with the
 extra `baselines`: `pip install 'cranfield[baselines]'`.
 
 All of them give the same answer each time, whatever the order of the documents. Title and text of a document are

@@ -15,10 +15,17 @@ from cranfield.source import Source
 _UNFIT = r"^$|[\x00-\x20\x7f-\x{9f}]"
 
 
-def clean_rows(source: Source, parts: Mapping[str, pa.ChunkedArray], *, skipped: NDArray[np.int64]) -> Rows | None:
+def clean_rows(
+    source: Source,
+    parts: Mapping[str, pa.ChunkedArray],
+    *,
+    skipped: NDArray[np.int64],
+    findings: Findings | None = None,
+) -> Rows | None:
     """Make rows of text columns (`topic`, `document`, `score` or `rank`, `tag`), or None if any value is wrong.
 
-    `skipped` are the lines that have no row. Where there is no score, it is minus the rank.
+    `skipped` are the lines that have no row, `findings` what is known already. Where there is no score, it is minus
+    the rank.
     """
     if any(column.null_count for column in parts.values()):
         return None
@@ -35,7 +42,7 @@ def clean_rows(source: Source, parts: Mapping[str, pa.ChunkedArray], *, skipped:
         ranks=ranks,
         tags=_first_lines(words["tag"], len(skipped)) if "tag" in words else [],
         skipped=skipped,
-        findings=Findings(),
+        findings=findings or Findings(),
     )
 
 

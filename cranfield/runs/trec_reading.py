@@ -125,22 +125,18 @@ def _exact(block: Block, reading: _Reading) -> _Part:
 
 
 def _careful(regular: Regular, reading: _Reading) -> _Part:
-    """Parse regular text whose ranks or scores are not all plain numbers."""
+    """Parse regular text whose ranks or scores are not all plain numbers. A row without a score stays, with NaN."""
     table = _parsed(regular.text, " ", _FAST | _TEXTS, at_once=len(regular.text) + 1)
     if table is None:
         raise AssertionError("regular text is always parsed")
     texts = table["score"].combine_chunks()
     numbers = scores_of(texts)
-    good = np.ones(table.num_rows, dtype=bool)
     lines = LineNumbers(regular.skipped + 1).of(np.arange(table.num_rows))
     for code, rows in numbers.wrong.items():
         example = texts[int(np.flatnonzero(rows)[0])].as_py()
         reading.findings.add(code, lines[rows] + reading.lines, example=example)
-        good &= ~rows
-    ranks = ranks_of(table["rank"].combine_chunks())[good]
-    skipped = np.union1d(regular.skipped, lines[~good] - 1)
-    kept = table.filter(pa.array(good))
-    return _Part(_without_unused(kept), ranks, numbers.values[good], regular.line_count, skipped)
+    ranks = ranks_of(table["rank"].combine_chunks())
+    return _Part(table, ranks, numbers.values, regular.line_count, regular.skipped)
 
 
 def _parsed(
@@ -192,12 +188,6 @@ def _first_rows(tags: pa.ChunkedArray) -> list[tuple[str, int]]:
             found.setdefault(chunk.dictionary[int(code)].as_py(), start + int(row))
         start += len(chunk)
     return list(found.items())
-
-
-def _without_unused(table: pa.Table) -> pa.Table:
-    """Encode anew after rows were dropped, so that no id stays that has no row."""
-    coded = {name: table[name].cast(_WORD).dictionary_encode() for name in ("topic", "iteration", "tag")}
-    return pa.table({**coded, "document": table["document"]})
 
 
 def _nothing() -> _Part:

@@ -1,5 +1,6 @@
-"""Prove a collection file sound: the file itself, its index, its hashes, its rankings."""
+"""Prove a collection file sound: the file itself, its tables, its index, its hashes, its rankings, its pools."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +10,8 @@ from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store, soundness
 from cranfield.store.documents import document_count, iter_documents_with_hash
 from cranfield.store.pools import pool_facts
-from cranfield.store.runs import coded_run, id_table, run_facts
+from cranfield.store.runs import NumberedRun, id_table, numbered_runs
+from cranfield.store.scales import guidelines_faults, scale_faults
 from cranfield.store.topics import topics_with_hash
 from cranfield.text import counted
 
@@ -28,30 +30,51 @@ class Finding:
 
 def check_collection(store: Store, *, progress: Progress = silent) -> list[Finding]:
     """Check everything; each check goes on after the others have failed."""
-    checks: list[tuple[str, Callable[[], Finding]]] = [
-        ("file", lambda: _file(store)),
-        ("foreign keys", lambda: Finding("foreign keys", "all", tuple(soundness.broken_keys(store)))),
-        ("search index", lambda: Finding("search index", "all", tuple(soundness.index_faults(store)))),
-        ("documents", lambda: _documents(store, progress)),
-        ("topics", lambda: _topics(store)),
-        ("runs", lambda: _runs(store, progress)),
-        ("pools", lambda: _pools(store)),
-    ]
-    return [_guarded(what, check) for what, check in checks]
+    checks: dict[str, Callable[[], tuple[str, list[str]]]] = {
+        "file": lambda: ("all pages", list(soundness.page_faults(store))),
+        "tables": lambda: ("against a new file", list(soundness.schema_faults(store))),
+        "foreign keys": lambda: ("all", list(soundness.broken_keys(store))),
+        "search index": lambda: ("all", list(soundness.index_faults(store))),
+        "settings": lambda: _settings(store),
+        "documents": lambda: _documents(store, progress),
+        "topics": lambda: _topics(store),
+        "runs": lambda: _runs(store, progress),
+        "pools": lambda: _pools(store),
+    }
+    return [_guarded(what, check) for what, check in checks.items()]
 
 
-def _guarded(what: str, check: Callable[[], Finding]) -> Finding:
+def _guarded(what: str, check: Callable[[], tuple[str, list[str]]]) -> Finding:
+    """Run one check. A damaged file can break anything in it, so whatever is raised is a finding."""
     try:
-        return check()
+        checked, wrong = check()
     except CranfieldError as error:
-        return Finding(what, "", (f"{what}: {error}",))
+        checked, wrong = "", [f"{what}: {error}"]
+    except Exception as error:  # noqa: BLE001
+        checked, wrong = "", [f"{what}: what is stored makes no sense ({type(error).__name__}: {error})"]
+    return Finding(what, checked, tuple(wrong))
 
 
-def _file(store: Store) -> Finding:
-    return Finding("file", "all pages", tuple(soundness.page_faults(store)))
+def _settings(store: Store) -> tuple[str, list[str]]:
+    """Settings are JSON, scales are scales, guidelines have their hash."""
+    rows = store.rows("SELECT name, value FROM settings")
+    wrong = [f"the setting {name!r} is not JSON" for name, value in rows if not _is_json(value)]
+    return f"{counted(len(rows), 'setting')}, scale, guidelines", [
+        *wrong,
+        *scale_faults(store),
+        *guidelines_faults(store),
+    ]
 
 
-def _documents(store: Store, progress: Progress) -> Finding:
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _documents(store: Store, progress: Progress) -> tuple[str, list[str]]:
     total = document_count(store)
     wrong = []
     seen = 0
@@ -63,41 +86,44 @@ def _documents(store: Store, progress: Progress) -> Finding:
             progress("checking documents", seen, total)
     if seen != total:
         wrong.append(f"the document numbers run to {total}, but there are {seen} documents")
-    return Finding("documents", counted(seen, "document"), tuple(wrong))
+    return counted(seen, "document"), wrong
 
 
-def _topics(store: Store) -> Finding:
+def _topics(store: Store) -> tuple[str, list[str]]:
     pairs = topics_with_hash(store)
     wrong = [
         f"topic {topic.id!r} is not what its content hash says"
         for topic, stored_hash in pairs
         if topic.content_hash != stored_hash
     ]
-    return Finding("topics", counted(len(pairs), "topic"), tuple(wrong))
+    return counted(len(pairs), "topic"), wrong
 
 
-def _runs(store: Store, progress: Progress) -> Finding:
-    facts = run_facts(store)
+def _runs(store: Store, progress: Progress) -> tuple[str, list[str]]:
+    """Every ranking, withdrawn or not, must give the content its hash says, and as many rows as are recorded."""
+    runs = numbered_runs(store)
     wrong = list(_page_faults(store))
     if not wrong:
         tables = id_table(store, "topic"), id_table(store, "document")
-        for done, run in enumerate(facts, start=1):
-            wrong.extend(_run_faults(store, run.name, run.content_hash, tables))
-            progress("checking runs", done, len(facts))
-    return Finding("runs", counted(len(facts), "run"), tuple(wrong))
+        for done, run in enumerate(runs, start=1):
+            wrong.extend(_run_faults(store, run, tables))
+            progress("checking runs", done, len(runs))
+    unread = [code for code, lines in store.rows("SELECT code, lines FROM run_warnings") if not _is_json(lines)]
+    wrong += [f"the lines of a warning {code!r} are not JSON" for code in unread]
+    return counted(len(runs), "run"), wrong
 
 
-def _pools(store: Store) -> Finding:
+def _pools(store: Store) -> tuple[str, list[str]]:
     """Every pool is built again and must come out the same."""
     from cranfield.steps.pool_build import verify_pool
 
     names = [facts.name for facts in pool_facts(store)]
     wrong = [f"pool {name!r}: {difference}" for name in names for difference in verify_pool(store, name)[1]]
-    return Finding("pools", counted(len(names), "pool"), tuple(wrong))
+    return counted(len(names), "pool"), wrong
 
 
 def _page_faults(store: Store) -> Iterator[str]:
-    """The pages of an id table must follow each other without a gap, and no id may stand in it twice."""
+    """The pages of an id table must follow each other without a gap."""
     for kind in ("topic", "document"):
         expected = 0
         rows = store.rows("SELECT first_code, count FROM id_pages WHERE kind = ? ORDER BY first_code", kind)
@@ -109,13 +135,16 @@ def _page_faults(store: Store) -> Iterator[str]:
             yield f"the {kind} ids are {len(id_table(store, kind))}, but their pages say {expected}"
 
 
-def _run_faults(store: Store, name: str, content_hash: str, tables: "tuple[IdTable, IdTable]") -> Iterator[str]:
+def _run_faults(store: Store, one: NumberedRun, tables: "tuple[IdTable, IdTable]") -> Iterator[str]:
     from cranfield.runs.ids import from_coded
+    from cranfield.store.runs import coded_run_by_number
 
     try:
-        run = from_coded(coded_run(store, name), *tables, tag=name, order="score")
+        run = from_coded(coded_run_by_number(store, one.number), *tables, tag=one.name, order="score")
     except (CranfieldError, ValueError, IndexError) as error:
-        yield f"the ranking of run {name!r} cannot be read: {error}"
+        yield f"the ranking of run {one.name!r} cannot be read: {error}"
         return
-    if run.content_hash != content_hash:
-        yield f"run {name!r} is not what its content hash says"
+    if run.content_hash != one.content_hash:
+        yield f"run {one.name!r} is not what its content hash says"
+    if (len(run.topic_ids), run.row_count) != (one.topics, one.rows):
+        yield f"run {one.name!r} has {len(run.topic_ids)} topics and {run.row_count} rows, not what is recorded"

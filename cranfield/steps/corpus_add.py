@@ -12,7 +12,7 @@ from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 from cranfield.store import documents as stored_documents
 from cranfield.store import topics as stored_topics
-from cranfield.store.documents import Added
+from cranfield.store.adding import Added
 
 
 def add_documents(

@@ -8,7 +8,7 @@ from cranfield.store import Store
 from cranfield.store.documents import document_count, iter_documents
 from cranfield.store.duplicates import Scan, clusters_of, latest_scan, put_clusters
 
-__all__ = ["Scan", "clusters_of", "find_duplicates", "latest_scan"]
+__all__ = ["Scan", "clusters_of", "find_duplicates", "stored_scan"]
 
 
 def find_duplicates(
@@ -38,3 +38,19 @@ def find_duplicates(
     with store.write():
         put_clusters(store, scan, clusters, now=now())
     return scan
+
+
+def stored_scan(store: Store) -> Scan:
+    """Give the settings of the latest search, or say that there was none, or that documents came after it."""
+    scan = latest_scan(store)
+    if scan is None:
+        raise InputError("no duplicates have been looked for yet: cranfield corpus duplicates")
+    refuse_stale(store)
+    return scan
+
+
+def refuse_stale(store: Store) -> None:
+    """Refuse to use clusters that were found before the documents changed."""
+    scan = latest_scan(store)
+    if scan is not None and scan.documents != document_count(store):
+        raise InputError("documents came after the search for duplicates: repeat it with cranfield corpus duplicates")

@@ -12,7 +12,7 @@ from cranfield.records import Document, Topic
 from cranfield.source import Source
 from cranfield.steps.watching import Progress, now, silent
 from cranfield.store import Store
-from cranfield.store.documents import Added
+from cranfield.store.adding import Added
 from cranfield.store.sources import LoadedFile, add_source, finish_source
 from cranfield.text import counted
 
@@ -46,9 +46,11 @@ class _Tally:
     same: int = 0
     updated: int = 0
     bad: int = 0
+    noted: int = 0
     problems: list[Problem] = field(default_factory=list)
 
     def note(self, problem: Problem) -> None:
+        self.noted += 1
         self.bad += problem.severity == "error"
         if len(self.problems) < PROBLEMS_KEPT:
             self.problems.append(problem if problem.file else problem.at(self.name))
@@ -58,7 +60,7 @@ class _Tally:
         self.same += added.same
         self.updated += added.updated
         for identifier in added.clashing:
-            message = f"{noun} {quoted(identifier)} is there already, with other content"
+            message = f"{noun} {quoted(identifier)} is there already, in this file or before it, with other content"
             self.note(Problem(f"{noun}-clash", message, remedy="give it another id, or use --update to replace it"))
 
     def loaded(self) -> Loaded:
@@ -88,24 +90,30 @@ def load_file(
     format = kind.format_of(source)
     log.info("loading %s from %s as %s", kind.table, source.name, format)
     file = LoadedFile(kind.table, source.path.name, format, "" if source.is_folder else source.file_sha256)
-    watched = replace(source, watch=lambda done: progress(f"{kind.table} from {source.path.name}", done, source.size))
+    watched = replace(source, watch=_told_in_megabytes(source, kind.table, progress))
     with store.write():
         number = add_source(store, file, now=now())
         for batch in _batches(kind.read(source if source.is_piped else watched, format), tally):
-            if keep_going or not tally.bad:
-                tally.count(kind.add(store, batch, number), kind.noun)
+            tally.count(kind.add(store, batch, number), kind.noun)
         finish_source(store, number, records=tally.new + tally.updated)
         _refuse_bad(tally, kind.noun, keep_going=keep_going)
     return tally.loaded()
 
 
+def _told_in_megabytes(source: Source, table: str, progress: Progress) -> Callable[[int], None]:
+    size = source.size
+
+    def tell(done: int) -> None:
+        progress(f"{table} from {source.path.name}, MB", done >> 20, None if size is None else size >> 20)
+
+    return tell
+
+
 def _refuse_bad(tally: _Tally, noun: str, *, keep_going: bool) -> None:
     if tally.bad and not keep_going:
         found = counted(tally.bad, "error")
-        raise ProblemsFound(
-            f"{tally.name} has {found}: nothing of it was loaded (--keep-going loads the good {noun}s)",
-            tally.problems,
-        )
+        said = f"nothing of it was loaded (--keep-going loads the good {noun}s)"
+        raise ProblemsFound(f"{tally.name} has {found}: {said}", tally.problems, total=tally.noted)
 
 
 def _batches(records: Iterable[Record | Problem], tally: _Tally) -> Iterator[list[Record]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield._version import __version__
 from cranfield.errors import CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.steps.corpus_duplicates import refuse_stale
 from cranfield.steps.watching import now
 from cranfield.store import Store
 from cranfield.store.pools import (
@@ -87,6 +88,7 @@ def _facts(request: PoolRequest, pool: "Pool") -> PoolFacts:
 
 
 def _clusters(store: Store) -> dict[str, int]:
+    refuse_stale(store)
     clusters = clusters_by_document(store)
     if not clusters:
         raise InputError("no near-duplicates are known: find them first with cranfield corpus duplicates")

@@ -1,8 +1,10 @@
 """List every problem of run files, and write corrected copies of those that can be mended."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cranfield.errors import Problem, UsageError
 from cranfield.runs.format import run_formats
@@ -14,16 +16,23 @@ from cranfield.steps.runs_submit import name_problems
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 
+if TYPE_CHECKING:
+    from cranfield.runs.run import Run
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in one file, and what was mended."""
+    """What was found in one file, and what was mended.
+
+    `repairs` says what is other in `repaired_file`; `not_repaired` why there is none, though one was asked for.
+    """
 
     file: str
     name: str
     problems: tuple[Problem, ...]
     repairs: tuple[str, ...] = ()
     repaired_file: str = ""
+    not_repaired: tuple[str, ...] = ()
     errors_left: int = 0
 
 
@@ -36,15 +45,18 @@ def check_runs(
     repair_into: Path | None = None,
     progress: Progress = silent,
 ) -> list[Checked]:
-    """Check files against the collection (or, without one, by themselves); nothing is stored."""
+    """Check files against the collection (or, without one, by themselves); nothing is stored.
+
+    Corrected copies go into the folder `repair_into`. A name that is taken there is refused before anything is read.
+    """
+    copies = [] if repair_into is None else _copies(requests, repair_into)
     expectations = expectations_of(store, max_depth=max_depth, min_depth=min_depth)
     examined = examine(requests, expectations, keep_rows=repair_into is not None, progress=progress)
     if store is not None:
         examined = _with_neighbours(store, examined)
     if repair_into is None:
         return [_checked(one) for one in examined]
-    repair_into.mkdir(parents=True, exist_ok=True)
-    return [_repaired(one, repair_into, max_depth=max_depth) for one in examined]
+    return [_repaired(one, copy, max_depth=max_depth) for one, copy in zip(examined, copies, strict=True)]
 
 
 def _with_neighbours(store: Store, examined: Sequence[Examined]) -> list[Examined]:
@@ -68,26 +80,50 @@ def _checked(one: Examined) -> Checked:
     return Checked(str(one.request.path), one.name, one.problems, errors_left=len(one.errors))
 
 
-def _repaired(one: Examined, folder: Path, *, max_depth: int) -> Checked:
-    """Write a corrected copy as a TREC file where there is something to mend."""
-    from cranfield.runs.order import ranked
-    from cranfield.runs.repair import repair
+def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
+    """Give the file each corrected copy would be, or refuse where one would take the place of another file."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file: name a folder with --repair")
+    copies = [folder / _copy_name(Source(request.path)) for request in requests]
+    often = Counter(str(copy).casefold() for copy in copies)
+    for request, copy in zip(requests, copies, strict=True):
+        if copy.exists():
+            raise UsageError(f"{copy} is there already: choose another folder with --repair")
+        if often[str(copy).casefold()] > 1:
+            same = "more than one file would have its corrected copy there"
+            raise UsageError(f"{request.path} cannot be written to {copy}: {same}; repair them one at a time")
+    return copies
+
+
+def _copy_name(source: Source) -> str:
+    """Give the name of a corrected copy, which is plain TREC whatever the file was."""
+    is_of_trec = source.bare_name == source.stem or source.bare_name.endswith(run_formats.get("trec").suffixes)
+    return source.bare_name if is_of_trec and not source.is_stdin else f"{source.stem}.run"
+
+
+def _repaired(one: Examined, copy: Path, *, max_depth: int) -> Checked:
+    """Write a corrected copy as a TREC file where that leaves no error; else say what stands in the way."""
+    from cranfield.runs.repair import by_hand_first, repair
 
     checked = _checked(one)
     if one.rows is None or not any(problem.repairable for problem in one.problems):
-        return checked
-    rows, sentences = repair(one.rows, one.problems, max_depth=max_depth, order=one.request.order)
-    target = folder / _copy_name(one.request.path)
-    if target.exists():
-        raise UsageError(f"{target} is there already: choose another folder with --repair")
-    with target.open("xb") as stream:
-        run_formats.get("trec").write(replace(ranked(rows, order=one.request.order), tag=one.name), stream)
-    left = sum(not problem.repairable for problem in one.errors)
-    return replace(checked, repairs=tuple(sentences), repaired_file=str(target), errors_left=left)
+        return replace(checked, not_repaired=tuple(by_hand_first(one.problems)))
+    run, sentences = repair(one.rows, one.problems, name=one.name, order=one.request.order, max_depth=max_depth)
+    if run is None:
+        return replace(checked, not_repaired=tuple(sentences))
+    _write(run, copy)
+    return replace(checked, repairs=tuple(sentences), repaired_file=str(copy), errors_left=0)
 
 
-def _copy_name(path: Path) -> str:
-    """Give the name of a corrected copy, which is plain TREC whatever the file was."""
-    source = Source(path)
-    is_other = source.bare_name.endswith((".jsonl", ".json", ".csv", ".tsv", ".parquet"))
-    return f"{source.stem}.run" if is_other else source.bare_name
+def _write(run: "Run", copy: Path) -> None:
+    """Write a run as a TREC file, complete or not at all."""
+    unfinished = copy.with_name(copy.name + ".unfinished")
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished.open("wb") as stream:
+            run_formats.get("trec").write(run, stream)
+        unfinished.rename(copy)
+    except OSError as error:
+        raise UsageError(f"{copy} cannot be written: {error.strerror or error}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -44,8 +44,8 @@ class Request:
     name: str = ""
     group: str = ""
     family: str = ""
-    role: str = "contributing"
-    priority: int = 1
+    role: str | None = None
+    priority: int | None = None
     description: str = ""
 
 

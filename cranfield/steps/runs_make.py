@@ -1,10 +1,10 @@
 """Make runs with the baseline systems, for people who have documents and topics and no search engine."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from cranfield.errors import InputError, UsageError, quoted
 from cranfield.records import Document
@@ -17,7 +17,7 @@ from cranfield.store.documents import document_count, iter_documents
 from cranfield.store.search import ranked
 from cranfield.store.topics import topics
 
-__all__ = ["described_systems", "made_run", "write_rankings"]
+__all__ = ["check_tag", "described_systems", "made_run", "write_rankings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +59,22 @@ def made_run(
     return part.rank(StoredCorpus(store, progress), queries, depth)
 
 
-def write_rankings(rankings: Iterable[Ranking], path: Path, *, tag: str) -> int:
-    """Write rankings as a TREC run file, complete or not at all, and give the number of lines."""
-    if any(letter.isspace() for letter in tag) or not tag:
-        raise UsageError(f"{quoted(tag)} cannot be a run's tag: it is empty or has white space")
-    if path.exists():
-        raise UsageError(f"{path} exists already; choose another name with --output")
-    unfinished = path.with_name(path.name + ".unfinished")
+def check_tag(tag: str) -> None:
+    """Refuse a tag that `runs submit` would refuse."""
+    from cranfield.runs.check import TAG_PATTERN
+
+    if not re.fullmatch(TAG_PATTERN, tag):
+        raise UsageError(f"{quoted(tag)} cannot be a run's tag: letters, digits and . _ + -, at most 100")
+
+
+def write_rankings(rankings: Iterable[Ranking], stream: BinaryIO, *, tag: str) -> int:
+    """Write rankings as a TREC run and give the number of lines."""
     lines = 0
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as stream:
-            for ranking in rankings:
-                pairs = zip(ranking.documents, ranking.scores, strict=True)
-                for rank, (document, score) in enumerate(pairs, start=1):
-                    stream.write(f"{ranking.topic} Q0 {document} {rank} {score!r} {tag}\n")
-                    lines += 1
-        unfinished.rename(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    for ranking in rankings:
+        pairs = zip(ranking.documents, ranking.scores, strict=True)
+        for rank, (document, score) in enumerate(pairs, start=1):
+            stream.write(f"{ranking.topic} Q0 {document} {rank} {score!r} {tag}\n".encode())
+            lines += 1
     return lines
 
 

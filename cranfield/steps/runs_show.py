@@ -57,7 +57,7 @@ def export_run(store: Store, name: str, stream: BinaryIO, *, format: str = "trec
         coded,
         id_table(store, "topic"),
         id_table(store, "document"),
-        tag=facts.tag,
+        tag=facts.name,
         order=facts.ordered_by,  # type: ignore[arg-type]
     )
     writer.write(run, stream)

@@ -1,6 +1,5 @@
 """Store runs: all of a command or none, and nothing twice."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from cranfield.steps.runs_intake import Examined, Request, examine, expectations
 from cranfield.steps.runs_likeness import likeness_warnings
 from cranfield.steps.watching import Progress, now, silent
 from cranfield.store import Store
-from cranfield.store.runs import RunFacts, add_ids, add_run
+from cranfield.store.runs import RunFacts, add_ids, add_run, run_facts
 from cranfield.text import counted
 
 
@@ -26,6 +25,7 @@ class Submitted:
     rows: int
     warnings: tuple[Problem, ...]
     what: str
+    differences: tuple[str, ...] = ()
 
 
 def submit_runs(
@@ -47,12 +47,13 @@ def submit_runs(
     with store.write():
         standing = standing_hashes(store)
         _refuse(examined, name_problems(examined, standing))
-        fresh = [one for one in examined if standing.get(one.name) != one.content_hash]
+        fresh = list({one.name: one for one in examined if standing.get(one.name) != one.content_hash}.values())
         coded = code_runs(store, fresh, progress=progress)
         warned = likeness_warnings(store, coded)
         outcomes = {one.name: _store(store, one, coded, warned) for one in coded.examined}
         _store_ids(store, coded)
-    return [outcomes.get(one.name) or _outcome(one, "there already") for one in examined]
+    known = {facts.name: facts for facts in run_facts(store)}
+    return [outcomes.pop(one.name) if one.name in outcomes else _there(one, known[one.name]) for one in examined]
 
 
 def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
@@ -68,12 +69,14 @@ def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
 
 def name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> list[Problem]:
     """Give the runs whose name is taken: by another content in the collection, or by another file of the command."""
-    often = Counter(one.name for one in examined)
+    contents: dict[str, set[str]] = {}
+    for one in examined:
+        contents.setdefault(one.name, set()).add(one.content_hash)
     problems = []
     for one in examined:
         taken = standing.get(one.name, one.content_hash) != one.content_hash
-        if taken or often[one.name] > 1:
-            by = "another file of this command" if often[one.name] > 1 else "a run with other content"
+        if taken or len(contents[one.name]) > 1:
+            by = "a run with other content" if taken else "another file of this command"
             problems.append(
                 Problem(
                     "taken-tag",
@@ -112,8 +115,8 @@ def _facts(one: Examined) -> RunFacts:
         tag=run.tag,
         group_name=request.group or one.name,
         family=request.family,
-        role=request.role,
-        priority=request.priority,
+        role=request.role or "contributing",
+        priority=request.priority or 1,
         description=request.description,
         ordered_by=request.order,
         topics=len(run.topic_ids),
@@ -125,8 +128,30 @@ def _facts(one: Examined) -> RunFacts:
     )
 
 
+def _there(one: Examined, facts: RunFacts) -> Submitted:
+    """Give what is stored of a run that was there already, and what was said otherwise this time."""
+    request = one.request
+    said = {
+        "group": (request.group, facts.group_name),
+        "family": (request.family, facts.family),
+        "role": (request.role, facts.role),
+        "priority": (request.priority, facts.priority),
+        "description": (request.description, facts.description),
+        "order": (request.order, facts.ordered_by),
+    }
+    differences = tuple(
+        f"its {name} stays {stored!r}, not {new!r}"
+        for name, (new, stored) in said.items()
+        if new not in (None, "", stored)
+    )
+    return Submitted(
+        facts.name, facts.group_name, facts.role, facts.topics, facts.rows, (), "there already", differences
+    )
+
+
 def _outcome(one: Examined, what: str) -> Submitted:
     run = one.run
     topics, rows = (len(run.topic_ids), run.row_count) if run else (0, 0)
     request = one.request
-    return Submitted(one.name, request.group or one.name, request.role, topics, rows, tuple(one.warnings), what)
+    role = request.role or "contributing"
+    return Submitted(one.name, request.group or one.name, role, topics, rows, tuple(one.warnings), what)

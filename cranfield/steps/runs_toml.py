@@ -8,6 +8,8 @@ from cranfield.errors import InputError, Problem, ProblemsFound, nearest, quoted
 from cranfield.steps.opening import read_text
 from cranfield.steps.runs_intake import Names, Order, Request
 
+LOWEST_PRIORITY = 1000
+
 _KINDS: dict[str, type[object]] = {
     "file": str,
     "name": str,
@@ -57,8 +59,8 @@ def _entry_problems(entry: dict[str, Any]) -> list[str]:
             problems.append(f"{name} is {quoted(value)}, which is of the wrong kind")
         elif name in _CHOICES and value not in _CHOICES[name]:
             problems.append(f"{name} is {quoted(value)}; it must be one of {', '.join(_CHOICES[name])}")
-        elif isinstance(value, int) and value < 1:
-            problems.append(f"priority is {value}; the first is 1")
+        elif isinstance(value, int) and not 1 <= value <= LOWEST_PRIORITY:
+            problems.append(f"priority is {value}; it goes from 1 to {LOWEST_PRIORITY}")
     return problems
 
 

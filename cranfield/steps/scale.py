@@ -42,9 +42,8 @@ def _from_line(words: str, relevant_from: int | None) -> GradeScale:
     if not all(steps):
         wrong = next(part for part, step in zip(words.split(","), steps, strict=True) if not step)
         raise InputError(f"{quoted(wrong.strip())} is not a grade; write NUMBER=LABEL, divided by commas")
-    numbers = {int(step[1]): step[2] for step in steps if step}
-    lowest = min(numbers)
-    grades = tuple(Grade(number, numbers[number], float(number - lowest)) for number in sorted(numbers))
+    pairs = sorted((int(step[1]), step[2]) for step in steps if step)
+    grades = tuple(Grade(number, label, float(number - pairs[0][0])) for number, label in pairs)
     return GradeScale(grades, _second(grades) if relevant_from is None else relevant_from)
 
 
@@ -58,6 +57,9 @@ def _from_toml(path: Path, relevant_from: int | None) -> GradeScale:
 
 def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None = None) -> GradeScale:
     """Give the scale that a TOML file describes: `relevant_from` and a list of `[[grade]]` tables."""
+    unknown = [name for name in content if name not in ("grade", "relevant_from")]
+    if unknown:
+        raise InputError(f"{file}: unknown entry {quoted(unknown[0])} (known: relevant_from, [[grade]])")
     entries = content.get("grade")
     if not isinstance(entries, list) or not entries:
         raise InputError(f"{file}: no [[grade]] tables; each needs grade, label, and may have gain and text")
@@ -72,6 +74,8 @@ def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | No
         for entry in sorted(entries, key=lambda entry: int(entry["grade"]))
     )
     chosen = content.get("relevant_from", _second(grades)) if relevant_from is None else relevant_from
+    if not isinstance(chosen, int) or isinstance(chosen, bool):
+        raise InputError(f"{file}: relevant_from is {quoted(chosen)}; it must be a grade")
     return GradeScale(grades, chosen)
 
 

@@ -42,19 +42,19 @@ class Status:
         return sum(run.role == "contributing" for run in self.runs)
 
     @property
-    def next_step(self) -> str:
-        """The next thing to do, as a sentence with the command."""
+    def next_step(self) -> tuple[str, str]:
+        """The next thing to do, and the command for it."""
         if not self.documents:
-            return "add documents: cranfield corpus add FILE…"
+            return "add documents", "corpus add FILE…"
         if not self.topics:
-            return "add topics: cranfield corpus topics FILE"
+            return "add topics", "corpus topics FILE"
         if not self.runs:
-            return "submit runs (cranfield runs submit FILE…), or make some: cranfield runs make"
+            return "submit runs (or make some with cranfield runs make)", "runs submit FILE…"
         if not self.contributing:
-            return "no run contributes to a pool yet: submit one with --contributing"
+            return "no run contributes to a pool yet; submit one", "runs submit --contributing FILE…"
         if not self.pools:
-            return "build a pool: cranfield pool build 'depth 10'"
-        return "look at the pool: cranfield pool show"
+            return "build a pool", "pool build 'depth 10'"
+        return "look at the pool", "pool show"
 
 
 def collection_status(store: Store) -> Status:

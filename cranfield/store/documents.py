@@ -2,71 +2,28 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cranfield.records import Document
 from cranfield.store import engine
+from cranfield.store.adding import Added, add_rows
 from cranfield.store.store import Store
 
-_INSERT = """INSERT INTO documents (id, title, text, metadata, content_hash, source) VALUES (?, ?, ?, ?, ?, ?)"""
+_WRITTEN = ("id", "title", "text", "metadata", "content_hash", "source")
 _COLUMNS = "id, text, title, metadata"
 _AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What became of a batch: how many are new, which were there already, and which clash with what is there."""
-
-    new: int
-    same: int = 0
-    updated: int = 0
-    clashing: tuple[str, ...] = ()
-
-
 def add_documents(store: Store, documents: Sequence[Document], *, source: int, update: bool = False) -> Added:
-    """Add a batch inside `store.write()`.
+    """Add a batch inside `store.write()`; see `add_rows` for what happens to those that are there already.
 
-    A document that is there with the same content is left alone; one with other content is replaced when
-    `update` is asked for, and is clashing otherwise. The usual batch has neither: it is tried as a whole first.
+    A document that is replaced makes the known near-duplicates untrue: they are forgotten.
     """
-    rows = [_row(document, source) for document in documents]
-    connection = store.connection
-    connection.execute("SAVEPOINT batch")
-    try:
-        connection.executemany(_INSERT, rows)
-        connection.execute("RELEASE batch")
-        return Added(len(rows))
-    except engine.IntegrityError:
-        connection.execute("ROLLBACK TO batch")
-        connection.execute("RELEASE batch")
-    return _add_one_by_one(store, rows, update=update)
-
-
-def _add_one_by_one(store: Store, rows: Sequence[tuple[Any, ...]], *, update: bool) -> Added:
-    new = same = updated = 0
-    clashing = []
-    for row in rows:
-        known = store.value("SELECT content_hash FROM documents WHERE id = ?", row[0])
-        if known is None:
-            store.connection.execute(_INSERT, row)
-            new += 1
-        elif known == row[4]:
-            same += 1
-        elif update:
-            _replace(store, row)
-            updated += 1
-        else:
-            clashing.append(row[0])
-    return Added(new, same, updated, tuple(clashing))
-
-
-def _replace(store: Store, row: Sequence[Any]) -> None:
-    identifier, *content = row
-    store.connection.execute(
-        "UPDATE documents SET title = ?, text = ?, metadata = ?, content_hash = ?, source = ? WHERE id = ?",
-        [*content, identifier],
-    )
+    added = add_rows(store, "documents", _WRITTEN, [_row(document, source) for document in documents], update=update)
+    if added.updated:
+        store.connection.execute("DELETE FROM duplicates")
+        store.connection.execute("DELETE FROM duplicate_scans")
+    return added
 
 
 def _row(document: Document, source: int) -> tuple[str, str, str, str, str, int]:

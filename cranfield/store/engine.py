@@ -52,6 +52,22 @@ def connect(path: Path, *, mode: str = "rw") -> "sqlite3.Connection":
     return connection
 
 
+def connect_for_use(path: Path) -> tuple["sqlite3.Connection", bool]:
+    """Open the file for writing where that is possible, else for reading alone; say which."""
+    try:
+        connection = connect(path)
+        with translated(path):
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return connection, True
+    except CollectionError as error:
+        log = path.with_name(path.name + "-wal")
+        unwritable = isinstance(error.__cause__, sqlite3.OperationalError) and not isinstance(error, CollectionBusy)
+        if not unwritable or (log.exists() and log.stat().st_size):
+            raise
+    # Without a write-ahead log nothing is missing from the file, and nobody can be changing it.
+    return connect(path, mode="ro&immutable=1"), False
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Turn what SQLite raises into a sentence about the collection at `path`."""

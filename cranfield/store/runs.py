@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from cranfield.errors import Problem, UnknownName
+from cranfield.errors import CranfieldError, InputError, Problem, UnknownName, quoted
 from cranfield.store.store import Store
 
 if TYPE_CHECKING:
@@ -66,12 +66,37 @@ def run_facts(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
     return [RunFacts(**dict(zip(RunFacts.__dataclass_fields__, row, strict=True))) for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class NumberedRun:
+    """A run by its number: what `check` needs of it, withdrawn or not."""
+
+    number: int
+    name: str
+    content_hash: str
+    topics: int
+    rows: int
+
+
+def numbered_runs(store: Store) -> list[NumberedRun]:
+    """Give all runs, withdrawn or not, by number."""
+    rows = store.rows("SELECT number, name, content_hash, topics, rows FROM runs ORDER BY number")
+    return [NumberedRun(*row) for row in rows]
+
+
 def facts_of(store: Store, name: str) -> RunFacts:
     """Give the facts of one run that has not been withdrawn, or say which runs there are."""
     for facts in run_facts(store):
         if facts.name == name:
             return facts
-    raise UnknownName("run", name, [facts.name for facts in run_facts(store)])
+    raise _no_such_run(store, name)
+
+
+def _no_such_run(store: Store, name: str) -> CranfieldError:
+    for facts in run_facts(store, withdrawn=True):
+        if facts.name == name and facts.withdrawn:
+            day, why = facts.withdrawn[:10], facts.withdrawn_because
+            return InputError(f"run {quoted(name)} was withdrawn on {day} ({why}); submit it again to use it")
+    return UnknownName("run", name, [facts.name for facts in run_facts(store)])
 
 
 def warnings_of(store: Store, name: str) -> list[Problem]:
@@ -93,8 +118,15 @@ def coded_run(store: Store, name: str) -> "CodedRun":
 
     found = store.row("SELECT ranking, encoding FROM runs WHERE name = ? AND withdrawn IS NULL", name)
     if found is None:
-        raise UnknownName("run", name, [facts.name for facts in run_facts(store)])
+        raise _no_such_run(store, name)
     return decode(*found)
+
+
+def coded_run_by_number(store: Store, number: int) -> "CodedRun":
+    """Give the ranking of one run, withdrawn or not."""
+    from cranfield.runs.encoding import decode
+
+    return decode(*store.row("SELECT ranking, encoding FROM runs WHERE number = ?", number))
 
 
 def withdraw_run(store: Store, name: str, *, because: str, now: str) -> None:

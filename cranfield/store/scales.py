@@ -1,5 +1,8 @@
 """Scales and guidelines, in versions: a change never touches what was judged under an earlier one."""
 
+from hashlib import sha256
+
+from cranfield.errors import CollectionError, InputError
 from cranfield.records import Grade, GradeScale
 from cranfield.store.store import Store
 
@@ -19,14 +22,24 @@ def add_scale(store: Store, scale: GradeScale, *, now: str) -> int:
 
 def current_scale(store: Store) -> tuple[int, GradeScale]:
     """Give the version in force and its scale."""
-    version, relevant_from = store.row("SELECT version, relevant_from FROM scales ORDER BY version DESC LIMIT 1")
+    version = store.value("SELECT max(version) FROM scales")
+    if version is None:
+        raise CollectionError(f"{store.path} has no scale: it is damaged; restore it from a backup")
+    return version, scale_of_version(store, version)
+
+
+def scale_of_version(store: Store, version: int) -> GradeScale:
+    """Give one version of the scale."""
+    relevant_from = store.value("SELECT relevant_from FROM scales WHERE version = ?", version)
     steps = store.rows("SELECT grade, label, gain, description FROM grades WHERE scale = ? ORDER BY grade", version)
-    return version, GradeScale(tuple(Grade(*step) for step in steps), relevant_from)
+    return GradeScale(tuple(Grade(*step) for step in steps), relevant_from)
 
 
 def add_guidelines(store: Store, text: str, *, now: str) -> int:
     """Add a new version of the guidelines and give its number; to be called inside `store.write()`."""
-    cursor = store.connection.execute("INSERT INTO guidelines (text, created) VALUES (?, ?)", [text, now])
+    cursor = store.connection.execute(
+        "INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)", [text, hash_of_text(text), now]
+    )
     return int(cursor.lastrowid or 0)
 
 
@@ -34,3 +47,27 @@ def current_guidelines(store: Store) -> tuple[int, str]:
     """Give the version in force and its text; (0, "") where there are none."""
     row = store.row("SELECT version, text FROM guidelines ORDER BY version DESC LIMIT 1")
     return (int(row[0]), str(row[1])) if row else (0, "")
+
+
+def hash_of_text(text: str) -> str:
+    """Give SHA-256 of a text."""
+    return sha256(text.encode("utf-8")).hexdigest()
+
+
+def guidelines_faults(store: Store) -> list[str]:
+    """Give the versions of the guidelines that are not what their hash says."""
+    rows = store.rows("SELECT version, text, sha256 FROM guidelines")
+    changed = [version for version, text, known in rows if hash_of_text(text) != known]
+    return [f"version {version} of the guidelines is not what its hash says" for version in changed]
+
+
+def scale_faults(store: Store) -> list[str]:
+    """Give the versions of the scale that make no sense, and say so where there is none."""
+    versions = [version for (version,) in store.rows("SELECT version FROM scales ORDER BY version")]
+    faults = [] if versions else ["there is no scale"]
+    for version in versions:
+        try:
+            scale_of_version(store, version)
+        except InputError as error:
+            faults.append(f"version {version} of the scale makes no sense: {error}")
+    return faults

@@ -1,9 +1,8 @@
 """One collection file, open."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.errors import CollectionBusy, CollectionError
 from cranfield.store import engine
 from cranfield.store.migrate import applied_names, known_names, migrate
+from cranfield.writing import whole_file
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,8 +30,10 @@ def _ignore(seconds: float) -> None:
 class Store:
     """A collection file, open. All reading goes through `rows` and `row`, all writing through `write`."""
 
-    def __init__(self, path: Path, connection: "sqlite3.Connection", *, waiting: Waiting = _ignore) -> None:
-        self.path, self.connection, self.waiting = path, connection, waiting
+    def __init__(
+        self, path: Path, connection: "sqlite3.Connection", *, waiting: Waiting = _ignore, writable: bool = True
+    ) -> None:
+        self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
 
     def __enter__(self) -> "Store":
         return self
@@ -57,6 +59,8 @@ class Store:
         A deferred transaction that reads and then writes fails at once when another writer was in between;
         `BEGIN IMMEDIATE` waits instead. The wait is repeated until `patience` ends, and told to `waiting`.
         """
+        if not self.writable:
+            raise CollectionError(f"{self.path} can only be read here; copy it to a folder that can be written")
         with engine.translated(self.path):
             self._begin(patience)
             try:
@@ -115,32 +119,28 @@ class Store:
 def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
     """Make a new collection file, complete or not at all; an existing file is never overwritten.
 
-    `furnish` writes what a collection begins with, in the transaction that makes the tables. The file is made
-    under another name first, so that one who is killed in the middle leaves no half collection behind.
+    `furnish` writes what a collection begins with, in the transaction that makes the tables.
     """
     if path.exists():
         raise CollectionError(f"{path} exists already; choose another name, or go on with it (cranfield status)")
     if not path.parent.is_dir():
         raise CollectionError(f"there is no folder {path.parent} to make {path.name} in")
-    unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
-    try:
-        with Store(unfinished, engine.connect(unfinished, mode="rwc")) as store:
-            store.row("PRAGMA journal_mode = WAL")
-            with store.write() as connection:
-                connection.execute(f"PRAGMA application_id = {engine.APPLICATION_ID}")
-                migrate(store.tables)
-                furnish(store)
-        unfinished.rename(path)
-    finally:
-        for suffix in ("", "-wal", "-shm"):
-            unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+    with whole_file(path) as unfinished, Store(unfinished, engine.connect(unfinished, mode="rwc")) as store:
+        store.row("PRAGMA journal_mode = WAL")
+        with store.write() as connection:
+            connection.execute(f"PRAGMA application_id = {engine.APPLICATION_ID}")
+            migrate(store.tables)
+            furnish(store)
 
 
 def open_store(path: Path, *, waiting: Waiting = _ignore) -> Store:
-    """Open an existing collection, bringing an older file up to date (a backup of it is made first)."""
+    """Open an existing collection, bringing an older file up to date (a backup of it is made first).
+
+    A file that cannot be written, as published collections are, is opened for reading alone.
+    """
     _refuse_what_is_no_file(path)
-    connection = engine.connect(path)
-    store = Store(path, connection, waiting=waiting)
+    connection, writable = engine.connect_for_use(path)
+    store = Store(path, connection, waiting=waiting, writable=writable)
     try:
         _refuse_foreign_or_newer(store)
         if set(applied_names(connection)) != set(known_names()):
@@ -156,6 +156,8 @@ def _refuse_what_is_no_file(path: Path) -> None:
         raise CollectionError(f"there is no collection at {path}; make one with: cranfield init -C {path}")
     if path.is_dir():
         raise CollectionError(f"{path} is a folder; a collection is one file, usually called collection.db")
+    if not path.is_file():
+        raise CollectionError(f"{path} is not a file; a collection is one file, usually called collection.db")
     if not engine.is_sqlite(path):
         raise CollectionError(f"{path} is not a collection (not an SQLite file)")
 
@@ -172,22 +174,23 @@ def _refuse_foreign_or_newer(store: Store) -> None:
 
 
 def _bring_up_to_date(store: Store) -> None:
-    backup_to(store, store.path.with_name(f"{store.path.name}.before-{known_names()[-1]}"), replace=True)
+    keep = store.path.with_name(f"{store.path.name}.before-{known_names()[-1]}")
+    if not keep.exists():
+        backup_to(store, keep)
     with store.write():
         migrate(store.tables)
 
 
-def backup_to(store: Store, target: Path, *, replace: bool = False) -> None:
-    """Copy the live file, page by page, into a file that is complete or not there at all."""
-    if target.exists() and not replace:
+def backup_to(store: Store, target: Path) -> None:
+    """Copy the live file, page by page, into a new file that is complete or not there at all."""
+    if target.exists():
         raise CollectionError(f"{target} exists already; a backup never overwrites a file")
-    unfinished = target.with_name(target.name + ".unfinished")
-    unfinished.unlink(missing_ok=True)
-    copy = engine.connect(unfinished, mode="rwc")
-    try:
-        with engine.translated(unfinished):
-            store.connection.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
-    finally:
-        copy.close()
-    unfinished.replace(target)
+    if not target.parent.is_dir():
+        raise CollectionError(f"there is no folder {target.parent} for the copy")
+    with whole_file(target) as unfinished, engine.translated(target), closing(_new_file(unfinished)) as copy:
+        store.connection.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+
+
+def _new_file(path: Path) -> "sqlite3.Connection":
+    return engine.connect(path, mode="rwc")

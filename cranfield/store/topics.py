@@ -4,39 +4,20 @@ import json
 from collections.abc import Sequence
 
 from cranfield.records import Topic
-from cranfield.store.documents import Added
+from cranfield.store.adding import Added, add_rows
 from cranfield.store.store import Store
+
+_WRITTEN = ("id", "title", "description", "narrative", "metadata", "content_hash", "source")
 
 
 def add_topics(store: Store, topics: Sequence[Topic], *, source: int, update: bool = False) -> Added:
-    """Add topics inside `store.write()`, with the same rules as documents."""
-    known = dict(store.rows("SELECT id, content_hash FROM topics"))
-    new = [topic for topic in topics if topic.id not in known]
-    changed = [topic for topic in topics if known.get(topic.id, topic.content_hash) != topic.content_hash]
-    table = store.tables.table("topics")
-    table.insert_all([_row(topic, source) for topic in new], pk="number")
-    if update:
-        for topic in changed:
-            row = _row(topic, source)
-            table.update(store.value("SELECT number FROM topics WHERE id = ?", topic.id), row)
-    return Added(
-        new=len(new),
-        same=len(topics) - len(new) - len(changed),
-        updated=len(changed) if update else 0,
-        clashing=() if update else tuple(topic.id for topic in changed),
-    )
+    """Add topics inside `store.write()`; see `add_rows` for what happens to those that are there already."""
+    return add_rows(store, "topics", _WRITTEN, [_row(topic, source) for topic in topics], update=update)
 
 
-def _row(topic: Topic, source: int) -> dict[str, object]:
-    return {
-        "id": topic.id,
-        "title": topic.title,
-        "description": topic.description,
-        "narrative": topic.narrative,
-        "metadata": json.dumps(dict(topic.metadata), ensure_ascii=False),
-        "content_hash": topic.content_hash,
-        "source": source,
-    }
+def _row(topic: Topic, source: int) -> tuple[str, str, str, str, str, str, int]:
+    metadata = json.dumps(dict(topic.metadata), ensure_ascii=False)
+    return topic.id, topic.title, topic.description, topic.narrative, metadata, topic.content_hash, source
 
 
 def topics(store: Store) -> list[Topic]:

@@ -109,7 +109,8 @@ def test_a_withdrawn_run_stays_in_the_history_and_its_name_is_free(kitchen: Shel
     kitchen("runs", "withdraw", "trivet-lsa", "--because", "wrong index")
     assert rows(kitchen("runs", "list", "--format", "csv").stdout) == []
     gone = rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").stdout)
-    assert [(row["run"], row["withdrawn"]) for row in gone] == [("trivet-lsa", "wrong index")]
+    assert [(row["run"], row["because"]) for row in gone] == [("trivet-lsa", "wrong index")]
+    assert "was withdrawn on" in kitchen("runs", "show", "trivet-lsa", status=1).stderr
     kitchen("runs", "submit", run)
     assert len(rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").stdout)) == 2
     kitchen("check")
@@ -164,8 +165,8 @@ def test_documents_and_topics_of_a_collection_are_checked_against_runs(kitchen: 
     checked = kitchen("runs", "check", "alien.run", "--format", "jsonl", status=1)
     found = {json.loads(line)["code"]: json.loads(line) for line in checked.stdout.splitlines()}
     assert {"unknown-document", "unknown-topic", "missing-topic"} <= set(found)
-    assert found["unknown-document"]["lines"] == "2"
-    assert found["unknown-topic"]["lines"] == "3"
+    assert found["unknown-document"]["lines"] == [2]
+    assert found["unknown-topic"]["lines"] == [3]
 
 
 def test_runs_are_checked_without_a_collection_too(shell: Shell):
@@ -198,7 +199,7 @@ def test_the_same_file_again_adds_nothing_and_changed_documents_need_a_word(shel
     shell("corpus", "add", file)
     assert "0 documents added, 1 there already" in shell("corpus", "add", file).stderr
     file.write_text('{"id": "a", "text": "changed"}\n')
-    assert "is there already, with other content" in shell("corpus", "add", file, status=1).stderr
+    assert "is there already, in this file or before it, with other content" in shell("corpus", "add", file, status=1).stderr
     assert "1 replaced" in shell("corpus", "add", file, "--update").stderr
     assert "changed" in shell("corpus", "show", "a").stdout
     shell("check")
@@ -236,7 +237,7 @@ def test_a_wrong_call_is_answered_with_a_sentence(shell: Shell, words: tuple[str
 
 def test_an_unknown_system_and_a_wrong_option_are_answered_with_the_nearest(kitchen: Shell):
     assert "did you mean 'bm25'" in kitchen("runs", "make", "bm52", status=2).stderr
-    assert "k1" in kitchen("runs", "make", "bm25", "-o", "k2=3", status=2).stderr
+    assert "k1" in kitchen("runs", "make", "bm25", "-s", "k2=3", status=2).stderr
 
 
 def test_output_that_nobody_reads_is_no_error(kitchen: Shell):

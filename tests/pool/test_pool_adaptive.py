@@ -133,6 +133,7 @@ class SlowArms:
         self.rewards = {run: [] for run in lists}
         self.judged, self.pulled_by, self.events = {}, {}, 0
         self.eaten = {run: set() for run in lists}
+        self.last = None
 
     def order(self, value):
         values = {run: value(self, run) for run in self.runs}
@@ -140,24 +141,6 @@ class SlowArms:
             zip(self.runs, numbers(self.seed, self.topic, "arms", self.events, count=len(self.runs)), strict=True)
         )
         return sorted(self.runs, key=lambda run: (-float(f"{values[run]:.11e}"), turns[run]))
-
-    def next(self, value):
-        while True:
-            for run in self.order(value):
-                left = [d for d in self.lists[run] if d not in self.eaten[run]]
-                if self.known == "skip":
-                    left = [d for d in left if d not in self.judged]
-                if left:
-                    break
-            else:
-                return None
-            document = left[0]
-            if document not in self.judged:
-                return run, document
-            self.eaten[run].add(document)
-            if self.pulled_by[document] != run:
-                self.rewards[run].append(self.judged[document])
-                self.events += 1
 
     def judge(self, run, document, label):
         self.judged[document], self.pulled_by[document] = label, run
@@ -230,24 +213,17 @@ ARMS = {
 def slow_sequence(lists, plan, relevant, seed):
     value, update, known = ARMS[plan]
     arms = SlowArms(lists, seed=seed, topic="0", update=update, known=known)
-    arms.last = None
-
-    def tracked(some, run):
-        return value(some, run)
-
     judged = []
-    while True:
-        found = tracked_next(arms, tracked)
-        if found is None:
-            return judged
+    while (found := next_of(arms, value)) is not None:
         run, document = found
         judged.append(document)
         arms.judge(run, document, document in relevant)
         arms.last = run if document in relevant else None
+    return judged
 
 
-def tracked_next(arms, value):
-    """As `next`, keeping in mind which run was relevant last, for move-to-front."""
+def next_of(arms, value):
+    """Consume what is known until there is a document to judge; remember which run was relevant last."""
     while True:
         before = {run: len(labels) for run, labels in arms.rewards.items()}
         found = step(arms, value)
@@ -259,7 +235,7 @@ def tracked_next(arms, value):
 
 
 def step(arms, value):
-    """One turn of `next`: a document to judge, None, or "again" when something known was consumed."""
+    """One turn: a document to judge, None, or "again" when something known was consumed."""
     for run in arms.order(value):
         left = [d for d in arms.lists[run] if d not in arms.eaten[run]]
         if arms.known == "skip":
@@ -322,7 +298,7 @@ def slow_rbp(lists, relevant, method, p=0.8):
             run: residual[run] * ((base[run] + residual[run] / 2) ** 3 if method == "c" else 1) for run in lists
         }
         free = [d for d in documents if d not in judged]
-        judged.append(max(free, key=lambda d: float(f"{sum(c(run, d) * weight[run] for run in lists):.9e}")))  # noqa: B023
+        judged.append(max(free, key=lambda d: float(f"{sum(c(run, d) * weight[run] for run in lists):.9e}")))
     return judged
 
 
@@ -338,10 +314,10 @@ def slow_mtc(lists, relevant):
     while len(judged) < len(documents):
         chances = {d: (float(d in relevant) if d in judged else 0.5) for d in documents}
 
-        def weight(document):
+        def weight(document, chances=chances):
             change = [
                 expected(run, chances | {document: 1}) - expected(run, chances | {document: 0}) for run in lists
-            ]  # noqa: B023
+            ]
             return round(sum(abs(one - other) for one in change for other in change) / 2, 9)
 
         judged.append(max((d for d in documents if d not in judged), key=weight))

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.errors import Problem
+from cranfield.errors import Problem, ProblemsFound, SourceError
 from cranfield.runs.check import Expectations, check
 from cranfield.runs.problems import CHECKS
 from cranfield.runs.reading import read_rows
@@ -63,12 +63,22 @@ def test_repeated_documents_count_the_rows_beyond_the_first(tmp_path):
     assert brief(problems) == [("repeated-document", "error", (4, 5), 2)]
     assert problems[0].message == "2 rows in 1 topic repeat a document, the first is 'a' in topic '1'"
     assert problems[0].repairable
+    single = found(tmp_path, CLEAN + "1 Q0 a 3 1 t\n")[0]
+    assert single.message == "1 row in 1 topic repeats a document, the first is 'a' in topic '1'"
 
 
 def test_ranks_that_contradict_the_scores_are_told_with_topics_and_first_line(tmp_path):
     problems = found(tmp_path, "1 Q0 a 2 3 t\n1 Q0 b 1 2 t\n2 Q0 a 1 3 t\n2 Q0 b 2 4 t\n3 Q0 b 2 4 t\n")
     assert brief(problems) == [("rank-disagrees", "warning", (1,), 2)]
     assert problems[0].topic == "1"
+    assert "say --order rank" in problems[0].remedy
+
+
+def test_where_ranks_are_meant_nobody_is_told_to_say_so(tmp_path):
+    problems = found(tmp_path, "1 Q0 a 2 3 t\n1 Q0 b 1 2 t\n", order="rank")
+    assert [(problem.code, problem.remedy) for problem in problems] == [
+        ("rank-disagrees", "leave out --order rank if the scores are meant")
+    ]
 
 
 def test_ranks_may_start_anywhere_and_leave_gaps(tmp_path):
@@ -117,7 +127,9 @@ def test_equal_ranks_are_told_where_ranks_are_meant(tmp_path):
 def test_more_than_one_tag_is_an_error_unless_the_run_gets_another_name(tmp_path):
     text = CLEAN + "3 Q0 a 1 3 u\n"
     assert brief(found(tmp_path, text)) == [("several-tags", "error", (4,), 2)]
-    assert brief(found(tmp_path, text, name="x")) == [("several-tags", "warning", (4,), 2)]
+    named = found(tmp_path, text, name="x")
+    assert brief(named) == [("several-tags", "warning", (4,), 2)]
+    assert "--names file" not in named[0].remedy
 
 
 @pytest.mark.parametrize("tag", ["bm25", "BM25+RM3_v1.2-x", "x" * 100, "9"])
@@ -136,6 +148,38 @@ def test_a_tag_that_is_taken_is_an_error_and_another_name_helps(tmp_path):
     assert brief(found(tmp_path, CLEAN, taken_tags={"t"})) == [("taken-tag", "error", (1,), 1)]
     assert found(tmp_path, CLEAN, taken_tags={"t"}, name="u") == []
     assert brief(found(tmp_path, CLEAN, taken_tags={"u"}, name="u")) == [("taken-tag", "error", (), 1)]
+
+
+def test_a_name_that_was_given_or_is_the_files_is_not_mended_by_taking_the_files_name(tmp_path):
+    given = found(tmp_path, CLEAN, name="a/b", taken_tags={"a/b"})
+    (tmp_path / "a b.csv").write_text("qid,docid,score\n1,a,1\n")
+    tagless = check(read_rows(Source(tmp_path / "a b.csv")), Expectations(taken_tags={"a b"}))
+    for problems in (given, tagless):
+        assert [problem.code for problem in problems] == ["bad-tag", "taken-tag"]
+        assert all("--names file" not in problem.remedy for problem in problems)
+        assert all("rename the file" in problem.remedy for problem in problems)
+
+
+def test_ids_of_more_than_a_thousand_characters_are_errors_whatever_their_bytes(tmp_path):
+    fine, long = "é" * 1000, "é" * 1001
+    assert found(tmp_path, f"{fine} Q0 {fine} 1 3 t\n") == []
+    problems = found(tmp_path, f"1 Q0 {long} 1 3 t\n{long} Q0 b 1 2 t\n{long} Q0 {long} 2 1 t\n")
+    assert brief(problems) == [("id-too-long", "error", (2, 3), 2), ("id-too-long", "error", (1, 3), 2)]
+    assert [problem.message.partition(":")[0] for problem in problems] == [
+        "1 topic id longer than 1,000 characters",
+        "1 document id longer than 1,000 characters",
+    ]
+    assert all(len(problem.message) < 200 for problem in problems)
+
+
+def test_a_tag_of_more_than_a_hundred_characters_is_an_error_even_if_it_is_not_used(tmp_path):
+    text = f"1 Q0 a 1 3 {'x' * 101}\n"
+    assert brief(found(tmp_path, text, name="u")) == [("id-too-long", "error", (1,), 1)]
+    assert brief(found(tmp_path, CLEAN + text)) == [
+        ("several-tags", "error", (4,), 2),
+        ("id-too-long", "error", (4,), 1),
+        ("repeated-document", "error", (4,), 1),
+    ]
 
 
 def test_everything_is_told_at_once_errors_first_and_with_the_file(tmp_path):
@@ -157,6 +201,35 @@ def test_everything_is_told_at_once_errors_first_and_with_the_file(tmp_path):
     ]
     assert {problem.file for problem in problems} == {str(tmp_path / "x.run")}
     assert {problem.code for problem in problems} <= {entry.code for entry in CHECKS}
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "x"])
+def test_a_row_with_a_bad_score_is_checked_in_all_other_ways_and_has_no_part_in_the_order(tmp_path, score):
+    text = CLEAN + f"9 Q0 z 1 {score} u\n1 Q0 a x {score} t\n1 Q0 c 0 {score} t\n"
+    problems = found(
+        tmp_path, text, topics=["1", "2"], max_depth=3, known_documents=lambda ids: np.array(ids.to_pylist()) != "z"
+    )
+    assert brief(problems)[1:] == [
+        ("several-tags", "error", (4,), 2),
+        ("unknown-topic", "error", (4,), 1),
+        ("too-many-documents", "error", (6,), 1),
+        ("repeated-document", "error", (5,), 1),
+        ("unknown-document", "error", (4,), 1),
+        ("rank-not-an-integer", "warning", (5,), 1),
+    ]
+    assert problems[0].code.startswith("score-")
+    assert "no-ranks" in [problem.code for problem in found(tmp_path, text, order="rank")]
+
+
+def test_files_that_cannot_be_read_at_all_have_codes_of_the_table_too(tmp_path):
+    (tmp_path / "x").write_text("hello")
+    seen = []
+    for path in (tmp_path / "x", tmp_path / "absent"):
+        with pytest.raises((ProblemsFound, SourceError)) as caught:
+            read_rows(Source(path))
+        seen += getattr(caught.value, "problems", None) or [caught.value.problem]
+    assert [problem.code for problem in seen] == ["unknown-format", "unreadable"]
+    assert {problem.code for problem in seen} <= {entry.code for entry in CHECKS}
 
 
 def test_no_more_than_ten_lines_are_named_and_all_are_counted(tmp_path):

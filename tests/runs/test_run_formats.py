@@ -2,7 +2,10 @@
 
 import bz2
 import gzip
+import io
 import lzma
+import math
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +14,7 @@ import pytest
 import zstandard
 
 from cranfield.errors import ProblemsFound, SourceError, UnknownName
+from cranfield.runs.check import Expectations, check
 from cranfield.runs.formats import run_formats
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import format_of, read_rows
@@ -28,10 +32,11 @@ def rows_of(folder: Path, data: bytes, name: str = "x.run", **options: str) -> R
 
 
 def listed(rows: Rows) -> list[tuple[object, ...]]:
-    """Each row as (topic, document, score, rank)."""
+    """Each row as (topic, document, score, rank); None for a score or rank that is not there."""
     topics, documents = rows.topic_ids.to_pylist(), rows.document_ids.to_pylist()
     ranks = [None] * len(rows) if rows.ranks is None else rows.ranks.tolist()
-    columns = zip(rows.topics, rows.documents, rows.scores.tolist(), ranks, strict=True)
+    scores = [None if math.isnan(score) else score for score in rows.scores.tolist()]
+    columns = zip(rows.topics, rows.documents, scores, ranks, strict=True)
     return [(topics[topic], documents[document], score, rank) for topic, document, score, rank in columns]
 
 
@@ -128,10 +133,10 @@ def test_a_line_that_begins_with_a_hash_is_a_row_if_it_has_six_columns(tmp_path)
         ("1e999", "score-infinite"),
     ],
 )
-def test_a_score_that_is_no_finite_number_is_listed_with_its_line(tmp_path, score, code):
+def test_a_score_that_is_no_finite_number_is_listed_with_its_line_and_its_ids_are_kept(tmp_path, score, code):
     rows = rows_of(tmp_path, PLAIN + f"103 Q0 D1 1 {score} a\n".encode())
-    assert (listed(rows), codes(rows)) == (THREE, [(code, (4,), 1)])
-    assert rows.topic_ids.to_pylist() == ["101", "102"]
+    assert (listed(rows), codes(rows)) == ([*THREE, ("103", "D1", None, 1)], [(code, (4,), 1)])
+    assert (listed(rows.scored), rows.scored.topic_ids.to_pylist()) == (THREE, ["101", "102"])
 
 
 @pytest.mark.parametrize("rank", ["1.0", "first", "99999999999999999999", "-"])
@@ -234,7 +239,7 @@ def test_an_id_that_looks_like_a_date_stays_as_it_is(tmp_path):
     assert listed(rows) == [("2020-01-01", "2020-01-01T00:00:00", 1.0, None)]
 
 
-def test_every_bad_object_is_listed_and_the_good_ones_are_kept(tmp_path):
+def test_every_bad_object_is_listed_and_those_with_good_ids_are_kept(tmp_path):
     data = b"""{"qid": "1", "docid": "a", "score": 1}
 not json
 
@@ -252,7 +257,13 @@ not json
 {"qid": "1", "docid": "z", "score": 0}
 """
     rows = rows_of(tmp_path, data)
-    assert (listed(rows), lines(rows)) == ([("1", "a", 1.0, None), ("1", "z", 0.0, None)], [1, 15])
+    assert (listed(rows.scored), lines(rows.scored)) == ([("1", "a", 1.0, None), ("1", "z", 0.0, None)], [1, 15])
+    assert [(row[1], line) for row, line in zip(listed(rows), lines(rows), strict=True) if row[2] is None] == [
+        ("d", 6),
+        ("e", 7),
+        ("f", 8),
+        ("h", 12),
+    ]
     assert sorted(codes(rows)) == [
         ("bad-row", (2, 9, 14), 3),
         ("blank-in-id", (5,), 1),
@@ -271,14 +282,89 @@ not json
         b"topic,document,score,rank\n101,D2,2.5,1\n101,D1,1.5,2\n102,D2,0.5,1\n",
         b"rank;score;docno;qid\r\n1;2.5;D2;101\r\n2;1.5;D1;101\r\n1;0.5;D2;102\r\n",
         b'"Query-ID"\t"Doc ID"\t"Score"\t"Rank"\n"101"\t"D2"\t2.5\t1\n101\tD1\t1.5\t2\n102\tD2\t0.5\t1\n',
-        b"101\tD2\t1\t2.5\n101\tD1\t2\t1.5\n102\tD2\t1\t0.5\n",
-        b"101,D2,1,2.5,a\n101,D1,2,1.5,a\n102,D2,1,0.5,a\n",
-        b"101,Q0,D2,1,2.5\n101,Q0,D1,2,1.5\n102,Q0,D2,1,0.5\n",
     ],
 )
-def test_csv_files_are_understood_by_header_or_by_shape(tmp_path, data):
+def test_csv_files_are_understood_by_their_header(tmp_path, data):
     rows = rows_of(tmp_path, data, "x.csv")
     assert (listed(rows), rows.problems) == (THREE, ())
+
+
+@pytest.mark.parametrize(
+    ("data", "taken_for"),
+    [
+        (b"101\tD2\t1\t2.5\n101\tD1\t2\t1.5\n102\tD2\t1\t0.5\n", "topic, document, rank, score"),
+        (b"101,D2,1,2.5,a\n101,D1,2,1.5,a\n102,D2,1,0.5,a\n", "topic, document, rank, score, tag"),
+        (b"101,Q0,D2,1,2.5\n101,Q0,D1,2,1.5\n102,Q0,D2,1,0.5\n", "topic, Q0, document, rank, score"),
+    ],
+)
+def test_csv_files_without_a_header_are_understood_by_their_shape_and_the_guess_is_told(tmp_path, data, taken_for):
+    for text in (data, b"\n" + data):
+        rows = rows_of(tmp_path, text, "x.csv")
+        assert listed(rows) == THREE
+        assert [(found.code, found.severity) for found in rows.problems] == [("guessed-columns", "warning")]
+        assert rows.problems[0].message.endswith(f"were taken for what they look like: '{taken_for}'")
+
+
+def test_whether_the_last_of_three_columns_was_taken_for_a_rank_or_a_score_is_told(tmp_path):
+    guesses = [rows_of(tmp_path, data).problems[0].message for data in (b"7,11,1\n7,22,2\n", b"7,11,9\n7,22,8\n")]
+    assert [guess.rpartition(": ")[2] for guess in guesses] == ["'topic, document, rank'", "'topic, document, score'"]
+
+
+def test_a_wrong_number_of_columns_is_told_in_the_columns_of_the_file(tmp_path):
+    found = rows_of(tmp_path, b"qid;docid;score\n1;a;1\n1;b\n1;c;2;x\n", "x.csv").problems
+    assert [(problem.message, problem.remedy) for problem in found] == [
+        (
+            "a line has fewer columns than the file should have: '1;b'; expected 'qid, docid, score'",
+            "write all of them on each line; --repair drops the line",
+        ),
+        (
+            "a line has more columns than the file should have: '1;c;2;x'; expected 'qid, docid, score'",
+            "remove what stands after the last of them; --repair drops the columns after the last",
+        ),
+    ]
+    found = rows_of(tmp_path, PLAIN + b"1 Q0 D\n").problems
+    assert found[0].message.endswith("'1 Q0 D'; expected 'topic, Q0, document, rank, score, tag'")
+
+
+def test_objects_may_spell_their_fields_in_different_ways(tmp_path):
+    data = b"""{"qid": "1", "docid": "a", "score": 3}
+{"query_id": "1", "docno": "b", "sim": 2}
+{"topic": "2", "corpus-id": "a", "Score": 1, "run_id": "t"}
+"""
+    rows = rows_of(tmp_path, data)
+    assert listed(rows) == [("1", "a", 3.0, None), ("1", "b", 2.0, None), ("2", "a", 1.0, None)]
+    assert (rows.problems, rows.tags) == ((), (("t", 3),))
+
+
+def test_a_tag_that_only_later_objects_have_is_seen(tmp_path):
+    data = b'{"qid": "1", "docid": "a", "score": 3}\n{"qid": "1", "docid": "b", "score": 2, "tag": "t"}\n'
+    assert rows_of(tmp_path, data).tags == (("t", 2),)
+
+
+def test_scores_that_only_later_objects_have_are_not_made_from_ranks(tmp_path):
+    data = b'{"qid": "1", "docid": "a", "rank": 1}\n{"qid": "1", "docid": "b", "rank": 2, "score": 9}\n'
+    rows = rows_of(tmp_path, data)
+    assert listed(rows) == [("1", "a", None, 1), ("1", "b", 9.0, 2)]
+    assert codes(rows) == [("missing-field", (1,), 1)]
+
+
+def test_everything_wrong_with_one_object_is_told_at_once(tmp_path):
+    rows = rows_of(
+        tmp_path, b'{"qid": "1 2", "docid": "\\u0001", "score": "x", "tag": [1]}\n{"qid": ""}\n', "x.jsonl"
+    )
+    assert sorted(codes(rows)) == [
+        ("bad-row", (1,), 1),
+        ("blank-in-id", (1,), 1),
+        ("control-character", (1,), 1),
+        ("missing-field", (2,), 1),
+        ("score-not-a-number", (1,), 1),
+    ]
+
+
+def test_standard_input_is_called_stdin_where_the_format_has_no_tags(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"qid,docid,score\n1,a,1\n")))
+    rows = read_rows(Source(Path("-")))
+    assert (rows.name, rows.source_name, check(rows, Expectations())) == ("stdin", "standard input", [])
 
 
 def test_a_run_with_ranks_and_no_scores_is_ordered_by_its_ranks(tmp_path):
@@ -289,9 +375,10 @@ def test_a_run_with_ranks_and_no_scores_is_ordered_by_its_ranks(tmp_path):
 
 def test_one_missing_score_among_others_is_not_made_from_the_rank(tmp_path):
     rows = rows_of(tmp_path, b"qid,docid,rank,score\n1,a,1,9\n1,b,2,\n")
-    assert (listed(rows), codes(rows)) == ([("1", "a", 9.0, 1)], [("missing-field", (3,), 1)])
+    assert (listed(rows), codes(rows)) == ([("1", "a", 9.0, 1), ("1", "b", None, 2)], [("missing-field", (3,), 1)])
     rows = rows_of(tmp_path, b'{"qid": "1", "docid": "a", "rank": 1}\n\n{"qid": "1", "docid": "b", "rank": null}\n')
-    assert (listed(rows), codes(rows)) == ([("1", "a", -1.0, 1)], [("missing-field", (3,), 1)])
+    assert listed(rows.scored) == [("1", "a", -1.0, 1)]
+    assert codes(rows) == [("missing-field", (3,), 1), ("rank-not-an-integer", (3,), 1)]
 
 
 def test_three_columns_whose_last_does_not_count_up_end_in_a_score(tmp_path):
@@ -302,8 +389,8 @@ def test_three_columns_whose_last_does_not_count_up_end_in_a_score(tmp_path):
 def test_every_bad_csv_row_is_listed(tmp_path):
     data = b'qid,docid,score\n1,a,1\n1,b\n1,c,2,extra\n1,"d,1\n1,e,x\n1,,1\n\n1,f\xff,1\n1,g\rh,1\n"1","z",0\n'
     rows = rows_of(tmp_path, data)
-    assert [row[1] for row in listed(rows)] == ["a", "c", "z"]
-    assert lines(rows) == [2, 4, 11]
+    assert [(row[1], row[2]) for row in listed(rows)] == [("a", 1.0), ("c", 2.0), ("e", None), ("z", 0.0)]
+    assert (lines(rows), lines(rows.scored)) == ([2, 4, 6, 11], [2, 4, 11])
     assert sorted(codes(rows)) == [
         ("bad-row", (5,), 1),
         ("lone-carriage-return", (10,), 1),
@@ -334,7 +421,7 @@ def test_parquet_rows_with_nothing_in_a_field_are_listed(tmp_path):
         tmp_path, {"qid": ["1", None, "1"], "docid": ["a", "b", "c"], "score": [1.0, 1.0, float("nan")]}
     )
     assert (listed(rows), codes(rows)) == (
-        [("1", "a", 1.0, None)],
+        [("1", "a", 1.0, None), ("1", "c", None, None)],
         [("missing-field", (2,), 1), ("score-nan", (3,), 1)],
     )
 

@@ -43,21 +43,30 @@ PIECES = [
 
 
 def attempt(path: Path, data: bytes, name: str | None) -> None:
-    """Read, check, rank, repair and write: all of it must end well or in an error of ours."""
+    """Read, check, rank, repair, write and read again: all of it must end well or in an error of ours."""
     path.write_bytes(data)
     try:
         rows = read_rows(Source(path), format=name)
     except CranfieldError:
         return
-    problems = check(rows, Expectations(max_depth=3, topics=["1"]))
+    expected = Expectations(max_depth=3, topics=["1"])
+    problems = check(rows, expected)
     assert not any("\x1b" in str(problem) or "\x00" in str(problem) for problem in problems)
     assert len(rows) or any(problem.severity == "error" for problem in problems)
-    assert np.isfinite(rows.scores).all()
-    run = ranked(rows)
-    assert (run.row_count, len(run.topic_ids)) == (len(rows), len(set(rows.topics.tolist())))
+    assert np.isfinite(rows.scored.scores).all()
+    run = ranked(rows.scored)
+    assert (run.row_count, len(run.topic_ids)) == (len(rows.scored), len(set(rows.scored.topics.tolist())))
     assert (np.diff(rows.lines.of(np.arange(len(rows)))) > 0).all()
-    mended, _ = repair(rows, problems, max_depth=3)
-    assert not [found for found in check(mended, Expectations(max_depth=3)) if found.repairable]
+    mended, done = repair(rows, problems, name=rows.name, max_depth=3)
+    if mended is None:
+        assert any(problem.severity == "error" for problem in problems)
+        assert done[0].startswith("no corrected copy was written")
+        return
+    with path.open("wb") as stream:
+        run_formats.get("trec").write(mended, stream)
+    again = read_rows(Source(path), format="trec")
+    assert not [found for found in check(again, expected) if found.severity == "error"]
+    assert ranked(again) == mended
 
 
 @pytest.fixture(scope="module")

@@ -2,68 +2,137 @@
 
 from pathlib import Path
 
+import pytest
+
 from cranfield.runs.check import Expectations, check
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
-from cranfield.runs.run import Order, Rows
+from cranfield.runs.repair import by_hand_first, repair
+from cranfield.runs.run import Order, Run
+from cranfield.runs.text_writing import write_trec
 from cranfield.source import Source
 
 
-def repaired(folder: Path, text: str, *, max_depth: int = 1000, order: Order = "score") -> tuple[Rows, list[str]]:
-    (folder / "x.run").write_text(text, encoding="utf-8")
-    rows = read_rows(Source(folder / "x.run"))
-    problems = check(rows, Expectations(max_depth=max_depth, order=order))
-    mended, done = repair(rows, problems, max_depth=max_depth, order=order)
-    assert not [found.code for found in check(mended, Expectations(max_depth=max_depth)) if found.repairable]
-    return mended, done
+def repaired(
+    folder: Path, text: str, *, max_depth: int = 1000, order: Order = "score", name: str | None = None
+) -> tuple[Run | None, list[str]]:
+    """Repair a file; the copy must have no error and be the run that was made."""
+    path, copy = folder / "x.run", folder / "copy.run"
+    path.write_text(text, encoding="utf-8")
+    rows = read_rows(Source(path))
+    problems = check(rows, Expectations(max_depth=max_depth, order=order, name=name))
+    run, done = repair(rows, problems, name=name or rows.name, max_depth=max_depth, order=order)
+    if run is not None:
+        with copy.open("wb") as stream:
+            write_trec(run, stream)
+        again = read_rows(Source(copy))
+        left = check(again, Expectations(max_depth=max_depth, order=order))
+        assert [found.code for found in left if found.severity == "error"] == []
+        assert ranked(again, order=order) == run
+    return run, done
 
 
-def shown(rows: Rows, order: Order = "score") -> list[tuple[str, list[str], list[float]]]:
-    return [(topic, documents, scores.tolist()) for topic, documents, scores in ranked(rows, order=order)]
+def shown(run: Run | None) -> list[tuple[str, list[str], list[float]]]:
+    assert run is not None
+    return [(topic, documents, scores.tolist()) for topic, documents, scores in run]
 
 
-def test_columns_after_the_sixth_and_short_lines_are_dropped(tmp_path):
-    rows, done = repaired(tmp_path, "1 Q0 a 1 3 t rel\n1 Q0 b 2 2\n1 Q0 c 3 1 t\n")
-    assert shown(rows) == [("1", ["a", "c"], [3.0, 1.0])]
+def test_surplus_columns_and_short_lines_are_dropped(tmp_path):
+    run, done = repaired(tmp_path, "1 Q0 a 1 3 t rel\n1 Q0 b 2 2\n1 Q0 c 2 1 t\n")
+    assert shown(run) == [("1", ["a", "c"], [3.0, 1.0])]
     assert done == [
         "dropped 1 line with too few columns",
-        "dropped the columns after the sixth on 1 line",
+        "dropped the columns after the last on 1 line",
     ]
 
 
+def test_rows_with_a_field_missing_are_dropped_before_repeats_are_looked_for(tmp_path):
+    text = "qid,docid,score\n1,a,\n1,a,1\n1,,2\n1,b,0.5\n"
+    run, done = repaired(tmp_path, text)
+    assert shown(run) == [("1", ["a", "b"], [1.0, 0.5])]
+    assert done == ["dropped 2 rows with a field missing"]
+
+
 def test_a_repeated_document_keeps_its_best_score(tmp_path):
-    rows, done = repaired(tmp_path, "1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n1 Q0 a 3 3 t\n1 Q0 a 4 2 t\n2 Q0 a 1 1 t\n")
-    assert shown(rows) == [("1", ["a", "b"], [3.0, 2.0]), ("2", ["a"], [1.0])]
+    run, done = repaired(tmp_path, "1 Q0 a 9 1 t\n1 Q0 b 2 2 t\n1 Q0 a 1 3 t\n1 Q0 a 4 2 t\n2 Q0 a 1 1 t\n")
+    assert shown(run) == [("1", ["a", "b"], [3.0, 2.0]), ("2", ["a"], [1.0])]
     assert done == ["dropped 2 rows that repeated a document; its best-ranked row stays"]
-    assert [rows.lines.at(row) for row in range(len(rows))] == [2, 3, 5]
 
 
 def test_a_repeated_document_keeps_its_best_rank_where_ranks_are_meant(tmp_path):
-    rows, _ = repaired(tmp_path, "1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n1 Q0 a 3 3 t\n", order="rank")
-    assert shown(rows, "rank") == [("1", ["a", "b"], [1.0, 2.0])]
+    run, _ = repaired(tmp_path, "1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n1 Q0 a 3 3 t\n", order="rank")
+    assert shown(run) == [("1", ["a", "b"], [1.0, 2.0])]
 
 
 def test_long_lists_are_cut_after_the_limit_by_score_not_by_line(tmp_path):
-    rows, done = repaired(tmp_path, "1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n1 Q0 c 3 3 t\n2 Q0 z 1 1 t\n", max_depth=2)
-    assert shown(rows) == [("1", ["c", "b"], [3.0, 2.0]), ("2", ["z"], [1.0])]
+    run, done = repaired(tmp_path, "1 Q0 a 3 1 t\n1 Q0 b 2 2 t\n1 Q0 c 1 3 t\n2 Q0 z 1 1 t\n", max_depth=2)
+    assert shown(run) == [("1", ["c", "b"], [3.0, 2.0]), ("2", ["z"], [1.0])]
     assert done == ["dropped 1 row beyond the first 2 of a topic"]
-    assert rows.document_ids.to_pylist() == ["b", "c", "z"]
+    assert run is not None
+    assert run.document_ids.to_pylist() == ["b", "c", "z"]
 
 
 def test_repeats_are_dropped_before_lists_are_cut(tmp_path):
-    rows, done = repaired(tmp_path, "1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n1 Q0 b 3 1 t\n", max_depth=2)
-    assert shown(rows) == [("1", ["a", "b"], [3.0, 1.0])]
+    run, done = repaired(tmp_path, "1 Q0 a 1 3 t\n1 Q0 a 3 2 t\n1 Q0 b 2 1 t\n", max_depth=2)
+    assert shown(run) == [("1", ["a", "b"], [3.0, 1.0])]
     assert done == ["dropped 1 row that repeated a document; its best-ranked row stays"]
 
 
-def test_what_has_no_single_right_answer_is_left_and_named(tmp_path):
-    rows, done = repaired(tmp_path, "1 Q0 a 1 nan t\n1 Q0 b 2 2 u\n1 Q0 b 3 1 v\n")
-    assert done[0] == "dropped 1 row that repeated a document; its best-ranked row stays"
-    assert [sentence.split(":")[0] for sentence in done[1:]] == ["not repaired", "not repaired"]
-    assert [found.code for found in check(rows, Expectations())] == ["score-nan", "several-tags"]
+@pytest.mark.parametrize(
+    ("order", "documents", "sentence"),
+    [
+        ("score", ["b", "a"], "numbered the ranks anew, from 1 in the order of the scores: 2 rows had another rank"),
+        ("file", ["a", "b"], "numbered the ranks anew, from 1 in the order of the file: 2 rows had another rank"),
+        ("rank", ["a", "b"], "numbered the ranks anew, from 1 in the order of the ranks: 2 rows had another rank"),
+    ],
+)
+def test_ranks_that_are_numbered_anew_are_told(tmp_path, order, documents, sentence):
+    run, done = repaired(tmp_path, "1 Q0 a 5 1 t x\n1 Q0 b 7 2 t\n2 Q0 a 1 1 t\n", order=order)
+    assert shown(run)[0][1] == documents
+    assert done == ["dropped the columns after the last on 1 line", sentence]
 
 
-def test_a_clean_run_is_left_alone(tmp_path):
-    rows, done = repaired(tmp_path, "1 Q0 a 1 3 t\n")
-    assert (shown(rows), done) == ([("1", ["a"], [3.0])], [])
+def test_a_second_column_that_becomes_q0_is_told(tmp_path):
+    _, done = repaired(tmp_path, "1 0 a 1 2 t x\n1 Q0 b 2 1 t\n")
+    assert done == ["dropped the columns after the last on 1 line", "wrote Q0 on 1 line"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ("1 Q0 z 1 nan t", "score-nan"),
+        ("1 Q0 z 1 inf t", "score-infinite"),
+        ("1 Q0 z 1 abc t", "score-not-a-number"),
+        ("1 Q0 z 1 1 other", "several-tags"),
+        ("1 Q0 z\x01 1 1 t", "control-character"),
+        ("1 Q0 z 1 1 t\r1 Q0 y 1 1 t", "lone-carriage-return"),
+        (f"1 Q0 {'z' * 1001} 1 1 t", "id-too-long"),
+    ],
+)
+def test_a_file_with_anything_that_must_be_mended_by_hand_is_not_mended_at_all(tmp_path, bad, code):
+    run, done = repaired(tmp_path, f"1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n1 Q0 b\n{bad}\n")
+    assert run is None
+    assert done == [
+        f"no corrected copy was written; mend by hand first: {code}",
+        "these have one right answer, and --repair mends them then: too-few-columns, repeated-document",
+    ]
+
+
+def test_two_tags_are_replaced_by_a_name_that_was_given_and_that_is_told(tmp_path):
+    run, done = repaired(tmp_path, "1 Q0 a 1 3 t x\n1 Q0 b 2 2 u\n", name="file")
+    assert run is not None
+    assert run.tag == "file"
+    assert done == [
+        "dropped the columns after the last on 1 line",
+        "wrote 'file', the name given, in place of the tag 't', 'u'",
+    ]
+
+
+def test_a_file_of_which_no_row_would_be_left_is_not_mended(tmp_path):
+    run, done = repaired(tmp_path, "1 Q0 a 1 3\n1 Q0 b 2 2\n")
+    assert (run, done) == (None, ["no corrected copy was written: no row would be left in it"])
+
+
+def test_warnings_and_mendable_errors_need_no_hand(tmp_path):
+    (tmp_path / "x.run").write_text("1 Q0 a 1 3 t x\n1 Q1 b 2 3 t\n")
+    assert by_hand_first(check(read_rows(Source(tmp_path / "x.run")), Expectations())) == []

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cranfield.runs.check import Expectations, check
+from cranfield.runs.formats import run_formats
 from cranfield.runs.order import ranked, tie_groups
 from cranfield.runs.order_checks import rank_story
 from cranfield.runs.reading import read_rows
@@ -74,24 +75,31 @@ def test_all_38_are_there():
             [
                 "dropped 1 line with too few columns",
                 "dropped 1,015 rows that repeated a document; its best-ranked row stays",
+                "RANKS_A",
             ],
         ),
         (
             "citymf",
             50000,
             [
-                "dropped the columns after the sixth on 1,253 lines",
+                "dropped the columns after the last on 1,253 lines",
                 "dropped 32 rows that repeated a document; its best-ranked row stays",
                 "dropped 1,221 rows beyond the first 1,000 of a topic",
+                "RANKS_B",
             ],
         ),
     ],
 )
-def test_the_broken_runs_are_mended(name, rows_left, sentences):
+def test_the_broken_runs_are_mended(tmp_path, name, rows_left, sentences):
     rows = read_rows(Source(TREC_2 / "runs" / f"input.{name}.gz"))
-    mended, done = repair(rows, check(rows, Expectations(topics=TOPICS)))
-    assert (len(mended), done) == (rows_left, sentences)
-    assert not [found for found in check(mended, Expectations(topics=TOPICS)) if found.severity == "error"]
+    mended, done = repair(rows, check(rows, Expectations(topics=TOPICS)), name=rows.name)
+    assert mended is not None
+    assert (mended.row_count, done) == (rows_left, sentences)
+    with (tmp_path / "mended.run").open("wb") as stream:
+        run_formats.get("trec").write(mended, stream)
+    again = read_rows(Source(tmp_path / "mended.run"))
+    assert not [found for found in check(again, Expectations(topics=TOPICS)) if found.severity == "error"]
+    assert ranked(again) == mended
 
 
 @pytest.mark.parametrize("name", ["results.test", "results.trunc", "results-302.test", "results.comment.test"])

@@ -1,5 +1,6 @@
 """`check` finds what is wrong, and says where."""
 
+import contextlib
 import sqlite3
 from pathlib import Path
 
@@ -24,40 +25,80 @@ def wrong(store: Store) -> list[str]:
 
 def tamper(store: Store, *statements: str) -> None:
     """Change the file as only a bug or a foreign hand could."""
-    with sqlite3.connect(store.path) as connection:
+    with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
-    connection.close()
 
 
 def test_a_sound_file_has_nothing_wrong(with_run: Store):
     assert wrong(with_run) == []
     assert [finding.what for finding in check_collection(with_run)] == [
-        "file", "foreign keys", "search index", "documents", "topics", "runs", "pools",
+        "file", "tables", "foreign keys", "search index", "settings", "documents", "topics", "runs", "pools",
     ]  # fmt: skip
 
 
+UNGUARDED = [
+    *(
+        f"DROP TRIGGER {table}_{verb}"
+        for table in ("scales", "grades", "guidelines", "id_pages")
+        for verb in ("update", "delete")
+    ),
+    *(f"DROP TRIGGER {table}_delete" for table in ("documents", "topics", "runs")),
+    "DROP TRIGGER runs_update",
+]
+
+
 @pytest.mark.parametrize(
-    ("statements", "message"),
+    ("statement", "message"),
     [
-        (
-            ["UPDATE documents SET text = 'tampered' WHERE id = 'd2'"],
-            "document 'd2' is not what its content hash says",
-        ),
-        (["UPDATE topics SET title = 'tampered' WHERE id = '1'"], "topic '1' is not what its content hash says"),
-        (["UPDATE runs SET content_hash = 'x'"], "run 'a' is not what its content hash says"),
-        (["UPDATE runs SET ranking = x'00'"], "the ranking of run 'a' cannot be read"),
-        (["UPDATE id_pages SET ids = x'00' WHERE kind = 'document'"], "page of ids is damaged"),
-        (["DELETE FROM id_pages WHERE kind = 'document'"], "the ranking of run 'a' cannot be read"),
-        (["UPDATE id_pages SET first_code = 7 WHERE kind = 'topic'"], "the topic ids have a gap before code 7"),
-        (["UPDATE documents SET source = 99"], "refers to a row of sources that is not there"),
-        (
-            ["DROP TRIGGER documents_au", "UPDATE documents SET text = 'y' WHERE id = 'd1'"],
-            "search index does not fit",
-        ),
-        (["DELETE FROM documents WHERE id = 'd1'"], "the document numbers run to 3, but there are 2 documents"),
+        ("UPDATE documents SET text = 'tampered' WHERE id = 'd2'", "document 'd2' is not what its content hash says"),
+        ("UPDATE documents SET id = 'd9' WHERE id = 'd2'", "document 'd9' is not what its content hash says"),
+        ("UPDATE documents SET metadata = '{' WHERE id = 'd2'", "documents: what is stored makes no sense"),
+        ("UPDATE documents SET metadata = '[1]' WHERE id = 'd2'", "documents: what is stored makes no sense"),
+        ("UPDATE topics SET title = 'tampered' WHERE id = '1'", "topic '1' is not what its content hash says"),
+        ("UPDATE topics SET id = '7' WHERE id = '1'", "topic '7' is not what its content hash says"),
+        ("UPDATE runs SET content_hash = 'x'", "run 'a' is not what its content hash says"),
+        ("UPDATE runs SET rows = 7", "run 'a' has 2 topics and 3 rows, not what is recorded"),
+        ("UPDATE runs SET ranking = x'00'", "the ranking of run 'a' cannot be read"),
+        ("UPDATE runs SET withdrawn = 'x', ranking = x'00'", "the ranking of run 'a' cannot be read"),
+        ("UPDATE id_pages SET ids = x'00' WHERE kind = 'document'", "page of ids is damaged"),
+        ("DELETE FROM id_pages WHERE kind = 'document'", "the ranking of run 'a' cannot be read"),
+        ("UPDATE id_pages SET first_code = 7 WHERE kind = 'topic'", "the topic ids have a gap before code 7"),
+        ("UPDATE documents SET source = 99", "refers to a row of sources that is not there"),
+        ("DROP TRIGGER documents_au", "the trigger documents_au is missing"),
+        ("DROP TABLE run_warnings", "the table run_warnings is missing"),
+        ("DROP INDEX runs_by_name", "the index runs_by_name is missing"),
+        ("DELETE FROM documents WHERE id = 'd1'", "the document numbers run to 3, but there are 2 documents"),
+        ("DELETE FROM grades", "version 1 of the scale makes no sense"),
+        ("UPDATE grades SET gain = -5", "version 1 of the scale makes no sense"),
+        ("DELETE FROM scales", "there is no scale"),
+        ("UPDATE settings SET value = '{'", "is not JSON"),
     ],
 )
-def test_what_was_tampered_with_is_found(with_run: Store, statements: list[str], message: str):
-    tamper(with_run, *statements)
-    assert any(message in text for text in wrong(with_run)), wrong(with_run)
+def test_what_was_tampered_with_is_found(with_run: Store, statement: str, message: str):
+    tamper(with_run, *UNGUARDED, statement)
+    found = wrong(with_run)
+    assert any(message in text for text in found), found
+    assert any("trigger runs_update is missing" in text for text in found)
+
+
+def test_an_index_that_does_not_fit_the_documents_is_found(with_run: Store):
+    (rebuilt,) = with_run.row("SELECT sql FROM sqlite_master WHERE name = 'documents_au'")
+    tamper(with_run, "DROP TRIGGER documents_au", "UPDATE documents SET text = 'y' WHERE id = 'd1'", rebuilt)
+    assert any("search index does not fit" in text for text in wrong(with_run))
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("DELETE FROM documents", "documents are never deleted"),
+        ("DELETE FROM topics", "topics are never deleted"),
+        ("DELETE FROM runs", "runs are withdrawn, never deleted"),
+        ("UPDATE runs SET group_name = 'us'", "a run is never changed"),
+        ("UPDATE scales SET relevant_from = 2", "scales is never changed"),
+        ("DELETE FROM id_pages", "id_pages is never changed"),
+    ],
+)
+def test_the_file_itself_refuses_what_would_spoil_it(with_run: Store, statement: str, message: str):
+    with pytest.raises(sqlite3.IntegrityError, match=message):
+        tamper(with_run, statement)

@@ -18,4 +18,6 @@ def render_csv(table: Table) -> str:
 
 
 def _plain(value: Value) -> Value:
+    if isinstance(value, tuple):
+        return " ".join(str(number) for number in value)
     return str(value).lower() if isinstance(value, bool) else value

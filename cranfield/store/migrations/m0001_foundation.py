@@ -26,6 +26,7 @@ TABLES = (
     """CREATE TABLE guidelines ( -- what assessors are told, as Markdown; a change makes a new version
     version INTEGER PRIMARY KEY,
     text    TEXT NOT NULL,
+    sha256  TEXT NOT NULL,
     created TEXT NOT NULL
 ) STRICT""",
     """CREATE TABLE sources ( -- the files that documents and topics came from
@@ -43,7 +44,7 @@ TABLES = (
     title        TEXT NOT NULL,
     text         TEXT NOT NULL,
     metadata     TEXT NOT NULL, -- JSON
-    content_hash TEXT NOT NULL, -- SHA-256 of title, text and metadata; every judgment keeps it
+    content_hash TEXT NOT NULL, -- SHA-256 of id, title, text and metadata; every judgment keeps it
     source       INTEGER NOT NULL REFERENCES sources(number)
 ) STRICT""",
     """CREATE TABLE topics (
@@ -112,6 +113,33 @@ TABLES = (
 ) STRICT""",
 )
 
+KEPT = {
+    "scales": "a change of the scale makes a new version",
+    "grades": "a change of the scale makes a new version",
+    "guidelines": "a change of the guidelines makes a new version",
+    "id_pages": "the rankings of runs refer to it",
+}
+"""Tables whose rows are never changed, and why."""
+
+TRIGGERS = (
+    *(
+        f"""CREATE TRIGGER {table}_{verb.lower()} BEFORE {verb} ON {table}
+    BEGIN SELECT RAISE(ABORT, '{table} is never changed: {why}'); END"""
+        for table, why in KEPT.items()
+        for verb in ("UPDATE", "DELETE")
+    ),
+    *(
+        f"""CREATE TRIGGER {table}_delete BEFORE DELETE ON {table}
+    BEGIN SELECT RAISE(ABORT, '{table} are never deleted: judgments and runs refer to them'); END"""
+        for table in ("documents", "topics")
+    ),
+    """CREATE TRIGGER runs_delete BEFORE DELETE ON runs
+    BEGIN SELECT RAISE(ABORT, 'runs are withdrawn, never deleted'); END""",
+    """CREATE TRIGGER runs_update BEFORE UPDATE ON runs
+    WHEN OLD.withdrawn IS NOT NULL OR NEW.withdrawn IS NULL
+    BEGIN SELECT RAISE(ABORT, 'a run is never changed: withdraw it and submit it again'); END""",
+)
+
 
 def up(database: "Database") -> None:
     """Make the tables, the search index over documents, and the index that keeps run names apart."""
@@ -123,3 +151,5 @@ def up(database: "Database") -> None:
     database.execute("CREATE UNIQUE INDEX runs_by_name ON runs(name) WHERE withdrawn IS NULL")
     database.execute("CREATE INDEX runs_by_content ON runs(content_hash)")
     database.execute("CREATE INDEX run_warnings_by_run ON run_warnings(run)")
+    for statement in TRIGGERS:
+        database.execute(statement)

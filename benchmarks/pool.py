@@ -1,0 +1,118 @@
+"""Pooling: depth 100 against trectools, every fixed strategy over 129 runs, and the step of every adaptive one.
+
+    python -m benchmarks.pool [--trectools PYTHON]
+
+trectools is measured with the interpreter given (or this one, if it has it), on the same runs read from files.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.generate import Shape, _document_ids, _topic_ids, rankings, write_run
+from benchmarks.measuring import tell
+from cranfield.pool.build import build
+from cranfield.pool.candidates import candidates_of
+from cranfield.pool.entrants import PooledRuns, PoolRun, pooled_runs
+from cranfield.pool.parsing import parse
+from cranfield.pool.strategies import strategies
+from cranfield.runs.encoding import CodedRun
+
+THEIRS = """
+import sys, time, pathlib
+from trectools import TrecPoolMaker, TrecRun
+started = time.perf_counter()
+runs = [TrecRun(str(path)) for path in sorted(pathlib.Path(sys.argv[1]).iterdir())]
+read = time.perf_counter()
+pool = TrecPoolMaker().make_pool(runs, strategy="topX", topX=100)
+pooled = time.perf_counter()
+print(read - started, pooled - read, sum(len(documents) for documents in pool.pool.values()))
+"""
+
+
+def coded(shape: Shape) -> PooledRuns:
+    """Give generated runs as they come out of a collection: codes, and the ids they stand for."""
+    offsets = np.arange(shape.topics + 1, dtype=np.int64) * shape.documents
+    topics = np.arange(shape.topics, dtype=np.int32)
+    runs = [
+        PoolRun(
+            ranking.tag,
+            CodedRun(topics, offsets, ranking.documents.ravel().astype(np.int32), ranking.scores.ravel()),
+            group=f"group{number % shape.groups:03d}",
+        )
+        for number, ranking in enumerate(rankings(shape))
+    ]
+    ids = [str(topic) for topic in _topic_ids(0, shape.topics)]
+    return pooled_runs(runs, topic_ids=ids, document_ids=_document_ids(np.arange(shape.ids)))
+
+
+def seconds(plan: str, runs: PooledRuns, *, repeat: int = 3) -> tuple[float, int]:
+    """Give the best time of building a pool, and its size. What the runs remember is made anew each time."""
+    times = []
+    for _ in range(repeat):
+        fresh = PooledRuns(runs.runs, runs.topic_ids, runs.document_ids)
+        started = time.perf_counter()
+        pool = build(parse(plan), fresh)
+        times.append(time.perf_counter() - started)
+    return min(times), len(pool)
+
+
+def against_trectools(python: str) -> None:
+    """Pool 77 runs at depth 100, ours and theirs."""
+    shape = Shape(runs=77, groups=40)
+    with tempfile.TemporaryDirectory() as folder:
+        for ranking in rankings(shape):
+            write_run(ranking, Path(folder) / f"{ranking.tag}.run")
+        asked = subprocess.run([python, "-W", "ignore", "-c", THEIRS, folder], capture_output=True, text=True)
+    ours, size = seconds("depth 100", coded(shape))
+    print(f"depth 100 over 77 runs x 50 topics x 1,000: {size:,} documents with all their runs and ranks")
+    if asked.returncode:
+        print(f"  ours {ours:.3f} s; not compared: {asked.stderr.strip().splitlines()[-1]}")
+        return
+    read, pooled, count = (float(word) for word in asked.stdout.split()[-3:])
+    print(f"  trectools: {count:,.0f} documents, {read:.1f} s reading, {pooled:.1f} s pooling")
+    tell("the pooling itself: trectools against ours (s)", pooled, ours, "at least 20")
+
+
+def steps(runs: PooledRuns, names: list[str]) -> Iterator[tuple[str, float]]:
+    """Give (strategy, milliseconds from a judgment to the next document) on the first topic."""
+    candidates = candidates_of(runs, runs.topics[0])
+    print(f"one step at {len(runs)} runs and {len(candidates):,} candidates, in ms:")
+    rng = np.random.default_rng(1)
+    nobody = np.zeros(len(candidates), dtype=bool)
+    for name in names:
+        state = strategies.get(name)().begin(candidates, seed=1)
+        choice = state.choose(nobody)
+        times = []
+        for _ in range(200):
+            started = time.perf_counter()
+            state.told(choice[0], bool(rng.random() < 0.3))
+            choice = state.choose(nobody)
+            times.append(time.perf_counter() - started)
+        yield name, 1000 * float(np.median(times))
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--trectools", default=sys.executable, help="an interpreter that has trectools")
+    asked = options.parse_args()
+    against_trectools(asked.trectools)
+    runs = coded(Shape(runs=129, groups=43))
+    print("every fixed or sampling strategy over 129 runs x 50 topics x 1,000, in seconds:")
+    for name, part in strategies.items():
+        if part.kind != "adaptive":
+            print(f"  {name:<16} {seconds(f'{name} 100', runs, repeat=1)[0]:7.2f}", flush=True)
+    adaptive = [name for name, part in strategies.items() if part.kind == "adaptive" and name != "cal"]
+    for name, time_taken in steps(coded(Shape(runs=129, groups=43, topics=1, documents=1500)), adaptive):
+        print(f"  {name:<16} {time_taken:7.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

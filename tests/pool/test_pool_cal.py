@@ -1,0 +1,90 @@
+"""Continuous active learning: rounds that grow, and a classifier that finds what the words say."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from cranfield.errors import MissingExtra, UsageError
+from cranfield.pool.candidates import candidates_of
+from cranfield.pool.live import Judged, LivePool
+from cranfield.pool.parsing import parse
+from cranfield.pool.replay import replay
+from cranfield.pool.strategies.cal import ContinuousActiveLearning, rounds_after
+
+WORDS = {"relevant": "copper pan soda burnt clean", "other": "train ticket station platform track"}
+
+
+@pytest.fixture(scope="module")
+def reading(toolbox):
+    """Give runs in random order over 60 documents, every fourth about pans, and the texts."""
+    rng = np.random.default_rng(3)
+    ids = [f"d{number:02d}" for number in range(60)]
+    relevant = {document for number, document in enumerate(ids) if number % 4 == 0}
+
+    def text(document):
+        words = WORDS["relevant" if document in relevant else "other"].split()
+        return " ".join(rng.choice(words, size=8))
+
+    texts = {document: text(document) for document in ids}
+    runs = toolbox.pooled({name: {"1": {document: rng.random() for document in ids}} for name in "AB"})
+    return runs, relevant, lambda some: [texts[document] for document in some]
+
+
+def test_batches_grow_by_a_tenth_rounded_up():
+    starts = sorted({rounds_after(judged)[1] for judged in range(200)})
+    sizes = np.diff(starts).tolist()
+    assert sizes[:12] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13]
+    assert rounds_after(0) == (0, 0)
+    assert rounds_after(2) == (1, 1)
+    assert rounds_after(3) == (2, 3)
+
+
+def test_what_the_words_say_is_found_first(reading):
+    runs, relevant, texts = reading
+    labels = {"1": {document: document in relevant for document in candidates_of(runs, "1").ids}}
+    played = replay(parse("cal until 20"), runs, labels, texts=texts, queries={"1": "how to clean a burnt pan"})
+    assert played.found_with(15) == len(relevant) == 15
+
+
+def test_the_state_is_a_function_of_the_judgments_and_survives_a_restart(reading):
+    runs, relevant, texts = reading
+    plan = parse("depth 2; cal until 30")
+
+    def fresh():
+        return LivePool(plan, runs, seed=5, texts=texts, queries={"1": "burnt pan"})
+
+    live, history = fresh(), []
+    for _ in range(12):
+        choice = live.offer().choices[0]
+        history.append(Judged("1", choice.document, choice.document in relevant))
+        live.told(history[-1])
+    again = fresh()
+    for one in history:
+        again.told(one)
+    assert again.offer(3) == live.offer(3)
+
+
+def test_without_texts_or_words_it_says_so(worked):
+    candidates = candidates_of(worked, "1")
+    with pytest.raises(UsageError, match="reads the text of documents, and none was given"):
+        ContinuousActiveLearning().begin(candidates, seed=0)
+    with pytest.raises(UsageError, match="found no word in topic and documents"):
+        ContinuousActiveLearning().begin(candidates, seed=0, texts=lambda ids: ["" for _ in ids])
+
+
+def test_without_the_library_it_names_the_extra(worked, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
+    with pytest.raises(MissingExtra, match="the strategy 'cal' needs the extra 'learn'"):
+        ContinuousActiveLearning().begin(candidates_of(worked, "1"), seed=0, texts=lambda ids: list(ids))
+
+
+def test_a_candidate_without_a_label_teaches_nothing_and_is_not_offered_again(reading):
+    runs, _, texts = reading
+    candidates = candidates_of(runs, "1")
+    state = ContinuousActiveLearning(negatives=5).begin(candidates, seed=0, texts=texts, query="pan")
+    seen = []
+    while (choice := state.choose(np.zeros(len(candidates), dtype=bool))) is not None:
+        seen.append(choice[0])
+        state.told(choice[0], None)
+    assert sorted(seen) == list(range(60))

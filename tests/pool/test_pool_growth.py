@@ -1,0 +1,151 @@
+"""Pools that grow, and what runs have in common."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import ProblemsFound, UsageError
+from cranfield.pool.build import build
+from cranfield.pool.extend import extend, top_up
+from cranfield.pool.overlap import dominant_group, new_by_depth, overlap_of_groups, overlap_of_runs
+from cranfield.pool.parsing import parse
+
+
+def told(pool):
+    return [(entry.topic, entry.document, entry.version) for entry in pool]
+
+
+def test_a_later_run_adds_only_what_is_new_and_nothing_moves(worked):
+    first = build(parse("depth 2"), worked.chosen(["A", "B"]))
+    second = extend(first, worked)
+    assert told(second) == [
+        ("1", "d3", 1),
+        ("1", "d1", 1),
+        ("1", "d6", 1),
+        ("1", "d2", 1),
+        ("1", "d5", 2),
+        ("2", "d8", 1),
+        ("2", "d1", 1),
+        ("2", "d9", 1),
+    ]
+    assert second.version == 2
+    assert [(one.run, one.rank) for one in second.entry("1", "d3").contributions] == [("B", 1), ("C", 2)]
+    assert second.entry("1", "d5").stratum == "depth 2 +1"
+    assert second.content_hash != first.content_hash
+
+
+def test_extending_with_nothing_new_adds_nothing(worked):
+    for plan in ("depth 2", "depth 1; rrf until 5; sample 50%", "stratified strata=1-2:50,3-5:50"):
+        first = build(parse(plan), worked, seed=3)
+        second = extend(first, worked)
+        assert [entry.document for entry in second] == [entry.document for entry in first]
+        assert second.probabilities.tolist() == first.probabilities.tolist()
+
+
+def test_a_new_topic_enters_with_an_extension(worked):
+    first = build(parse("depth 1"), worked.chosen(["A", "B"]), topics=["1"])
+    assert extend(first, worked, topics=["2"]).sizes == {"1": 3, "2": 2}
+
+
+def test_a_run_that_is_gone_or_changed_is_refused(worked, toolbox):
+    first = build(parse("depth 1"), worked)
+    with pytest.raises(ProblemsFound, match="the run 'C' is in the pool and not among the runs given"):
+        extend(first, worked.chosen(["A", "B"]))
+    other = toolbox.pooled({**toolbox.worked, "C": {"1": {"d1": 1.0}}})
+    with pytest.raises(ProblemsFound, match="the run 'C' is not the one that was pooled"):
+        extend(first, other)
+
+
+@given(data=st.data())
+def test_an_extension_keeps_every_entry_and_every_draw(toolbox, data):
+    spec = data.draw(toolbox.specs(topics=2, documents=9))
+    more = data.draw(toolbox.specs(topics=2, documents=9))
+    spec_after = {**spec, **{f"later-{name}": lists for name, lists in more.items()}}
+    seed = data.draw(st.integers(0, 5))
+    plan = parse(
+        data.draw(st.sampled_from(["take 2; sample 40%", "depth 1; sample 2", "rrf 2; statap 2", "borda 3"]))
+    )
+    first = build(plan, toolbox.pooled(spec), seed=seed)
+    second = extend(first, toolbox.pooled(spec_after))
+    for topic in first.topics:
+        before, after = first.documents_of(topic), second.documents_of(topic)
+        assert after[: len(before)] == before
+        assert len(set(after)) == len(after)
+    fresh = build(plan, toolbox.pooled(spec_after), seed=seed, topics=first.topics)
+    certain = {(entry.topic, entry.document) for entry in fresh if entry.step == 1}
+    assert certain <= {(entry.topic, entry.document) for entry in second}
+    for row in range(len(second.topics)):
+        entries = np.flatnonzero(second.topic_of_entry == row)
+        for code in range(len(second.stratum_table)):
+            assert (second.strata[entries] == code).sum() == second.drawn[row, code]
+    assert (second.drawn <= second.populations).all()
+
+
+def test_estimates_stay_right_on_average_when_a_pool_grows(toolbox):
+    old = {"A": {"1": {f"d{number:02d}": 50.0 - number for number in range(30)}}}
+    new = {**old, "B": {"1": {f"d{number:02d}": float(number % 17) for number in range(10, 45)}}}
+    before, after = toolbox.pooled(old), toolbox.pooled(new)
+    relevant = {f"d{number:02d}" for number in range(0, 45, 2)}
+    estimates = []
+    for seed in range(400):
+        grown = extend(build(parse("depth 5; sample 30%"), before, seed=seed), after)
+        estimates.append(sum(1 / entry.probability for entry in grown if entry.document in relevant))
+        assert len(grown) + len(grown.undrawn[0]) == 45
+    error = np.std(estimates) / np.sqrt(len(estimates))
+    assert abs(np.mean(estimates) - len(relevant)) < 4 * error
+
+
+def test_what_is_in_the_pool_goes_on_standing_for_its_near_duplicates(worked):
+    clusters = {"d1": "x", "d5": "x"}
+    first = build(parse("depth 2"), worked.chosen(["A", "B"]), topics=["1"], clusters=clusters)
+    assert "d1" in first.documents_of("1")
+    second = extend(first, worked, clusters=clusters)  # d5 is first in C, and id order would prefer it
+    assert second.documents_of("1") == first.documents_of("1")
+    assert [(one.document, one.representative) for one in second.duplicates] == [("d5", "d1")]
+
+
+def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked):
+    judged = {"1": {"d1", "d2", "d3"}, "2": {"d8", "d9"}}
+    assert top_up(worked.chosen(["C"]), depth=3, judged=judged) == {"1": ["d5"]}
+    assert top_up(worked, depth=2, judged=judged) == {"1": ["d5", "d6"], "2": ["d1"]}
+    assert top_up(worked, depth=99, judged={}, topics=["2", "absent"]) == {"2": ["d8", "d1", "d9"]}
+    with pytest.raises(UsageError, match="a depth is a number from 1 up, not 0"):
+        top_up(worked, depth=0, judged={})
+
+
+def test_overlap_counts_what_two_runs_both_brought(toolbox):
+    runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
+    pool = build(parse("depth 3"), runs, topics=["1"])  # A d1 d2 d3; B d3 d6 d1; C d5 d3 d2
+    found = overlap_of_runs(pool)
+    assert found.names == ("A", "B", "C")
+    assert found.shared.tolist() == [[3, 2, 2], [2, 3, 1], [2, 1, 3]]
+    assert found.unique.tolist() == [0, 1, 1]
+    assert found.jaccard.round(3).tolist() == [[1, 0.5, 0.5], [0.5, 1, 0.2], [0.5, 0.2, 1]]
+    groups = overlap_of_groups(pool)
+    assert (groups.names, groups.shared.tolist(), groups.unique.tolist()) == (
+        ("north", "south"),
+        [[4, 2], [2, 3]],
+        [2, 1],
+    )
+
+
+def test_a_group_that_supplies_most_is_named(toolbox):
+    spec = {
+        name: {"1": {f"{name}{number}": float(number) for number in range(size)}}
+        for name, size in {"A": 9, "B": 3, "C": 3}.items()
+    }
+    pool = build(parse("depth 9"), toolbox.pooled(spec))
+    found = dominant_group(pool)
+    assert (found.code, found.severity) == ("one-group-dominates", "warning")
+    assert str(found) == "A alone brought 9 documents, 60% of all that only one group brought"
+    assert dominant_group(build(parse("depth 3"), toolbox.pooled(spec))) is None
+
+
+def test_what_each_further_depth_adds(toolbox, worked):
+    # topic 1: best ranks d1 d3 d5 1, d2 d6 2, d4 4, d7 5; topic 2: d1 d8 1, d9 2
+    assert new_by_depth(worked).tolist() == [5, 3, 0, 1, 1]
+    assert new_by_depth(worked, topics=["1"]).tolist() == [3, 2, 0, 1, 1]
+    grouped = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
+    # north d1 d3 d2 d6 d4 d5, south d5 d3 d2 d1 d7
+    assert new_by_depth(grouped, topics=["1"], by_group=True).tolist() == [2, 1, 1, 1, 2]

@@ -1,0 +1,96 @@
+"""The real thing: the 37 runs that made the pool of TREC-2, read and mended as intake does."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cranfield.pool.build import build
+from cranfield.pool.entrants import runs_of
+from cranfield.pool.overlap import new_by_depth
+from cranfield.pool.parsing import parse
+from cranfield.pool.replay import replay
+from cranfield.runs.check import Expectations, check
+from cranfield.runs.order import ranked
+from cranfield.runs.reading import read_rows
+from cranfield.runs.repair import repair
+from cranfield.source import Source
+
+TREC_2 = Path(__file__).parents[2].parent / "shared" / "data" / "trec-2-adhoc"
+TOPICS = frozenset(str(topic) for topic in range(101, 151))
+
+pytestmark = [pytest.mark.shared, pytest.mark.slow]
+
+
+def a_run(path):
+    rows = read_rows(Source(path))
+    mended, _ = repair(rows, check(rows, Expectations(topics=TOPICS)))
+    return replace(ranked(mended), tag=path.name.removeprefix("input.").removesuffix(".gz"))
+
+
+@pytest.fixture(scope="module")
+def runs():
+    paths = sorted((TREC_2 / "runs").iterdir())
+    return runs_of([a_run(path) for path in paths if "rutfmed" not in path.name])
+
+
+@pytest.fixture(scope="module")
+def labels():
+    found = {}
+    with (TREC_2 / "qrels" / "qrels.101-150.disk1.disk2").open(encoding="utf-8") as stream:
+        for topic, _, document, grade in csv.reader(stream, delimiter=" "):
+            found.setdefault(topic, {})[document] = int(grade) > 0
+    return found
+
+
+def test_depth_100_explains_what_was_judged(runs, labels):
+    pool = build(parse("depth 100"), runs)
+    topics = [pool.topics[place] for place in pool.topic_of_entry]
+    known = [labels[topic].get(document) for topic, document in zip(topics, pool.ids, strict=True)]
+    assert len(runs) == 37
+    assert sum(map(len, labels.values())) == 62_620
+    assert sum(label is not None for label in known) == 51_395
+    best = np.minimum.reduceat(pool.contribution_ranks, pool.contribution_offsets[:-1])
+    relevant = best[[label is True for label in known]]
+    assert np.bincount(relevant)[1:11].tolist() == [441, 329, 272, 260, 226, 215, 208, 185, 174, 163]
+
+
+@pytest.mark.parametrize(
+    ("depth", "judged", "relevant"), [(10, 7214, 2473), (20, 12863, 3930), (50, 28082, 7036), (100, 51395, 10367)]
+)
+def test_shallower_pools_have_the_sizes_computed_elsewhere(runs, labels, depth, judged, relevant):
+    played = replay(parse(f"depth {depth}"), runs, labels)
+    assert len(played.judged) - played.unknown == judged
+    assert played.found[-1] == relevant
+
+
+def test_what_each_depth_adds_is_the_pool_in_the_end(runs):
+    added = new_by_depth(runs)
+    assert added[:100].sum() == len(build(parse("depth 100"), runs))
+    assert added[:10].sum() == len(build(parse("depth 10"), runs))
+
+
+SOME = ["104", "113", "122", "131", "140"]
+
+
+def test_adaptive_strategies_find_more_than_depth_at_equal_cost(runs, labels):
+    documents = 150 * len(SOME)
+    by_depth = replay(parse("take 150"), runs, labels, topics=SOME).found_with(documents)
+    for plan in (
+        "mtf until 150",
+        "hedge until 150",
+        "max-mean until 150",
+        "max-mean-ns until 150",
+        "thompson until 150",
+    ):
+        for warm_up in ("", "depth 2; "):
+            assert replay(parse(warm_up + plan), runs, labels, topics=SOME).found_with(documents) > by_depth, plan
+
+
+def test_a_budget_across_topics_finds_more_than_an_even_one(runs, labels):
+    even = replay(parse("depth 2; max-mean-ns budget 750"), runs, labels, topics=SOME)
+    across = replay(parse("depth 2; max-mean-ns budget 750 across topics"), runs, labels, topics=SOME)
+    assert len(even.judged) == len(across.judged) == 750
+    assert across.found[-1] > even.found[-1]
