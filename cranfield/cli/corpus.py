@@ -95,12 +95,18 @@ def _as_json(metadata: "Mapping[str, str]") -> str:
 
 def _tell(outcomes: "Iterator[Loaded | CranfieldError]", noun: str) -> None:
     """Narrate what each file brought; leave with status 1 if one was refused or not all of one was good."""
-    from cranfield.errors import CranfieldError
+    from cranfield.errors import CranfieldError, ProblemsFound
 
-    bad = False
+    bad, told = False, False
     for outcome in outcomes:
         if isinstance(outcome, CranfieldError):
-            console.fail(outcome)
+            lines = str(outcome).splitlines()
+            if told and len(lines) > 1 and not isinstance(outcome, ProblemsFound):
+                # The list of formats is told once per command, not once per file.
+                console.say(f"cranfield: {lines[0]}")
+            else:
+                console.fail(outcome)
+                told = told or len(lines) > 1
             bad = True
             continue
         console.put_problems(outcome.problems)

@@ -1,7 +1,10 @@
 """The command `cranfield`: its sub-commands, and what happens to errors, Ctrl-C and broken pipes."""
 
 import io
+import os
 import sys
+from importlib.abc import MetaPathFinder
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,13 +53,28 @@ def _main(
 
 def run(arguments: list[str] | None = None) -> None:
     """Run the program and leave it with the right status: 0 done, 1 a problem with the data, 2 a wrong call."""
-    for stream in (sys.stdout, sys.stderr):
-        # UTF-8 whatever the locale. A stream can be closed (>&-), and is None then.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    # The command line never needs pandas, but pyarrow and sqlite-utils load it where they can, for half a second.
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+    _prepare_streams()
+    sys.meta_path.insert(0, _WithoutPandas())
     sys.exit(_status(sys.argv[1:] if arguments is None else arguments))
+
+
+def _prepare_streams() -> None:
+    """Write UTF-8 whatever the locale, and into nothing where a stream was closed (>&-)."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Keeps pandas out: the commands never need it, but pyarrow and sqlite-utils would load it for half a second."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """Answer for pandas alone: it is not there."""
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not used by the command line", name=name)
 
 
 def _status(arguments: list[str]) -> int:

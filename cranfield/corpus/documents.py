@@ -36,6 +36,13 @@ def document_format_of(path: Path | Source, format: str | None = None) -> str:
         return "folder"
     if found := recognised(source, document_formats):
         return found
-    topics = recognised(source, topic_formats)
-    hint = "it looks like a file of topics: cranfield corpus topics" if topics else ""
-    raise no_format(source, document_formats, hint)
+    raise no_format(source, document_formats, _hint(source))
+
+
+def _hint(source: Source) -> str:
+    """Guess what was meant by a file that no format fits."""
+    if recognised(source, topic_formats):
+        return "it looks like a file of topics: cranfield corpus topics"
+    if source.bare_name.lower().endswith((".txt", ".md", ".html", ".htm")):
+        return "to load text files as one document each, give their folder"
+    return ""

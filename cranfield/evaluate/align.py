@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
+from cranfield.evaluate.sample import strata_of, stratified_sample
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.order import as_float32, order_as_float32, taken, ties
 from cranfield.runs.run import Codes, Places, Run, Scores
@@ -122,11 +123,12 @@ def align(
         for number, (run, rows) in enumerate(zip(runs, placed, strict=True))
     ]
     lengths = np.concatenate([rows.lengths for rows in placed])
+    lists = _lists(qrels, chosen, np.concatenate(parts), lengths, len(runs))
     present = np.array([rows.lengths > 0 for rows in placed])
     return Alignment(
         run_names=tuple(run.tag for run in runs),
         topic_ids=tuple(qrels.topic_ids.take(pa.array(chosen)).to_pylist()),
-        lists=_lists(qrels, chosen, np.concatenate(parts), lengths, len(runs)),
+        lists=lists if qrels.strata is None else _with_sample(lists, qrels, runs, chosen, reference),
         present=present,
         scored=present.copy() if topics == "run" else np.ones_like(present),
         extra_topics=tuple(rows.extra for rows in placed),
@@ -134,6 +136,25 @@ def align(
         qrels_hash=qrels.content_hash,
         reference=reference,
     )
+
+
+def at_each_rank(
+    values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference
+) -> NDArray[np.int32]:
+    """Give for each row of the aligned lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
+    table = _GradeTable(replace(qrels, grades=values), runs)
+    parts = [
+        _grades_of_run(table, run, number, _placed(qrels, run, chosen), reference) for number, run in enumerate(runs)
+    ]
+    return np.concatenate(parts)
+
+
+def _with_sample(lists: Lists, qrels: Qrels, runs: Sequence[AnyRun], chosen: Places, reference: Reference) -> Lists:
+    """Add what is known of the sample that the qrels are."""
+    strata = strata_of(qrels)
+    at_rank = at_each_rank(strata.of_row, qrels, runs, chosen=chosen, reference=reference)
+    sample = stratified_sample(qrels, strata, at_rank=at_rank, topics=chosen, levels=lists.levels)
+    return replace(lists, stratified=sample, _relevant={})
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,13 +258,7 @@ def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool
 
 
 def _lists(qrels: Qrels, chosen: Places, grades: NDArray[np.int32], lengths: Counts, runs: int) -> Lists:
-    levels = np.unique(qrels.grades[qrels.grades >= 0])
-    judged = qrels.grades >= 0
-    level = np.searchsorted(levels, qrels.grades[judged])
-    cells = qrels.topic_of_row[judged].astype(np.int64) * len(levels) + level
-    counts = np.bincount(cells, minlength=len(qrels.topic_ids) * len(levels)).reshape(
-        len(qrels.topic_ids), len(levels)
-    )
+    levels, counts = levels_of(qrels)
     return Lists(
         grades=grades,
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
@@ -251,7 +266,18 @@ def _lists(qrels: Qrels, chosen: Places, grades: NDArray[np.int32], lengths: Cou
         levels=levels,
         level_counts=counts[chosen],
         highest_grade=int(levels.max(initial=0)),
+        pooled_count=np.diff(qrels.offsets)[chosen],
     )
+
+
+def levels_of(qrels: Qrels) -> tuple[NDArray[np.int32], Counts]:
+    """Give the grades from 0 up that occur, rising, and how many documents of each topic have each."""
+    judged = qrels.grades >= 0
+    levels = np.unique(qrels.grades[judged])
+    level = np.searchsorted(levels, qrels.grades[judged])
+    cells = qrels.topic_of_row[judged].astype(np.int64) * len(levels) + level
+    counts = np.bincount(cells, minlength=len(qrels.topic_ids) * len(levels))
+    return levels, counts.reshape(len(qrels.topic_ids), len(levels))
 
 
 def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Places:

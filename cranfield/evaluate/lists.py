@@ -12,6 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.evaluate.sample import Sample, one_stratum_each
+
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Gains = Callable[[NDArray[np.int32]], Values]
@@ -87,7 +89,8 @@ class Lists:
 
     Cell c has the grades `grades[offsets[c]:offsets[c + 1]]`, best rank first, and belongs to the topic `topics[c]`.
     `levels` are the grades from 0 up that occur, rising, and `level_counts[t]` says how many documents of topic t
-    have each. `highest_grade` is the highest grade of the qrels as a whole.
+    have each. `highest_grade` is the highest grade of the qrels as a whole. `pooled_count` says how many documents of
+    each topic are in the qrels, judged or not, and `stratified` by which sample they were chosen; None where unknown.
     """
 
     grades: NDArray[np.int32]
@@ -96,6 +99,8 @@ class Lists:
     levels: NDArray[np.int32]
     level_counts: Counts
     highest_grade: int = 1
+    pooled_count: Counts | None = None
+    stratified: Sample | None = None
     _relevant: dict[int, Found] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -144,7 +149,7 @@ class Lists:
         """The same lists with everything unjudged taken out, and the rest moved up."""
         kept = self.grades >= 0
         running = np.concatenate([[0], np.cumsum(kept)])
-        return self._with(self.grades[kept], running[self.offsets])
+        return self._with(kept, running[self.offsets])
 
     def cut(self, depth: int) -> "Lists":
         """Give the same lists, cut after the rank `depth`."""
@@ -152,17 +157,35 @@ class Lists:
             return self
         length = np.minimum(self.length, depth)
         rank = np.arange(len(self.grades)) - np.repeat(self.offsets[:-1], self.length)
-        return self._with(self.grades[rank < depth], np.concatenate([[0], np.cumsum(length)]))
+        return self._with(rank < depth, np.concatenate([[0], np.cumsum(length)]))
 
     def chosen(self, cells: Counts) -> "Lists":
         """Give some of the lists, in the order asked for."""
         length = self.length[cells]
         offsets = np.concatenate([[0], np.cumsum(length)])
         places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
-        return replace(self._with(self.grades[places], offsets), topics=self.topics[cells])
+        return replace(self._with(places, offsets), topics=self.topics[cells])
 
-    def _with(self, grades: NDArray[np.int32], offsets: Counts) -> "Lists":
-        return Lists(grades, offsets, self.topics, self.levels, self.level_counts, self.highest_grade)
+    def _with(self, rows: NDArray[np.generic], offsets: Counts) -> "Lists":
+        """Give lists of some of the rows, by mask or by place."""
+        sample = None if self.stratified is None else self.stratified.only(rows)
+        return replace(self, grades=self.grades[rows], offsets=offsets, stratified=sample, _relevant={})
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The sample behind the judgments; without strata each topic's pool is one, and what is unjudged not drawn."""
+        if self.stratified is not None:
+            return self.stratified
+        topic = np.repeat(self.topics, self.length).astype(np.int32)
+        return one_stratum_each(
+            topic_at_rank=np.where(self.grades == NOT_POOLED, np.int32(-1), topic),
+            pooled_count=self.pooled_count,
+            level_counts=self.level_counts,
+        )
+
+    def strata_at(self, found: Found) -> NDArray[np.int32]:
+        """Give the stratum of each document found."""
+        return self.sample.at_rank[self.offsets[found.cell] + found.rank - 1]
 
     def _found(self, places: Counts) -> Found:
         starts = np.searchsorted(places, self.offsets)

@@ -30,8 +30,11 @@ def read(source: Source) -> Rows:
 
 
 def _findings(layout: Layout) -> Findings:
-    """Give a list of findings that begins with what had to be guessed."""
-    findings = Findings(layout.columns)
+    """Give a list of findings that begins with what had to be guessed.
+
+    One field too many may be a decimal comma or a comma in an id: to drop the last would give another score.
+    """
+    findings = Findings(layout.columns, by_hand=["too-many-columns"])
     if not layout.has_header:
         findings.add("guessed-columns", [1], example=", ".join(layout.columns))
     return findings

@@ -52,7 +52,7 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "a line has more columns than the file should have",
         "remove what stands after the last of them",
-        "drops the columns after the last",
+        "drops the columns after the last, in a TREC file",
     ),
     Check(
         "missing-field",
@@ -189,12 +189,17 @@ def problem(
     topic: str = "",
     severity: Severity | None = None,
     remedy: str = "",
+    repairable: bool = True,
 ) -> Problem:
-    """Give a `Problem` with the severity and the remedy of the table, unless others fit the case better."""
+    """Give a `Problem` with the severity and the remedy of the table, unless others fit the case better.
+
+    Without `repairable` it has to be mended by hand, though the table knows a repair for other cases.
+    """
     check = check_named(code)
     kept = tuple(int(line) for line, _ in zip(lines, range(LINES_KEPT), strict=False))
     remedy = remedy or check.remedy
-    if check.repair:
+    repairable = repairable and bool(check.repair)
+    if repairable:
         remedy = f"{remedy}; --repair {check.repair}"
     return Problem(
         code,
@@ -204,7 +209,7 @@ def problem(
         count=count,
         topic=topic,
         remedy=remedy,
-        repairable=bool(check.repair),
+        repairable=repairable,
     )
 
 
@@ -213,10 +218,11 @@ class Findings:
     """What a reader finds wrong while it goes through a file, gathered per code.
 
     `add` is called in the order of the file, so that the lines kept are the first ones. `columns` are those that a
-    line should have.
+    line should have; `by_hand` are codes that have no one right answer in this format.
     """
 
     columns: Sequence[str] = TREC_COLUMNS
+    by_hand: Sequence[str] = ()
     _found: dict[str, tuple[list[int], str]] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -238,7 +244,8 @@ class Findings:
         seen = f": {quoted(example)}" if example else ""
         often = f" ({counted(count, 'line')})" if count > 1 else ""
         expected = f"; expected {quoted(', '.join(self.columns), limit=200)}" if check.code in _OF_COLUMNS else ""
-        return problem(check.code, f"{check.meaning}{often}{seen}{expected}", lines=lines, count=count)
+        message = f"{check.meaning}{often}{seen}{expected}"
+        return problem(check.code, message, lines=lines, count=count, repairable=check.code not in self.by_hand)
 
 
 _OF_COLUMNS = ("too-few-columns", "too-many-columns")

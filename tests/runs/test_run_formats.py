@@ -319,7 +319,7 @@ def test_a_wrong_number_of_columns_is_told_in_the_columns_of_the_file(tmp_path):
         ),
         (
             "a line has more columns than the file should have: '1;c;2;x'; expected 'qid, docid, score'",
-            "remove what stands after the last of them; --repair drops the columns after the last",
+            "remove what stands after the last of them",
         ),
     ]
     found = rows_of(tmp_path, PLAIN + b"1 Q0 D\n").problems

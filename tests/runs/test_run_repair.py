@@ -118,6 +118,11 @@ def test_a_file_with_anything_that_must_be_mended_by_hand_is_not_mended_at_all(t
     ]
 
 
+def test_a_decimal_comma_in_a_csv_file_is_not_cut_off(tmp_path):
+    run, done = repaired(tmp_path, "qid,docid,score\n1,a,2,5\n1,b,1\n")
+    assert (run, done) == (None, ["no corrected copy was written; mend by hand first: too-many-columns"])
+
+
 def test_two_tags_are_replaced_by_a_name_that_was_given_and_that_is_told(tmp_path):
     run, done = repaired(tmp_path, "1 Q0 a 1 3 t x\n1 Q0 b 2 2 u\n", name="file")
     assert run is not None

@@ -6,12 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from cranfield.pool.candidates import Candidates, Mask
-from cranfield.pool.rounding import rounded
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import Kind, Label, State, Texts
-from cranfield.runs.run import Scores
+from cranfield.runs.run import Codes, Scores
 
 UNJUDGED = 0.5
+_DECIMALS = 9
+"""Decimals of a weight that count. A weight is a difference: what is left of nothing must be nothing."""
 
 
 @strategies.register("mtc")
@@ -38,20 +39,32 @@ class MinimalTestCollection:
 
 
 class _Telling:
-    """How much each unjudged document tells."""
+    """How much each unjudged document tells: g_s(i), runs by candidates, kept up to date run by run."""
 
     def __init__(self, candidates: Candidates) -> None:
         self._candidates = candidates
         self._judged = np.zeros(len(candidates), dtype=bool)
-        self._chances = np.full(len(candidates), UNJUDGED)
+        self._changes = np.zeros((len(candidates.runs), len(candidates)))
+        self._sorted = np.empty((len(candidates), len(candidates.runs)))
+        for run in range(len(candidates.runs)):
+            rows, ranks = self._list_of(run)
+            before = UNJUDGED * np.arange(len(rows))
+            after = UNJUDGED * (np.cumsum(1 / ranks[::-1])[::-1] - 1 / ranks)
+            self._changes[run][rows] = (1 + before) / ranks + after
         self._weights: Scores | None = None
 
     def told(self, candidate: int, label: Label) -> None:
-        """Take in one judgment."""
+        """Take in one judgment. What the judged document itself tells is no longer needed."""
+        if self._judged[candidate]:
+            return
         self._judged[candidate] = True
-        if label is not None:
-            self._chances[candidate] = float(label)
-            self._weights = None
+        if label is None:
+            return
+        for run in np.flatnonzero(self._candidates.found[:, candidate]).tolist():
+            rows, ranks = self._list_of(run)
+            rank = float(self._candidates.ranks[run, candidate])
+            self._changes[run][rows] += (float(label) - UNJUDGED) / np.maximum(ranks, rank)
+        self._weights = None
 
     def choose(self, excluded: Mask) -> tuple[int, str] | None:
         """Give the free candidate that tells most."""
@@ -68,23 +81,16 @@ class _Telling:
 
     def _telling(self) -> Scores:
         if self._weights is None:
-            self._weights = rounded(_spread(self._changes()))
+            self._weights = np.round(self._spread(), _DECIMALS)
         return self._weights
 
-    def _changes(self) -> Scores:
-        """Give g_s(i), candidates by runs."""
-        changes = np.zeros((len(self._candidates), len(self._candidates.runs)))
-        for run, (start, end) in enumerate(zip(self._candidates.offsets, self._candidates.offsets[1:], strict=False)):
-            rows = self._candidates.listed[start:end]
-            ranks = self._candidates.listed_ranks[start:end].astype(np.float64)
-            chances = self._chances[rows]
-            before = np.cumsum(chances) - chances
-            after = np.cumsum((chances / ranks)[::-1])[::-1] - chances / ranks
-            changes[rows, run] = (1 + before) / ranks + after
-        return changes
+    def _spread(self) -> Scores:
+        """Give Σ over pairs of |difference| for each candidate: the k-th smallest of m counts 2k − m − 1 times."""
+        np.copyto(self._sorted, self._changes.T)
+        self._sorted.sort(axis=1)
+        count = len(self._changes)
+        return np.asarray(self._sorted @ (2.0 * np.arange(1, count + 1) - count - 1), dtype=np.float64)
 
-
-def _spread(values: Scores) -> Scores:
-    """Give Σ over pairs of |difference| in each row: sorted, the k-th smallest of m counts 2k − m − 1 times."""
-    count = values.shape[1]
-    return np.asarray(np.sort(values, axis=1) @ (2.0 * np.arange(1, count + 1) - count - 1), dtype=np.float64)
+    def _list_of(self, run: int) -> tuple[Codes, Scores]:
+        rows = slice(self._candidates.offsets[run], self._candidates.offsets[run + 1])
+        return self._candidates.listed[rows], self._candidates.listed_ranks[rows].astype(np.float64)

@@ -1,0 +1,190 @@
+"""Wrong calls, odd places and hostile surroundings: a sentence, the right status, and nothing half done."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cranfield.steps.opening import init_collection
+
+
+def cranfield(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "cranfield", *words],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A collection with three documents, two topics and one run file."""
+    init_collection(tmp_path / "collection.db", name="test")
+    texts = {"d1": "the quick brown fox", "d2": "burnt pan, soda", "d3": "soda water über alles"}
+    lines = [json.dumps({"id": name, "text": text}) for name, text in texts.items()]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines))
+    (tmp_path / "t.tsv").write_text("1\tfox\n2\tsoda\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 3 a\n2 Q0 d2 1 2 a\n2 Q0 d3 2 1 a\n")
+    assert cranfield(tmp_path, "corpus", "add", "d.jsonl").returncode == 0
+    assert cranfield(tmp_path, "corpus", "topics", "t.tsv").returncode == 0
+    return tmp_path
+
+
+def stored(folder: Path, name: str) -> dict[str, object]:
+    return dict(json.loads(cranfield(folder, "runs", "show", name, "-f", "json").stdout))
+
+
+def test_a_topic_twice_in_a_file_is_the_same_or_a_clash(folder: Path):
+    (folder / "twice.tsv").write_text("7\tx\n7\tx\n")
+    assert "1 topic added, 1 there already" in cranfield(folder, "corpus", "topics", "twice.tsv").stderr
+    (folder / "clash.tsv").write_text("8\tx\n8\ty\n")
+    refused = cranfield(folder, "corpus", "topics", "clash.tsv")
+    assert (refused.returncode, "topic '8' is there already" in refused.stderr) == (1, True)
+
+
+def test_clashes_are_told_together_with_other_problems(folder: Path):
+    (folder / "bad.jsonl").write_text('{broken\n{"id": "d1", "text": "other"}\n')
+    told = cranfield(folder, "corpus", "add", "bad.jsonl").stderr
+    assert "bad-json" in told
+    assert "document-clash" in told
+
+
+def test_an_unknown_format_is_refused_before_anything_is_stored(folder: Path):
+    refused = cranfield(folder, "runs", "submit", "a.run", "-f", "xml")
+    assert refused.returncode == 2
+    assert "unknown output format 'xml'" in refused.stderr
+    assert json.loads(cranfield(folder, "runs", "list", "-f", "json").stdout) == []
+
+
+def test_options_override_what_runs_toml_says(folder: Path):
+    (folder / "runs.toml").write_text('[[run]]\nfile = "a.run"\ngroup = "g"\nrole = "new"\n')
+    words = ("--order", "rank", "--names", "file", "--description", "hi", "--contributing")
+    assert cranfield(folder, "runs", "submit", "runs.toml", *words).returncode == 0
+    facts = stored(folder, "a")
+    assert (facts["ordered_by"], facts["description"], facts["group"], facts["role"]) == (
+        "rank",
+        "hi",
+        "g",
+        "contributing",
+    )
+
+
+def test_submitting_again_with_other_words_shows_what_is_stored_and_says_so(folder: Path):
+    cranfield(folder, "runs", "submit", "a.run", "--group", "g", "--new")
+    again = cranfield(folder, "runs", "submit", "a.run", "--group", "h", "--contributing", "-f", "json")
+    (row,) = json.loads(again.stdout)
+    assert (row["group"], row["role"], row["result"]) == ("g", "new", "there already")
+    assert "its group stays 'g', not 'h'" in again.stderr
+    assert "its role stays 'new', not 'contributing'" in again.stderr
+
+
+def test_the_same_file_twice_in_one_command_is_one_run(folder: Path):
+    done = cranfield(folder, "runs", "submit", "a.run", "a.run", "-f", "json")
+    assert [row["result"] for row in json.loads(done.stdout)] == ["submitted", "there already"]
+
+
+def test_a_single_run_can_be_named_and_is_exported_under_that_name(folder: Path):
+    assert cranfield(folder, "runs", "submit", "a.run", "--name", "renamed").returncode == 0
+    assert {line.split()[5] for line in cranfield(folder, "runs", "export", "renamed").stdout.splitlines()} == {
+        "renamed"
+    }
+    assert cranfield(folder, "runs", "submit", "a.run", "a.run", "--name", "x").returncode == 2
+
+
+def test_changed_documents_make_the_known_duplicates_void(folder: Path):
+    (folder / "p.jsonl").write_text('{"id": "p1", "text": "same words"}\n{"id": "p2", "text": "same words"}\n')
+    cranfield(folder, "corpus", "add", "p.jsonl")
+    assert "1 cluster" in cranfield(folder, "corpus", "duplicates").stderr
+    assert "1 cluster" in cranfield(folder, "corpus", "duplicates", "--stored").stderr
+    (folder / "p.jsonl").write_text('{"id": "p2", "text": "changed"}\n')
+    cranfield(folder, "corpus", "add", "p.jsonl", "--update")
+    assert "no duplicates have been looked for" in cranfield(folder, "corpus", "duplicates", "--stored").stderr
+    cranfield(folder, "corpus", "duplicates")
+    (folder / "p.jsonl").write_text('{"id": "p3", "text": "more"}\n')
+    cranfield(folder, "corpus", "add", "p.jsonl")
+    assert "documents came after" in cranfield(folder, "corpus", "duplicates", "--stored").stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("runs", "make", "fts5", "--output", "nowhere/x.run"),
+        ("runs", "export", "a", "-o", "nowhere/x.run"),
+        ("demo", "d.jsonl"),
+        ("backup", "nowhere/x.db"),
+        ("init", "-C", "nowhere/x.db"),
+        ("runs", "check", "nowhere.run"),
+        ("corpus", "add", "nowhere.jsonl"),
+        ("init", "--scale", "99999999999999999999=x, 0=y", "-C", "x.db"),
+        ("init", "--scale", "0=no, 0=also, 1=yes", "-C", "x.db"),
+        ("corpus", "duplicates", "--seed", "-1"),
+        ("corpus", "duplicates", "--seed", "99999999999999999999"),
+        ("runs", "submit", "a.run", "--priority", "99999999999999999999"),
+        ("runs", "make", "fts5", "--tag", "../evil"),
+        ("runs", "withdraw", "a"),
+        ("status", "-C", "d.jsonl"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(folder: Path, words: tuple[str, ...]):
+    cranfield(folder, "runs", "submit", "a.run")
+    before = sorted(path.name for path in folder.iterdir() if "collection.db-" not in path.name)
+    done = cranfield(folder, *words)
+    assert done.returncode in (1, 2)
+    assert done.stderr.strip()
+    assert sorted(path.name for path in folder.iterdir() if "collection.db-" not in path.name) == before
+
+
+@pytest.mark.parametrize("words", [("status",), ("corpus", "show", "d3"), ("--help",), ("runs", "list", "-f", "csv")])
+def test_output_is_utf_8_whatever_the_locale(folder: Path, words: tuple[str, ...]):
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""}
+    assert cranfield(folder, *words, **plain).stdout == cranfield(folder, *words).stdout
+
+
+@pytest.mark.parametrize("target", ["/dev/full", "&-"])
+def test_output_that_cannot_be_written_is_no_traceback(folder: Path, target: str):
+    command = f"{sys.executable} -m cranfield corpus show d3 >{target}"
+    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+
+
+def test_standard_output_can_be_named_by_a_dash(folder: Path):
+    made = cranfield(folder, "runs", "make", "fts5", "--output", "-").stdout
+    assert made.startswith("1 Q0 d1 1 ")
+    assert not (folder / "-").exists()
+
+
+def test_text_files_are_answered_with_their_folder_and_the_formats_are_listed_once(folder: Path):
+    for name in ("a.txt", "b.txt"):
+        (folder / name).write_text("some prose\nand more\n")
+    told = cranfield(folder, "corpus", "add", "a.txt", "b.txt").stderr
+    assert told.count("give their folder") == 2
+    assert told.count("jsonl:") == 1
+    (folder / "texts").mkdir()
+    (folder / "a.txt").rename(folder / "texts" / "a.txt")
+    assert "1 document added" in cranfield(folder, "corpus", "add", "texts").stderr
+
+
+def test_hints_can_be_typed_as_they_stand(folder: Path):
+    told = cranfield(folder, "status", "-C", "./collection.db").stderr
+    assert "-C ./collection.db" not in told.split("next:")[1] or "cranfield runs submit FILE…" in told
+    (folder / "other place.db").write_bytes((folder / "collection.db").read_bytes())
+    assert "-C 'other place.db'" in cranfield(folder, "status", "-C", "other place.db").stderr
+
+
+def test_names_are_never_cut_on_a_narrow_terminal(folder: Path):
+    for name in ("larder-bm25-with-a-long-name", "larder-bm25-with-a-long-name-2"):
+        cranfield(folder, "runs", "submit", "a.run", "--name", name, "--group", "University of Everything")
+    program = "import os, pty, sys; os.environ.update(COLUMNS='80', TERM='xterm'); pty.spawn(sys.argv[1:])"
+    shown = subprocess.run(
+        [sys.executable, "-c", program, sys.executable, "-m", "cranfield", "runs", "list"],
+        cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+    ).stdout  # fmt: skip
+    assert "larder-bm25-with-a-long-name-2" in shown
+    assert "…" not in shown
