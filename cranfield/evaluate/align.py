@@ -141,7 +141,7 @@ def align(
 def at_each_rank(
     values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference
 ) -> NDArray[np.int32]:
-    """Give for each row of the aligned lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
+    """Give for each row of the lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
     table = _GradeTable(replace(qrels, grades=values), runs)
     parts = [
         _grades_of_run(table, run, number, _placed(qrels, run, chosen), reference) for number, run in enumerate(runs)

@@ -173,7 +173,7 @@ class Lists:
 
     @cached_property
     def sample(self) -> Sample:
-        """The sample behind the judgments; without strata each topic's pool is one, and what is unjudged not drawn."""
+        """The sample behind the judgments; without strata each pool is one, and what is unjudged not drawn."""
         if self.stratified is not None:
             return self.stratified
         topic = np.repeat(self.topics, self.length).astype(np.int32)
@@ -185,7 +185,8 @@ class Lists:
 
     def strata_at(self, found: Found) -> NDArray[np.int32]:
         """Give the stratum of each document found."""
-        return self.sample.at_rank[self.offsets[found.cell] + found.rank - 1]
+        strata: NDArray[np.int32] = self.sample.at_rank[self.offsets[found.cell] + found.rank - 1]
+        return strata
 
     def _found(self, places: Counts) -> Found:
         starts = np.searchsorted(places, self.offsets)

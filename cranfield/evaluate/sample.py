@@ -39,7 +39,7 @@ class Sample:
 
     @cached_property
     def weight(self) -> Values:
-        """How many documents of its stratum each drawn one stands for: 1 / inclusion probability; 0 for none drawn."""
+        """How many documents of its stratum each drawn one stands for: 1 / inclusion probability."""
         return np.where(self.drawn > 0, self.size / np.maximum(self.drawn, 1), 0.0)
 
     @cached_property
@@ -103,7 +103,7 @@ def stratified_sample(
 def one_stratum_each(
     *, topic_at_rank: NDArray[np.int32], pooled_count: Counts | None, level_counts: Counts
 ) -> Sample:
-    """Give the sample that qrels without strata are: each topic one stratum, with its unjudged documents not drawn."""
+    """Give the sample that qrels without strata are: each topic one stratum, what is unjudged not drawn."""
     topics = np.arange(len(level_counts))
     size = level_counts.sum(axis=1) if pooled_count is None else pooled_count
     return Sample(topic_at_rank, topics, np.ones_like(topics), size, level_counts)

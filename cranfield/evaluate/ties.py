@@ -100,11 +100,15 @@ class _TiedLists:
             yield self._ordered(rng.random(len(self._places)))
 
     def _ordered(self, keys: NDArray[np.generic]) -> Lists:
-        order = np.arange(len(self._lists.grades))
-        order[self._places] = self._places[np.lexsort((keys, self._group))]
+        order = self._places[np.lexsort((keys, self._group))]
+        grades = self._lists.grades.copy()
+        grades[self._places] = grades[order]
         sample = self._lists.stratified
-        moved = None if sample is None else sample.only(order)
-        return replace(self._lists, grades=self._lists.grades[order], stratified=moved, _relevant={})
+        if sample is not None:
+            rows = np.arange(len(grades))
+            rows[self._places] = order
+            sample = sample.only(rows)
+        return replace(self._lists, grades=grades, stratified=sample, _relevant={})
 
     def put_into(self, scores: Scores, orders: Iterable[Lists]) -> Scores:
         """Give the scores with the values of these lists in place of the canonical ones, averaged over the orders."""

@@ -4,7 +4,7 @@ What move-to-front and the bandits have in common. A policy values the arms and 
 which document that means, and which arm a judgment belongs to.
 """
 
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 
@@ -12,10 +12,15 @@ from cranfield.pool.candidates import Candidates, Mask
 from cranfield.pool.draws import numbers
 from cranfield.pool.rounding import rounded
 from cranfield.pool.strategy import Label
+from cranfield.runs.options import Option
 from cranfield.runs.run import Places, Scores
 
-Update = Literal["pulled", "all"]
-Known = Literal["skip", "consume"]
+Update = Annotated[
+    Literal["pulled", "all"], Option("who learns from a judgment: the pulled run, or all that have the document")
+]
+Known = Annotated[
+    Literal["skip", "consume"], Option("a document judged through another run: skip it, or consume its label")
+]
 
 NOBODY = -1
 

@@ -1,7 +1,6 @@
 """The real thing: the 37 runs that made the pool of TREC-2, read and mended as intake does."""
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from cranfield.pool.overlap import new_by_depth
 from cranfield.pool.parsing import parse
 from cranfield.pool.replay import replay
 from cranfield.runs.check import Expectations, check
-from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
 from cranfield.runs.repair import repair
 from cranfield.source import Source
@@ -26,8 +24,8 @@ pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
 def a_run(path):
     rows = read_rows(Source(path))
-    mended, _ = repair(rows, check(rows, Expectations(topics=TOPICS)))
-    return replace(ranked(mended), tag=path.name.removeprefix("input.").removesuffix(".gz"))
+    name = path.name.removeprefix("input.").removesuffix(".gz")
+    return repair(rows, check(rows, Expectations(topics=TOPICS)), name=name)[0]
 
 
 @pytest.fixture(scope="module")

@@ -22,10 +22,10 @@ _EPSILON = 0.00001
 def stratified_inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Stratified inferred AP: an estimate of AP when a random part of each stratum of the pool was judged.
 
-    At a relevant document of rank k the expected precision is (1/k) (1 + Σ m (r + e) / (s + 3e)) over the strata: of the
-    documents above k, m are of the stratum, s of these were drawn and r of those are relevant; e = 1e-5. xinfAP is
-    their sum, each times n/s of its document's stratum, over the estimated number of relevant documents. Where all
-    is drawn it is AP, but for e; 0 where nothing relevant was drawn.
+    At a relevant document of rank k the expected precision is (1/k) (1 + Σ m (r + e) / (s + 3e)) over the strata: of
+    the documents above k, m are of the stratum, s of these were drawn and r of those are relevant; e = 1e-5. xinfAP
+    is their sum, each times n/s of its document's stratum, over the estimated number of relevant documents. Where
+    all is drawn it is AP, but for e; 0 where nothing relevant was drawn.
     Source: Yilmaz, Kanoulas and Aslam, SIGIR 2008, with the smoothing of NIST's sample_eval, without its rescaling
     of topics that have more relevant documents than a run may return.
     """
@@ -83,8 +83,8 @@ def sampled_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
 def sampled_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Average precision estimated from a sample, by pairs of relevant documents that were drawn together.
 
-    (1/R) Σ w(d) (1 + Σ w(d'|d)) / rank(d) over the relevant documents d drawn and those d' of them above d. w = n/s; the
-    inner weight is (n - 1) / (s - 1) where both are of one stratum, since d is known to be drawn. R = Σ w(d), found
+    (1/R) Σ w(d) (1 + Σ w(d'|d)) / rank(d) over the relevant documents d drawn and those d' of them above d. w = n/s;
+    the inner weight is (n - 1) / (s - 1) where both are of one stratum, since d is known to be drawn. R = Σ w(d), found
     or not. The sum has no bias where every stratum has two draws or is whole; over the estimated R it is a ratio,
     with a small one. May exceed 1. Where all is drawn it is AP; 0 where nothing relevant was drawn.
     Source: Aslam, Pavlu and Yilmaz, SIGIR 2006; Pavlu and Aslam, 2007.

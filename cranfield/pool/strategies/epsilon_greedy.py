@@ -13,9 +13,6 @@ from cranfield.pool.strategy import Kind, State, Texts
 from cranfield.runs.options import Option, check_options
 from cranfield.runs.run import Scores
 
-_UPDATE = Option("who learns from a judgment: the pulled run, or all that have the document")
-_KNOWN = Option("a document judged through another run: skip it, or consume its label")
-
 
 @strategies.register("epsilon-greedy")
 @dataclass(frozen=True)
@@ -31,8 +28,8 @@ class EpsilonGreedy:
 
     c: Annotated[float, Option("how long exploring lasts", at_least=0)] = 0.01
     d: Annotated[float, Option("how fast exploring fades", at_least=0.001, at_most=1)] = 0.1
-    update: Annotated[Update, _UPDATE] = "pulled"
-    known: Annotated[Known, _KNOWN] = "skip"
+    update: Update = "pulled"
+    known: Known = "skip"
 
     summary: ClassVar[str] = "bandit: explores at random, less and less"
     kind: ClassVar[Kind] = "adaptive"

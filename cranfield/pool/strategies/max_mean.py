@@ -10,9 +10,6 @@ from cranfield.pool.strategy import Kind, State, Texts
 from cranfield.runs.options import Option, check_options
 from cranfield.runs.run import Scores
 
-_UPDATE = Option("who learns from a judgment: the pulled run, or all that have the document")
-_KNOWN = Option("a document judged through another run: skip it, or consume its label")
-
 
 class _Means(Beliefs):
     """Values runs by the mean of what is believed of them."""
@@ -33,8 +30,8 @@ class MaxMean:
     evaluation", SAC 2016.
     """
 
-    update: Annotated[Update, _UPDATE] = "pulled"
-    known: Annotated[Known, _KNOWN] = "skip"
+    update: Update = "pulled"
+    known: Known = "skip"
 
     summary: ClassVar[str] = "bandit: the run with the best mean so far"
     kind: ClassVar[Kind] = "adaptive"
@@ -60,8 +57,8 @@ class FadingMaxMean:
     """
 
     rate: Annotated[float, Option("how much of the memory stays at each step", at_least=0, at_most=1)] = 0.9
-    update: Annotated[Update, _UPDATE] = "pulled"
-    known: Annotated[Known, _KNOWN] = "skip"
+    update: Update = "pulled"
+    known: Known = "skip"
 
     summary: ClassVar[str] = "bandit: the run with the best mean of late (non-stationary)"
     kind: ClassVar[Kind] = "adaptive"

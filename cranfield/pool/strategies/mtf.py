@@ -1,7 +1,7 @@
 """Move-to-front pooling, for each topic by itself or for all at once."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,10 +9,8 @@ from cranfield.pool.arms import NOBODY, ArmState, Known
 from cranfield.pool.candidates import Candidates
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import Kind, State, Texts
-from cranfield.runs.options import Option, check_options
+from cranfield.runs.options import check_options
 from cranfield.runs.run import Places, Scores
-
-_KNOWN = Option("a document judged through another run: skip it, or consume its label")
 
 
 @strategies.register("mtf")
@@ -29,7 +27,7 @@ class MoveToFront:
     implementations differ in `known`.
     """
 
-    known: Annotated[Known, _KNOWN] = "skip"
+    known: Known = "skip"
 
     summary: ClassVar[str] = "move-to-front: stay with a run while it gives relevant documents"
     kind: ClassVar[Kind] = "adaptive"
@@ -53,7 +51,7 @@ class GlobalMoveToFront(MoveToFront):
     Source: the global variant of Cormack, Palmer and Clarke, SIGIR 1998.
     """
 
-    known: Annotated[Known, _KNOWN] = "skip"
+    known: Known = "skip"
 
     summary: ClassVar[str] = "move-to-front with one queue over all topics"
     compares_topics: ClassVar[bool] = True

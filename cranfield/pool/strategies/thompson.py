@@ -13,9 +13,6 @@ from cranfield.pool.strategy import Kind, State, Texts
 from cranfield.runs.options import Option, check_options
 from cranfield.runs.run import Scores
 
-_UPDATE = Option("who learns from a judgment: the pulled run, or all that have the document")
-_KNOWN = Option("a document judged through another run: skip it, or consume its label")
-
 
 class _Sampled(Beliefs):
     """Values runs by a draw from the Beta distribution of what is believed of them.
@@ -44,8 +41,8 @@ class Thompson:
     Source: Losada, Parapar and Barreiro, SAC 2016, who call it BLA (Bayesian learning automaton).
     """
 
-    update: Annotated[Update, _UPDATE] = "pulled"
-    known: Annotated[Known, _KNOWN] = "skip"
+    update: Update = "pulled"
+    known: Known = "skip"
 
     summary: ClassVar[str] = "bandit: Thompson sampling"
     kind: ClassVar[Kind] = "adaptive"
@@ -70,8 +67,8 @@ class FadingThompson:
     """
 
     rate: Annotated[float, Option("how much of the memory stays at each step", at_least=0, at_most=1)] = 0.9
-    update: Annotated[Update, _UPDATE] = "pulled"
-    known: Annotated[Known, _KNOWN] = "skip"
+    update: Update = "pulled"
+    known: Known = "skip"
 
     summary: ClassVar[str] = "bandit: Thompson sampling of late (non-stationary)"
     kind: ClassVar[Kind] = "adaptive"

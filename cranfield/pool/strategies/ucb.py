@@ -1,7 +1,7 @@
 """The bandit that pulls the run with the highest upper bound."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,11 +9,8 @@ from cranfield.pool.arms import ArmState, Beliefs, Known, Update
 from cranfield.pool.candidates import Candidates
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import Kind, State, Texts
-from cranfield.runs.options import Option, check_options
+from cranfield.runs.options import check_options
 from cranfield.runs.run import Scores
-
-_UPDATE = Option("who learns from a judgment: the pulled run, or all that have the document")
-_KNOWN = Option("a document judged through another run: skip it, or consume its label")
 
 
 @strategies.register("ucb1-tuned")
@@ -29,8 +26,8 @@ class UpperBound:
     Source: Auer, Cesa-Bianchi and Fischer, Machine Learning 2002; for pooling Losada, Parapar and Barreiro, SAC 2016.
     """
 
-    update: Annotated[Update, _UPDATE] = "pulled"
-    known: Annotated[Known, _KNOWN] = "skip"
+    update: Update = "pulled"
+    known: Known = "skip"
 
     summary: ClassVar[str] = "bandit: the highest upper bound (UCB1-Tuned)"
     kind: ClassVar[Kind] = "adaptive"
