@@ -62,6 +62,8 @@ def check(
     for outcome in outcomes:
         for sentence in outcome.repairs:
             console.say(f"repaired {outcome.file}: {sentence}")
+        for sentence in outcome.not_repaired:
+            console.say(f"not repaired {outcome.file}: {sentence}")
         if outcome.repaired_file:
             console.say(f"wrote {outcome.repaired_file}")
     if any(outcome.errors_left for outcome in outcomes):

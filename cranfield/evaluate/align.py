@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -31,16 +32,17 @@ _THREADS = 2
 
 @dataclass(frozen=True, eq=False)
 class KnownRun:
-    """A run whose documents are codes of the qrels it is held against; one past the last for what they lack.
+    """A run of which is known only where its rows stand in the qrels: `judged` are rows of theirs, -1 for none.
 
     Topics are in byte order, each from best to worst with ties as the reference breaks them, and no document stands
-    twice: whoever makes one has seen to that.
+    twice: whoever makes one has seen to that. The tags are those of the first and the last line.
     """
 
     tag: str
+    last_tag: str
     topic_ids: pa.Array
     offsets: Places
-    documents: Codes
+    judged: Codes
     scores: Scores
 
 
@@ -180,10 +182,19 @@ class _GradeTable:
         self._documents = _document_codes(qrels, runs)
         self._width = len(qrels.document_ids) + 1
         self._small = len(qrels.topic_ids) * self._width <= _LARGEST_TABLE
-        shape = (len(qrels.topic_ids) if self._small else 1, self._width)
-        self._table = np.full(shape, NOT_POOLED, dtype=np.int32)
+        self._grade_of_row = np.append(qrels.grades, NOT_POOLED)
+
+    @cached_property
+    def _table(self) -> NDArray[np.int32]:
+        shape = (len(self._qrels.topic_ids) if self._small else 1, self._width)
+        table = np.full(shape, NOT_POOLED, dtype=np.int32)
         if self._small:
-            self._table[qrels.topic_of_row, qrels.documents] = qrels.grades
+            table[self._qrels.topic_of_row, self._qrels.documents] = self._qrels.grades
+        return table
+
+    def grades_of_rows(self, rows: Codes) -> NDArray[np.int32]:
+        """Give the grade of each row of the qrels; -1 is the place after the last."""
+        return self._grade_of_row[rows]
 
     def grades(self, run: int, placed: "_Placed", documents: Codes) -> NDArray[np.int32]:
         """Give the grade of each kept row of a run; `documents` are codes of that run."""
@@ -242,9 +253,9 @@ def _placed(qrels: Qrels, run: AnyRun, chosen: Places) -> _Placed:
 def _grades_of_run(
     table: _GradeTable, run: AnyRun, number: int, placed: _Placed, reference: Reference
 ) -> NDArray[np.int32]:
-    documents = run.documents
-    if reference == "9" and isinstance(run, Run):
-        documents = taken(documents, order_as_float32(run))
+    if isinstance(run, KnownRun):
+        return table.grades_of_rows(run.judged if placed.kept is None else run.judged[placed.kept])
+    documents = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
     kept = documents if placed.kept is None else documents[placed.kept]
     return table.grades(number, placed, kept)
 

@@ -5,198 +5,226 @@ piece with its scores falling, and no document stands twice in a topic. Whatever
 way through `cranfield.runs`, which tells what is wrong with it; both ways give the same grades.
 """
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 from numpy.typing import NDArray
 
 from cranfield.evaluate.align import KnownRun, Reference
-from cranfield.qrels.qrels import Qrels
+from cranfield.evaluate.fields import Ids, Letters, Words, ordinary_lines, padded
+from cranfield.evaluate.judged_pairs import NONE, JudgedPairs, pair_keys, topic_key
 from cranfield.runs.blocks import blocks
-from cranfield.runs.keys import Keys, keys_of
 from cranfield.runs.order import as_float32, ties
-from cranfield.runs.regular import Block, surveyed
 from cranfield.runs.run import Codes, Places, Scores
 from cranfield.source import Source
 
-_COLUMNS = ("topic", "iteration", "document", "rank", "score", "tag")
-_TYPES = {"topic": pa.dictionary(pa.int32(), pa.string()), "document": pa.string(), "score": pa.float64()}
-_BLANK, _PIECE, _THREADS = 32, 1 << 18, 2
-_MIXER = np.uint64(0xD6E8FEB86659FD93)
+_TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
+_PIECE = 1 << 21
+"""How many bytes are looked at at once: all that is made of them stays in the cache."""
+_THREADS = 2
+_MEMORY_KEPT = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
-class DirectRows:
-    """The rows of an ordinary file, in its order: topic blocks, documents as text, scores. Tags of both ends."""
+class _Part:
+    """The rows of one piece of a file, which may begin and end within a topic.
 
-    topic_ids: pa.Array
+    `tied` are the documents that may have the score of a neighbour, and `tied_rows` their rows in the part.
+    """
+
+    topics: list[str]
     starts: Places
-    documents: pa.ChunkedArray
     scores: Scores
+    judged: Codes
+    keys: Words
+    tied_rows: Places
+    tied: Ids
     first_tag: str
     last_tag: str
 
-    @property
-    def offsets(self) -> Places:
-        """Where the topics of the file begin, and the end."""
-        return np.append(self.starts, len(self.scores))
+    def __len__(self) -> int:
+        return len(self.scores)
 
 
-def read_direct(source: Source) -> DirectRows | None:
-    """Read an ordinary TREC run; None where the file is anything else."""
-    tables: list[pa.Table] = []
-    first = last = b""
-    for block in blocks(source):
-        table = _parsed(block)
-        if table is None:
-            return None
-        tables.append(table)
-        first, last = first or _line(block, first=True), _line(block, first=False)
-    if not tables:
+def read_direct(source: Source, judged: JudgedPairs, *, reference: Reference = "10") -> KnownRun | None:
+    """Read an ordinary TREC run and give what the qrels say of it; None where the file is anything else."""
+    # A large array made and dropped: from then on the C library keeps memory of this size, and the many arrays to
+    # come are not mapped anew each time, which would take longer than filling them.
+    np.empty(_MEMORY_KEPT, dtype=np.uint8)
+    parts = _Parts(source, judged, reference)
+    if source.size is not None and source.size <= _PIECE:
+        parts.work()
+    else:
+        with ThreadPoolExecutor(_THREADS) as threads:
+            for working in [threads.submit(parts.work) for _ in range(_THREADS)]:
+                working.result()
+    return _joined(parts.in_order(), reference) if parts.ordinary else None
+
+
+class _Parts:
+    """The parts of a file, made by several threads, each of which takes the next piece when it is done with one."""
+
+    def __init__(self, source: Source, judged: JudgedPairs, reference: Reference) -> None:
+        self.ordinary = True
+        self._pieces = enumerate(_pieces(source))
+        self._judged, self._reference = judged, reference
+        self._made: dict[int, _Part] = {}
+        self._turn = threading.Lock()
+
+    def work(self) -> None:
+        """Make parts until there is no piece left, or one is not ordinary."""
+        while self.ordinary and (piece := self._next()) is not None:
+            number, (letters, size) = piece
+            part = _part(letters, size, self._judged, self._reference)
+            if part is None:
+                self.ordinary = False
+            else:
+                self._made[number] = part
+
+    def in_order(self) -> list[_Part]:
+        """Give the parts as they stand in the file."""
+        return [self._made[number] for number in sorted(self._made)]
+
+    def _next(self) -> tuple[int, tuple[Letters, int]] | None:
+        with self._turn:
+            return next(self._pieces, None)
+
+
+def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
+    for block in blocks(source, size=_PIECE):
+        yield padded(block), len(block)
+
+
+def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference) -> _Part | None:
+    """Give the rows of a piece; None where something in it is not ordinary."""
+    lines = ordinary_lines(letters, size)
+    if lines is None:
         return None
-    return _ordinary(pa.concat_tables(tables), first, last)
-
-
-def known_runs(found: Sequence[DirectRows], qrels: Qrels, *, reference: Reference = "10") -> "list[KnownRun]":
-    """Give the runs that rows mean, with documents as codes of the qrels; ties are broken as the reference does."""
-    shares = [list(found[start::_THREADS]) for start in range(min(_THREADS, len(found)))]
-    with ThreadPoolExecutor(_THREADS) as threads:
-        made = list(threads.map(lambda share: _known(share, qrels, reference), shares))
-    return [made[place % len(shares)][place // len(shares)] for place in range(len(found))]
-
-
-def _parsed(block: Block) -> pa.Table | None:
-    """Parse a clean block; None where a line is not six words with one gap between them."""
-    survey = surveyed(block)
-    if survey.unusual or _has_wide_gap(block, ord(survey.delimiter)):
+    scores, topic_ids, documents = lines.numbers(_SCORE), lines.ids(_TOPIC), lines.ids(_DOCUMENT)
+    if scores is None or topic_ids is None or documents is None:
         return None
-    try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(block),
-            read_options=pyarrow.csv.ReadOptions(column_names=list(_COLUMNS), block_size=1 << 20),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=survey.delimiter, quote_char=False, escape_char=False, ignore_empty_lines=False
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=_TYPES, include_columns=list(_TYPES), null_values=[], strings_can_be_null=False
-            ),
-        )
-    except pa.ArrowInvalid:
+    starts = _changes(topic_ids)
+    topics = [lines.text(line, _TOPIC) for line in starts.tolist()]
+    counts = np.diff(starts, append=len(lines))
+    codes = np.array([judged.topic_codes.get(topic, NONE) for topic in topics], dtype=np.int32)
+    keys = pair_keys(np.repeat(np.array([topic_key(topic) for topic in topics], dtype=np.uint64), counts), documents)
+    rows = judged.rows(keys, np.repeat(codes, counts), documents)
+    if rows is None or _has_repeats(keys):
         return None
-    return table if table.num_rows == survey.lines else None
+    tied = _tied_rows(scores, reference)
+    return _Part(
+        topics=topics,
+        starts=starts,
+        scores=scores,
+        judged=rows,
+        keys=keys,
+        tied_rows=tied,
+        tied=documents.take(tied),
+        first_tag=lines.text(0, _TAG),
+        last_tag=lines.text(len(lines) - 1, _TAG),
+    )
 
 
-def _has_wide_gap(block: Block, delimiter: int) -> bool:
-    """Say whether a delimiter stands before another, before a line end, or at the beginning of a line."""
-    letters = np.frombuffer(block, dtype=np.uint8)
-    if not len(letters) or letters[0] <= _BLANK or letters[-1] == delimiter:
-        return True
-    for start in range(0, len(letters), _PIECE):
-        piece = letters[start : start + _PIECE + 1]
-        gap = piece <= _BLANK
-        if (gap[1:] & gap[:-1]).any():
-            return True
-    return False
+def _changes(ids: Ids) -> Places:
+    """Give the places where another id begins."""
+    other = np.ones(len(ids.lengths), dtype=bool)
+    other[1:] = ids.lengths[1:] != ids.lengths[:-1]
+    for word in ids.words:
+        other[1:] |= word[1:] != word[:-1]
+    return np.flatnonzero(other)
 
 
-def _line(block: Block, *, first: bool) -> bytes:
-    data = memoryview(block)
-    text = bytes(data[:4096]) if first else bytes(data[-4096:])
-    lines = text.removesuffix(b"\n").split(b"\n")
-    return lines[0] if first else lines[-1]
+def _tied_rows(scores: Scores, reference: Reference) -> Places:
+    """Give the rows with a score like a neighbour's, and the first and the last, whose neighbours are elsewhere."""
+    compared = as_float32(scores) if reference == "9" else scores
+    same = compared[1:] == compared[:-1]
+    member = np.ones(len(scores), dtype=bool)
+    member[1:-1] = same[1:] | same[:-1]
+    return np.flatnonzero(member)
 
 
-def _ordinary(table: pa.Table, first: bytes, last: bytes) -> DirectRows | None:
-    """Give the rows if topics stand in one piece, scores fall within them, and no document stands twice."""
-    topics = table["topic"].unify_dictionaries()
-    ids = topics.chunk(0).dictionary
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in topics.chunks])
-    starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
-    scores = table["score"].to_numpy()
+def _has_repeats(keys: Words) -> bool:
+    """Say whether two rows may be the same document of one topic; equal keys of two documents are taken for it."""
+    in_order = np.sort(keys)
+    return bool((in_order[1:] == in_order[:-1]).any())
+
+
+def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
+    """Give the run, if topics stand in one piece, scores fall in them, and no document stands twice across parts."""
+    if not parts:
+        return None
+    topics, starts = _topics(parts)
+    scores = np.concatenate([part.scores for part in parts])
     rises = scores[1:] > scores[:-1]
     rises[starts[1:] - 1] = False
-    words = first.split(), last.split()
-    if (
-        len(starts) != len(ids)
-        or rises.any()
-        or not np.isfinite(scores).all()
-        or min(map(len, words)) < len(_COLUMNS)
-    ):
+    if len(set(topics)) != len(topics) or rises.any() or _repeats_across(parts, starts):
         return None
-    documents = table["document"]
-    if _has_repeats(documents, codes):
-        return None
-    names = ids.take(pa.array(codes[starts])).cast(pa.large_string())
-    return DirectRows(names, starts, documents, scores, words[0][5].decode(), words[1][5].decode())
-
-
-def _has_repeats(documents: pa.ChunkedArray, topics: Codes) -> bool:
-    """Say whether two rows may be the same document of one topic; equal keys of two documents are taken for it.
-
-    The keys of each chunk are mixed with its topics while they are in the cache; then it is one sort of numbers.
-    """
-    keys: Keys = np.empty(len(topics), dtype=np.uint64)
-    start = 0
-    for chunk in documents.chunks:
-        rows = slice(start, start + len(chunk))
-        keys[rows] = keys_of(chunk) ^ ((topics[rows].astype(np.uint64) + np.uint64(1)) * _MIXER)
-        start += len(chunk)
-    keys.sort()
-    return bool((keys[1:] == keys[:-1]).any())
-
-
-def _known(found: list[DirectRows], qrels: Qrels, reference: Reference) -> "list[KnownRun]":
-    """Look the documents of several runs up in one go: the hash of the qrels' ids is made anew for every call."""
-    chunks = list(chain.from_iterable(rows.documents.chunks for rows in found))
-    unknown = len(qrels.document_ids)
-    looked_up = pc.index_in(pa.chunked_array(chunks, pa.string()), value_set=qrels.document_ids.cast(pa.string()))
-    codes = pc.fill_null(looked_up, unknown).to_numpy().astype(np.int32, copy=False)
-    ends = np.cumsum([len(rows.scores) for rows in found])
-    parts = np.split(codes, ends[:-1])
-    return [_ranked(rows, part, reference) for rows, part in zip(found, parts, strict=True)]
-
-
-def _ranked(rows: DirectRows, codes: Codes, reference: Reference) -> "KnownRun":
-    scores = rows.scores
-    tied = ties(as_float32(scores) if reference == "9" else scores, rows.offsets)
+    offsets = np.append(starts, len(scores))
+    judged = np.concatenate([part.judged for part in parts])
+    tied = ties(as_float32(scores) if reference == "9" else scores, offsets)
     if tied.any():
-        codes = _ties_by_id(rows, tied, codes)
-    order = pc.sort_indices(rows.topic_ids.cast(pa.large_binary())).to_numpy()
-    counts = np.diff(rows.offsets)[order]
-    offsets = np.concatenate([[0], np.cumsum(counts)])
+        _ties_by_id(judged, tied, parts)
+    ids = pa.array(topics, pa.large_string())
+    order = pc.sort_indices(ids.cast(pa.large_binary())).to_numpy()
     if not np.array_equal(order, np.arange(len(order))):
-        places = np.repeat(rows.starts[order] - offsets[:-1], counts) + np.arange(len(codes))
-        codes, scores = codes[places], scores[places]
-    return KnownRun(rows.first_tag, rows.topic_ids.take(pa.array(order)), offsets, codes, scores)
+        counts = np.diff(offsets)[order]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(scores))
+        ids, judged, scores = ids.take(pa.array(order)), judged[places], scores[places]
+    return KnownRun(parts[0].first_tag, parts[-1].last_tag, ids, offsets, judged, scores)
 
 
-def _ties_by_id(rows: DirectRows, tied: NDArray[np.bool_], codes: Codes) -> Codes:
-    """Give the codes with tied rows in the order of their ids, from high to low."""
+def _first_rows(parts: list[_Part]) -> Places:
+    """Give the row at which each part begins, and the end."""
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+
+
+def _topics(parts: list[_Part]) -> tuple[list[str], Places]:
+    """Give the topics as they stand in the file and where each begins; one that goes on into the next part is one."""
+    topics = list(parts[0].topics)
+    starts = [parts[0].starts]
+    for first, part in zip(_first_rows(parts)[1:].tolist(), parts[1:], strict=False):
+        goes_on = part.topics[0] == topics[-1]
+        topics += part.topics[goes_on:]
+        starts.append(part.starts[goes_on:] + first)
+    return topics, np.concatenate(starts)
+
+
+def _repeats_across(parts: list[_Part], starts: Places) -> bool:
+    """Say whether a document may stand twice in a topic that goes on from one part into the next."""
+    if len(parts) == 1:
+        return False
+    keys = np.concatenate([part.keys for part in parts])
+    inner = _first_rows(parts)[1:-1]
+    topics = np.unique(np.searchsorted(starts, inner, side="right") - 1)
+    ends = np.append(starts, len(keys))
+    return any(_has_repeats(keys[first:last]) for first, last in zip(starts[topics], ends[topics + 1], strict=True))
+
+
+def _ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part]) -> None:
+    """Bring what is known of tied rows into the order of their ids, from high to low."""
     member = np.concatenate([tied, [False]])
     member[1:] |= tied
-    places = np.flatnonzero(member)
-    group = np.cumsum(np.concatenate([[True], ~tied]))[places]
-    words = _words_at(rows.documents, places)
-    rank = np.empty(len(places), dtype=np.int64)
-    rank[pc.sort_indices(words).to_numpy()] = np.arange(len(places))
-    moved = codes.copy()
-    moved[places] = codes[places[np.lexsort((-rank, group))]]
-    return moved
+    rows = np.concatenate([part.tied_rows + first for part, first in zip(parts, _first_rows(parts), strict=False)])
+    chosen = np.flatnonzero(member[rows])
+    rows = rows[chosen]
+    group = np.cumsum(~tied[rows - 1])  # a row that does not tie with the one above begins a group
+    count = max(len(part.tied.words) for part in parts)
+    # With their first byte highest, words are in the order of bytes; turned over, in the order from high to low.
+    falling = [~_all_words(parts, number)[chosen].byteswap() for number in range(count)]
+    judged[rows] = judged[rows[np.lexsort((*reversed(falling), group))]]
 
 
-def _words_at(documents: pa.ChunkedArray, places: Places) -> pa.Array:
-    """Give some of the strings of a column as bytes; places rise. Arrow's own `take` would copy all chunks first."""
-    ends = np.cumsum([len(chunk) for chunk in documents.chunks])
-    bounds = np.searchsorted(places, np.concatenate([[0], ends]))
-    taken = [
-        chunk.take(pa.array(places[first:last] - (end - len(chunk))))
-        for chunk, end, first, last in zip(documents.chunks, ends, bounds[:-1], bounds[1:], strict=True)
-        if last > first
-    ]
-    return pa.concat_arrays(taken).cast(pa.binary())
+def _all_words(parts: list[_Part], number: int) -> Words:
+    """Give one word of the tied documents of all parts; 0 where the ids of a part have ended."""
+    return np.concatenate(
+        [
+            part.tied.words[number] if number < len(part.tied.words) else np.zeros(len(part.tied_rows), np.uint64)
+            for part in parts
+        ]
+    )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from cranfield.errors import UnknownName, UsageError, quoted
 from cranfield.evaluate.aggregate import Aggregate
+from cranfield.evaluate.foreign import ForeignMeasure, foreign_measure
 from cranfield.evaluate.lists import Lists, Values
 from cranfield.evaluate.measure import COMMON, MeasureKind, Parameter, Setting, measures
 from cranfield.evaluate.scanner import Scanned, scanned
@@ -72,21 +73,33 @@ class Measure:
         return f"{self.name}({inside}){level}" if inside else f"{self.name}{level}"
 
 
+AnyMeasure = Measure | ForeignMeasure
+"""A measure of ours, or one that ir_measures computes."""
+
+
 def parse_measure(text: str, *, threshold: int = 1) -> Measure:
     """Give the one measure that an expression means."""
     found = parse_measures([text], threshold=threshold)
     if len(found) != 1:
         raise UsageError(f"{quoted(text)} means {len(found)} measures, one was expected")
-    return found[0]
+    return own_measures(found)[0]
 
 
-def parse_measures(texts: Sequence[str], *, threshold: int = 1) -> list[Measure]:
+def own_measures(found: Sequence[AnyMeasure]) -> list[Measure]:
+    """Give measures that see arrays alone; one of ir_measures among them is refused."""
+    for one in found:
+        if isinstance(one, ForeignMeasure):
+            raise UsageError(f"{one} is computed by ir_measures from documents; it can be evaluated, but not here")
+    return [one for one in found if isinstance(one, Measure)]
+
+
+def parse_measures(texts: Sequence[str], *, threshold: int = 1) -> list[AnyMeasure]:
     """Give the measures that expressions mean, without repetitions, in the order given.
 
     A text may hold several expressions with blanks between them, and a name of trec_eval can mean several measures.
-    `threshold` is what `rel` is where an expression does not say it.
+    `threshold` is what `rel` is where an expression does not say it. A name that is not ours may be ir_measures'.
     """
-    found: dict[Measure, None] = {}
+    found: dict[AnyMeasure, None] = {}
     for text in texts:
         for part in _parts(text):
             for expression in in_our_words(part) or [part]:
@@ -109,11 +122,11 @@ def _parts(text: str) -> Iterator[str]:
         yield part
 
 
-def _measure(expression: Scanned, threshold: int) -> Measure:
+def _measure(expression: Scanned, threshold: int) -> AnyMeasure:
     try:
         kind = measures.get(expression.name)
     except UnknownName as error:
-        raise UnknownName("measure", expression.name, error.known) from None
+        return foreign_measure(expression.text, error)
     settings: dict[str, Setting] = {}
     if _takes_threshold(kind):
         settings["rel"] = threshold

@@ -1,7 +1,7 @@
 """Scores: the value of every measure for every run and topic, and their summaries."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield.evaluate.aggregate import aggregated
 from cranfield.evaluate.align import Alignment, Reference, TopicCounts
-from cranfield.evaluate.expression import Measure
+from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.measures.average import Rounding
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Scores:
     `qrels_hash` and `reference` say what the scores were made with: scores of different qrels are not comparable.
     """
 
-    measures: tuple[Measure, ...]
+    measures: tuple[AnyMeasure, ...]
     run_names: tuple[str, ...]
     topic_ids: tuple[str, ...]
     values: NDArray[np.float64]
@@ -46,10 +46,15 @@ class Scores:
             ]
         ).reshape(len(self.measures), len(self.run_names))
 
-    def of(self, measure: Measure) -> NDArray[np.float64]:
+    def of(self, measure: AnyMeasure) -> NDArray[np.float64]:
         """Give the scores of one measure as runs by topics."""
         chosen: NDArray[np.float64] = self.values[self.measures.index(measure)]
         return chosen
+
+    def only(self, measures: Sequence[AnyMeasure]) -> "Scores":
+        """Give the scores of some of the measures, in the order asked for."""
+        places = [self.measures.index(measure) for measure in measures]
+        return replace(self, measures=tuple(measures), values=self.values[places])
 
     def rows(self, *, by_topic: bool = False) -> Iterator[tuple[str, str, str, float]]:
         """Give (run, topic, measure, value), topics before their summary, whose topic is `all`."""
@@ -69,12 +74,12 @@ class Scores:
         return frame
 
 
-def score(alignment: Alignment, measures: Sequence[Measure], *, rounding: Rounding = "exact") -> Scores:
+def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rounding = "exact") -> Scores:
     """Score all runs of an alignment by all measures.
 
     `rounding` is how recall levels are read where a measure does not say it itself: exactly, or as trec_eval 9 or 10.
     """
-    chosen = tuple(_rounded(measure, rounding) for measure in measures)
+    chosen = tuple(_rounded(measure, rounding) for measure in own_measures(measures))
     shape = alignment.shape
     values = np.array([measure.values(alignment.lists).reshape(shape) for measure in chosen])
     rel = min((measure.rel for measure in chosen if measure.rel), default=1)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import Measure
+from cranfield.evaluate.expression import AnyMeasure, own_measures
 from cranfield.evaluate.lists import Lists
 from cranfield.evaluate.measures.average import Rounding
 from cranfield.evaluate.scores import Scores, score
@@ -39,7 +39,7 @@ class Moved:
 
 def score_with_ties(
     alignment: Alignment,
-    measures: list[Measure],
+    measures: list[AnyMeasure],
     *,
     ties: TieOrder,
     rng: np.random.Generator,
@@ -112,7 +112,7 @@ class _TiedLists:
 
     def put_into(self, scores: Scores, orders: Iterable[Lists]) -> Scores:
         """Give the scores with the values of these lists in place of the canonical ones, averaged over the orders."""
-        drawn = np.array([[measure.values(lists) for measure in scores.measures] for lists in orders])
+        drawn = np.array([[measure.values(lists) for measure in own_measures(scores.measures)] for lists in orders])
         values = scores.values.copy()
         values.reshape(len(scores.measures), -1)[:, self._cells] = drawn.mean(axis=0)
         return replace(scores, values=values)

@@ -1,33 +1,38 @@
 """Score runs, from files or from a collection, against qrels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from cranfield.errors import Problem, ProblemsFound, SourceError, UsageError, quoted
+from cranfield.errors import InputError, Problem, ProblemsFound, SourceError, UsageError, quoted
 from cranfield.source import Source
+from cranfield.steps.clusters import clusters_for
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 from cranfield.store.runs import coded_run, id_table, run_facts
 from cranfield.store.scales import current_scale
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
-    from cranfield.evaluate.direct import DirectRows
     from cranfield.evaluate.explain import Step
+    from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.measures.average import Rounding
+    from cranfield.evaluate.novelty import RankChange
     from cranfield.evaluate.scores import Scores
     from cranfield.evaluate.ties import Moved
     from cranfield.qrels.qrels import Qrels
+    from cranfield.qrels.subtopics import SubtopicRow
     from cranfield.runs.ids import IdTable
     from cranfield.runs.run import Order, Run
 
 Named = TypeVar("Named", "Run", "AnyRun")
 As = Literal["9", "10"]
 Ties = Literal["trec", "best", "worst", "expected"]
+Duplicates = Literal["plain", "novelty"]
 
 SEED = 1
 """Where the random orders of an expected score begin, so that it comes out the same every time."""
@@ -40,7 +45,8 @@ class Asked:
     """What is to be evaluated: runs as stored names or files, against a file of qrels.
 
     `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
-    scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids.
+    scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids. With
+    novelty, near-duplicates of a document above count as not relevant; `clusters` is a file of them.
     """
 
     qrels: Path
@@ -49,35 +55,119 @@ class Asked:
     topics: str = "qrels"
     like: As | None = None
     ties: Ties = "trec"
+    duplicates: Duplicates = "plain"
+    clusters: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated:
+    """Scores, and what is to be told with them.
+
+    `moved` are the summaries that hang on the order of tied documents. With novelty `plain` are the scores without
+    it, and `changes` the places of the runs in both.
+    """
+
+    scores: "Scores"
+    moved: "tuple[Moved, ...]" = ()
+    plain: "Scores | None" = None
+    changes: "tuple[RankChange, ...]" = ()
+    notes: tuple[str, ...] = ()
 
 
 def evaluate(asked: Asked, *, store: Store | None = None, progress: Progress = silent) -> "Scores":
     """Read, align and score."""
-    return evaluate_and_tell(asked, store=store, progress=progress)[0]
+    return evaluate_and_tell(asked, store=store, progress=progress).scores
 
 
-def evaluate_and_tell(
-    asked: Asked, *, store: Store | None = None, progress: Progress = silent
-) -> "tuple[Scores, list[Moved]]":
-    """Read, align and score; gives the scores, and which of them hang on the order of tied documents."""
+def evaluate_and_tell(asked: Asked, *, store: Store | None = None, progress: Progress = silent) -> Evaluated:
+    """Read, align and score; gives the scores, and what should be known about them."""
     import numpy as np
 
-    from cranfield.evaluate.align import align
-    from cranfield.evaluate.expression import parse_measures
+    from cranfield.evaluate.expression import Measure, parse_measures
     from cranfield.evaluate.ties import moved_by_ties, score_with_ties
 
     measures = parse_measures(asked.measures, threshold=_threshold(store))
     if not measures:
         raise UsageError("no measure was given; see cranfield measures")
+    if not all(isinstance(measure, Measure) for measure in measures):
+        return _with_foreign(asked, measures, store, progress)
+    clusters = clusters_for(asked.clusters, store) if asked.duplicates == "novelty" else {}
     qrels, runs = _read(asked, store, progress)
+    aligned = _aligned(asked, qrels, runs)
+    rng = np.random.default_rng(SEED)
+    scores = score_with_ties(aligned, measures, ties=asked.ties, rng=rng, rounding=asked.like or "exact")
+    if asked.duplicates == "novelty":
+        return _by_novelty(asked, scores, aligned, qrels=qrels, runs=runs, clusters=clusters)
+    told = moved_by_ties(aligned, scores) if asked.ties == "trec" else []
+    return Evaluated(scores=scores, moved=tuple(told), notes=tuple(_sample_notes(qrels, aligned)))
+
+
+def _aligned(asked: Asked, qrels: "Qrels", runs: "Sequence[AnyRun]") -> "Alignment":
+    from cranfield.evaluate.align import align
+
     wanted = asked.topics if asked.topics in ("qrels", "common", "run") else _topics_in(Path(asked.topics))
     aligned = align(qrels, runs, topics=cast("TopicSet", wanted), reference=asked.like or "10")
     _refuse_strangers(aligned)
-    rounding: Rounding = asked.like or "exact"
-    rng = np.random.default_rng(SEED)
-    scores = score_with_ties(aligned, measures, ties=asked.ties, rng=rng, rounding=rounding)
-    told = moved_by_ties(aligned, scores) if asked.ties == "trec" else []
-    return scores, told
+    return aligned
+
+
+def _by_novelty(
+    asked: Asked,
+    plain: "Scores",
+    aligned: "Alignment",
+    *,
+    qrels: "Qrels",
+    runs: "Sequence[AnyRun]",
+    clusters: Mapping[str, Hashable],
+) -> Evaluated:
+    """Score once more with near-duplicates of documents above as not relevant."""
+    from cranfield.evaluate.novelty import by_novelty, rank_changes
+    from cranfield.evaluate.scores import score
+
+    if asked.ties != "trec":
+        raise UsageError("with --duplicates novelty ties stay as they are: which copy is first hangs on their order")
+    novel = by_novelty(aligned, qrels, runs, clusters)
+    scores = score(novel, plain.measures)
+    lost = int(((aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum())
+    note = f"novelty: {counted(lost, 'retrieved document')} with a grade above 0 counted as not relevant, as copies"
+    return Evaluated(scores=scores, plain=plain, changes=tuple(rank_changes(scores, plain)), notes=(note,))
+
+
+def _with_foreign(asked: Asked, measures: "list[AnyMeasure]", store: Store | None, progress: Progress) -> Evaluated:
+    """Score by our own measures and by those of ir_measures, which sees documents and subtopics."""
+    import numpy as np
+
+    from cranfield.evaluate.expression import Measure
+    from cranfield.evaluate.foreign import ForeignMeasure, foreign_values
+    from cranfield.evaluate.scores import score
+
+    ours = [measure for measure in measures if isinstance(measure, Measure)]
+    theirs = [measure for measure in measures if isinstance(measure, ForeignMeasure)]
+    if asked.ties != "trec" or asked.duplicates != "plain":
+        raise UsageError(f"{theirs[0]} is computed by ir_measures, which has neither --ties nor --duplicates")
+    judged, qrels, qrels_hash, runs = _read_with_subtopics(asked, store, progress)
+    if ours and qrels_hash != qrels.content_hash:
+        raise InputError(f"{asked.qrels}: documents are judged for several subtopics; {ours[0]} needs one grade each")
+    aligned = replace(_aligned(asked, qrels, runs), qrels_hash=qrels_hash)
+    own = score(aligned, ours, rounding=asked.like or "exact")
+    parts = iter(own.values), iter(foreign_values(theirs, judged, runs, aligned))
+    values = np.array([next(parts[isinstance(measure, ForeignMeasure)]) for measure in measures])
+    named = iter(own.measures)
+    shown = tuple(next(named) if isinstance(measure, Measure) else measure for measure in measures)
+    return Evaluated(scores=replace(own, measures=shown, values=values))
+
+
+def _sample_notes(qrels: "Qrels", aligned: "Alignment") -> list[str]:
+    """Say what qrels that are a sample mean for the scores."""
+    if qrels.strata is None:
+        return []
+    judged = int((qrels.grades >= 0).sum())
+    notes = [
+        f"the qrels are a sample, {judged:,} of {len(qrels):,} documents drawn: xinfAP, infNDCG, statAP and statP are"
+        " estimates; all other measures take what was not drawn for not relevant"
+    ]
+    empty = aligned.lists.sample.strata_without_draws()
+    return [*notes, *([f"nothing was drawn from {counted(empty, 'stratum', 'strata')}"] if empty else [])]
 
 
 def explain_lists(
@@ -87,8 +177,10 @@ def explain_lists(
     from cranfield.evaluate.explain import explain
 
     problems: list[Problem] = []
-    found = _runs(asked.runs, store, silent, problems, read=_in_full)
     qrels = _qrels(asked.qrels, problems)
+    found = _runs(asked.runs, store, silent, problems, read=_in_full)
+    if qrels is None or problems:
+        raise ProblemsFound("these files cannot be evaluated", problems)
     rel, reference = _threshold(store), asked.like or "10"
     return [
         (run.tag, explain(qrels, run, topic, rel=rel, depth=depth, reference=reference))
@@ -103,24 +195,45 @@ def _threshold(store: Store | None) -> int:
 def _read(asked: Asked, store: Store | None, progress: Progress) -> "tuple[Qrels, list[AnyRun]]":
     """Read everything, and tell everything that is wrong with any of it at once."""
     problems: list[Problem] = []
-    found = _runs(asked.runs, store, progress, problems, read=_directly)
     qrels = _qrels(asked.qrels, problems)
-    return qrels, _named_apart(_known(found, qrels, asked.like or "10"), asked.runs)
+    read = _in_full if qrels is None else _short_way(qrels, asked.like or "10")
+    found = _runs(asked.runs, store, progress, problems, read=read)
+    if qrels is None or problems:
+        raise ProblemsFound("these files cannot be evaluated", problems)
+    return qrels, _named_apart(found, asked.runs)
 
 
-def _qrels(path: Path, problems: list[Problem]) -> "Qrels":
-    """Read the qrels; what is wrong with them or has been found wrong with the runs is raised."""
+def _read_with_subtopics(
+    asked: Asked, store: Store | None, progress: Progress
+) -> "tuple[list[SubtopicRow], Qrels, str, list[Run]]":
+    """Read everything with ids and subtopics, and tell everything that is wrong with any of it at once."""
+    from cranfield.qrels.subtopics import read_subtopics
+
+    problems: list[Problem] = []
+    judged = None
+    try:
+        judged = read_subtopics(Source(asked.qrels))
+    except ProblemsFound as error:
+        problems += error.problems
+    except SourceError as error:
+        problems.append(error.problem)
+    runs = _runs(asked.runs, store, progress, problems, read=_in_full)
+    if judged is None or problems:
+        raise ProblemsFound("these files cannot be evaluated", problems)
+    return *judged, _named_apart(cast("list[Run]", runs), asked.runs)
+
+
+def _qrels(path: Path, problems: list[Problem]) -> "Qrels | None":
+    """Read the qrels; where something is wrong with them, it is added to `problems`."""
     from cranfield.qrels.reading import read_qrels
 
     try:
-        qrels = read_qrels(Source(path))
+        return read_qrels(Source(path))
     except ProblemsFound as error:
-        problems = [*error.problems, *problems]
+        problems += error.problems
     except SourceError as error:
-        problems = [error.problem, *problems]
-    if problems:
-        raise ProblemsFound("these files cannot be evaluated", problems)
-    return qrels
+        problems.append(error.problem)
+    return None
 
 
 def _runs(
@@ -129,16 +242,16 @@ def _runs(
     progress: Progress,
     problems: list[Problem],
     *,
-    read: "Callable[[str], DirectRows | Run]",
-) -> "list[DirectRows | Run]":
+    read: "Callable[[Source], AnyRun]",
+) -> "list[AnyRun]":
     """Load stored runs and read files, two at a time; problems of files are added to `problems`."""
     stored = _StoredRuns(store)
     for word in words:
         if word in stored and Path(word).exists():
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
-    runs: list[DirectRows | Run] = []
+    runs: list[AnyRun] = []
     with ThreadPoolExecutor(WORKERS) as workers:
-        in_files = {word: workers.submit(read, word) for word in words if word not in stored}
+        in_files = {word: workers.submit(read, Source(Path(word))) for word in words if word not in stored}
         for done, word in enumerate(words, start=1):
             try:
                 runs.append(stored.run(word) if word in stored else in_files[word].result())
@@ -150,36 +263,32 @@ def _runs(
     return runs
 
 
-def _directly(word: str) -> "DirectRows | Run":
-    """Read a run file the short way if it is an ordinary one, else the long way."""
+def _short_way(qrels: "Qrels", reference: As) -> "Callable[[Source], AnyRun]":
+    """Give the function that reads a run file the short way if it is an ordinary one, else the long way."""
     from cranfield.evaluate.direct import read_direct
+    from cranfield.evaluate.judged_pairs import judged_pairs
     from cranfield.runs.reading import format_of
 
-    source = Source(Path(word))
-    if format_of(source).__name__ != "Trec":
-        return _in_full(word)
-    return read_direct(source) or _in_full(word)
+    judged = judged_pairs(qrels)
+
+    def read(source: Source) -> "AnyRun":
+        if judged is None or format_of(source).__name__ != "Trec":
+            return _in_full(source)
+        return read_direct(source, judged, reference=reference) or _in_full(source)
+
+    return read
 
 
-def _in_full(word: str) -> "Run":
+def _in_full(source: Source) -> "Run":
     """Read and rank a run file with all its ids, or raise everything that is wrong with it."""
     from cranfield.runs.order import ranked
     from cranfield.runs.reading import read_rows
 
-    rows = read_rows(Source(Path(word)))
+    rows = read_rows(source)
     errors = [problem for problem in rows.problems if problem.severity == "error"]
     if errors:
         raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
     return ranked(rows)
-
-
-def _known(found: "list[DirectRows | Run]", qrels: "Qrels", reference: As) -> "list[AnyRun]":
-    """Look up what was read the short way."""
-    from cranfield.evaluate.direct import DirectRows, known_runs
-
-    direct = [rows for rows in found if isinstance(rows, DirectRows)]
-    made = iter(known_runs(direct, qrels, reference=reference) if direct else [])
-    return [next(made) if isinstance(rows, DirectRows) else rows for rows in found]
 
 
 class _StoredRuns:

@@ -27,10 +27,14 @@ def known_measures() -> list[tuple[Value, ...]]:
 def described_measure(expression: str) -> str:
     """Give the whole help of the measure that an expression names."""
     from cranfield.evaluate.expression import parse_measures
+    from cranfield.evaluate.foreign import ForeignMeasure, described
     from cranfield.evaluate.measure import COMMON, measures
 
     known = [*measures.names(), *(alias for name in measures.names() for alias in measures.aliases(name))]
-    kind = measures.get(expression) if expression in known else parse_measures([expression])[0].kind
+    parsed = None if expression in known else parse_measures([expression])[0]
+    if isinstance(parsed, ForeignMeasure):
+        return described(parsed)
+    kind = measures.get(expression) if parsed is None else parsed.kind
     lines = [f"{kind.name}{_CUTOFFS[kind.cutoff]}", "", kind.help, ""]
     for parameter in (*kind.parameters.values(), *COMMON.values()):
         allowed = ", ".join(parameter.choices) or (str(parameter.range) if parameter.range else "")

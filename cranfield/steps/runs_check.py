@@ -15,6 +15,7 @@ from cranfield.steps.runs_likeness import likeness_warnings
 from cranfield.steps.runs_submit import name_problems
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
+from cranfield.writing import whole_file
 
 if TYPE_CHECKING:
     from cranfield.runs.run import Run
@@ -52,21 +53,20 @@ def check_runs(
     copies = [] if repair_into is None else _copies(requests, repair_into)
     expectations = expectations_of(store, max_depth=max_depth, min_depth=min_depth)
     examined = examine(requests, expectations, keep_rows=repair_into is not None, progress=progress)
-    if store is not None:
-        examined = _with_neighbours(store, examined)
+    examined = _with_neighbours(store, examined)
     if repair_into is None:
         return [_checked(one) for one in examined]
     return [_repaired(one, copy, max_depth=max_depth) for one, copy in zip(examined, copies, strict=True)]
 
 
-def _with_neighbours(store: Store, examined: Sequence[Examined]) -> list[Examined]:
+def _with_neighbours(store: Store | None, examined: Sequence[Examined]) -> list[Examined]:
     """Add what can be said only beside the other runs: names that are taken, runs that are there already."""
-    taken = name_problems(examined, standing_hashes(store))
+    known = standing_hashes(store) if store is not None else {}
+    taken = name_problems(examined, known)
     by_file: dict[str, list[Problem]] = {}
     for problem in taken:
         by_file.setdefault(problem.file, []).append(problem)
     sound = [one for one in examined if one.run is not None and str(one.request.path) not in by_file]
-    known = standing_hashes(store)
     alike = likeness_warnings(
         store, code_runs(store, [one for one in sound if known.get(one.name) != one.content_hash])
     )
@@ -77,7 +77,7 @@ def _with_neighbours(store: Store, examined: Sequence[Examined]) -> list[Examine
 
 
 def _checked(one: Examined) -> Checked:
-    return Checked(str(one.request.path), one.name, one.problems, errors_left=len(one.errors))
+    return Checked(Source(one.request.path).name, one.name, one.problems, errors_left=len(one.errors))
 
 
 def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
@@ -117,13 +117,6 @@ def _repaired(one: Examined, copy: Path, *, max_depth: int) -> Checked:
 
 def _write(run: "Run", copy: Path) -> None:
     """Write a run as a TREC file, complete or not at all."""
-    unfinished = copy.with_name(copy.name + ".unfinished")
-    try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.open("wb") as stream:
-            run_formats.get("trec").write(run, stream)
-        unfinished.rename(copy)
-    except OSError as error:
-        raise UsageError(f"{copy} cannot be written: {error.strerror or error}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(copy) as unfinished, unfinished.open("wb") as stream:
+        run_formats.get("trec").write(run, stream)

@@ -31,13 +31,14 @@ class CodedRuns:
     first_document: int
 
 
-def code_runs(store: Store, examined: Sequence[Examined], *, progress: Progress = silent) -> CodedRuns:
+def code_runs(store: Store | None, examined: Sequence[Examined], *, progress: Progress = silent) -> CodedRuns:
     """Code several runs at once, so that the id tables are gone through once and not once per run."""
     from cranfield.runs.encoding import CodedRun, encode
-    from cranfield.runs.ids import coded
+    from cranfield.runs.ids import IdTable, coded
 
     runs = [one.run for one in examined if one.run is not None]
-    topic_table, document_table = id_table(store, "topic"), id_table(store, "document")
+    topic_table = id_table(store, "topic") if store is not None else IdTable.empty()
+    document_table = id_table(store, "document") if store is not None else IdTable.empty()
     topic_codes, new_topics = _extended(topic_table, [run.topic_ids for run in runs])
     document_codes, new_documents = _extended(document_table, [run.document_ids for run in runs])
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from cranfield.runs.likeness import Top
 
 
-def likeness_warnings(store: Store, new: CodedRuns) -> dict[str, list[Problem]]:
+def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Problem]]:
     """Give for each new run the runs, stored or new before it, that it is (nearly) the same as."""
     from cranfield.runs.likeness import NEARLY_IDENTICAL, likenesses
 
-    standing = run_facts(store)
+    standing = run_facts(store) if store is not None else []
     hashes = {facts.name: facts.content_hash for facts in standing}
-    tops = {facts.name: _top(coded_run(store, facts.name)) for facts in standing}
+    tops = {facts.name: _top(coded_run(store, facts.name)) for facts in standing if store is not None}
     warned: dict[str, list[Problem]] = {}
     for one in new.examined:
         top, file = _top(new.coded[one.name]), str(one.request.path)

@@ -82,7 +82,7 @@ def name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> lis
                     "taken-tag",
                     f"the name {quoted(one.name)} is taken by {by}",
                     file=str(one.request.path),
-                    remedy="use the file names with --names file, change the tag, or withdraw the other run first",
+                    remedy="give it another name with --name, change the tag, or withdraw the other run first",
                 )
             )
     return problems

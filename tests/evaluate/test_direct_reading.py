@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cranfield.evaluate.align import align
-from cranfield.evaluate.direct import known_runs, read_direct
+from cranfield.evaluate.direct import read_direct
+from cranfield.evaluate.judged_pairs import judged_pairs
 from cranfield.evaluate.mappings import qrels_from
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
@@ -18,7 +19,7 @@ ORDINARY = "2 Q0 a 1 3.5 t\n2 Q0 b 2 2 t\n10 Q0 a 1 1e-3 t\n"
 def direct(tmp_path: Path, text: str | bytes):
     file = tmp_path / "run"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_direct(Source(file))
+    return read_direct(Source(file), judged_pairs(qrels_from({"2": {"a": 1}})))
 
 
 def random_file(draw: random.Random) -> str:
@@ -47,9 +48,9 @@ def test_both_ways_lead_to_the_same_lists(tmp_path: Path, reference, topics):
     files = [tmp_path / f"run{number}" for number in range(20)]
     for file in files:
         file.write_text(random_file(draw), encoding="utf-8")
-    found = [read_direct(Source(file)) for file in files]
-    assert all(rows is not None for rows in found)
-    short = align(qrels, known_runs(found, qrels, reference=reference), topics=topics, reference=reference)
+    found = [read_direct(Source(file), judged_pairs(qrels), reference=reference) for file in files]
+    assert all(run is not None for run in found)
+    short = align(qrels, found, topics=topics, reference=reference)
     runs = [ranked(read_rows(Source(file))) for file in files]
     long = align(qrels, runs, topics=topics, reference=reference)
     assert short.lists.grades.tolist() == long.lists.grades.tolist()
@@ -60,9 +61,14 @@ def test_both_ways_lead_to_the_same_lists(tmp_path: Path, reference, topics):
 
 @pytest.mark.parametrize("text", [ORDINARY, ORDINARY.removesuffix("\n"), ORDINARY.replace(" ", "\t")])
 def test_an_ordinary_file_takes_the_short_way(tmp_path: Path, text: str):
-    rows = direct(tmp_path, text)
-    assert rows is not None
-    assert (rows.topic_ids.to_pylist(), rows.scores.tolist()) == (["2", "10"], [3.5, 2.0, 0.001])
+    run = direct(tmp_path, text)
+    assert run is not None
+    assert (run.tag, run.last_tag, run.topic_ids.to_pylist()) == ("t", "t", ["10", "2"])
+    assert (run.offsets.tolist(), run.judged.tolist(), run.scores.tolist()) == (
+        [0, 1, 3],
+        [-1, 0, -1],
+        [0.001, 3.5, 2],
+    )
 
 
 @pytest.mark.parametrize(

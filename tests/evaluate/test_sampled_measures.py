@@ -136,7 +136,7 @@ def many_samples() -> tuple[Alignment, dict[str, float]]:
     documents = [f"d{number:03}" for number in range(len(strata))]
     chance = np.repeat([0.6, 0.3, 0.1], [size for size, _ in SIZES.values()])
     truth = np.where(rng.random(len(strata)) < chance, rng.integers(1, 4, len(strata)), 0)
-    shuffled = np.argsort(np.arange(len(strata)) + rng.normal(0, 15, len(strata)))
+    shuffled = np.argsort(np.arange(len(strata)) + rng.normal(0, 60, len(strata)))
     ranking = [documents[place] for place in shuffled[:80]]
     topics = {}
     for number in range(3000):
@@ -175,7 +175,7 @@ def test_the_sum_behind_sampled_average_precision_has_no_bias(many_samples):
 
 @pytest.mark.parametrize(
     ("estimate", "measure", "bias"),
-    [("xinfAP", "AP", 0.01), ("statAP", "AP", 0.01), ("infNDCG", "nDCG", 0.01), ("infNDCG@20", "nDCG@20", 0.02)],
+    [("xinfAP", "AP", 0.02), ("statAP", "AP", 0.02), ("infNDCG", "nDCG", 0.01), ("infNDCG@20", "nDCG@20", 0.04)],
 )
 def test_estimates_stand_around_the_truth_where_the_plain_measure_is_far_off(
     many_samples, estimate: str, measure: str, bias: float

@@ -175,6 +175,18 @@ def test_runs_are_checked_without_a_collection_too(shell: Shell):
     assert {row["code"] for row in rows(checked.stdout)} >= {"score-nan", "score-infinite"}
 
 
+def test_files_are_compared_with_each_other_without_a_collection_too(shell: Shell):
+    for name, tag in (("a.run", "same"), ("b.run", "same"), ("c.run", "other")):
+        score = 3 if name == "b.run" else 2
+        (shell.folder / name).write_text(f"1 Q0 a 1 {score} {tag}\n1 Q0 b 2 1 {tag}\n")
+    checked = shell("runs", "check", "a.run", "b.run", "c.run", "--format", "csv", status=1)
+    found = [(row["file"], row["code"]) for row in rows(checked.stdout)]
+    assert found.count(("a.run", "taken-tag")) == found.count(("b.run", "taken-tag")) == 1
+    (shell.folder / "b.run").unlink()
+    checked = shell("runs", "check", "a.run", "c.run", "--format", "csv")
+    assert [(row["file"], row["code"]) for row in rows(checked.stdout)] == [("c.run", "identical-run")]
+
+
 def test_a_bad_document_file_leaves_nothing_behind_unless_asked_to_keep_going(shell: Shell):
     shell("init")
     (shell.folder / "d.jsonl").write_text('{"id": "a", "text": "one"}\n{broken\n{"id": "b", "text": "two"}\n')

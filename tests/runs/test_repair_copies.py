@@ -106,7 +106,7 @@ def test_a_copy_is_complete_or_not_there(tmp_path, monkeypatch):
 def test_the_copy_of_standard_input_is_called_stdin(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(MENDABLE.encode())))
     checked = check_runs(None, [Request(path=Path("-"))], repair_into=tmp_path / "mended")
-    assert (copies(tmp_path), checked[0].errors_left) == ({"stdin.run": MENDED}, 0)
+    assert (copies(tmp_path), checked[0].file) == ({"stdin.run": MENDED}, "standard input")
 
 
 @pytest.mark.parametrize(

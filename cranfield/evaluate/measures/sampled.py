@@ -84,9 +84,9 @@ def sampled_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Average precision estimated from a sample, by pairs of relevant documents that were drawn together.
 
     (1/R) Σ w(d) (1 + Σ w(d'|d)) / rank(d) over the relevant documents d drawn and those d' of them above d. w = n/s;
-    the inner weight is (n - 1) / (s - 1) where both are of one stratum, since d is known to be drawn. R = Σ w(d), found
-    or not. The sum has no bias where every stratum has two draws or is whole; over the estimated R it is a ratio,
-    with a small one. May exceed 1. Where all is drawn it is AP; 0 where nothing relevant was drawn.
+    the inner weight is (n - 1) / (s - 1) where both are of one stratum, since d is known to be drawn. R = Σ w(d),
+    found or not. The sum has no bias where every stratum has two draws or is whole; over the estimated R it is a
+    ratio, with a small one. May exceed 1. Where all is drawn it is AP; 0 where nothing relevant was drawn.
     Source: Aslam, Pavlu and Yilmaz, SIGIR 2006; Pavlu and Aslam, 2007.
     """
     found, sample = lists.relevant(rel), lists.sample

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from cranfield.errors import CranfieldError
 from cranfield.evaluate.align import AnyRun, align, first_repeat
-from cranfield.evaluate.direct import known_runs, read_direct
+from cranfield.evaluate.direct import read_direct
+from cranfield.evaluate.judged_pairs import judged_pairs
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.trec_eval.lenient import Judged, Ranked, lenient_qrels, lenient_run
 from cranfield.evaluate.trec_eval.options import Refused, TrecOptions
@@ -102,10 +103,10 @@ def _strict_run(path: Path, qrels: Qrels, options: TrecOptions) -> AnyRun | None
     """Give the run of an ordinary file; None where trec_eval may take it otherwise than we do."""
     if _begins_unusually(path):
         return None
-    direct = read_direct(Source(path))
+    judged = judged_pairs(qrels)
+    direct = None if judged is None else read_direct(Source(path), judged, reference=options.version)
     if direct is not None and not any(topic.startswith("#") for topic in direct.topic_ids.to_pylist()):
-        run = known_runs([direct], qrels, reference=options.version)[0]
-        return replace(run, tag=direct.last_tag)
+        return replace(direct, tag=direct.last_tag)
     return _run_in_full(path)
 
 

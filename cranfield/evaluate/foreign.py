@@ -1,0 +1,138 @@
+"""Measures that we have not and ir_measures has: diversity, compatibility, models of users (extra `ir-measures`).
+
+They see the same ranking as our own measures: ir_measures gets falling numbers instead of scores, so that no tie is
+left for it to break its own way. Documents without a grade from 0 up are not handed over.
+"""
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from io import StringIO
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import CranfieldError, UnknownName, UsageError
+from cranfield.evaluate.aggregate import Aggregate
+from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.explain import documents_of
+from cranfield.qrels.subtopics import SubtopicRow
+from cranfield.runs.run import Run
+
+EXTRA = "ir-measures"
+_ABSENT_PARAMETER = re.compile(r"invalid param (\w+)=<object object")
+_PROVIDER = re.compile(r"- (\S+) \((pip install [^)]+)\)")
+
+
+@dataclass(frozen=True)
+class ForeignMeasure:
+    """A measure that ir_measures computes, by its expression as ir_measures prints it. Topics are averaged."""
+
+    expression: str
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """How the values of topics are put together."""
+        return "mean"
+
+    def __str__(self) -> str:
+        return self.expression
+
+
+def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:
+    """Give the measure that ir_measures means by an expression whose name we do not know."""
+    library = _library()
+    if library is None:
+        raise UsageError(
+            f"{unknown}; what only ir_measures has needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'"
+        )
+    try:
+        return ForeignMeasure(str(library.parse_measure(text)))
+    except NameError:
+        known = [*unknown.known, *foreign_names(without=unknown.known)]
+        raise UnknownName("measure", unknown.name, known) from None
+    except KeyError as error:
+        raise UsageError(f"{text}: ir_measures knows no parameter {error} of {unknown.name}") from None
+    except (ValueError, AssertionError, TypeError) as error:
+        raise UsageError(f"{text}: ir_measures cannot read this: {error}") from None
+
+
+def foreign_names(*, without: Iterable[str] = ()) -> list[str]:
+    """Give the names that ir_measures adds to the ones given; none where it is not installed."""
+    library = _library()
+    ours = set(without)
+    return [] if library is None else sorted(name for name in library.measures.registry if name not in ours)
+
+
+def described(measure: ForeignMeasure) -> str:
+    """Give what ir_measures says about a measure."""
+    parsed = importlib.import_module("ir_measures").parse_measure(str(measure))
+    lines = [f"{measure}, computed by ir_measures", "", inspect.cleandoc(parsed.__doc__ or "").strip(), ""]
+    lines += [f"  {name}  ({about.desc})" for name, about in parsed.SUPPORTED_PARAMS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def foreign_values(
+    measures: Sequence[ForeignMeasure], judged: Iterable[SubtopicRow], runs: Sequence[Run], aligned: Alignment
+) -> NDArray[np.float64]:
+    """Give the value of each measure for each run and topic of an alignment; 0 where a run lacks the topic."""
+    library = _library()
+    if library is None:
+        raise UsageError(f"{measures[0]} needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'")
+    parsed = [library.parse_measure(str(measure)) for measure in measures]
+    rows = [library.GenericQrel(row.topic, row.document, row.grade, row.subtopic) for row in judged if row.grade >= 0]
+    places = {topic: place for place, topic in enumerate(aligned.topic_ids)}
+    values = np.zeros((len(measures), *aligned.shape))
+    with redirect_stderr(StringIO()):
+        evaluator = _evaluator(library, parsed, rows)
+        for number, run in enumerate(runs):
+            for found in evaluator.iter_calc(_ranking(library, run, aligned)):
+                if found.query_id in places:
+                    values[parsed.index(found.measure), number, places[found.query_id]] = found.value
+    return values
+
+
+def _ranking(library: ModuleType, run: Run, aligned: Alignment) -> list[Any]:
+    return [
+        library.GenericScoredDoc(topic, document, -float(rank))
+        for topic in aligned.topic_ids
+        for rank, document in enumerate(documents_of(run, topic, reference=aligned.reference), start=1)
+    ]
+
+
+def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any:
+    """Give ir_measures' evaluator, or its refusal in one sentence."""
+    try:
+        return library.evaluator(measures, rows)
+    except (ValueError, AssertionError, KeyError, TypeError) as error:
+        raise _refused(str(error), ", ".join(str(measure) for measure in measures)) from None
+
+
+def _refused(said: str, names: str) -> CranfieldError:
+    absent = _ABSENT_PARAMETER.search(said)
+    if absent:
+        return UsageError(f"{names}: ir_measures needs the parameter {absent[1]}")
+    providers = [f"{name}: {install}" for name, install in _PROVIDER.findall(said)]
+    if providers:
+        return UsageError(
+            f"{names}: ir_measures leaves this to a library that is not installed; {'; '.join(providers)}"
+        )
+    if said.startswith("Unsupported measures"):
+        return UsageError(
+            f"{names}: no library behind ir_measures computes this; a cutoff or parameter may be missing"
+        )
+    return UsageError(f"{names}: ir_measures refuses this: {said}")
+
+
+def _library() -> ModuleType | None:
+    try:
+        import ir_measures
+    except ImportError:
+        return None
+    found: ModuleType = ir_measures
+    return found
