@@ -24,6 +24,8 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
             unfinished.replace(path)
         else:
             _move(unfinished, path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         unfinished.unlink(missing_ok=True)
 

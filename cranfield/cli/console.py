@@ -53,6 +53,19 @@ def put_table(table: Table, format: str = "table") -> None:
         put(renderers.get(format)(table))
 
 
+def put_wide_table(table: Table, format: str = "table") -> None:
+    """Write a table of many numbers; on a terminal that is too narrow turned on its side, or as several tables."""
+    if format != "table" or not sys.stdout.isatty():
+        put_table(table, format)
+        return
+    from shutil import get_terminal_size
+
+    from cranfield.report.fitting import fitted
+
+    for part in fitted(table, get_terminal_size().columns):
+        _put_rich(part)
+
+
 def table_formats(*, aliases: bool = False) -> list[str]:
     """Give the names that `--format` takes."""
     names = ["table", *renderers.names()]
@@ -74,9 +87,10 @@ def _put_rich(table: Table) -> None:
         title = Text(visible_line(column.title))
         # What a row is about is never cut; everything else folds on a narrow terminal.
         drawn.add_column(title, justify=justify, overflow="fold", no_wrap=place == 0 and len(table.columns) > 2)
-    for row in table.rows:
+    for number, row in enumerate(table.rows):
         cells = (printed(value, column) for column, value in zip(table.columns, row, strict=True))
-        drawn.add_row(*(Text(visible_line(cell)) for cell in cells))
+        styles = ("bold" if (number, place) in table.bold else "" for place in range(len(row)))
+        drawn.add_row(*(Text(visible_line(cell), style) for cell, style in zip(cells, styles, strict=True)))
     if table.caption:
         console.print(Text(visible_line(table.caption), style="bold"))
     if table.rows:

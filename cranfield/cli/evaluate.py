@@ -1,5 +1,6 @@
 """`cranfield evaluate`: scores of runs against qrels."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
     from cranfield.evaluate.ties import Moved
     from cranfield.report.table import Table, Value
+    from cranfield.steps.evaluate import Evaluated
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
 _HASH_SHOWN = 16
@@ -48,6 +50,18 @@ def evaluate(
         Literal["trec", "best", "worst", "expected"],
         typer.Option(help="Tied documents: by id as trec_eval, best or worst first, or the mean of random orders."),
     ] = "trec",
+    duplicates: Annotated[
+        Literal["plain", "novelty"],
+        typer.Option(help="With novelty, near-duplicates of a document above count as not relevant."),
+    ] = "plain",
+    clusters: Annotated[
+        Path | None,
+        typer.Option(help="Near-duplicates as document, tab, cluster; without it those the collection knows."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the first measure, topic by topic, into this file (PNG, SVG, PDF).")
+    ] = None,
+    curve: Annotated[bool, typer.Option("--curve", help="Draw precision at recall instead, with --plot.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Lay open a run's list for one topic.")] = False,
     depth: Annotated[int, typer.Option(min=1, help="How many ranks --explain shows.")] = 30,
     collection: Collection = COLLECTION,
@@ -55,6 +69,11 @@ def evaluate(
 ) -> None:
     """Score runs against qrels."""
     from cranfield.steps import evaluate as step
+    from cranfield.steps.plotting import plot_curves, plot_scores, refuse_other_kinds
+
+    if curve and plot is None:
+        raise typer.BadParameter("--curve draws into the file that --plot names")
+    refuse_other_kinds(plot)
 
     with console.collection_if_any(collection) as store:
         if explain:
@@ -62,15 +81,35 @@ def evaluate(
             asked = step.Asked(qrels=qrels, runs=chosen, like=like)
             console.put_table(_laid_open(topic, step.explain_lists(asked, topic, depth=depth, store=store)), format)
             return
-        asked = step.Asked(qrels=qrels, runs=tuple(runs), topics=topics, like=like, ties=ties)
+        asked = step.Asked(
+            qrels=qrels,
+            runs=tuple(runs),
+            topics=topics,
+            like=like,
+            ties=ties,
+            duplicates=duplicates,
+            clusters=clusters,
+            curve=curve,
+        )
         if measure:
             asked = step.with_measures(asked, measure)
         with console.progress() as progress:
-            scores, moved = step.evaluate_and_tell(asked, store=store, progress=progress)
-    for note in [*_notes(scores), *_tie_notes(moved)]:
+            found = step.evaluate_and_tell(asked, store=store, progress=progress)
+    for note in [*_notes(found.scores), *found.notes, *_tie_notes(found.moved)]:
         console.say(note)
-    table = _long(scores, by_topic) if format in _LONG_FORMATS else _wide(scores, by_topic)
-    console.put_table(table, format)
+    _put(found, by_topic, format)
+    if plot:
+        drawn = plot_scores(found.scores, plot) if found.curve is None else plot_curves(found.curve, plot)
+        console.say(f"drew {drawn} into {plot}")
+
+
+def _put(found: "Evaluated", by_topic: bool, format: str) -> None:
+    if format in _LONG_FORMATS:
+        console.put_table(_long(found, by_topic), format)
+        return
+    console.put_wide_table(_wide(found.scores, by_topic), format)
+    if found.changes:
+        console.put_table(_changes(found), format)
 
 
 def _explained(words: list[str]) -> tuple[tuple[str, ...], str]:
@@ -79,16 +118,38 @@ def _explained(words: list[str]) -> tuple[tuple[str, ...], str]:
     return (words[0], *words[2:]), words[1]
 
 
-def _long(scores: "Scores", by_topic: bool) -> "Table":
+def _long(found: "Evaluated", by_topic: bool) -> "Table":
+    """Give one row per run, topic and measure; with novelty also the plain value, and the places of runs."""
     from cranfield.report.table import table_of
 
+    scores = found.scores
     made_with = (scores.qrels_hash[:_HASH_SHOWN], f"trec_eval {scores.reference}")
-    rows = [(*row, *made_with) for row in scores.rows(by_topic=by_topic)]
-    return table_of(["run", "topic", "measure", "value", "qrels", "reference"], rows)
+    rows: list[tuple[Value, ...]] = [(*row, *made_with) for row in scores.rows(by_topic=by_topic)]
+    columns = ["run", "topic", "measure", "value", "qrels", "reference"]
+    if found.plain is None:
+        return table_of(columns, rows)
+    places = {(one.run, "all", one.measure): (one.rank, one.plain_rank) for one in found.changes}
+    plain = [row[3] for row in found.plain.rows(by_topic=by_topic)]
+    more = [(value, *places.get(row[:3], (None, None))) for row, value in zip(rows, plain, strict=True)]  # type: ignore[call-overload]
+    joined = [(*row, *added) for row, added in zip(rows, more, strict=True)]
+    return table_of([*columns, "plain", "rank", "plain_rank"], joined)
+
+
+def _changes(found: "Evaluated") -> "Table":
+    """Give the places of runs by novelty and by plain scoring, those that changed most first."""
+    from cranfield.report.table import Column, table_of
+
+    moved = sorted((one for one in found.changes if one.change), key=lambda one: -abs(one.change))
+    rows = [(one.run, one.measure, one.value, one.plain, one.rank, one.plain_rank) for one in moved]
+    columns = [Column("run"), Column("measure"), *(Column(name, numeric=True) for name in ("novelty", "plain"))]
+    columns += [Column("rank", numeric=True), Column("plain_rank", numeric=True)]
+    unmoved = len(found.changes) - len(moved)
+    note = f"{unmoved:,} of {counted(len(found.changes), 'place')} of runs did not change"
+    return table_of(columns, rows, caption="Places of runs that novelty changes", notes=[note])
 
 
 def _wide(scores: "Scores", by_topic: bool) -> "Table":
-    from cranfield.report.table import Column, table_of
+    from cranfield.report.table import Column, table_of, with_best
 
     columns = [Column(str(measure), str(measure), numeric=True) for measure in scores.measures]
     rows: list[tuple[Value, ...]] = []
@@ -97,9 +158,10 @@ def _wide(scores: "Scores", by_topic: bool) -> "Table":
             if scores.scored[number, place]:
                 rows.append((run, topic, *(float(value) for value in scores.values[:, number, place])))
         rows.append((run, "all", *(float(value) for value in scores.summary[:, number])))
-    if not by_topic:
-        rows = [(row[0], *row[2:]) for row in rows]
-    return table_of([Column("run"), *([Column("topic")] if by_topic else []), *columns], rows)
+    if by_topic:
+        return table_of([Column("run"), Column("topic"), *columns], rows)
+    table = table_of([Column("run"), *columns], [(row[0], *row[2:]) for row in rows])
+    return with_best(table, [place for place, one in enumerate(scores.measures, start=1) if one.quality])
 
 
 def _notes(scores: "Scores") -> list[str]:
@@ -117,7 +179,7 @@ def _notes(scores: "Scores") -> list[str]:
     return [*notes, f"qrels {scores.qrels_hash[:_HASH_SHOWN]}, order of ties as in trec_eval {scores.reference}"]
 
 
-def _tie_notes(moved: "list[Moved]") -> list[str]:
+def _tie_notes(moved: "Sequence[Moved]") -> list[str]:
     """Say which scores hang on the order of tied documents."""
     shown = [
         f"ties: {one.measure} of {one.run} is {one.value:.4f}, in other orders {one.worst:.4f} to {one.best:.4f}"

@@ -49,6 +49,11 @@ class Measure:
             return None
         return int(dict(self.settings).get("rel", self.kind.parameters["rel"].default))  # type: ignore[arg-type]
 
+    @property
+    def quality(self) -> bool:
+        """Whether a higher value means a better run."""
+        return self.kind.quality
+
     def values(self, lists: Lists) -> Values:
         """Give the value of each list."""
         settings = {name: value for name, value in self.settings if name not in COMMON}

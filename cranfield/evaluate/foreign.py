@@ -40,6 +40,11 @@ class ForeignMeasure:
         """How the values of topics are put together."""
         return "mean"
 
+    @property
+    def quality(self) -> bool:
+        """Whether a higher value means a better run."""
+        return True
+
     def __str__(self) -> str:
         return self.expression
 

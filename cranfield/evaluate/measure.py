@@ -61,7 +61,7 @@ class MeasureKind:
 
     `aggregate` is how topics are put together if nothing else is said. `bounds` are the lowest and highest value a
     list can have, where there are such; `monotone` says that moving a document up past a judged one of lower grade
-    never makes the value worse.
+    never makes the value worse. `quality` says that a higher value means a better run.
     """
 
     name: str
@@ -71,6 +71,7 @@ class MeasureKind:
     aggregate: Aggregate = "mean"
     bounds: tuple[float, float] | None = (0.0, 1.0)
     monotone: bool = True
+    quality: bool = True
 
     @property
     def help(self) -> str:
@@ -94,12 +95,13 @@ def measure(
     aggregate: Aggregate = "mean",
     bounds: tuple[float, float] | None = (0.0, 1.0),
     monotone: bool = True,
+    quality: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as a measure."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         parameters, cutoff = _declared(function)
-        kind = MeasureKind(name, function, parameters, cutoff, aggregate, bounds, monotone)
+        kind = MeasureKind(name, function, parameters, cutoff, aggregate, bounds, monotone, quality)
         measures.register(name, *aliases)(kind)
         return function
 

@@ -1,7 +1,7 @@
 """Scores: the value of every measure for every run and topic, and their summaries."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -50,11 +50,6 @@ class Scores:
         """Give the scores of one measure as runs by topics."""
         chosen: NDArray[np.float64] = self.values[self.measures.index(measure)]
         return chosen
-
-    def only(self, measures: Sequence[AnyMeasure]) -> "Scores":
-        """Give the scores of some of the measures, in the order asked for."""
-        places = [self.measures.index(measure) for measure in measures]
-        return replace(self, measures=tuple(measures), values=self.values[places])
 
     def rows(self, *, by_topic: bool = False) -> Iterator[tuple[str, str, str, float]]:
         """Give (run, topic, measure, value), topics before their summary, whose topic is `all`."""

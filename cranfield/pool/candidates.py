@@ -161,6 +161,6 @@ def _normalised(scores: Scores) -> Scores:
         return scores
     low, high = float(scores.min()), float(scores.max())
     if low == high:
-        return np.zeros(len(scores))
+        return np.ones(len(scores))
     # Divided by two before the difference is taken: the range of two finite doubles may be infinite.
     return (scores / 2 - low / 2) / (high / 2 - low / 2)

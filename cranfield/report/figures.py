@@ -83,13 +83,19 @@ def precision_recall(curves: Mapping[str, Values]) -> "Figure":
     return figure
 
 
-def save(figure: "Figure", path: Path) -> None:
-    """Write a figure as the kind its file name says, complete or not at all."""
+def kind_of(path: Path) -> str:
+    """Give the kind of figure that a file name means, or refuse it."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise UsageError(
             f"{path}: a figure is written as {', '.join(KINDS)}, not as {kind or 'a file without suffix'}"
         )
+    return kind
+
+
+def save(figure: "Figure", path: Path) -> None:
+    """Write a figure as the kind its file name says, complete or not at all."""
+    kind = kind_of(path)
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}[kind]
     import matplotlib as mpl
 

@@ -25,7 +25,8 @@ class Column:
 class Table:
     """Columns and rows, with a caption and notes for people; data formats carry the rows alone.
 
-    A table of `facts` has the columns fact and value, and is one object in JSON.
+    A table of `facts` has the columns fact and value, and is one object in JSON. `bold` are the (row, column) of cells
+    that stand out.
     """
 
     columns: tuple[Column, ...]
@@ -33,6 +34,7 @@ class Table:
     caption: str = ""
     notes: tuple[str, ...] = ()
     facts: bool = False
+    bold: frozenset[tuple[int, int]] = frozenset()
 
     def records(self) -> list[dict[str, Value]]:
         """Give the rows as dictionaries by column name."""
@@ -49,6 +51,20 @@ def table_of(
         for index, column in enumerate(columns)
     ]
     return Table(tuple(made), tuple(tuple(row) for row in rows), caption, tuple(notes))
+
+
+def with_best(table: Table, columns: Sequence[int]) -> Table:
+    """Give the table with the highest value of each of these columns in bold; equal ones, as printed, all of them."""
+    if len(table.rows) < 2:
+        return table
+    found = set()
+    for place in columns:
+        column = table.columns[place]
+        values = (row[place] for row in table.rows)
+        known = [value for value in values if isinstance(value, float) and value == value]
+        best = printed(max(known, default=None), column)
+        found |= {(number, place) for number, row in enumerate(table.rows) if best == printed(row[place], column)}
+    return replace(table, bold=table.bold | found)
 
 
 def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequence[str] = ()) -> Table:

@@ -35,7 +35,9 @@ def read_clusters(source: Source) -> dict[str, str]:
             message = f"expected a document, a tab and a cluster, found {quoted(line.rstrip())}"
             problems.append(Problem("bad-row", message, file=source.name, lines=(number,)))
         elif clusters.setdefault(document, cluster) != cluster:
-            message = f"document {quoted(document)} is in cluster {quoted(clusters[document])} and in {quoted(cluster)}"
+            message = (
+                f"document {quoted(document)} is in cluster {quoted(clusters[document])} and in {quoted(cluster)}"
+            )
             problems.append(Problem("two-clusters", message, file=source.name, lines=(number,)))
     if problems or not clusters:
         empty = [Problem("empty", "the file holds no cluster", file=source.name)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from cranfield.errors import InputError, Problem, ProblemsFound, SourceError, UsageError, quoted
 from cranfield.source import Source
 from cranfield.steps.clusters import clusters_for
+from cranfield.steps.plotting import LEVELS
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 from cranfield.store.runs import coded_run, id_table, run_facts
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
     from cranfield.evaluate.explain import Step
     from cranfield.evaluate.expression import AnyMeasure
-    from cranfield.evaluate.measures.average import Rounding
     from cranfield.evaluate.novelty import RankChange
     from cranfield.evaluate.scores import Scores
     from cranfield.evaluate.ties import Moved
@@ -46,7 +46,8 @@ class Asked:
 
     `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
     scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids. With
-    novelty, near-duplicates of a document above count as not relevant; `clusters` is a file of them.
+    novelty, near-duplicates of a document above count as not relevant; `clusters` is a file of them. With `curve` there
+    are also scores for a precision–recall curve.
     """
 
     qrels: Path
@@ -57,6 +58,7 @@ class Asked:
     ties: Ties = "trec"
     duplicates: Duplicates = "plain"
     clusters: Path | None = None
+    curve: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +66,14 @@ class Evaluated:
     """Scores, and what is to be told with them.
 
     `moved` are the summaries that hang on the order of tied documents. With novelty `plain` are the scores without
-    it, and `changes` the places of the runs in both.
+    it, and `changes` the places of the runs in both. `curve` are scores at the eleven recall levels.
     """
 
     scores: "Scores"
     moved: "tuple[Moved, ...]" = ()
     plain: "Scores | None" = None
     changes: "tuple[RankChange, ...]" = ()
+    curve: "Scores | None" = None
     notes: tuple[str, ...] = ()
 
 
@@ -84,6 +87,7 @@ def evaluate_and_tell(asked: Asked, *, store: Store | None = None, progress: Pro
     import numpy as np
 
     from cranfield.evaluate.expression import Measure, parse_measures
+    from cranfield.evaluate.scores import score
     from cranfield.evaluate.ties import moved_by_ties, score_with_ties
 
     measures = parse_measures(asked.measures, threshold=_threshold(store))
@@ -97,9 +101,16 @@ def evaluate_and_tell(asked: Asked, *, store: Store | None = None, progress: Pro
     rng = np.random.default_rng(SEED)
     scores = score_with_ties(aligned, measures, ties=asked.ties, rng=rng, rounding=asked.like or "exact")
     if asked.duplicates == "novelty":
-        return _by_novelty(asked, scores, aligned, qrels=qrels, runs=runs, clusters=clusters)
+        novel = _novel(asked, aligned, qrels, runs, clusters)
+        found = _against_plain(score(novel, measures, rounding=asked.like or "exact"), scores)
+        return replace(found, curve=_curve(asked, novel, store), notes=(_copies_note(aligned, novel),))
     told = moved_by_ties(aligned, scores) if asked.ties == "trec" else []
-    return Evaluated(scores=scores, moved=tuple(told), notes=tuple(_sample_notes(qrels, aligned)))
+    return Evaluated(
+        scores=scores,
+        moved=tuple(told),
+        curve=_curve(asked, aligned, store),
+        notes=tuple(_sample_notes(qrels, aligned)),
+    )
 
 
 def _aligned(asked: Asked, qrels: "Qrels", runs: "Sequence[AnyRun]") -> "Alignment":
@@ -111,26 +122,35 @@ def _aligned(asked: Asked, qrels: "Qrels", runs: "Sequence[AnyRun]") -> "Alignme
     return aligned
 
 
-def _by_novelty(
-    asked: Asked,
-    plain: "Scores",
-    aligned: "Alignment",
-    *,
-    qrels: "Qrels",
-    runs: "Sequence[AnyRun]",
-    clusters: Mapping[str, Hashable],
-) -> Evaluated:
-    """Score once more with near-duplicates of documents above as not relevant."""
-    from cranfield.evaluate.novelty import by_novelty, rank_changes
+def _curve(asked: Asked, aligned: "Alignment", store: Store | None) -> "Scores | None":
+    """Score at the recall levels of a precision–recall curve, where one is asked for."""
+    from cranfield.evaluate.expression import parse_measures
     from cranfield.evaluate.scores import score
+
+    if not asked.curve:
+        return None
+    return score(aligned, parse_measures(LEVELS, threshold=_threshold(store)), rounding=asked.like or "exact")
+
+
+def _novel(
+    asked: Asked, aligned: "Alignment", qrels: "Qrels", runs: "Sequence[AnyRun]", clusters: Mapping[str, Hashable]
+) -> "Alignment":
+    from cranfield.evaluate.novelty import by_novelty
 
     if asked.ties != "trec":
         raise UsageError("with --duplicates novelty ties stay as they are: which copy is first hangs on their order")
-    novel = by_novelty(aligned, qrels, runs, clusters)
-    scores = score(novel, plain.measures)
+    return by_novelty(aligned, qrels, runs, clusters)
+
+
+def _against_plain(scores: "Scores", plain: "Scores") -> Evaluated:
+    from cranfield.evaluate.novelty import rank_changes
+
+    return Evaluated(scores=scores, plain=plain, changes=tuple(rank_changes(scores, plain)))
+
+
+def _copies_note(aligned: "Alignment", novel: "Alignment") -> str:
     lost = int(((aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum())
-    note = f"novelty: {counted(lost, 'retrieved document')} with a grade above 0 counted as not relevant, as copies"
-    return Evaluated(scores=scores, plain=plain, changes=tuple(rank_changes(scores, plain)), notes=(note,))
+    return f"novelty: {counted(lost, 'retrieved document')} with a grade above 0 counted as not relevant, as copies"
 
 
 def _with_foreign(asked: Asked, measures: "list[AnyMeasure]", store: Store | None, progress: Progress) -> Evaluated:
@@ -154,7 +174,7 @@ def _with_foreign(asked: Asked, measures: "list[AnyMeasure]", store: Store | Non
     values = np.array([next(parts[isinstance(measure, ForeignMeasure)]) for measure in measures])
     named = iter(own.measures)
     shown = tuple(next(named) if isinstance(measure, Measure) else measure for measure in measures)
-    return Evaluated(scores=replace(own, measures=shown, values=values))
+    return Evaluated(scores=replace(own, measures=shown, values=values), curve=_curve(asked, aligned, store))
 
 
 def _sample_notes(qrels: "Qrels", aligned: "Alignment") -> list[str]:
@@ -162,10 +182,8 @@ def _sample_notes(qrels: "Qrels", aligned: "Alignment") -> list[str]:
     if qrels.strata is None:
         return []
     judged = int((qrels.grades >= 0).sum())
-    notes = [
-        f"the qrels are a sample, {judged:,} of {len(qrels):,} documents drawn: xinfAP, infNDCG, statAP and statP are"
-        " estimates; all other measures take what was not drawn for not relevant"
-    ]
+    drawn = f"the qrels are a sample, {judged:,} of {len(qrels):,} documents drawn"
+    notes = [f"{drawn}: xinfAP, infNDCG, statAP and statP estimate what others take for not relevant"]
     empty = aligned.lists.sample.strata_without_draws()
     return [*notes, *([f"nothing was drawn from {counted(empty, 'stratum', 'strata')}"] if empty else [])]
 

@@ -28,6 +28,14 @@ def plot_comparison(compared: "Compared", topics: tuple[str, ...], path: Path) -
     return f"{compared.measure} of each run on each topic"
 
 
+def refuse_other_kinds(path: Path | None) -> None:
+    """Refuse a file name that means no kind of figure, before anything is done."""
+    from cranfield.report.figures import kind_of
+
+    if path is not None:
+        kind_of(path)
+
+
 def plot_scores(scores: "Scores", path: Path) -> str:
     """Draw the first measure as strips; give what was drawn."""
     from cranfield.report.figures import save, strips

@@ -84,8 +84,12 @@ def test_an_extension_keeps_every_entry_and_every_draw(toolbox, data):
 
 def test_estimates_stay_right_on_average_when_a_pool_grows(toolbox):
     old = {"A": {"1": {f"d{number:02d}": 50.0 - number for number in range(30)}}}
-    new = {**old, "B": {"1": {f"d{number:02d}": float(number % 17) for number in range(10, 45)}}}
-    before, after = toolbox.pooled(old), toolbox.pooled(new)
+    later = {
+        name: {"1": {f"d{number:02d}": 50.0 - abs(number - top) for number in range(top, top + 26)}}
+        for name, top in {"B": 5, "C": 10, "D": 15, "E": 19}.items()
+    }
+    before, after = toolbox.pooled(old), toolbox.pooled({**old, **later})
+    # the later runs make certain what could be drawn before: d05 to d23; and they bring d30 to d44
     relevant = {f"d{number:02d}" for number in range(0, 45, 2)}
     estimates = []
     for seed in range(400):
@@ -96,13 +100,27 @@ def test_estimates_stay_right_on_average_when_a_pool_grows(toolbox):
     assert abs(np.mean(estimates) - len(relevant)) < 4 * error
 
 
+def test_what_becomes_certain_leaves_its_sample_drawn_or_not(toolbox):
+    old = {"A": {"1": {f"d{number}": 9.0 - number for number in range(9)}}}
+    after = {**old, "B": {"1": {"d5": 2, "d6": 1}}}
+    for seed in range(10):
+        first = build(parse("depth 1; sample 50%"), toolbox.pooled(old), seed=seed)
+        grown = extend(first, toolbox.pooled(after))
+        drawn = first.documents_of("1")[1:]
+        assert grown.entry("1", "d5").probability == 1
+        assert grown.entry("1", "d5").version == (1 if "d5" in drawn else 2)
+        left = [document for document in drawn if document != "d5"]
+        chances = {document: grown.entry("1", document).probability for document in left}
+        assert chances == dict.fromkeys(left, len(left) / 7)
+
+
 def test_what_is_in_the_pool_goes_on_standing_for_its_near_duplicates(worked):
-    clusters = {"d1": "x", "d5": "x"}
+    clusters = {"d2": "x", "d5": "x"}
     first = build(parse("depth 2"), worked.chosen(["A", "B"]), topics=["1"], clusters=clusters)
-    assert "d1" in first.documents_of("1")
-    second = extend(first, worked, clusters=clusters)  # d5 is first in C, and id order would prefer it
+    assert "d2" in first.documents_of("1")
+    second = extend(first, worked, clusters=clusters)  # d5 is first in C, better than d2 in any run
     assert second.documents_of("1") == first.documents_of("1")
-    assert [(one.document, one.representative) for one in second.duplicates] == [("d5", "d1")]
+    assert [(one.document, one.representative) for one in second.duplicates] == [("d5", "d2")]
 
 
 def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked):

@@ -47,7 +47,7 @@ def discounted_cumulated_gain(
     return found.total(gain_function(gain, gains)(found.grade) / discounts(found.rank, discount, base))
 
 
-@measure("IdealDCG", bounds=None)
+@measure("IdealDCG", bounds=None, quality=False)
 def ideal_discounted_cumulated_gain(
     lists: Lists,
     *,

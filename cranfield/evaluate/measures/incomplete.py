@@ -49,7 +49,7 @@ def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found.total(np.where(above > 0, expected, 1.0)), lists.relevant_count(rel))
 
 
-@measure("Judged", monotone=False)
+@measure("Judged", monotone=False, quality=False)
 def judged_share(lists: Lists, *, cutoff: int) -> Values:
     """Judged: the share of the first k documents that was judged.
 
@@ -59,7 +59,7 @@ def judged_share(lists: Lists, *, cutoff: int) -> Values:
     return ratio(lists.judged.within(cutoff).count, np.minimum(lists.length, cutoff))
 
 
-@measure("Unjudged", "Holes", monotone=False)
+@measure("Unjudged", "Holes", monotone=False, quality=False)
 def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"] = "list") -> Values:
     """Unjudged: the share of the first k documents that was not judged, also called hole@k.
 
@@ -70,7 +70,7 @@ def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"]
     return ratio(size - lists.judged.within(cutoff).count, size if over == "list" else float(cutoff))
 
 
-@measure("FirstUnjudged", bounds=None, monotone=False)
+@measure("FirstUnjudged", bounds=None, monotone=False, quality=False)
 def first_unjudged_rank(lists: Lists) -> Values:
     """First unjudged rank: where the first document stands that nobody judged.
 

@@ -32,7 +32,7 @@ def rank_biased_precision(
     return (1.0 - p) * found.total(worth * powers(p, found.rank))
 
 
-@measure("RBPResidual", "RBPres", monotone=False)
+@measure("RBPResidual", "RBPres", monotone=False, quality=False)
 def rank_biased_residual(lists: Lists, *, p: Persistence = 0.8) -> Values:
     """Residual of rank-biased precision: how much RBP could still rise if everything unknown were relevant.
 

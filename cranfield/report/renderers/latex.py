@@ -22,10 +22,8 @@ _ESCAPES = {
 def render_latex(table: Table) -> str:
     """A booktabs table inside a table float."""
     alignment = "".join("r" if column.numeric else "l" for column in table.columns)
-    body = [_row([column.title for column in table.columns]), r"\midrule"]
-    body += [
-        _row([printed(value, column) for column, value in zip(table.columns, row, strict=True)]) for row in table.rows
-    ]
+    body = [_row([_escaped(column.title) for column in table.columns]), r"\midrule"]
+    body += [_row(_cells(table, number)) for number in range(len(table.rows))]
     caption = [rf"\caption{{{_escaped(table.caption)}}}"] if table.caption else []
     notes = [rf"\\[0.5ex] \footnotesize {_escaped(note)}" for note in table.notes]
     lines = [r"\begin{table}", r"\centering", *caption, rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]
@@ -33,8 +31,14 @@ def render_latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _cells(table: Table, number: int) -> list[str]:
+    texts = [printed(value, column) for column, value in zip(table.columns, table.rows[number], strict=True)]
+    cells = [_escaped(text) for text in texts]
+    return [rf"\textbf{{{cell}}}" if (number, place) in table.bold else cell for place, cell in enumerate(cells)]
+
+
 def _row(cells: list[str]) -> str:
-    return " & ".join(_escaped(cell) for cell in cells) + r" \\"
+    return " & ".join(cells) + r" \\"
 
 
 def _escaped(text: str) -> str:

@@ -1,7 +1,7 @@
 """Markdown tables."""
 
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Column, Table, Value, printed
+from cranfield.report.table import Table, printed
 from cranfield.text import visible_line
 
 
@@ -11,14 +11,16 @@ def render_markdown(table: Table) -> str:
     lines = [f"**{_cell(table.caption)}**", ""] if table.caption else []
     lines.append(_line([_cell(column.title) for column in table.columns]))
     lines.append(_line(["---:" if column.numeric else "---" for column in table.columns]))
-    lines.extend(_line(_cells(table.columns, row)) for row in table.rows)
+    lines.extend(_line(_cells(table, number)) for number in range(len(table.rows)))
     if table.notes:
         lines.extend(["", *(f"- {_cell(note)}" for note in table.notes)])
     return "\n".join(lines) + "\n"
 
 
-def _cells(columns: tuple[Column, ...], row: tuple[Value, ...]) -> list[str]:
-    return [_cell(printed(value, column)) for column, value in zip(columns, row, strict=True)]
+def _cells(table: Table, number: int) -> list[str]:
+    texts = [printed(value, column) for column, value in zip(table.columns, table.rows[number], strict=True)]
+    cells = [_cell(text) for text in texts]
+    return [f"**{cell}**" if (number, place) in table.bold else cell for place, cell in enumerate(cells)]
 
 
 def _cell(text: str) -> str:

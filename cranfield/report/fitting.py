@@ -1,0 +1,68 @@
+"""Tables that are too wide for a surface, turned on their side or cut into several that fit."""
+
+from dataclasses import replace
+
+from cranfield.report.table import Column, Table, Value, printed
+
+_GAP = 3
+"""What a renderer for terminals puts between two columns."""
+
+
+def fitted(table: Table, width: int) -> list[Table]:
+    """Give a table of a key column and numbers as tables that fit into `width` characters.
+
+    One with fewer rows than number columns is turned on its side, if that fits: numbers stay below their like.
+    Otherwise the number columns are dealt out, and each table repeats the columns before them.
+    """
+    if _width(table) <= width:
+        return [table]
+    numbers = [place for place, column in enumerate(table.columns) if column.numeric]
+    if len(table.columns) - len(numbers) == 1 and len(table.rows) < len(numbers):
+        turned = _turned(table)
+        if _width(turned) <= width:
+            return [turned]
+    return _dealt_out(table, numbers, width)
+
+
+def _width(table: Table) -> int:
+    return sum(_column_width(table, place) + _GAP for place in range(len(table.columns))) - _GAP
+
+
+def _column_width(table: Table, place: int) -> int:
+    column = table.columns[place]
+    return max([len(column.title), *(len(printed(row[place], column)) for row in table.rows)])
+
+
+def _turned(table: Table) -> Table:
+    """Give the table with a row for each number column, and a column for each row."""
+    keys = [printed(row[0], table.columns[0]) for row in table.rows]
+    columns = [Column("measure"), *(Column(key, key, numeric=True) for key in keys)]
+    rows: list[tuple[Value, ...]] = [
+        (column.title, *(row[place] for row in table.rows)) for place, column in enumerate(table.columns[1:], start=1)
+    ]
+    bold = frozenset((column - 1, row + 1) for row, column in table.bold)
+    return replace(table, columns=tuple(columns), rows=tuple(rows), bold=bold)
+
+
+def _dealt_out(table: Table, numbers: list[int], width: int) -> list[Table]:
+    keys = [place for place in range(len(table.columns)) if place not in numbers]
+    room = width - sum(_column_width(table, place) + _GAP for place in keys)
+    shares: list[list[int]] = []
+    left = 0
+    for place in numbers:
+        needed = _column_width(table, place) + _GAP
+        if not shares or needed > left + _GAP:
+            shares.append([])
+            left = room
+        shares[-1].append(place)
+        left -= needed
+    return [_with_columns(table, [*keys, *share]) for share in shares] or [table]
+
+
+def _with_columns(table: Table, places: list[int]) -> Table:
+    return replace(
+        table,
+        columns=tuple(table.columns[place] for place in places),
+        rows=tuple(tuple(row[place] for place in places) for row in table.rows),
+        bold=frozenset((row, places.index(column)) for row, column in table.bold if column in places),
+    )
