@@ -11,6 +11,9 @@ from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cranfield.evaluate.explain import Step
     from cranfield.evaluate.scores import Scores
     from cranfield.evaluate.ties import Moved
@@ -22,48 +25,61 @@ _HASH_SHOWN = 16
 _MOVES_SHOWN = 10
 
 
+Runs = Annotated[
+    list[str], typer.Argument(help="Run files, or names of stored runs. With --explain: RUN TOPIC [RUN].")
+]
+QrelsFile = Annotated[Path, typer.Option("--qrels", help="The file of qrels.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("-m", "--measure", help="A measure, like nDCG@10 or map; may be repeated. See cranfield measures."),
+]
+ByTopic = Annotated[bool, typer.Option("--by-topic", help="Every topic, not the summary alone.")]
+Topics = Annotated[
+    str, typer.Option(help="The topics that count: qrels (all of them), common, run, or a file of topic ids.")
+]
+Like = Annotated[
+    Literal["9", "10"] | None,
+    typer.Option("--as", help="Order ties and round recall levels as trec_eval 9 or 10."),
+]
+Ties = Annotated[
+    Literal["trec", "best", "worst", "expected"],
+    typer.Option(help="Tied documents: by id as trec_eval, best or worst first, or the mean of random orders."),
+]
+Duplicates = Annotated[
+    Literal["plain", "novelty"],
+    typer.Option(help="With novelty, near-duplicates of a document above count as not relevant."),
+]
+Clusters = Annotated[
+    Path | None,
+    typer.Option(help="Near-duplicates as document, tab, cluster; without it those the collection knows."),
+]
+Plot = Annotated[
+    Path | None, typer.Option(help="Draw the first measure, topic by topic, into this file (PNG, SVG, PDF).")
+]
+Curve = Annotated[bool, typer.Option("--curve", help="Draw precision at recall instead, with --plot.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Lay open a run's list for one topic.")]
+Depth = Annotated[int, typer.Option(min=1, help="How many ranks --explain shows.")]
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command to the program."""
     app.command()(evaluate)
 
 
 def evaluate(
-    runs: Annotated[
-        list[str], typer.Argument(help="Run files, or names of stored runs. With --explain: RUN TOPIC [RUN].")
-    ],
-    qrels: Annotated[Path, typer.Option("--qrels", help="The file of qrels.")],
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m", "--measure", help="A measure, like nDCG@10 or map; may be repeated. See cranfield measures."
-        ),
-    ] = None,
-    by_topic: Annotated[bool, typer.Option("--by-topic", help="Every topic, not the summary alone.")] = False,
-    topics: Annotated[
-        str, typer.Option(help="The topics that count: qrels (all of them), common, run, or a file of topic ids.")
-    ] = "qrels",
-    like: Annotated[
-        Literal["9", "10"] | None,
-        typer.Option("--as", help="Order ties and round recall levels as trec_eval 9 or 10."),
-    ] = None,
-    ties: Annotated[
-        Literal["trec", "best", "worst", "expected"],
-        typer.Option(help="Tied documents: by id as trec_eval, best or worst first, or the mean of random orders."),
-    ] = "trec",
-    duplicates: Annotated[
-        Literal["plain", "novelty"],
-        typer.Option(help="With novelty, near-duplicates of a document above count as not relevant."),
-    ] = "plain",
-    clusters: Annotated[
-        Path | None,
-        typer.Option(help="Near-duplicates as document, tab, cluster; without it those the collection knows."),
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the first measure, topic by topic, into this file (PNG, SVG, PDF).")
-    ] = None,
-    curve: Annotated[bool, typer.Option("--curve", help="Draw precision at recall instead, with --plot.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Lay open a run's list for one topic.")] = False,
-    depth: Annotated[int, typer.Option(min=1, help="How many ranks --explain shows.")] = 30,
+    runs: Runs,
+    qrels: QrelsFile,
+    measure: Measures = None,
+    by_topic: ByTopic = False,
+    topics: Topics = "qrels",
+    like: Like = None,
+    ties: Ties = "trec",
+    duplicates: Duplicates = "plain",
+    clusters: Clusters = None,
+    plot: Plot = None,
+    curve: Curve = False,
+    explain: Explain = False,
+    depth: Depth = 30,
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
@@ -71,10 +87,8 @@ def evaluate(
     from cranfield.steps import evaluate as step
     from cranfield.steps.plotting import plot_curves, plot_scores, refuse_other_kinds
 
-    if curve and plot is None:
-        raise typer.BadParameter("--curve draws into the file that --plot names")
+    _refuse_idle_options(duplicates, clusters, plot, curve)
     refuse_other_kinds(plot)
-
     with console.collection_if_any(collection) as store:
         if explain:
             chosen, topic = _explained(runs)
@@ -103,6 +117,13 @@ def evaluate(
         console.say(f"drew {drawn} into {plot}")
 
 
+def _refuse_idle_options(duplicates: str, clusters: Path | None, plot: Path | None, curve: bool) -> None:
+    if curve and plot is None:
+        raise typer.BadParameter("--curve draws into the file that --plot names")
+    if clusters is not None and duplicates != "novelty":
+        raise typer.BadParameter("--clusters is for --duplicates novelty")
+
+
 def _put(found: "Evaluated", by_topic: bool, format: str) -> None:
     if format in _LONG_FORMATS:
         console.put_table(_long(found, by_topic), format)
@@ -124,14 +145,15 @@ def _long(found: "Evaluated", by_topic: bool) -> "Table":
 
     scores = found.scores
     made_with = (scores.qrels_hash[:_HASH_SHOWN], f"trec_eval {scores.reference}")
-    rows: list[tuple[Value, ...]] = [(*row, *made_with) for row in scores.rows(by_topic=by_topic)]
     columns = ["run", "topic", "measure", "value", "qrels", "reference"]
+    rows = [(*row, *made_with) for row in scores.rows(by_topic=by_topic)]
     if found.plain is None:
         return table_of(columns, rows)
-    places = {(one.run, "all", one.measure): (one.rank, one.plain_rank) for one in found.changes}
+    ranks: dict[tuple[str, str, str], tuple[Value, Value]] = {
+        (one.run, "all", one.measure): (one.rank, one.plain_rank) for one in found.changes
+    }
     plain = [row[3] for row in found.plain.rows(by_topic=by_topic)]
-    more = [(value, *places.get(row[:3], (None, None))) for row, value in zip(rows, plain, strict=True)]  # type: ignore[call-overload]
-    joined = [(*row, *added) for row, added in zip(rows, more, strict=True)]
+    joined = [(*row, value, *ranks.get(row[:3], (None, None))) for row, value in zip(rows, plain, strict=True)]
     return table_of([*columns, "plain", "rank", "plain_rank"], joined)
 
 
@@ -156,12 +178,20 @@ def _wide(scores: "Scores", by_topic: bool) -> "Table":
     for number, run in enumerate(scores.run_names):
         for place, topic in enumerate(scores.topic_ids if by_topic else ()):
             if scores.scored[number, place]:
-                rows.append((run, topic, *(float(value) for value in scores.values[:, number, place])))
-        rows.append((run, "all", *(float(value) for value in scores.summary[:, number])))
+                rows.append((run, topic, *_printable(scores, scores.values[:, number, place])))
+        rows.append((run, "all", *_printable(scores, scores.summary[:, number])))
     if by_topic:
         return table_of([Column("run"), Column("topic"), *columns], rows)
     table = table_of([Column("run"), *columns], [(row[0], *row[2:]) for row in rows])
     return with_best(table, [place for place, one in enumerate(scores.measures, start=1) if one.quality])
+
+
+def _printable(scores: "Scores", values: "NDArray[np.float64]") -> "list[Value]":
+    """Give values as people expect them: what is added up over topics is a count."""
+    return [
+        int(value) if measure.aggregate == "sum" and value == int(value) else value
+        for measure, value in zip(scores.measures, values.tolist(), strict=True)
+    ]
 
 
 def _notes(scores: "Scores") -> list[str]:

@@ -242,7 +242,9 @@ def _placed(qrels: Qrels, run: AnyRun, chosen: Places) -> _Placed:
     known = pc.fill_null(pc.index_in(run.topic_ids.cast(pa.large_string()), value_set=qrels.topic_ids), -1)
     codes = known.to_numpy(zero_copy_only=False)
     counts = np.diff(run.offsets)
-    wanted = np.isin(codes, chosen)
+    is_chosen = np.zeros(len(qrels.topic_ids) + 1, dtype=bool)  # the place after the last, -1, is no topic
+    is_chosen[chosen] = True
+    wanted = is_chosen[codes]
     per_topic = np.zeros(len(qrels.topic_ids), dtype=np.int64)
     per_topic[codes[wanted]] = counts[wanted]
     kept = None if wanted.all() else np.repeat(wanted, counts)

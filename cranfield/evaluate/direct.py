@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -34,14 +35,16 @@ _MEMORY_KEPT = 1 << 24
 class _Part:
     """The rows of one piece of a file, which may begin and end within a topic.
 
-    `tied` are the documents that may have the score of a neighbour, and `tied_rows` their rows in the part.
+    `first_keys` and `last_keys` are those of the first and the last topic. `tied` are the documents that may have
+    the score of a neighbour, and `tied_rows` their rows in the part.
     """
 
     topics: list[str]
     starts: Places
     scores: Scores
     judged: Codes
-    keys: Words
+    first_keys: Words
+    last_keys: Words
     tied_rows: Places
     tied: Ids
     first_tag: str
@@ -122,7 +125,8 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
         starts=starts,
         scores=scores,
         judged=rows,
-        keys=keys,
+        first_keys=keys[: counts[0]].copy(),
+        last_keys=keys[starts[-1] :].copy(),
         tied_rows=tied,
         tied=documents.take(tied),
         first_tag=lines.text(0, _TAG),
@@ -162,7 +166,7 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     scores = np.concatenate([part.scores for part in parts])
     rises = scores[1:] > scores[:-1]
     rises[starts[1:] - 1] = False
-    if len(set(topics)) != len(topics) or rises.any() or _repeats_across(parts, starts):
+    if len(set(topics)) != len(topics) or rises.any() or _repeats_across(parts):
         return None
     offsets = np.append(starts, len(scores))
     judged = np.concatenate([part.judged for part in parts])
@@ -195,15 +199,17 @@ def _topics(parts: list[_Part]) -> tuple[list[str], Places]:
     return topics, np.concatenate(starts)
 
 
-def _repeats_across(parts: list[_Part], starts: Places) -> bool:
+def _repeats_across(parts: list[_Part]) -> bool:
     """Say whether a document may stand twice in a topic that goes on from one part into the next."""
-    if len(parts) == 1:
-        return False
-    keys = np.concatenate([part.keys for part in parts])
-    inner = _first_rows(parts)[1:-1]
-    topics = np.unique(np.searchsorted(starts, inner, side="right") - 1)
-    ends = np.append(starts, len(keys))
-    return any(_has_repeats(keys[first:last]) for first, last in zip(starts[topics], ends[topics + 1], strict=True))
+    keys = parts[0].last_keys
+    for before, part in pairwise(parts):
+        if part.topics[0] == before.topics[-1]:
+            keys = np.concatenate([keys, part.first_keys])
+            if _has_repeats(keys):
+                return True
+        if len(part.topics) > 1 or part.topics[0] != before.topics[-1]:
+            keys = part.last_keys
+    return False
 
 
 def _ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part]) -> None:

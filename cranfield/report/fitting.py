@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from cranfield.report.table import Column, Table, Value, printed
 
-_GAP = 3
-"""What a renderer for terminals puts between two columns."""
+_GAP, _EDGES = 3, 2
+"""What a terminal has between two columns, and before and after all of them."""
 
 
 def fitted(table: Table, width: int) -> list[Table]:
@@ -25,7 +25,7 @@ def fitted(table: Table, width: int) -> list[Table]:
 
 
 def _width(table: Table) -> int:
-    return sum(_column_width(table, place) + _GAP for place in range(len(table.columns))) - _GAP
+    return sum(_column_width(table, place) + _GAP for place in range(len(table.columns))) - _GAP + _EDGES
 
 
 def _column_width(table: Table, place: int) -> int:
@@ -46,12 +46,12 @@ def _turned(table: Table) -> Table:
 
 def _dealt_out(table: Table, numbers: list[int], width: int) -> list[Table]:
     keys = [place for place in range(len(table.columns)) if place not in numbers]
-    room = width - sum(_column_width(table, place) + _GAP for place in keys)
+    room = width - _EDGES + _GAP - sum(_column_width(table, place) + _GAP for place in keys)
     shares: list[list[int]] = []
     left = 0
     for place in numbers:
         needed = _column_width(table, place) + _GAP
-        if not shares or needed > left + _GAP:
+        if not shares or needed > left:
             shares.append([])
             left = room
         shares[-1].append(place)

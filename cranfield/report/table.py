@@ -25,8 +25,8 @@ class Column:
 class Table:
     """Columns and rows, with a caption and notes for people; data formats carry the rows alone.
 
-    A table of `facts` has the columns fact and value, and is one object in JSON. `bold` are the (row, column) of cells
-    that stand out.
+    A table of `facts` has the columns fact and value, and is one object in JSON. `bold` are the (row, column) of
+    cells that stand out.
     """
 
     columns: tuple[Column, ...]
@@ -61,7 +61,7 @@ def with_best(table: Table, columns: Sequence[int]) -> Table:
     for place in columns:
         column = table.columns[place]
         values = (row[place] for row in table.rows)
-        known = [value for value in values if isinstance(value, float) and value == value]
+        known = [value for value in values if isinstance(value, int | float) and value == value]
         best = printed(max(known, default=None), column)
         found |= {(number, place) for number, row in enumerate(table.rows) if best == printed(row[place], column)}
     return replace(table, bold=table.bold | found)

@@ -46,8 +46,8 @@ class Asked:
 
     `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
     scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids. With
-    novelty, near-duplicates of a document above count as not relevant; `clusters` is a file of them. With `curve` there
-    are also scores for a precision–recall curve.
+    novelty, near-duplicates of a document above count as not relevant; `clusters` is a file of them. With `curve`
+    there are also scores for a precision–recall curve.
     """
 
     qrels: Path
