@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cranfield.cli.main import app
+from cranfield.pool.strategies_page import page as strategies_page
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Column, Table, table_of
 from cranfield.runs.systems_page import page as systems_page
@@ -20,6 +21,7 @@ def main() -> int:
     """Write the pages, or compare them with what would be written."""
     wanted = {HERE / f"{name}.md": HEAD + text for name, text in pages()}
     wanted[HERE.parent / "systems.md"] = systems_page()
+    wanted[HERE.parent / "strategies.md"] = strategies_page()
     if "--check" not in sys.argv:
         HERE.mkdir(exist_ok=True)
         for path, text in wanted.items():

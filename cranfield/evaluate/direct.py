@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cranfield.evaluate.align import KnownRun, Reference
 from cranfield.evaluate.fields import Ids, Letters, Words, ordinary_lines, padded
-from cranfield.evaluate.judged_pairs import NONE, JudgedPairs, pair_keys, topic_key
+from cranfield.evaluate.judged_pairs import NONE, JudgedPairs, pairs_of
 from cranfield.runs.blocks import blocks
 from cranfield.runs.order import as_float32, ties
 from cranfield.runs.run import Codes, Places, Scores
@@ -27,6 +27,8 @@ from cranfield.source import Source
 _TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
 _PIECE = 1 << 21
 """How many bytes are looked at at once: all that is made of them stays in the cache."""
+_SMALL = 4 * _PIECE
+"""Up to this size a file is left to one thread: there are others to read beside it, or it is soon done."""
 _THREADS = 2
 _MEMORY_KEPT = 1 << 24
 
@@ -60,7 +62,7 @@ def read_direct(source: Source, judged: JudgedPairs, *, reference: Reference = "
     # come are not mapped anew each time, which would take longer than filling them.
     np.empty(_MEMORY_KEPT, dtype=np.uint8)
     parts = _Parts(source, judged, reference)
-    if source.size is not None and source.size <= _PIECE:
+    if source.size is not None and source.size <= _SMALL:
         parts.work()
     else:
         with ThreadPoolExecutor(_THREADS) as threads:
@@ -115,18 +117,17 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     topics = [lines.text(line, _TOPIC) for line in starts.tolist()]
     counts = np.diff(starts, append=len(lines))
     codes = np.array([judged.topic_codes.get(topic, NONE) for topic in topics], dtype=np.int32)
-    keys = pair_keys(np.repeat(np.array([topic_key(topic) for topic in topics], dtype=np.uint64), counts), documents)
-    rows = judged.rows(keys, np.repeat(codes, counts), documents)
-    if rows is None or _has_repeats(keys):
+    pairs = pairs_of(topics, codes, counts, documents)
+    if _has_repeats(pairs.keys):
         return None
     tied = _tied_rows(scores, reference)
     return _Part(
         topics=topics,
         starts=starts,
         scores=scores,
-        judged=rows,
-        first_keys=keys[: counts[0]].copy(),
-        last_keys=keys[starts[-1] :].copy(),
+        judged=judged.rows(pairs),
+        first_keys=pairs.keys[: counts[0]].copy(),
+        last_keys=pairs.keys[starts[-1] :].copy(),
         tied_rows=tied,
         tied=documents.take(tied),
         first_tag=lines.text(0, _TAG),

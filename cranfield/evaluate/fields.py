@@ -37,13 +37,6 @@ class Ids:
         """Give some of the ids."""
         return Ids(self.lengths[places], [word[places] for word in self.words])
 
-    def same(self, other: "Ids") -> NDArray[np.bool_]:
-        """Say of each id whether it is the same as the other's at its place."""
-        same: NDArray[np.bool_] = self.lengths == other.lengths
-        for mine, others in zip(self.words, other.words, strict=False):  # what one lacks is past the end of both
-            same &= mine == others
-        return same
-
 
 @dataclass(frozen=True, eq=False)
 class Lines:

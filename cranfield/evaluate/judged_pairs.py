@@ -1,7 +1,6 @@
 """Where in the qrels a pair of topic and document stands, for whole columns of pairs at once."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
@@ -9,7 +8,7 @@ import pyarrow as pa
 
 from cranfield.evaluate.fields import LONGEST_ID, Ids, Words, ids_at, padded
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.run import Codes, joined_text
+from cranfield.runs.run import Codes, Places, joined_text
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _MIXER = np.uint64(0xBF58476D1CE4E5B9)
@@ -20,12 +19,86 @@ _ROOM = 3
 NONE = -1
 
 
-def topic_key(topic: str) -> int:
-    """Give a number for a topic: 64 bits of a hash of its name."""
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of topic and document: keys, the topics as places in the qrels (-1 for none there), documents as words.
+
+    `marks` join the topic with the length of the document id: two pairs are equal if marks and words are.
+    """
+
+    keys: Words
+    marks: Places
+    words: list[Words]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPairs:
+    """The pairs of qrels by their keys: a table of slots, each with a row of the qrels, from which others may follow.
+
+    A key only says where to look: pairs are compared byte for byte.
+    """
+
+    topic_codes: dict[str, int]
+    pairs: Pairs
+    head: Codes
+    following: Codes
+
+    def rows(self, asked: Pairs) -> Codes:
+        """Give the row of the qrels that each pair is, -1 where they lack it."""
+        rows: Codes = self.head.take(_slots(asked.keys, len(self.head)), mode="clip")
+        places = np.flatnonzero(rows != NONE)
+        while len(places):
+            here = rows[places]
+            other = self.pairs.marks[here] != asked.marks[places]
+            for mine, others in zip(self.pairs.words, asked.words, strict=False):  # no id of equal length has more
+                other |= mine[here] != others[places]
+            going_on = self.following[here[other]]
+            places = places[other]
+            rows[places] = going_on
+            places = places[going_on != NONE]
+        return rows
+
+
+def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Ids) -> Pairs:
+    """Give the pairs of documents that stand topic by topic."""
+    topics = np.array([_topic_key(name) for name in topic_names], dtype=np.uint64)
+    marks = np.repeat(codes.astype(np.int64) << 32, counts)
+    marks |= documents.lengths
+    return Pairs(_keys(np.repeat(topics, counts), documents), marks, documents.words)
+
+
+def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
+    """Give the pairs of qrels by their keys; None where there are none, or an id is very long."""
+    documents = _ids(qrels)
+    if documents is None or not len(qrels):
+        return None
+    codes = np.arange(len(qrels.topic_ids), dtype=np.int32)
+    pairs = pairs_of(qrels.topics, codes, np.diff(qrels.offsets), documents.take(qrels.documents))
+    head = np.full(1 << (len(qrels).bit_length() + _ROOM), NONE, dtype=np.int32)
+    order = np.argsort(pairs.keys).astype(np.int32)  # and so by slots, the first bits of the keys
+    slots = _slots(pairs.keys[order], len(head))
+    together = slots[1:] == slots[:-1]
+    following = np.full(len(order), NONE, dtype=np.int32)
+    following[order[:-1][together]] = order[1:][together]
+    first = np.concatenate([[True], ~together])
+    head[slots[first]] = order[first]
+    return JudgedPairs({topic: place for place, topic in enumerate(qrels.topics)}, pairs, head, following)
+
+
+def _ids(qrels: Qrels) -> Ids | None:
+    ids = qrels.document_ids.cast(pa.large_string())
+    ends = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+    lengths = np.diff(ends)
+    if lengths.max(initial=0) > LONGEST_ID:
+        return None
+    return ids_at(padded(joined_text(ids)), ends[:-1] - ends[0], lengths)
+
+
+def _topic_key(topic: str) -> int:
     return int.from_bytes(blake2b(topic.encode(), digest_size=8).digest(), "little")
 
 
-def pair_keys(topics: Words, documents: Ids) -> Words:
+def _keys(topics: Words, documents: Ids) -> Words:
     """Give a 64-bit number for each pair; equal pairs have equal ones, and unequal pairs very rarely do."""
     keys = documents.lengths.astype(np.uint64)
     keys += topics
@@ -39,76 +112,6 @@ def pair_keys(topics: Words, documents: Ids) -> Words:
     return keys
 
 
-@dataclass(frozen=True, eq=False)
-class JudgedPairs:
-    """The pairs of qrels by their keys: a table of slots, each with a row of the qrels, from which others may follow.
-
-    A key is a hint: rows that are found by it are compared byte for byte.
-    """
-
-    qrels: Qrels
-    keys: Words
-    documents: Ids
-    head: Codes
-    following: Codes
-
-    @cached_property
-    def topic_codes(self) -> dict[str, int]:
-        """The place of each topic of the qrels."""
-        return {topic: place for place, topic in enumerate(self.qrels.topics)}
-
-    def rows(self, keys: Words, topics: Codes, documents: Ids) -> Codes | None:
-        """Give the row of the qrels that each pair is, -1 where they lack it; None where two pairs have one key.
-
-        `topics` are places among the topics of the qrels; -1 for others.
-        """
-        rows = self._rows(keys)
-        found = np.flatnonzero(rows != NONE)
-        known = rows[found]
-        same = self.qrels.topic_of_row[known] == topics[found]
-        same &= self.documents.take(self.qrels.documents[known]).same(documents.take(found))
-        return rows if same.all() else None
-
-    def _rows(self, keys: Words) -> Codes:
-        """Give for each key the row of the qrels that has it, or -1."""
-        rows: Codes = self.head.take((keys >> _shift(len(self.head))).view(np.int64), mode="clip")
-        asked = np.flatnonzero(rows != NONE)
-        while len(asked):
-            here = rows[asked]
-            asked = asked[self.keys[here] != keys[asked]]
-            rows[asked] = self.following[rows[asked]]
-            asked = asked[rows[asked] != NONE]
-        return rows
-
-
-def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
-    """Give the pairs of qrels by their keys; None where that cannot be: a very long id, two pairs of one key."""
-    documents = _ids(qrels)
-    if documents is None or not len(qrels):
-        return None
-    topics = np.array([topic_key(topic) for topic in qrels.topics], dtype=np.uint64)
-    keys = pair_keys(topics[qrels.topic_of_row], documents.take(qrels.documents))
-    head = np.full(1 << (len(qrels).bit_length() + _ROOM), NONE, dtype=np.int32)
-    slots = keys >> _shift(len(head))
-    order = np.argsort(keys).astype(np.int32)  # and so by slots, the first bits of the keys
-    if (keys[order[1:]] == keys[order[:-1]]).any():
-        return None
-    following = np.full(len(keys), NONE, dtype=np.int32)
-    together = slots[order[1:]] == slots[order[:-1]]
-    following[order[:-1][together]] = order[1:][together]
-    first = order[np.concatenate([[True], ~together])]
-    head[slots[first]] = first
-    return JudgedPairs(qrels, keys, documents, head, following)
-
-
-def _ids(qrels: Qrels) -> Ids | None:
-    ids = qrels.document_ids.cast(pa.large_string())
-    ends = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
-    lengths = np.diff(ends)
-    if lengths.max(initial=0) > LONGEST_ID:
-        return None
-    return ids_at(padded(joined_text(ids)), ends[:-1] - ends[0], lengths)
-
-
-def _shift(slots: int) -> np.uint64:
-    return np.uint64(64 - (slots.bit_length() - 1))
+def _slots(keys: Words, count: int) -> Places:
+    """Give the slot of each key among `count`, a power of two: its first bits."""
+    return (keys >> np.uint64(64 - (count.bit_length() - 1))).view(np.int64)

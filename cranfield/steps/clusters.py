@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 
-from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.errors import LINES_KEPT, InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.source import Source
 from cranfield.steps.corpus_duplicates import refuse_stale
 from cranfield.store import Store
@@ -26,20 +26,25 @@ def clusters_for(path: Path | None, store: Store | None) -> Mapping[str, Hashabl
 def read_clusters(source: Source) -> dict[str, str]:
     """Read clusters from a file with a document, a tab and a cluster on each line."""
     clusters: dict[str, str] = {}
-    problems: list[Problem] = []
+    found: dict[str, list[tuple[int, str]]] = {}
     for number, line in source.lines():
+        document, _, cluster = line.strip().partition("\t")
         if not line.strip():
             continue
-        document, tab, cluster = (part.strip() for part in line.partition("\t"))
-        if not tab or not document or not cluster or "\t" in cluster:
-            message = f"expected a document, a tab and a cluster, found {quoted(line.rstrip())}"
-            problems.append(Problem("bad-row", message, file=source.name, lines=(number,)))
+        if not document or not cluster or "\t" in cluster:
+            found.setdefault("bad-row", []).append((number, f"not a document, a tab and a cluster: {quoted(line)}"))
         elif clusters.setdefault(document, cluster) != cluster:
-            message = (
-                f"document {quoted(document)} is in cluster {quoted(clusters[document])} and in {quoted(cluster)}"
-            )
-            problems.append(Problem("two-clusters", message, file=source.name, lines=(number,)))
-    if problems or not clusters:
-        empty = [Problem("empty", "the file holds no cluster", file=source.name)]
-        raise ProblemsFound(f"{source.name}: these clusters cannot be used", problems or empty)
+            said = f"document {quoted(document)} is in cluster {quoted(clusters[document])} and in {quoted(cluster)}"
+            found.setdefault("two-clusters", []).append((number, said))
+    if not clusters and not found:
+        found["empty"] = [(1, "the file holds no cluster")]
+    if found:
+        problems = [_problem(code, places, source.name) for code, places in found.items()]
+        raise ProblemsFound(f"{source.name}: these clusters cannot be used", problems)
     return clusters
+
+
+def _problem(code: str, places: list[tuple[int, str]], file: str) -> Problem:
+    """Give one problem for all lines that have it; the message is that of the first."""
+    lines = tuple(number for number, _ in places[:LINES_KEPT])
+    return Problem(code, places[0][1], file=file, lines=lines, count=len(places))

@@ -198,7 +198,7 @@ def explain_lists(
     qrels = _qrels(asked.qrels, problems)
     found = _runs(asked.runs, store, silent, problems, read=_in_full)
     if qrels is None or problems:
-        raise ProblemsFound("these files cannot be evaluated", problems)
+        raise _unusable(problems)
     rel, reference = _threshold(store), asked.like or "10"
     return [
         (run.tag, explain(qrels, run, topic, rel=rel, depth=depth, reference=reference))
@@ -217,7 +217,7 @@ def _read(asked: Asked, store: Store | None, progress: Progress) -> "tuple[Qrels
     read = _in_full if qrels is None else _short_way(qrels, asked.like or "10")
     found = _runs(asked.runs, store, progress, problems, read=read)
     if qrels is None or problems:
-        raise ProblemsFound("these files cannot be evaluated", problems)
+        raise _unusable(problems)
     return qrels, _named_apart(found, asked.runs)
 
 
@@ -237,8 +237,14 @@ def _read_with_subtopics(
         problems.append(error.problem)
     runs = _runs(asked.runs, store, progress, problems, read=_in_full)
     if judged is None or problems:
-        raise ProblemsFound("these files cannot be evaluated", problems)
+        raise _unusable(problems)
     return *judged, _named_apart(cast("list[Run]", runs), asked.runs)
+
+
+def _unusable(problems: Sequence[Problem]) -> ProblemsFound:
+    mended = any(problem.repairable for problem in problems)
+    hint = "; cranfield runs check --repair FOLDER FILE… writes corrected copies" if mended else ""
+    return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
 
 
 def _qrels(path: Path, problems: list[Problem]) -> "Qrels | None":
@@ -349,10 +355,11 @@ def _refuse_strangers(aligned: "Alignment") -> None:
 
 def _named_apart(runs: "list[Named]", words: Sequence[str]) -> "list[Named]":
     """Give runs with the same tag the names of their files."""
-    tags = [run.tag for run in runs]
+    tags, names = [run.tag for run in runs], [Path(word).name for word in words]
+    files = names if len(set(names)) == len(names) else words
     return [
-        replace(run, tag=word) if tags.count(run.tag) > 1 or not run.tag else run
-        for run, word in zip(runs, words, strict=True)
+        replace(run, tag=file) if tags.count(run.tag) > 1 or not run.tag else run
+        for run, file in zip(runs, files, strict=True)
     ]
 
 

@@ -1,8 +1,11 @@
 """What there is: derived from the registries, never kept by hand."""
 
+from dataclasses import fields
+
 from cranfield.compare.corrections import corrections
 from cranfield.compare.significance import tests
 from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.pool.strategies import strategies
 from cranfield.qrels.formats import qrels_formats
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Value
@@ -37,4 +40,13 @@ def known_tests() -> list[tuple[Value, ...]]:
     rows.append(
         ("test", "tukey", "", "Tukey's honestly significant difference by randomisation, over all runs at once")
     )
+    return rows
+
+
+def known_strategies() -> list[tuple[Value, ...]]:
+    """Give (name, kind, first line of the help, options with their defaults) for every pooling strategy."""
+    rows: list[tuple[Value, ...]] = []
+    for name, part in strategies.items():
+        options = ", ".join(f"{field.name}={field.default}" for field in fields(part))  # type: ignore[arg-type]
+        rows.append((name, part.kind, (part.__doc__ or "").splitlines()[0].rstrip("."), options))
     return rows
