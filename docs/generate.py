@@ -11,6 +11,7 @@ from cranfield.report.rendering import renderers
 from cranfield.report.table import Column, Table, table_of
 from cranfield.runs.systems_page import page as systems_page
 from cranfield.steps.listing import known_formats
+from cranfield.steps.measures import measures_page
 
 HERE = Path(__file__).parent / "reference"
 HEAD = "<!-- Written by docs/generate.py from the program itself: do not edit. -->\n\n"
@@ -35,6 +36,7 @@ def main() -> int:
 
 def pages() -> Iterator[tuple[str, str]]:
     """Give (name, text) of every page."""
+    yield "measures", measures_page(markdown)
     yield "commands", "# Commands\n\n" + "\n".join(command_sections())
     yield (
         "formats",

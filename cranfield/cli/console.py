@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from cranfield.errors import CranfieldError, Problem, ProblemsFound
@@ -23,11 +25,17 @@ if TYPE_CHECKING:
 
 PROBLEMS_SHOWN = 200
 WARNINGS_SHOWN = 10
+_UNCUT = 14
 
 
 def say(text: str = "") -> None:
-    """Narrate: one line on standard error."""
-    print(visible(text), file=sys.stderr)  # noqa: T201
+    """Narrate: one line on standard error, folded between words on a terminal. A command stays in one piece."""
+    shown = visible(text)
+    if sys.stderr.isatty() and not text.startswith("$ "):
+        width = get_terminal_size().columns
+        folded = (fill(line, width, break_long_words=False, break_on_hyphens=False) for line in shown.split("\n"))
+        shown = "\n".join(folded)
+    print(shown, file=sys.stderr)  # noqa: T201
 
 
 def hint(command: str, collection: Path) -> str:
@@ -58,8 +66,6 @@ def put_wide_table(table: Table, format: str = "table") -> None:
     if format != "table" or not sys.stdout.isatty():
         put_table(table, format)
         return
-    from shutil import get_terminal_size
-
     from cranfield.report.fitting import fitted
 
     for part in fitted(table, get_terminal_size().columns):
@@ -81,16 +87,22 @@ def _put_rich(table: Table) -> None:
     console = Console(file=sys.stdout, highlight=False)
     if not console.is_terminal:
         console.width = 100_000
-    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
+    rows = [
+        [visible_line(printed(value, column)) for column, value in zip(table.columns, row, strict=True)]
+        for row in table.rows
+    ]
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for place, column in enumerate(table.columns):
         justify: Literal["right", "left"] = "right" if column.numeric else "left"
-        title = Text(visible_line(column.title))
-        # What a row is about is never cut; everything else folds on a narrow terminal.
-        drawn.add_column(title, justify=justify, overflow="fold", no_wrap=place == 0 and len(table.columns) > 2)
-    for number, row in enumerate(table.rows):
-        cells = (printed(value, column) for column, value in zip(table.columns, row, strict=True))
-        styles = ("bold" if (number, place) in table.bold else "" for place in range(len(row)))
-        drawn.add_row(*(Text(visible_line(cell), style) for cell, style in zip(cells, styles, strict=True)))
+        title = visible_line(column.title)
+        # What a row is about is never cut, and no short word is; the rest folds on a narrow terminal.
+        whole = place == 0 and len(table.columns) > 2
+        words = " ".join([title, *(cells[place] for cells in rows)]).split()
+        least = min(_UNCUT, max((len(word) for word in words), default=1))
+        drawn.add_column(Text(title), justify=justify, overflow="fold", no_wrap=whole, min_width=least)
+    for number, cells in enumerate(rows):
+        styles = ("bold" if (number, place) in table.bold else "" for place in range(len(cells)))
+        drawn.add_row(*(Text(cell, style) for cell, style in zip(cells, styles, strict=True)))
     if table.caption:
         console.print(Text(visible_line(table.caption), style="bold"))
     if table.rows:

@@ -141,15 +141,16 @@ def list_(
 
     with console.collection(collection) as store:
         facts = list_runs(store, withdrawn=withdrawn)
-    columns = ["run", "group", "family", "role", "priority", "topics", "rows", "submitted"]
-    length = 10 if format == "table" else None
+    columns = ["run", "group", "family", "role", "priority", "topics", "rows"]
     rows: list[tuple[Value, ...]] = [
-        (run.name, run.group_name, run.family, run.role, run.priority, run.topics, run.rows, run.submitted[:length])
-        for run in facts
+        (run.name, run.group_name, run.family, run.role, run.priority, run.topics, run.rows) for run in facts
     ]
+    if format != "table":
+        columns.append("submitted")
+        rows = [(*row, run.submitted) for row, run in zip(rows, facts, strict=True)]
     if withdrawn:
         columns += ["withdrawn", "because"]
-        gone = [((run.withdrawn or "")[:length], run.withdrawn_because) for run in facts]
+        gone = [((run.withdrawn or "")[: 10 if format == "table" else None], run.withdrawn_because) for run in facts]
         rows = [(*row, *more) for row, more in zip(rows, gone, strict=True)]
     console.put_table(table_of(columns, rows), format)
 

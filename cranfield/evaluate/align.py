@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quo
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.evaluate.sample import strata_of, stratified_sample
 from cranfield.qrels.qrels import Qrels
+from cranfield.runs.matrices import matrix_of, worth_a_matrix
 from cranfield.runs.order import as_float32, order_as_float32, taken, ties
 from cranfield.runs.run import Codes, Places, Run, Scores
 from cranfield.text import counted
@@ -100,12 +100,13 @@ class Alignment:
 
 def strangers(alignment: Alignment) -> list[str]:
     """Say which runs have nothing in common with the qrels: their scores would be zeros that mean nothing."""
-    found = alignment.lists.pooled.count.reshape(alignment.shape).sum(axis=1)
+    lists = alignment.lists
+    ends = lists.offsets[:: max(len(alignment.topic_ids), 1)]
     said = []
     for run, name in enumerate(alignment.run_names):
         if not alignment.present[run].any():
             said.append(f"run {quoted(name)} has none of the topics")
-        elif not found[run]:
+        elif not (lists.grades[ends[run] : ends[run + 1]] != NOT_POOLED).any():
             said.append(f"run {quoted(name)} has none of the documents")
     return said
 
@@ -118,14 +119,10 @@ def align(
         raise UsageError("there is no run to evaluate")
     _refuse_repeats(runs)
     chosen = _chosen_topics(qrels, runs, topics)
-    table = _GradeTable(qrels, runs)
     placed = [_placed(qrels, run, chosen) for run in runs]
-    parts = [
-        _grades_of_run(table, run, number, rows, reference)
-        for number, (run, rows) in enumerate(zip(runs, placed, strict=True))
-    ]
+    grades = _at_each_rank(qrels, runs, placed, reference)
     lengths = np.concatenate([rows.lengths for rows in placed])
-    lists = _lists(qrels, chosen, np.concatenate(parts), lengths, len(runs))
+    lists = _lists(qrels, chosen, grades, lengths, len(runs))
     present = np.array([rows.lengths > 0 for rows in placed])
     return Alignment(
         run_names=tuple(run.tag for run in runs),
@@ -144,11 +141,19 @@ def at_each_rank(
     values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference
 ) -> NDArray[np.int32]:
     """Give for each row of the lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
-    table = _GradeTable(replace(qrels, grades=values), runs)
-    parts = [
-        _grades_of_run(table, run, number, _placed(qrels, run, chosen), reference) for number, run in enumerate(runs)
-    ]
-    return np.concatenate(parts)
+    placed = [_placed(qrels, run, chosen) for run in runs]
+    return _at_each_rank(replace(qrels, grades=values), runs, placed, reference)
+
+
+def _at_each_rank(
+    qrels: Qrels, runs: Sequence[AnyRun], placed: "list[_Placed]", reference: Reference
+) -> NDArray[np.int32]:
+    table = _GradeTable(qrels, runs)
+    with ThreadPoolExecutor(_THREADS if table.is_small else 1) as threads:  # a large one is filled anew per topic
+        parts = threads.map(
+            lambda number: _grades_of_run(table, runs[number], number, placed[number], reference), range(len(runs))
+        )
+        return np.concatenate(list(parts))
 
 
 def _with_sample(lists: Lists, qrels: Qrels, runs: Sequence[AnyRun], chosen: Places, reference: Reference) -> Lists:
@@ -181,16 +186,13 @@ class _GradeTable:
         self._qrels = qrels
         self._documents = _document_codes(qrels, runs)
         self._width = len(qrels.document_ids) + 1
-        self._small = len(qrels.topic_ids) * self._width <= _LARGEST_TABLE
+        self.is_small = len(qrels.topic_ids) * self._width <= _LARGEST_TABLE
         self._grade_of_row = np.append(qrels.grades, NOT_POOLED)
-
-    @cached_property
-    def _table(self) -> NDArray[np.int32]:
-        shape = (len(self._qrels.topic_ids) if self._small else 1, self._width)
-        table = np.full(shape, NOT_POOLED, dtype=np.int32)
-        if self._small:
-            table[self._qrels.topic_of_row, self._qrels.documents] = self._qrels.grades
-        return table
+        needed = any(isinstance(run, Run) for run in runs)
+        shape = (len(qrels.topic_ids) if self.is_small else 1, self._width if needed else 0)
+        self._table = np.full(shape, NOT_POOLED, dtype=np.int32)
+        if self.is_small and needed:
+            self._table[qrels.topic_of_row, qrels.documents] = qrels.grades
 
     def grades_of_rows(self, rows: Codes) -> NDArray[np.int32]:
         """Give the grade of each row of the qrels; -1 is the place after the last."""
@@ -200,7 +202,7 @@ class _GradeTable:
         """Give the grade of each kept row of a run; `documents` are codes of that run."""
         codes = self._documents[run]
         known = documents if codes is None else codes[documents]
-        if self._small:
+        if self.is_small:
             first = np.repeat(placed.topics.astype(np.int64) * self._width, placed.counts)
             return np.asarray(self._table.ravel()[first + known], dtype=np.int32)
         grades = np.empty(len(known), dtype=np.int32)
@@ -314,9 +316,21 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Pl
 def _refuse_repeats(runs: Sequence[AnyRun]) -> None:
     """Refuse runs that rank a document twice for a topic: every score of such a run would be wrong."""
     ordinary = [run for run in runs if isinstance(run, Run)]
-    problems = [problem for run in ordinary if (problem := first_repeat(run)) is not None]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        suspects = [run for run, may in zip(ordinary, threads.map(_may_repeat, ordinary), strict=True) if may]
+    problems = [problem for run in suspects if (problem := first_repeat(run)) is not None]
     if problems:
         raise ProblemsFound("these runs cannot be evaluated", problems)
+
+
+def _may_repeat(run: Run) -> bool:
+    """Say quickly whether a document may stand twice in a topic: lists of about one length are sorted all at once."""
+    counts = np.diff(run.offsets)
+    if not worth_a_matrix(counts):
+        return True
+    matrix = matrix_of(run.documents, counts, fill=np.int32(-1))
+    matrix.sort(axis=1)
+    return bool(((matrix[:, 1:] == matrix[:, :-1]) & (matrix[:, 1:] >= 0)).any())
 
 
 def first_repeat(run: Run) -> Problem | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +18,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cranfield.evaluate.align import KnownRun, Reference
-from cranfield.evaluate.fields import Ids, Letters, Words, ordinary_lines, padded
+from cranfield.evaluate.fields import Ids, Letters, Words, ordinary_lines, with_room
 from cranfield.evaluate.judged_pairs import NONE, JudgedPairs, pairs_of
-from cranfield.runs.blocks import blocks
 from cranfield.runs.order import as_float32, ties
 from cranfield.runs.run import Codes, Places, Scores
-from cranfield.source import Source
+from cranfield.source import UTF8_BOM, Source
 
 _TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
 _PIECE = 1 << 21
@@ -30,6 +30,7 @@ _PIECE = 1 << 21
 _SMALL = 4 * _PIECE
 """Up to this size a file is left to one thread: there are others to read beside it, or it is soon done."""
 _THREADS = 2
+_LONGEST_LINE = 1 << 16
 _MEMORY_KEPT = 1 << 24
 
 
@@ -101,8 +102,32 @@ class _Parts:
 
 
 def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
-    for block in blocks(source, size=_PIECE):
-        yield padded(block), len(block)
+    """Give the text in pieces of whole lines, each in an array of its own, with their sizes.
+
+    A line longer than `_LONGEST_LINE` may be cut; then the piece before or after the cut is not ordinary.
+    """
+    with source.open() as stream:
+        rest = stream.read(len(UTF8_BOM)).removeprefix(UTF8_BOM)
+        while True:
+            letters = with_room(len(rest) + _PIECE)
+            letters[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
+            size = len(rest) + _filled(letters[len(rest) : len(rest) + _PIECE], stream)
+            if size < len(rest) + _PIECE:
+                break
+            tail = letters[max(0, size - _LONGEST_LINE) : size].tobytes()
+            rest = tail[tail.rfind(b"\n") + 1 :]
+            if size > len(rest):
+                yield letters, size - len(rest)
+        if size:
+            yield letters, size
+
+
+def _filled(room: Letters, stream: BinaryIO) -> int:
+    """Read until the room is full or the stream ends; give the number of bytes."""
+    filled = 0
+    while filled < len(room) and (count := stream.readinto(room[filled:])):  # type: ignore[attr-defined]
+        filled += count
+    return filled
 
 
 def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference) -> _Part | None:

@@ -84,17 +84,16 @@ class Lines:
         return numbers if np.isfinite(numbers).all() else None
 
 
-def padded(text: bytes | memoryview) -> Letters:
-    """Give a copy of a text with a line feed at its end, and room after it."""
-    letters = np.empty(len(text) + 1 + LONGEST_ID + 8, dtype=np.uint8)
-    letters[: len(text)] = np.frombuffer(text, dtype=np.uint8)
-    letters[len(text) :] = _FEED
-    return letters
+def with_room(size: int) -> Letters:
+    """Give an array for a text of this size, with room after it."""
+    return np.empty(size + 1 + LONGEST_ID + 8, dtype=np.uint8)
 
 
 def ordinary_lines(letters: Letters, size: int) -> Lines | None:
-    """Give the lines of the first `size` bytes of a padded text; None where one of them is not ordinary."""
-    size += size > 0 and letters[size - 1] != _FEED
+    """Give the lines of the first `size` bytes, after which there is room; None where one of them is not ordinary."""
+    if size and letters[size - 1] != _FEED:
+        letters[size] = _FEED
+        size += 1
     text = letters[:size]
     gap = text <= _BLANK
     if not size or gap[0] or (gap[1:] & gap[:-1]).any() or (text.max() >= _DELETE and not _is_visible(text)):
@@ -118,7 +117,7 @@ def ordinary_lines(letters: Letters, size: int) -> Lines | None:
 
 
 def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
-    """Give the ids that stand at some places of a padded text."""
+    """Give the ids that stand at some places of a text, after which there is room."""
     words = np.ndarray((len(letters) - 7,), dtype="<u8", buffer=letters, strides=(1,))  # one from each byte on
     longest, shortest = int(lengths.max(initial=0)), int(lengths.min(initial=LONGEST_ID))
     found = []

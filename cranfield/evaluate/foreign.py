@@ -90,7 +90,7 @@ def foreign_values(
     if library is None:
         raise UsageError(f"{measures[0]} needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'")
     parsed = [library.parse_measure(str(measure)) for measure in measures]
-    rows = [library.GenericQrel(row.topic, row.document, row.grade, row.subtopic) for row in judged if row.grade >= 0]
+    rows = [library.Qrel(row.topic, row.document, row.grade, row.subtopic) for row in judged if row.grade >= 0]
     places = {topic: place for place, topic in enumerate(aligned.topic_ids)}
     values = np.zeros((len(measures), *aligned.shape))
     with redirect_stderr(StringIO()):
@@ -104,7 +104,7 @@ def foreign_values(
 
 def _ranking(library: ModuleType, run: Run, aligned: Alignment) -> list[Any]:
     return [
-        library.GenericScoredDoc(topic, document, -float(rank))
+        library.ScoredDoc(topic, document, -float(rank))
         for topic in aligned.topic_ids
         for rank, document in enumerate(documents_of(run, topic, reference=aligned.reference), start=1)
     ]

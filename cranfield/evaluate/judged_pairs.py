@@ -6,7 +6,7 @@ from hashlib import blake2b
 import numpy as np
 import pyarrow as pa
 
-from cranfield.evaluate.fields import LONGEST_ID, Ids, Words, ids_at, padded
+from cranfield.evaluate.fields import LONGEST_ID, Ids, Words, ids_at, with_room
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.run import Codes, Places, joined_text
 
@@ -91,7 +91,10 @@ def _ids(qrels: Qrels) -> Ids | None:
     lengths = np.diff(ends)
     if lengths.max(initial=0) > LONGEST_ID:
         return None
-    return ids_at(padded(joined_text(ids)), ends[:-1] - ends[0], lengths)
+    text = np.frombuffer(joined_text(ids), dtype=np.uint8)
+    letters = with_room(len(text))
+    letters[: len(text)] = text
+    return ids_at(letters, ends[:-1] - ends[0], lengths)
 
 
 def _topic_key(topic: str) -> int:

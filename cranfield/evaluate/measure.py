@@ -81,7 +81,7 @@ class MeasureKind:
     @property
     def summary(self) -> str:
         """The first line of the help."""
-        return self.help.splitlines()[0].rstrip(".")
+        return self.help.splitlines()[0].partition(" Source:")[0].rstrip(".")
 
 
 measures: Registry[MeasureKind] = Registry(

@@ -34,6 +34,8 @@ _STYLE: Any = {
     "figure.dpi": 150,
 }
 _WIDEST, _TALLEST = 24.0, 60.0
+_INSIDE = 8
+"""How many names of curves stand inside the figure; more stand beside it."""
 
 
 def strips(measure: str, scores: Mapping[str, Values]) -> "Figure":
@@ -45,7 +47,7 @@ def strips(measure: str, scores: Mapping[str, Values]) -> "Figure":
         axes.plot(values, place + _jitter(len(values)), ".", color=BLUE, alpha=0.45, markersize=5, mew=0)
         axes.plot([values.mean()] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
     axes.set_yticks(range(len(names)), [_label(name) for name in names])
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel(f"{_label(measure)} per topic (points) and its mean (bar)")
     return figure
 
@@ -79,7 +81,8 @@ def precision_recall(curves: Mapping[str, Values]) -> "Figure":
         style = ("-", "--", "-.", ":")[place // 10 % 4]
         axes.plot(levels, curves[name], style, marker="o", markersize=3, linewidth=1.3, label=_label(name))
     axes.set(xlabel="recall", ylabel="interpolated precision", xlim=(-0.02, 1.02), ylim=(0, 1.02))
-    axes.legend(fontsize=7, frameon=False, ncols=1 + len(ranked) // 20, loc="upper right")
+    beside: Any = {} if len(ranked) <= _INSIDE else {"bbox_to_anchor": (1.01, 1.0), "ncols": 1 + len(ranked) // 26}
+    axes.legend(fontsize=7, frameon=False, loc="upper left" if beside else "upper right", **beside)
     return figure
 
 

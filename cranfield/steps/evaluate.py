@@ -3,17 +3,18 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from cranfield.errors import InputError, Problem, ProblemsFound, SourceError, UsageError, quoted
 from cranfield.source import Source
 from cranfield.steps.clusters import clusters_for
+from cranfield.steps.keeping import KeptAlignment, contents_of, what_qrels_say
 from cranfield.steps.plotting import LEVELS
+from cranfield.steps.stored_runs import StoredRuns
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
-from cranfield.store.runs import coded_run, id_table, run_facts
 from cranfield.store.scales import current_scale
 from cranfield.text import counted
 
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.ties import Moved
     from cranfield.qrels.qrels import Qrels
     from cranfield.qrels.subtopics import SubtopicRow
-    from cranfield.runs.ids import IdTable
-    from cranfield.runs.run import Order, Run
+    from cranfield.runs.run import Run
 
 Named = TypeVar("Named", "Run", "AnyRun")
 As = Literal["9", "10"]
@@ -38,6 +38,7 @@ SEED = 1
 """Where the random orders of an expected score begin, so that it comes out the same every time."""
 
 WORKERS = 2
+TOPIC_SETS = ("qrels", "common", "run")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +83,13 @@ def evaluate(asked: Asked, *, store: Store | None = None, progress: Progress = s
     return evaluate_and_tell(asked, store=store, progress=progress).scores
 
 
-def evaluate_and_tell(asked: Asked, *, store: Store | None = None, progress: Progress = silent) -> Evaluated:
-    """Read, align and score; gives the scores, and what should be known about them."""
+def evaluate_and_tell(
+    asked: Asked, *, store: Store | None = None, progress: Progress = silent, kept: KeptAlignment | None = None
+) -> Evaluated:
+    """Read, align and score; gives the scores, and what should be known about them.
+
+    Whoever evaluates the stored runs again and again hands in `kept`: then they are read and aligned once.
+    """
     import numpy as np
 
     from cranfield.evaluate.expression import Measure, parse_measures
@@ -96,8 +102,7 @@ def evaluate_and_tell(asked: Asked, *, store: Store | None = None, progress: Pro
     if not all(isinstance(measure, Measure) for measure in measures):
         return _with_foreign(asked, measures, store, progress)
     clusters = clusters_for(asked.clusters, store) if asked.duplicates == "novelty" else {}
-    qrels, runs = _read(asked, store, progress)
-    aligned = _aligned(asked, qrels, runs)
+    qrels, runs, aligned = _read(asked, store, progress, kept)
     rng = np.random.default_rng(SEED)
     scores = score_with_ties(aligned, measures, ties=asked.ties, rng=rng, rounding=asked.like or "exact")
     if asked.duplicates == "novelty":
@@ -116,7 +121,7 @@ def evaluate_and_tell(asked: Asked, *, store: Store | None = None, progress: Pro
 def _aligned(asked: Asked, qrels: "Qrels", runs: "Sequence[AnyRun]") -> "Alignment":
     from cranfield.evaluate.align import align
 
-    wanted = asked.topics if asked.topics in ("qrels", "common", "run") else _topics_in(Path(asked.topics))
+    wanted = asked.topics if asked.topics in TOPIC_SETS else _topics_in(Path(asked.topics))
     aligned = align(qrels, runs, topics=cast("TopicSet", wanted), reference=asked.like or "10")
     _refuse_strangers(aligned)
     return aligned
@@ -210,15 +215,26 @@ def _threshold(store: Store | None) -> int:
     return 1 if store is None else current_scale(store)[1].relevant_from
 
 
-def _read(asked: Asked, store: Store | None, progress: Progress) -> "tuple[Qrels, list[AnyRun]]":
-    """Read everything, and tell everything that is wrong with any of it at once."""
+def _read(
+    asked: Asked, store: Store | None, progress: Progress, kept: KeptAlignment | None
+) -> "tuple[Qrels, list[AnyRun], Alignment]":
+    """Read and align everything, and tell everything that is wrong with any of it at once."""
     problems: list[Problem] = []
     qrels = _qrels(asked.qrels, problems)
-    read = _in_full if qrels is None else _short_way(qrels, asked.like or "10")
-    found = _runs(asked.runs, store, progress, problems, read=read)
-    if qrels is None or problems:
-        raise _unusable(problems)
-    return qrels, _named_apart(found, asked.runs)
+
+    def aligned() -> "tuple[list[AnyRun], Alignment]":
+        read = _in_full if qrels is None else _short_way(qrels, asked.like or "10")
+        found = _runs(asked.runs, store, progress, problems, read=read)
+        if qrels is None or problems:
+            raise _unusable(problems)
+        runs = _named_apart(found, asked.runs)
+        return runs, _aligned(asked, qrels, runs)
+
+    contents = None if kept is None else contents_of(asked.runs, store)
+    if kept is None or contents is None or qrels is None:
+        return cast("Qrels", qrels), *aligned()
+    topics = tuple(_topics_in(Path(asked.topics))) if asked.topics not in TOPIC_SETS else asked.topics
+    return qrels, *kept.get((what_qrels_say(qrels), contents, topics, asked.like), aligned)
 
 
 def _read_with_subtopics(
@@ -269,16 +285,19 @@ def _runs(
     read: "Callable[[Source], AnyRun]",
 ) -> "list[AnyRun]":
     """Load stored runs and read files, two at a time; problems of files are added to `problems`."""
-    stored = _StoredRuns(store)
+    stored = StoredRuns(store)
     for word in words:
         if word in stored and Path(word).exists():
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
     runs: list[AnyRun] = []
     with ThreadPoolExecutor(WORKERS) as workers:
-        in_files = {word: workers.submit(read, Source(Path(word))) for word in words if word not in stored}
+        coming = {
+            word: workers.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
+            for word in dict.fromkeys(words)
+        }
         for done, word in enumerate(words, start=1):
             try:
-                runs.append(stored.run(word) if word in stored else in_files[word].result())
+                runs.append(coming[word].result())
             except SourceError as error:
                 problems.append(error.problem)
             except ProblemsFound as error:
@@ -313,34 +332,6 @@ def _in_full(source: Source) -> "Run":
     if errors:
         raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
     return ranked(rows)
-
-
-class _StoredRuns:
-    """The runs of a collection; their ids are read once, so that all runs share them."""
-
-    def __init__(self, store: Store | None) -> None:
-        self._store = store
-        self._facts = {facts.name: facts for facts in run_facts(store)} if store is not None else {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._facts
-
-    @cached_property
-    def _tables(self) -> "tuple[IdTable, IdTable]":
-        store = cast("Store", self._store)
-        return id_table(store, "topic"), id_table(store, "document")
-
-    def run(self, name: str) -> "Run":
-        """Give one run, under the name it is stored by, with the ids of the whole collection."""
-        import pyarrow as pa
-
-        from cranfield.runs.run import Run
-
-        coded = coded_run(cast("Store", self._store), name)
-        topics, documents = self._tables
-        order = cast("Order", self._facts[name].ordered_by)
-        codes = pa.array(coded.topics)
-        return Run(name, topics.ids.take(codes), coded.offsets, documents.ids, coded.documents, coded.scores, order)
 
 
 def _refuse_strangers(aligned: "Alignment") -> None:

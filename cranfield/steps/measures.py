@@ -1,6 +1,8 @@
 """What measures there are: derived from the registry and the docstrings, never kept by hand."""
 
-from cranfield.report.table import Value
+from collections.abc import Callable
+
+from cranfield.report.table import Table, Value
 
 _CUTOFFS = {"none": "", "optional": "[@k]", "needed": "@k", "level": "@recall"}
 
@@ -22,6 +24,21 @@ def known_measures() -> list[tuple[Value, ...]]:
         )
         for name, kind in measures.items()
     ]
+
+
+def measures_page(markdown: Callable[[Table], str]) -> str:
+    """Give the reference page of all measures: a table, and the whole help of each."""
+    from cranfield.evaluate.measure import measures
+    from cranfield.report.table import Column, table_of
+
+    rows = [(f"{row[0]}{row[1]}", *row[3:]) for row in known_measures()]
+    parts = [
+        "# Measures\n",
+        "How they are written, and what every one of them takes: [Evaluate](../evaluate.md#measures).\n",
+        markdown(table_of(["measure", "also", Column("trec_eval", "trec_eval"), "what it is"], rows)),
+    ]
+    parts += [f"## {name}\n\n```text\n{described_measure(name).rstrip()}\n```\n" for name in measures.names()]
+    return "\n".join(parts)
 
 
 def described_measure(expression: str) -> str:

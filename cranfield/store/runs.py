@@ -1,8 +1,9 @@
 """Runs: what is known of each, its ranking as one block, and the id tables the blocks refer to."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from cranfield.errors import CranfieldError, InputError, Problem, UnknownName, quoted
@@ -114,12 +115,17 @@ def warnings_of(store: Store, name: str) -> list[Problem]:
 
 def coded_run(store: Store, name: str) -> "CodedRun":
     """Give the ranking of one run, as codes into the id tables."""
+    return fetched_run(store, name)()
+
+
+def fetched_run(store: Store, name: str) -> "Callable[[], CodedRun]":
+    """Fetch the ranking of one run; what is given decodes it, in whatever thread it is called."""
     from cranfield.runs.encoding import decode
 
     found = store.row("SELECT ranking, encoding FROM runs WHERE name = ? AND withdrawn IS NULL", name)
     if found is None:
         raise _no_such_run(store, name)
-    return decode(*found)
+    return partial(decode, *found)
 
 
 def coded_run_by_number(store: Store, number: int) -> "CodedRun":

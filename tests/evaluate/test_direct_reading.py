@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.evaluate import direct as reading
 from cranfield.evaluate.align import align
 from cranfield.evaluate.direct import read_direct
 from cranfield.evaluate.judged_pairs import judged_pairs
@@ -38,7 +39,10 @@ def random_file(draw: random.Random) -> str:
 
 @pytest.mark.parametrize("reference", ["9", "10"])
 @pytest.mark.parametrize("topics", ["qrels", "run", ["2", "é"]])
-def test_both_ways_lead_to_the_same_lists(tmp_path: Path, reference, topics):
+@pytest.mark.parametrize("piece", [1, 40, 300, 1 << 20])
+def test_both_ways_lead_to_the_same_lists(tmp_path: Path, monkeypatch, reference, topics, piece):
+    monkeypatch.setattr(reading, "_PIECE", piece)
+    monkeypatch.setattr(reading, "_SMALL", piece)
     draw = random.Random(3)
     judged = {
         topic: {f"D{number}": draw.randrange(-1, 3) for number in range(0, 40, 2)} for topic in ("2", "é", "1", "w")
@@ -97,6 +101,42 @@ def test_an_ordinary_file_takes_the_short_way(tmp_path: Path, text: str):
 )
 def test_anything_else_does_not(tmp_path: Path, text: str | bytes):
     assert direct(tmp_path, text) is None
+
+
+@pytest.mark.parametrize("piece", range(1, 80))
+def test_it_does_not_matter_where_a_file_is_cut(tmp_path: Path, monkeypatch, piece: int):
+    monkeypatch.setattr(reading, "_PIECE", piece)
+    text = "\ufeff" + "".join(f"2 Q0 {name} 1 1 t\n" for name in "abcdefg") + "10 Q0 a 1 1 t\n10 Q0 b 1 1 u"
+    run = direct(tmp_path, text)
+    assert run is not None
+    assert (run.tag, run.last_tag, run.topic_ids.to_pylist()) == ("t", "u", ["10", "2"])
+    assert (run.offsets.tolist(), run.judged.tolist()) == ([0, 2, 9], [-1, -1, *[-1] * 6, 0])
+    assert direct(tmp_path, text.replace("10 Q0 b", "2 Q0 h")) is None
+    assert direct(tmp_path, text.replace("Q0 g", "Q0 b")) is None
+    assert direct(tmp_path, text.replace("Q0 g", "Q0  g")) is None
+
+
+def test_a_very_long_line_is_not_ordinary(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(reading, "_PIECE", 1 << 16)
+    for column in range(6):
+        words = ["2", "Q0", "b", "2", "2", "t"]
+        words[column] = "1" * (1 << 18)
+        assert direct(tmp_path, ORDINARY + " ".join(words) + "\n") is None
+    assert direct(tmp_path, ORDINARY.replace("t\n", "t" * 3000 + "\n")) is not None
+
+
+def test_ids_that_are_alike_are_told_apart(tmp_path: Path):
+    names = ["a", "aa", "a" * 8, "a" * 9, "a" * 16, "a" * 17, "a" * 255 + "b", "a" * 256]
+    judged = {"2": {name: place for place, name in enumerate(names)}, "22": {"a": 1}, "é": {"aa": 1}}
+    qrels = qrels_from(judged)
+    rows = [f"{topic} Q0 {name} 1 {300 - len(name)}.5 t" for topic in ("2", "22", "é") for name in [*names, "ab"]]
+    file = tmp_path / "run"
+    file.write_text("\n".join(sorted(rows, key=lambda row: (row.split()[0], -float(row.split()[4])))))
+    run = read_direct(Source(file), judged_pairs(qrels))
+    assert run is not None
+    short, long = (align(qrels, [one]).lists for one in (run, ranked(read_rows(Source(file)))))
+    assert short.grades.tolist() == long.grades.tolist()
+    assert (short.grades >= 0).sum() == len(qrels)
 
 
 def test_a_gap_across_pieces_is_seen(tmp_path: Path):

@@ -3,6 +3,7 @@
 import math
 import random
 from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -205,3 +206,21 @@ def test_strata_go_along_when_topics_are_chosen_and_ties_reordered(tmp_path):
     assert estimates("statP@1", second).tolist() == [0.0]
     assert estimates("statP@2", second).tolist() == [1.0]
     assert estimates("statP(judged_only=True)@1", second).tolist() == [2.0]
+
+
+def test_over_all_samples_there_are_the_sums_have_no_bias_at_all():
+    truth = {"a": ("x", 1), "b": ("x", 1), "c": ("x", 0), "d": ("x", 1), "e": ("y", 1), "f": ("y", 0), "g": ("y", 1)}
+    ranking = ["e", "a", "never pooled", "b", "g", "c", "d"]
+    topics = {
+        f"{''.join(first)}{''.join(second)}": {
+            name: (stratum, grade if name in (*first, *second) else -1) for name, (stratum, grade) in truth.items()
+        }
+        for first in combinations("abcd", 2)
+        for second in combinations("efg", 2)
+    }
+    found, whole = aligned(topics, ranking), aligned({"1": truth}, ranking)
+    relevant = found.lists.sample.estimated_counts()[:, 1]
+    assert len(relevant) == 18
+    assert relevant.mean() == pytest.approx(5)
+    assert (estimates("statAP", found) * relevant).mean() == pytest.approx(5 * estimates("AP", whole)[0])
+    assert estimates("statP@4", found).mean() == pytest.approx(estimates("P@4", whole)[0])

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from cranfield.errors import UnknownName
+from cranfield.report.fitting import fitted
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Column, facts_table, printed, table_of
+from cranfield.report.table import Column, Table, facts_table, printed, table_of, with_best
 
 TABLE = table_of(
     ["run", Column("AP", numeric=True), "rows", "pooled"],
@@ -67,3 +68,45 @@ def test_a_column_is_numeric_when_all_its_values_are_numbers():
 def test_values_are_rounded_only_when_they_are_printed():
     assert printed(0.123456, Column("x", digits=2)) == "0.12"
     assert facts_table({"a": 1}).records() == [{"fact": "a", "value": 1}]
+
+
+def test_bold_cells_stand_out_on_paper_and_never_in_data():
+    table = with_best(table_of(["run", "AP"], [("a", 0.12341), ("b", 0.1234), ("c", 0.1), ("d", float("nan"))]), [1])
+    assert table.bold == {(0, 1), (1, 1)}
+    assert "| a | **0.1234** |\n| b | **0.1234** |\n| c | 0.1000 |" in renderers.get("markdown")(table)
+    assert "a & \\textbf{0.1234} \\\\\nb & \\textbf{0.1234} \\\\\nc & 0.1000 \\\\" in renderers.get("latex")(table)
+    assert renderers.get("csv")(table).startswith("run,AP\na,0.12341\nb,0.1234\n")
+
+
+def test_one_row_has_no_best():
+    assert with_best(table_of(["run", "AP"], [("a", 0.5)]), [1]).bold == frozenset()
+
+
+def wide_table(rows: int, columns: int) -> Table:
+    names = [f"measure{number}" for number in range(columns)]
+    table = table_of(["run", *names], [(f"run{row}", *(row + 0.5 for _ in names)) for row in range(rows)])
+    return with_best(table, range(1, columns + 1))
+
+
+def test_a_table_that_fits_stays_as_it_is():
+    table = wide_table(5, 3)
+    assert fitted(table, 39) == [table]
+    assert len(fitted(table, 38)) == 2
+
+
+def test_a_table_of_few_rows_is_turned_on_its_side():
+    (turned,) = fitted(wide_table(2, 12), 80)
+    assert [column.title for column in turned.columns] == ["measure", "run0", "run1"]
+    assert turned.rows[11] == ("measure11", 0.5, 1.5)
+    assert turned.bold == {(row, 2) for row in range(12)}
+
+
+def test_other_wide_tables_are_dealt_out_with_the_first_column_in_each():
+    parts = fitted(wide_table(20, 12), 60)
+    assert [[column.name for column in part.columns] for part in parts] == [
+        ["run", "measure0", "measure1", "measure2", "measure3"],
+        ["run", "measure4", "measure5", "measure6", "measure7"],
+        ["run", "measure8", "measure9", "measure10", "measure11"],
+    ]
+    assert [row[0] for row in parts[2].rows] == [f"run{row}" for row in range(20)]
+    assert all(part.bold == {(19, column) for column in range(1, 5)} for part in parts)

@@ -1,0 +1,144 @@
+"""Measures that only ir_measures has, reached under the same names."""
+
+import builtins
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli.main import _status
+from cranfield.errors import ProblemsFound, UsageError
+from cranfield.evaluate.align import align
+from cranfield.evaluate.expression import parse_measure, parse_measures
+from cranfield.evaluate.foreign import ForeignMeasure, foreign_names, foreign_values
+from cranfield.evaluate.mappings import qrels_from, ranking_from, run_from
+from cranfield.evaluate.measure import measures
+from cranfield.evaluate.scores import score
+from cranfield.qrels.subtopics import SubtopicRow, read_subtopics
+from cranfield.source import Source
+
+ir_measures = pytest.importorskip("ir_measures")
+
+QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n"
+RUN = "1 Q0 a 1 3 mine\n1 Q0 c 2 3 mine\n1 Q0 x 3 1 mine\n"
+DIVERSE = "1 1 a 1\n1 2 a 1\n1 1 b 1\n1 2 b 0\n1 3 c 1\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in (("qrels", QRELS), ("run", RUN), ("diverse", DIVERSE)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def without_ir_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    imported = builtins.__import__
+
+    def refuse(name, *arguments, **more):
+        if name == "ir_measures":
+            raise ImportError(name)
+        return imported(name, *arguments, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+
+
+def values(capsys, *words: str) -> dict[tuple[str, str], float]:
+    assert _status(["evaluate", *words, "--by-topic", "-f", "json"]) == 0
+    return {(row["measure"], row["topic"]): row["value"] for row in json.loads(capsys.readouterr().out)}
+
+
+def test_a_name_we_do_not_know_is_asked_of_ir_measures_and_a_known_one_stays_ours():
+    found = parse_measures(["Compat(p=0.95) alpha_nDCG(alpha=0.3)@10 AP"])
+    assert [str(one) for one in found] == ["Compat", "alpha_nDCG(alpha=0.3)@10", "AP"]
+    assert [isinstance(one, ForeignMeasure) for one in found] == [True, True, False]
+    assert {"Compat", "ERR_IA", "INSQ"} <= set(foreign_names(without=measures.names()))
+
+
+def test_their_values_stand_beside_ours_in_the_order_asked_for(capsys):
+    found = values(capsys, "--qrels", "qrels", "run", "-m", "AP Compat(p=0.8) RR")
+    assert list(dict.fromkeys(measure for measure, _ in found)) == ["AP", "Compat(p=0.8)", "RR"]
+    ranked = {"1": {"c": 3.0, "a": 2.0, "x": 1.0}}
+    judged = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}}
+    expected = {one.query_id: one.value for one in ir_measures.iter_calc([ir_measures.Compat(p=0.8)], judged, ranked)}
+    assert found["Compat(p=0.8)", "1"] == pytest.approx(expected["1"])
+    assert found["Compat(p=0.8)", "2"] == 0.0
+    assert found["Compat(p=0.8)", "all"] == pytest.approx(expected["1"] / 2)
+
+
+def test_they_see_our_order_of_ties():
+    qrels, run = qrels_from({"1": {"a": 1}}), run_from({"1": {"a": 1.0, "z": 1.0}})
+    aligned = align(qrels, [run])
+    (compat,) = parse_measures(["Compat(p=0.5)"])
+    tied = foreign_values([compat], [SubtopicRow("1", "0", "a", 1)], [run], aligned)
+    second = ranking_from({"1": ["z", "a"]})
+    assert tied.tolist() == foreign_values([compat], [SubtopicRow("1", "0", "a", 1)], [second], aligned).tolist()
+
+
+def test_without_the_extra_the_error_says_which_one_would_bring_it(capsys, without_ir_measures):
+    assert _status(["evaluate", "--qrels", "qrels", "run", "-m", "ERR_IA@10"]) == 2
+    said = capsys.readouterr().err
+    assert "unknown measure 'ERR_IA'" in said
+    assert "pip install 'cranfield[ir-measures]'" in said
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("alpha_nDGC@10", "did you mean 'alpha_nDCG'"),
+        ("alpha_nDCG(foo=1)@10", "ir_measures knows no parameter 'foo' of alpha_nDCG"),
+        ("INSQ", "ir_measures needs the parameter max_rel"),
+    ],
+)
+def test_a_wrong_call_is_answered_with_a_sentence(capsys, measure: str, message: str):
+    assert _status(["evaluate", "--qrels", "qrels", "run", "-m", measure]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_library_that_ir_measures_lacks_is_named(capsys, monkeypatch):
+    monkeypatch.setattr(ir_measures.providers.PyNdEvalProvider, "is_available", lambda self: False)
+    assert _status(["evaluate", "--qrels", "qrels", "run", "-m", "ERR_IA@10"]) == 2
+    said = capsys.readouterr().err
+    assert "a library that is not installed; pyndeval: pip install" in said
+    assert "Traceback" not in said
+
+
+def test_neither_ties_nor_novelty_go_with_them_nor_arrays_alone(capsys):
+    assert _status(["evaluate", "--qrels", "qrels", "run", "-m", "Compat", "--ties", "best"]) == 2
+    assert "neither --ties nor --duplicates" in capsys.readouterr().err
+    aligned = align(qrels_from({"1": {"a": 1}}), [ranking_from({"1": ["a"]})])
+    with pytest.raises(UsageError, match="computed by ir_measures"):
+        score(aligned, parse_measures(["Compat"]))
+    with pytest.raises(UsageError, match="computed by ir_measures"):
+        parse_measure("Compat")
+
+
+def test_subtopics_are_read_where_a_document_is_judged_for_several(files: Path):
+    rows, qrels, made_of = read_subtopics(Source(files / "diverse"))
+    assert rows[1] == SubtopicRow("1", "2", "a", 1)
+    assert list(qrels) == [("1", "a", 1), ("1", "b", 1), ("1", "c", 1)]
+    assert made_of != qrels.content_hash
+    plain = read_subtopics(Source(files / "qrels"))
+    assert plain[2] == plain[1].content_hash
+
+
+def test_the_same_judgment_twice_is_refused_and_so_is_our_measure_on_subtopics(capsys, files: Path):
+    (files / "twice").write_text(DIVERSE + "1 2 a 0\n", encoding="utf-8")
+    with pytest.raises(ProblemsFound, match="cannot be used"):
+        read_subtopics(Source(files / "twice"))
+    assert _status(["evaluate", "--qrels", "diverse", "run", "-m", "AP"]) == 1
+    assert "judged more than once" in capsys.readouterr().err
+    assert _status(["evaluate", "--qrels", "diverse", "run", "-m", "AP Compat"]) == 1
+    assert "judged for several subtopics; AP needs one grade each" in capsys.readouterr().err
+
+
+def test_diversity_measures_see_the_subtopics(capsys):
+    pytest.importorskip("pyndeval")
+    found = values(capsys, "--qrels", "diverse", "run", "-m", "StRecall@1 StRecall@2")
+    assert (found["StRecall@1", "1"], found["StRecall@2", "1"]) == (pytest.approx(1 / 3), 1.0)
+
+
+def test_a_foreign_measure_is_explained(capsys):
+    assert _status(["measures", "alpha_nDCG@10"]) == 0
+    assert "computed by ir_measures" in capsys.readouterr().out

@@ -1,0 +1,148 @@
+"""`evaluate` beyond plain scores, as a user would type it: figures, near-duplicates, samples, narrow terminals."""
+
+import contextlib
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli import main
+
+QRELS = "".join(
+    f"{topic} 0 {name} {grade}\n" for topic in "12" for name, grade in zip("abcdn", (1, 1, 1, 2, 0), strict=True)
+)
+
+
+def run_file(path: Path, tag: str, ranked: str) -> None:
+    rows = [f"{topic} Q0 {name} {place} {20 - place} {tag}\n" for topic in "12" for place, name in enumerate(ranked)]
+    path.write_text("".join(rows))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").write_text(QRELS)
+    run_file(tmp_path / "copies.run", "copies", "abnxy")
+    run_file(tmp_path / "new.run", "new", "cxyzd")
+    (tmp_path / "clusters.tsv").write_text("a\tfirst\nb\tfirst\nx\tfirst\n")
+    return tmp_path
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+def typed(folder: Path, *words: str, status: int = 0, terminal: bool = False) -> tuple[str, str]:
+    out, err = (Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), "utf-8"), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        ended = main._status(list(words))
+        out.flush()
+    assert ended == status, err.getvalue()
+    return out.buffer.getvalue().decode(), err.getvalue()
+
+
+BOTH = ("evaluate", "copies.run", "new.run", "--qrels", "qrels")
+NOVELTY = (*BOTH, "--duplicates", "novelty", "--clusters", "clusters.tsv")
+
+
+@pytest.mark.parametrize(("kind", "beginning"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize("more", [[], ["--curve"]])
+def test_scores_are_drawn_the_same_each_time(folder: Path, kind: str, beginning: bytes, more: list[str]):
+    typed(folder, *BOTH, "-m", "AP", "--plot", f"first.{kind}", *more)
+    _, told = typed(folder, *BOTH, "-m", "AP", "--plot", f"second.{kind}", *more)
+    assert f"drew {'interpolated precision' if more else 'AP of each run'}" in told
+    drawn = (folder / f"first.{kind}").read_bytes()
+    assert drawn.startswith(beginning)
+    assert drawn == (folder / f"second.{kind}").read_bytes()
+
+
+def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_read(folder: Path):
+    assert ".png, .svg, .pdf" in typed(folder, *BOTH, "nowhere.run", "--plot", "x.gif", status=2)[1]
+    assert "--plot names" in typed(folder, *BOTH, "--curve", status=2)[1]
+
+
+def test_novelty_reports_which_runs_change_places(folder: Path):
+    out, told = typed(folder, *NOVELTY, "-m", "AP", "-m", "P@5")
+    rows = [line.split() for line in out.splitlines() if line.strip() and "──" not in line]
+    assert rows == [
+        ["run", "AP", "P@5"],
+        ["copies", "0.3333", "0.2000"],
+        ["new", "0.4667", "0.4000"],
+        ["Places", "of", "runs", "that", "novelty", "changes"],
+        ["run", "measure", "novelty", "plain", "rank", "plain", "rank"],
+        ["copies", "AP", "0.3333", "0.5000", "2", "1"],
+        ["new", "AP", "0.4667", "0.3500", "1", "2"],
+        ["copies", "P@5", "0.2000", "0.4000", "2", "1"],
+        ["1", "of", "4", "places", "of", "runs", "did", "not", "change"],
+    ]
+    assert "novelty: 2 retrieved documents with a grade above 0 counted as not relevant, as copies" in told
+
+
+def test_novelty_as_data_has_the_plain_score_beside_it_and_a_hash_of_its_own(folder: Path):
+    rows = list(csv.DictReader(io.StringIO(typed(folder, *NOVELTY, "-m", "AP", "--by-topic", "-f", "csv")[0])))
+    plain = list(csv.DictReader(io.StringIO(typed(folder, *BOTH, "-m", "AP", "--by-topic", "-f", "csv")[0])))
+    assert [row["plain"] for row in rows] == [row["value"] for row in plain]
+    assert [(row["run"], row["rank"], row["plain_rank"]) for row in rows if row["topic"] == "all"] == [
+        ("copies", "2", "1"),
+        ("new", "1", "2"),
+    ]
+    assert {row["qrels"] for row in rows}.isdisjoint({row["qrels"] for row in plain})
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["--duplicates", "novelty"], 2, "give --clusters FILE, or a collection"),
+        (["--clusters", "clusters.tsv"], 2, "--clusters is for --duplicates novelty"),
+        (["--duplicates", "novelty", "--clusters", "clusters.tsv", "--ties", "best"], 2, "which copy is first"),
+        (["--duplicates", "novelty", "--clusters", "qrels"], 1, "not a document, a tab and a cluster: '1 0 a 1"),
+        (["--duplicates", "novelty", "--clusters", "two.tsv"], 1, "is in cluster 'x' and in 'y'"),
+        (["--duplicates", "novelty", "--clusters", "empty.tsv"], 1, "the file holds no cluster"),
+    ],
+)
+def test_clusters_that_cannot_be_used_are_told(folder: Path, words: list[str], status: int, message: str):
+    (folder / "two.tsv").write_text("a\tx\na\ty\n")
+    (folder / "empty.tsv").write_text("\n")
+    assert message in typed(folder, *BOTH, *words, status=status)[1]
+
+
+def test_a_collection_brings_its_own_clusters(folder: Path):
+    texts = {"a": "one two three four five six seven", "b": "one two three four five six seven"}
+    documents = [{"id": name, "text": texts.get(name, name * 9)} for name in "abcdnxyz"]
+    (folder / "documents.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
+    typed(folder, "init", "test")
+    typed(folder, "corpus", "add", "documents.jsonl")
+    words = (*BOTH, "--duplicates", "novelty", "-m", "P@2", "-f", "csv")
+    assert "cranfield corpus duplicates" in typed(folder, *words, status=1)[1]
+    typed(folder, "corpus", "duplicates")
+    rows = list(csv.DictReader(io.StringIO(typed(folder, *words)[0])))
+    assert [(row["run"], row["value"], row["plain"]) for row in rows] == [
+        ("copies", "0.5", "1.0"),
+        ("new", "0.5", "0.5"),
+    ]
+
+
+def test_a_sample_is_scored_by_estimates_and_told(folder: Path):
+    (folder / "sampled").write_text("1 0 a top 1\n1 0 b top 0\n1 0 c rest 2\n1 0 d rest -1\n2 0 a empty -1\n")
+    words = ("evaluate", "copies.run", "new.run", "--qrels", "sampled", "-m", "statP@1", "-m", "P@1", "-f", "csv")
+    out, told = typed(folder, *words)
+    found = {(row["run"], row["measure"]): float(row["value"]) for row in csv.DictReader(io.StringIO(out))}
+    assert found == {
+        ("copies", "statP@1"): 0.5, ("copies", "P@1"): 0.5, ("new", "statP@1"): 1.0, ("new", "P@1"): 0.5,
+    }  # fmt: skip
+    assert "the qrels are a sample, 3 of 5 documents drawn" in told
+    assert "nothing was drawn from 1 stratum" in told
+
+
+def test_a_narrow_terminal_gets_the_best_in_bold_and_nothing_cut(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out, _ = typed(folder, *BOTH, "-m", "AP P@5 RR nDCG@10 Rprec Bpref infAP NumRet", terminal=True)
+    lines = out.replace("\x1b[1m", "<").replace("\x1b[0m", ">").splitlines()
+    cells = [line.split() for line in lines if line.strip() and "──" not in line]
+    assert cells[1] == ["AP", "<0.5000>", "0.3500"]
+    assert cells[-1] == ["NumRet", "10", "10"]
+    assert len(cells) == 9
