@@ -2,10 +2,12 @@
 
     python benchmarks/evaluate.py [--repeat 3] [--only one|many|measures] [--keep FOLDER]
 
-`one`: one run of 6,980 topics and 1,000 documents; `many`: 129 runs of 50 topics and 1,000 documents; `measures`:
-twenty measures against three. Medians of the repetitions, all in one call, the evaluators taking turns. A trec_eval
-binary named in $TREC_EVAL takes part; without it pytrec_eval is the yardstick. Peers that are not installed are left
-out. The data is generated.
+`one`: one run of 6,980 topics and 1,000 documents; `many`: 129 runs of 50 topics and 1,000 documents, from text, and
+stored in a collection, evaluated once by a command, and a second time in the same process with the alignment kept;
+`measures`: twenty measures against three. Medians of the repetitions, all in one call, the evaluators taking turns. A
+trec_eval binary named in $TREC_EVAL takes part; without it pytrec_eval is the yardstick. Peers that are not installed
+are left out, and named. The data is generated. Seconds are of the clock; work is of all threads together, and hangs
+less on what else the machine does.
 """
 
 import argparse
@@ -15,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,6 +39,20 @@ for name in sys.argv[2:]:
     with open(name) as file:
         scores = evaluator.evaluate(pytrec_eval.parse_run(file))
     print(name, sum(topic["map"] for topic in scores.values()) / len(scores))
+"""
+AGAIN = """
+import sys, time
+from pathlib import Path
+from cranfield.steps.evaluate import Asked, evaluate_and_tell
+from cranfield.steps.keeping import KeptAlignment
+from cranfield.steps.opening import open_collection
+asked = Asked(qrels=Path(sys.argv[2]), runs=tuple(sys.argv[3:]), measures=("AP", "nDCG@10", "P@10"))
+kept = KeptAlignment()
+with open_collection(Path(sys.argv[1])) as store:
+    evaluate_and_tell(asked, store=store, kept=kept)
+    start, work = time.perf_counter(), time.process_time()
+    evaluate_and_tell(asked, store=store, kept=kept).scores.summary
+    print(time.perf_counter() - start, time.process_time() - work)
 """
 RANX = """
 import sys
@@ -84,6 +101,23 @@ def cranfield(qrels: Path, runs: list[Path], measures: list[str]) -> list[str]:
     return [sys.executable, "-m", "cranfield", "evaluate", "--qrels", str(qrels), *map(str, runs), *wanted]
 
 
+def again(collection: Path, qrels: Path, names: list[str]) -> Timed:
+    """Give what the second evaluation takes in one process, with the alignment kept."""
+    command = [sys.executable, "-c", AGAIN, str(collection), str(qrels), *names]
+    seconds, work = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return Timed(float(seconds), float(work), 0.0)
+
+
+def stored(runs: list[Path], folder: Path) -> Path:
+    """Give a collection with the runs; made where it is not there."""
+    collection = folder / "collection.db"
+    if not collection.exists():
+        begin = [sys.executable, "-m", "cranfield"]
+        for words in (["init"], ["runs", "submit", *map(str, runs)]):
+            subprocess.run([*begin, *words, "-C", str(collection)], check=True, capture_output=True)
+    return collection
+
+
 def timed(command: list[str]) -> Timed:
     """Run a command and give its time and memory; a command that fails stops the benchmark."""
     start = time.perf_counter()
@@ -97,12 +131,12 @@ def timed(command: list[str]) -> Timed:
     return Timed(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit)
 
 
-def in_turns(commands: dict[str, list[str]], *, repeat: int) -> dict[str, Timed]:
-    """Run all commands in turns, and give the median of each."""
-    all_times: dict[str, list[Timed]] = {name: [] for name in commands}
+def in_turns(timers: Mapping[str, Callable[[], Timed]], *, repeat: int) -> dict[str, Timed]:
+    """Run everything in turns, and give the median of each."""
+    all_times: dict[str, list[Timed]] = {name: [] for name in timers}
     for _ in range(repeat):
-        for name, command in commands.items():
-            all_times[name].append(timed(command))
+        for name, timer in timers.items():
+            all_times[name].append(timer())
     return {
         name: Timed(
             statistics.median(one.seconds for one in times),
@@ -133,6 +167,31 @@ def data(shape: Shape, folder: Path) -> tuple[Path, list[Path], int]:
     return folder / "qrels.txt", runs, sum(path.stat().st_size for path in runs)
 
 
+def with_compiled_modules(folder: Path) -> None:
+    """Let all commands find their modules compiled, as after any installation, whatever the environment says."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+    (folder / "qrels").write_text("1 0 a 1\n")
+    (folder / "run").write_text("1 Q0 a 1 1 t\n")
+    for command in evaluators().values():
+        timed(command(folder / "qrels", [folder / "run"]))
+
+
+def timers(qrels: Path, runs: list[Path]) -> dict[str, Callable[[], Timed]]:
+    """Give what is timed for some runs; where they are many, also from a collection."""
+    found: dict[str, Callable[[], Timed]] = {
+        peer: partial(timed, command(qrels, runs)) for peer, command in evaluators().items()
+    }
+    if len(runs) > 1:
+        collection, names = stored(runs, qrels.parent), [run.stem for run in runs]
+        command = [*cranfield(qrels, [Path(name) for name in names], THREE), "-C", str(collection)]
+        found |= {
+            "stored": partial(timed, command),
+            "stored, again": partial(again, collection, qrels, names),
+        }
+    return found
+
+
 def main() -> None:
     """Read the options and run the benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -141,19 +200,22 @@ def main() -> None:
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
+        with_compiled_modules(Path(made))
         folder = options.keep or Path(made)
+        for peer in ("pytrec_eval", "ir_measures", "ranx"):
+            if not find_spec(peer):
+                print(f"{peer} is not installed, and left out")
         for name, shape in (("one", ONE), ("many", MANY)):
             if options.only in (None, name):
                 qrels, runs, text = data(shape, folder / name)
-                commands = {peer: command(qrels, runs) for peer, command in evaluators().items()}
-                report(f"{name}: {len(runs)} run(s)", in_turns(commands, repeat=options.repeat), text=text)
+                report(f"{name}: {len(runs)} run(s)", in_turns(timers(qrels, runs), repeat=options.repeat), text=text)
         if options.only in (None, "measures"):
             qrels, runs, text = data(ONE, folder / "one")
-            commands = {
-                "three measures": cranfield(qrels, runs, THREE),
-                "twenty measures": cranfield(qrels, runs, TWENTY),
+            both = {
+                "three measures": partial(timed, cranfield(qrels, runs, THREE)),
+                "twenty measures": partial(timed, cranfield(qrels, runs, TWENTY)),
             }
-            report("measures", in_turns(commands, repeat=options.repeat), text=text)
+            report("measures", in_turns(both, repeat=options.repeat), text=text)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from cranfield.cli.main import _status
 from cranfield.steps import evaluate as step
 from cranfield.steps.keeping import KeptAlignment
-from cranfield.steps.opening import opened
+from cranfield.steps.opening import open_collection
 
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
 RUN = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"
@@ -29,7 +29,7 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path, monkeypatch):
     kept = KeptAlignment()
     asked = step.Asked(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
-    with opened(collection) as store:
+    with open_collection(collection) as store:
         first = step.evaluate_and_tell(asked, store=store, kept=kept).scores
         monkeypatch.setattr(step, "_runs", None)
         other = replace(asked, measures=("AP", "P@5"))
@@ -57,7 +57,7 @@ def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
     Path("others").write_text(QRELS.replace("1 0 b 0", "1 0 b 1"), encoding="utf-8")
     kept = KeptAlignment()
     asked = step.Asked(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
-    with opened(collection) as store:
+    with open_collection(collection) as store:
         step.evaluate_and_tell(asked, store=store, kept=kept)
         found = step.evaluate_and_tell(change(asked), store=store, kept=kept).scores
         anew = step.evaluate_and_tell(change(asked), store=store).scores
@@ -72,7 +72,7 @@ def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
 def test_what_the_qrels_file_says_counts_and_not_its_name(collection: Path):
     kept = KeptAlignment()
     asked = step.Asked(qrels=Path("qrels"), runs=("first",), measures=("P@5",))
-    with opened(collection) as store:
+    with open_collection(collection) as store:
         before = step.evaluate_and_tell(asked, store=store, kept=kept).scores
         Path("qrels").write_text(QRELS.replace("1 0 b 0", "1 0 b 1"), encoding="utf-8")
         after = step.evaluate_and_tell(asked, store=store, kept=kept).scores
