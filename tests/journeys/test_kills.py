@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,9 @@ def test_ctrl_c_leaves_nothing_half_done(material: Path, tmp_path: Path):
     path = tmp_path / "c.db"
     init_collection(path, name="test")
     command = [sys.executable, "-m", "cranfield", "corpus", "add", str(material / "documents.jsonl"), "-C", str(path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # What is started in the background of a script ignores Ctrl-C, and so would its children.
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=listening)
     while not path.with_name("c.db-wal").exists() or path.with_name("c.db-wal").stat().st_size < 100_000:
         assert process.poll() is None, "it ended before it could be interrupted"
         time.sleep(0.01)
