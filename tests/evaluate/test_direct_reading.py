@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.evaluate import direct as reading
+from cranfield.evaluate import judged_pairs as judged_pairs_module
 from cranfield.evaluate.align import align
 from cranfield.evaluate.direct import read_direct
 from cranfield.evaluate.judged_pairs import judged_pairs
@@ -88,6 +89,7 @@ def test_an_ordinary_file_takes_the_short_way(tmp_path: Path, text: str):
         ORDINARY.replace("2 Q0 b 2 2 t", "2 Q0 b 2 2 "),
         ORDINARY.replace("2 Q0 b 2 2 t", "2 Q0 b 2 2 t more"),
         ORDINARY.replace("2 Q0 b 2 2 t", "2 Q0 b 2 2"),
+        "2 Q0 a 1 3.5 t\n2 Q0 b 2 2\n10 Q0 a 1 7 5 6\n",
         ORDINARY.replace("2 Q0 b", "2\tQ0 b"),
         ORDINARY.replace(" b ", " a "),
         ORDINARY.replace("3.5", "1.5"),
@@ -125,10 +127,12 @@ def test_a_very_long_line_is_not_ordinary(tmp_path: Path, monkeypatch):
     assert direct(tmp_path, ORDINARY.replace("t\n", "t" * 3000 + "\n")) is not None
 
 
-def test_ids_that_are_alike_are_told_apart(tmp_path: Path):
+@pytest.mark.parametrize("longest", [8, 256])
+def test_ids_that_are_alike_are_told_apart_even_in_one_slot(tmp_path: Path, monkeypatch, longest: int):
     names = ["a", "aa", "a" * 8, "a" * 9, "a" * 16, "a" * 17, "a" * 255 + "b", "a" * 256]
-    judged = {"2": {name: place for place, name in enumerate(names)}, "22": {"a": 1}, "é": {"aa": 1}}
-    qrels = qrels_from(judged)
+    in_qrels = {name: place for place, name in enumerate(names) if len(name) <= longest}
+    qrels = qrels_from({"2": in_qrels, "22": {"a": 1}, "é": {"aa": 1}})
+    monkeypatch.setattr(judged_pairs_module, "_ROOM", 1 - len(qrels).bit_length())
     rows = [f"{topic} Q0 {name} 1 {300 - len(name)}.5 t" for topic in ("2", "22", "é") for name in [*names, "ab"]]
     file = tmp_path / "run"
     file.write_text("\n".join(sorted(rows, key=lambda row: (row.split()[0], -float(row.split()[4])))))
