@@ -56,7 +56,8 @@ def _mixed(
 
     A place beyond the end is clipped; there is nothing left of the string then, and the word becomes zero.
     """
-    word = words.take(places, mode="clip")
+    # `take` on this overlapping view would copy all of it each time.
+    word = words[np.clip(places, 0, len(words) - 1)]
     word &= _KEPT_BYTES[np.clip(left, 0, 8)]
     word *= np.uint64(_MULTIPLIER + 2 * number)
     word ^= word >> _SHIFT
