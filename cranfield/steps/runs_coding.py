@@ -66,17 +66,34 @@ def code_runs(store: Store | None, examined: Sequence[Examined], *, progress: Pr
 def _extended(table: "IdTable", lists: "Sequence[pa.Array]") -> "tuple[list[Codes], pa.Array]":
     """Give the codes of the ids of each list, and all ids that are new, in the order of their codes.
 
-    One pass over the table and all lists: what was seen first gets the lower code, so known ids keep theirs.
+    Two threads code half of the lists each, the first together with the table, so that known ids keep their codes;
+    then the distinct ids of the second half are looked up among those of the first.
     """
+    import numpy as np
+    import pyarrow as pa
+
+    from cranfield.runs.ids import IdTable
+
+    if not lists:
+        return [], table.ids.slice(len(table))
+    if len(lists) == 1:
+        found, new = table.extended(lists[0])
+        return [found], new
+    half = len(lists) // 2
+    with ThreadPoolExecutor(WORKERS) as workers:
+        (ids, first), (others, second) = workers.map(_coded, [[table.ids, *lists[:half]], lists[half:]])
+    codes, new = IdTable(ids).extended(others)
+    everything = np.concatenate([first[len(table) :], codes[second]])
+    ends = np.cumsum([len(one) for one in lists])[:-1]
+    return np.split(everything, ends), pa.concat_arrays([ids.slice(len(table)), new])
+
+
+def _coded(lists: "Sequence[pa.Array]") -> "tuple[pa.Array, Codes]":
+    """Give the distinct ids of some lists in the order they are met, and the place of each id among them."""
     import numpy as np
     import pyarrow as pa
 
     from cranfield.runs.ids import as_ids
 
-    if len(lists) == 1:
-        found, new = table.extended(lists[0])
-        return [found], new
-    encoded = pa.concat_arrays([table.ids, *map(as_ids, lists)]).dictionary_encode()
-    ends = np.cumsum([len(table), *map(len, lists)])
-    codes = np.split(np.asarray(encoded.indices, dtype=np.int32), ends)
-    return codes[1:-1], encoded.dictionary.slice(len(table))
+    encoded = pa.concat_arrays([as_ids(pa.array([], pa.large_string())), *map(as_ids, lists)]).dictionary_encode()
+    return encoded.dictionary, np.asarray(encoded.indices, dtype=np.int32)
