@@ -173,7 +173,7 @@ def test_text_files_are_answered_with_their_folder_and_the_formats_are_listed_on
 
 def test_hints_can_be_typed_as_they_stand(folder: Path):
     told = cranfield(folder, "status", "-C", "./collection.db").stderr
-    assert "-C ./collection.db" not in told.split("next:")[1] or "cranfield runs submit FILE…" in told
+    assert told.rstrip().endswith("cranfield runs submit FILE…")
     (folder / "other place.db").write_bytes((folder / "collection.db").read_bytes())
     assert "-C 'other place.db'" in cranfield(folder, "status", "-C", "other place.db").stderr
 
