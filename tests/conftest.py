@@ -27,6 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="a long version: make soak"))
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Name bytes by their argument: packed bytes hold the time, and two workers must collect the same names."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture
 def new_store(tmp_path: Path) -> Iterator[Callable[..., Store]]:
     """Give a function that makes and opens an empty collection."""

@@ -45,7 +45,7 @@ def problems(tmp_path: Path, data: bytes) -> list[tuple[str, tuple[int, ...]]]:
         b"# a comment\n# another\n" + TREC + b"# the end",
         TREC.replace(b" 3", b" +3"),
         TREC.replace(b" 0 a", b" iteration-7 a"),
-        gzip.compress(TREC),
+        gzip.compress(TREC, mtime=0),
         bz2.compress(TREC),
         b"query-id\tcorpus-id\tscore\n2\ta\t3\n1\tb\t0\n10\tc\t-1\n1\ta\t1\n",
         b'topic,document,grade,note\n2,a,3,x\n1,b,0,\n10,c,-1,"a, b"\n1,a,1,\n',
