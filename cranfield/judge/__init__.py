@@ -1,0 +1,1 @@
+"""Who judges what next, and how far assessors agree."""

@@ -1,0 +1,145 @@
+"""What an assessor's interface needs of a collection: the words, and what it may ask for.
+
+Every front (the terminal interface, plain lines, a packet, a test) talks to a `Desk`; `open_desk` in `judging.py`
+gives the one over a collection file. Nothing here tells which run, rank or score brought a document, nor what others
+said of it: assessors stay blind.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from cranfield.judge.events import Evidence
+from cranfield.records import Document, GradeScale, Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document to be judged for a topic. `position` of `of` is the place in the topic's queue, from 1.
+
+    `before` is the assessor's own earlier answer where he comes back to the document (undo, history), else None.
+    """
+
+    topic: Topic
+    document: Document
+    position: int
+    of: int
+    before: "Answer | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the assessor said of a document. `kind` is judged, postponed or cannot-judge; `event` its UUID."""
+
+    kind: str
+    grade: int | None
+    note: str
+    evidence: tuple[Evidence, ...]
+    event: str
+    happened: str
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """An answer that is safely in the file. `late`: the lease had run out and somebody else judged it meanwhile."""
+
+    item: Item
+    answer: Answer
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """How far a topic is: how many documents it has for this assessor, and how many of them are done."""
+
+    topic: Topic
+    done: int
+    of: int
+    postponed: int
+    mine: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One line of the assessor's own history."""
+
+    topic: str
+    document: str
+    title: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document found by searching. `state`: judged (by this assessor, with `grade`), pooled, or new."""
+
+    document: str
+    title: str
+    snippet: str  # hits stand between store.search.HIT_START and HIT_END
+    state: Literal["judged", "pooled", "new"]
+    grade: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How far the assessor is in all, and how fast. `seconds` is the median attention per document; None at first."""
+
+    done: int
+    of: int
+    today: int
+    seconds: float | None
+
+
+class Desk(Protocol):
+    """One assessor's seat before one collection. Every method that answers has committed when it returns."""
+
+    assessor: str
+    scale: GradeScale
+    guidelines: str
+
+    def next_item(self) -> Item | None:
+        """Lease and give the next document of the current topic, else of the next topic with work; None: all done."""
+
+    def judge(
+        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
+    ) -> Saved:
+        """Record a grade."""
+
+    def postpone(self, item: Item, *, seconds: float) -> Saved:
+        """Put a document off to the end of its topic."""
+
+    def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
+        """Record that the document cannot be judged, and why."""
+
+    def note(self, item: Item, text: str) -> None:
+        """Record a remark without judging."""
+
+    def undo(self) -> Item | None:
+        """Take the latest answer of this sitting back and give its document again; None where nothing is left."""
+
+    def topics(self) -> list[TopicState]:
+        """Give the topics this assessor may judge, with how far they are."""
+
+    def choose_topic(self, topic: str) -> None:
+        """Go on with this topic."""
+
+    def history(self, words: str = "", *, limit: int = 200) -> list[Past]:
+        """Give this assessor's answers, latest first, those that contain the words."""
+
+    def reopen(self, topic: str, document: str) -> Item:
+        """Give a document again that was answered before, or that was found by searching."""
+
+    def search(self, topic: str, words: str, *, limit: int = 50) -> list[Found]:
+        """Search the whole collection for a topic."""
+
+    def take(self, topic: str, document: str, words: str) -> Item:
+        """Put a found document into the pool, as found by search, lease it and give it."""
+
+    def progress(self) -> Done:
+        """Say how far this assessor is."""
+
+    def keep(self, item: Item) -> None:
+        """Renew the lease of the document that is being read."""
+
+    def leave(self) -> None:
+        """Give back all leases: the sitting is over."""
