@@ -41,31 +41,31 @@ _INSIDE = 8
 def strips(measure: str, scores: Mapping[str, Values]) -> "Figure":
     """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics."""
     names = sorted(scores, key=lambda name: -float(np.mean(scores[name])))
-    figure, axes = _figure(height=1.2 + 0.32 * len(names))
+    figure, axes = figure_and_axes(height=1.2 + 0.32 * len(names))
     for place, name in enumerate(names):
         values = scores[name]
         axes.plot(values, place + _jitter(len(values)), ".", color=BLUE, alpha=0.45, markersize=5, mew=0)
         axes.plot([values.mean()] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
-    axes.set_yticks(range(len(names)), [_label(name) for name in names])
+    axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlabel(f"{_label(measure)} per topic (points) and its mean (bar)")
+    axes.set_xlabel(f"{label(measure)} per topic (points) and its mean (bar)")
     return figure
 
 
 def differences(measure: str, first: str, second: str, topics: Sequence[str], values: Values) -> "Figure":
     """The difference of two runs on each topic, from the largest win to the largest loss."""
     order = np.argsort(-values, kind="stable")
-    figure, axes = _figure(width=max(6.0, 0.14 * len(topics) + 1.5), height=3.4)
+    figure, axes = figure_and_axes(width=max(6.0, 0.14 * len(topics) + 1.5), height=3.4)
     sorted_values = values[order]
     colours = [BLUE if value > 0 else ORANGE for value in sorted_values]
     axes.bar(range(len(order)), sorted_values, color=colours, width=0.85)
     axes.axhline(values.mean(), color=GREY, linewidth=1, linestyle="--")
     if len(topics) <= 120:
-        axes.set_xticks(range(len(order)), [_label(topics[place]) for place in order], rotation=90, fontsize=6)
+        axes.set_xticks(range(len(order)), [label(topics[place]) for place in order], rotation=90, fontsize=6)
     else:
         axes.set_xticks([])
         axes.set_xlabel(f"{len(topics):,} topics")
-    axes.set_ylabel(f"{_label(measure)}: {_label(first)} − {_label(second)}")
+    axes.set_ylabel(f"{label(measure)}: {label(first)} − {label(second)}")
     wins, losses = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
     ties = len(values) - wins - losses
     axes.set_title(f"won {wins}, tied {ties}, lost {losses}; mean {values.mean():+.4f} (dashed)", fontsize=9)
@@ -74,12 +74,12 @@ def differences(measure: str, first: str, second: str, topics: Sequence[str], va
 
 def precision_recall(curves: Mapping[str, Values]) -> "Figure":
     """Interpolated precision at the eleven recall levels, averaged over topics, one line per run."""
-    figure, axes = _figure(height=4.2)
+    figure, axes = figure_and_axes(height=4.2)
     levels = np.linspace(0, 1, 11)
     ranked = sorted(curves, key=lambda name: -float(np.mean(curves[name])))
     for place, name in enumerate(ranked):
         style = ("-", "--", "-.", ":")[place // 10 % 4]
-        axes.plot(levels, curves[name], style, marker="o", markersize=3, linewidth=1.3, label=_label(name))
+        axes.plot(levels, curves[name], style, marker="o", markersize=3, linewidth=1.3, label=label(name))
     axes.set(xlabel="recall", ylabel="interpolated precision", xlim=(-0.02, 1.02), ylim=(0, 1.02))
     beside: Any = {} if len(ranked) <= _INSIDE else {"bbox_to_anchor": (1.01, 1.0), "ncols": 1 + len(ranked) // 26}
     axes.legend(fontsize=7, frameon=False, loc="upper left" if beside else "upper right", **beside)
@@ -106,7 +106,20 @@ def save(figure: "Figure", path: Path) -> None:
         figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
 
 
-def _figure(*, width: float = 6.5, height: float = 3.6) -> "tuple[Figure, Axes]":
+def as_svg(figure: "Figure") -> str:
+    """Give a figure as SVG text without a background, to stand inside a page."""
+    import io
+
+    import matplotlib as mpl
+
+    written = io.StringIO()
+    with mpl.rc_context(_STYLE):
+        figure.savefig(written, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})
+    return written.getvalue()
+
+
+def figure_and_axes(*, width: float = 6.5, height: float = 3.6) -> "tuple[Figure, Axes]":
+    """Give an empty figure in the house's style, in inches, and its axes."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -122,6 +135,6 @@ def _jitter(size: int) -> Values:
     return np.asarray(((np.arange(size) * 0.6180339887) % 1 - 0.5) * 0.5, dtype=np.float64)
 
 
-def _label(text: str) -> str:
+def label(text: str) -> str:
     """Give foreign text as a label: visible, and with no dollar sign that would start a formula."""
     return visible_line(text).replace("$", r"\$")

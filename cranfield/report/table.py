@@ -8,12 +8,16 @@ Value = str | int | float | bool | None | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name in data formats, its heading for people, and how its values are printed."""
+    """A column: its name in data formats, its heading for people, and how its values are printed.
+
+    `kind` tells a renderer that can show it what the values are: a verdict stands out.
+    """
 
     name: str
     heading: str = ""
     digits: int = 4
     numeric: bool = False
+    kind: str = ""
 
     @property
     def title(self) -> str:

@@ -1,0 +1,207 @@
+"""Pages as one HTML file that needs nothing else: no network, no fonts, no library.
+
+Whatever came from outside is escaped here, and only here. The content security policy of the page forbids every
+request, so that a mistake could still not reach a server.
+"""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+
+from cranfield.report.page import Block, Callout, Drawing, Fold, Literal, Page, Prose, Section, TableBlock
+from cranfield.report.table import Column, Table, Value, printed
+from cranfield.text import visible, visible_line
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+_FILTERED_FROM = 8
+"""Tables with at least this many rows get a field to filter them."""
+
+
+def render_html(page: Page) -> str:
+    """Give the page as one HTML document."""
+    return "\n".join(_lines(page)) + "\n"
+
+
+def _lines(page: Page) -> Iterator[str]:
+    yield "<!doctype html>"
+    yield '<html lang="en">'
+    yield "<head>"
+    yield '<meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield '<meta name="color-scheme" content="light dark">'
+    yield f"<title>{_line(page.title)}</title>"
+    yield f"<style>\n{_asset('page.css')}</style>"
+    yield "</head>"
+    yield "<body>"
+    yield '<a class="skip" href="#content">Skip to the content</a>'
+    yield from _header(page)
+    yield '<div class="frame">'
+    yield from _contents(page)
+    yield '<main id="content">'
+    for section in page.sections:
+        yield from _section(section)
+    yield "</main>"
+    yield "</div>"
+    yield from _footer(page)
+    yield f"<script>\n{_asset('page.js')}</script>"
+    yield "</body>"
+    yield "</html>"
+
+
+def _header(page: Page) -> Iterator[str]:
+    yield "<header>"
+    yield f"<h1>{_line(page.title)}</h1>"
+    if page.subtitle:
+        yield f'<p class="subtitle">{_line(page.subtitle)}</p>'
+    if page.facts:
+        cells = (f"<div><dt>{_line(name)}</dt><dd>{_line(value)}</dd></div>" for name, value in page.facts)
+        yield f'<dl class="facts">{"".join(cells)}</dl>'
+    yield "</header>"
+
+
+def _contents(page: Page) -> Iterator[str]:
+    yield '<nav aria-label="Contents">'
+    yield "<ul>"
+    for section in page.sections:
+        yield f'<li><a href="#{section.anchor}">{_line(section.title)}</a></li>'
+    yield "</ul>"
+    yield "</nav>"
+
+
+def _footer(page: Page) -> Iterator[str]:
+    yield "<footer>"
+    for sentence in page.foot:
+        yield f"<p>{_line(sentence)}</p>"
+    yield "</footer>"
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-title">'
+    yield f'<h2 id="{section.anchor}-title">{_line(section.title)}</h2>'
+    if section.lead:
+        yield f'<p class="lead">{_line(section.lead)}</p>'
+    for block in section.blocks:
+        yield from _block(block)
+    yield "</section>"
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Prose):
+        yield from _prose(block)
+    elif isinstance(block, Callout):
+        heading = f"<strong>{_line(block.heading)}</strong> " if block.heading else ""
+        yield f'<p class="callout {escape(block.tone)}">{heading}{_line(block.text)}</p>'
+    elif isinstance(block, TableBlock):
+        yield from _table_block(block)
+    elif isinstance(block, Drawing):
+        yield from _drawing(block)
+    elif isinstance(block, Literal):
+        label = f' aria-label="{_line(block.label)}"' if block.label else ""
+        yield f'<pre tabindex="0" role="region"{label or _UNNAMED}>{escape(visible(block.text))}</pre>'
+    else:
+        yield from _fold(block)
+
+
+_UNNAMED = ' aria-label="text"'
+
+
+def _prose(block: Prose) -> Iterator[str]:
+    if block.text:
+        yield f"<p>{_line(block.text)}</p>"
+    if block.points:
+        yield "<ul>" + "".join(f"<li>{_line(point)}</li>" for point in block.points) + "</ul>"
+
+
+def _fold(block: Fold) -> Iterator[str]:
+    hint = f' <span class="hint">{_line(block.hint)}</span>' if block.hint else ""
+    yield f"<details><summary>{_line(block.title)}{hint}</summary>"
+    for inner in block.blocks:
+        yield from _block(inner)
+    yield "</details>"
+
+
+def _table_block(block: TableBlock) -> Iterator[str]:
+    if block.folded:
+        yield f"<details><summary>{_line(block.table.caption or block.name)}</summary>"
+    yield from _table(block.table, block.name)
+    if block.folded:
+        yield "</details>"
+
+
+def _table(table: Table, name: str) -> Iterator[str]:
+    label = _line(table.caption or name.replace("-", " "))
+    yield f'<div class="table" data-name="{escape(name)}">'
+    if len(table.rows) >= _FILTERED_FROM and not table.facts:
+        yield (
+            f'<p class="filter"><label>Filter <input type="search" aria-label="Filter the rows of: {label}"></label>'
+            ' <span role="status"></span></p>'
+        )
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+    yield '<table class="named">' if table.facts else "<table>"
+    yield f"<caption>{label}</caption>"
+    yield "<thead><tr>" + "".join(_heading(column) for column in table.columns) + "</tr></thead>"
+    yield "<tbody>"
+    for number, row in enumerate(table.rows):
+        yield "<tr>" + "".join(_cells(table, number, row)) + "</tr>"
+    yield "</tbody>"
+    yield "</table>"
+    yield "</div>"
+    yield from (f'<p class="note">{_line(note)}</p>' for note in table.notes)
+    yield "</div>"
+
+
+def _heading(column: Column) -> str:
+    kind = ' class="number"' if column.numeric else ""
+    return f'<th scope="col"{kind}>{_line(column.title)}</th>'
+
+
+def _cells(table: Table, number: int, row: tuple[Value, ...]) -> Iterator[str]:
+    for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
+        text = _line(printed(value, column))
+        if (number, place) in table.bold:
+            text = f"<strong>{text}</strong>"
+        if column.kind == "verdict" and value:
+            text = f'<span class="verdict {_class_of(str(value))}">{text}</span>'
+        attributes = ' class="number"' if column.numeric else ""
+        if isinstance(value, float) and value == value:
+            attributes += f' data-value="{value!r}"'
+        yield f'<th scope="row"{attributes}>{text}</th>' if place == 0 else f"<td{attributes}>{text}</td>"
+
+
+def _class_of(verdict: str) -> str:
+    return re.sub(r"[^a-z]+", "-", verdict.lower()).strip("-")
+
+
+def _drawing(block: Drawing) -> Iterator[str]:
+    yield f'<figure id="figure-{escape(block.name)}">'
+    yield f'<div class="drawing" role="img" aria-label="{_line(block.alternative)}" tabindex="0">'
+    yield themed(block.svg, block.name)
+    yield "</div>"
+    yield f"<figcaption>{_line(block.caption)}</figcaption>"
+    if block.data is not None:
+        yield "<details><summary>The figure as a table</summary>"
+        yield from _table(block.data, f"figure-{block.name}")
+        yield "</details>"
+    yield "</figure>"
+
+
+def themed(svg: str, name: str) -> str:
+    """Give SVG as it stands inside a page: ids of its own, black and white as the page's ink and paper."""
+    body = svg[svg.index("<svg") :] if "<svg" in svg else ""
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    prefix = re.sub(r"[^a-z0-9]+", "-", name.lower())
+    body = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', body)
+    body = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", body)
+    body = re.sub(r"#000000\b", "var(--ink)", body)
+    return re.sub(r"#ffffff\b", "var(--paper)", body)
+
+
+def _line(text: str) -> str:
+    """Give foreign text as one harmless line of HTML."""
+    return escape(visible_line(text))
+
+
+def _asset(name: str) -> str:
+    return files("cranfield.report").joinpath("assets", name).read_text(encoding="utf-8")
