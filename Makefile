@@ -27,6 +27,7 @@ architecture: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/wheel_smoke.py
