@@ -1,6 +1,6 @@
 """How fast runs are evaluated, side by side with other evaluators: whole commands, start-up included.
 
-    python benchmarks/evaluate.py [--repeat 3] [--only one|many|measures] [--keep FOLDER]
+    python -m benchmarks.evaluate [--repeat 3] [--only one|many|measures] [--without PEER…] [--keep FOLDER]
 
 `one`: one run of 6,980 topics and 1,000 documents; `many`: 129 runs of 50 topics and 1,000 documents, from text, and
 stored in a collection, evaluated once by a command, and a second time in the same process with the alignment kept;
@@ -23,7 +23,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from generate import Shape, write_collection
+from benchmarks.generate import Shape, write_collection
 
 ONE = Shape(topics=6980, documents=1000, runs=1, groups=1, pool_depth=10)
 MANY = Shape(topics=50, documents=1000, runs=129, groups=43, pool_depth=100)
@@ -80,7 +80,10 @@ class Timed:
 def evaluators() -> dict[str, Command]:
     """Give the commands that take part, by name."""
     python = sys.executable
-    found: dict[str, Command] = {"cranfield": lambda qrels, runs: cranfield(qrels, runs, THREE)}
+    found: dict[str, Command] = {
+        "cranfield": lambda qrels, runs: cranfield(qrels, runs, THREE),
+        "with verdicts": lambda qrels, runs: cranfield(qrels, runs, THREE, verdicts=True),
+    }
     if os.environ.get("TREC_EVAL"):
         found["trec_eval"] = lambda qrels, runs: ["sh", "-c", LOOP_OF_TREC_EVAL, "sh", str(qrels), *map(str, runs)]
     if find_spec("pytrec_eval"):
@@ -95,9 +98,9 @@ def evaluators() -> dict[str, Command]:
     return found
 
 
-def cranfield(qrels: Path, runs: list[Path], measures: list[str]) -> list[str]:
-    """Give our own command."""
-    wanted = [word for measure in measures for word in ("-m", measure)]
+def cranfield(qrels: Path, runs: list[Path], measures: list[str], *, verdicts: bool = False) -> list[str]:
+    """Give our own command; without verdicts it does what the others do."""
+    wanted = [word for measure in measures for word in ("-m", measure)] + ([] if verdicts else ["--no-verdict"])
     return [sys.executable, "-m", "cranfield", "evaluate", "--qrels", str(qrels), *map(str, runs), *wanted]
 
 
@@ -197,6 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", choices=["one", "many", "measures"])
+    parser.add_argument("--without", nargs="*", default=[], help="names of rows to leave out")
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
@@ -208,14 +212,16 @@ def main() -> None:
         for name, shape in (("one", ONE), ("many", MANY)):
             if options.only in (None, name):
                 qrels, runs, text = data(shape, folder / name)
-                report(f"{name}: {len(runs)} run(s)", in_turns(timers(qrels, runs), repeat=options.repeat), text=text)
+                wanted = {peer: timer for peer, timer in timers(qrels, runs).items() if peer not in options.without}
+                report(f"{name}: {len(runs)} run(s)", in_turns(wanted, repeat=options.repeat), text=text)
         if options.only in (None, "measures"):
-            qrels, runs, text = data(ONE, folder / "one")
-            both = {
-                "three measures": partial(timed, cranfield(qrels, runs, THREE)),
-                "twenty measures": partial(timed, cranfield(qrels, runs, TWENTY)),
-            }
-            report("measures", in_turns(both, repeat=options.repeat), text=text)
+            for name, shape in (("one", ONE), ("many", MANY)):
+                qrels, runs, text = data(shape, folder / name)
+                both = {
+                    "three measures": partial(timed, cranfield(qrels, runs, THREE)),
+                    "twenty measures": partial(timed, cranfield(qrels, runs, TWENTY)),
+                }
+                report(f"measures, {name}", in_turns(both, repeat=options.repeat), text=text)
 
 
 if __name__ == "__main__":

@@ -100,6 +100,19 @@ class Source:
         blocks = blocks if is_utf8 else _transcoded(blocks, self)
         return cast(BinaryIO, io.BufferedReader(_Guarded(blocks, raw, self.name), buffer_size=_BLOCK))
 
+    def open_as_it_lies(self) -> BinaryIO | None:
+        """Open the file without anything between, if nothing is to be decompressed, decoded or watched; else None."""
+        if self.watch is not None or codec_name(self.encoding) != "utf-8":
+            return None
+        raw = self._raw(buffering=0)
+        with _translated(self.name):
+            plain = _decompressor_for(raw.read(6)) is None
+            raw.seek(0)
+        if plain:
+            return cast(BinaryIO, _AsItLies(raw, self.name))
+        raw.close()
+        return None
+
     def head(self, size: int = HEAD) -> bytes:
         """Give the first decompressed bytes, without a byte order mark."""
         with self.open() as stream:
@@ -155,11 +168,11 @@ class Source:
                     shutil.copyfileobj(stream, copy, _BLOCK)
         return Path(copy.name)
 
-    def _raw(self) -> BinaryIO:
+    def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
             if self.is_folder:
                 raise SourceError(self.name, "this is a folder, a file was expected")
-            return (self._spooled if self.is_piped else self.path).open("rb")
+            return (self._spooled if self.is_piped else self.path).open("rb", buffering=buffering)
         except FileNotFoundError:
             raise SourceError(self.name, "there is no such file") from None
         except (OSError, ValueError) as error:
@@ -218,6 +231,24 @@ class _Guarded(io.RawIOBase):
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _AsItLies(io.RawIOBase):
+    """A file read straight into the reader's memory, whose failures name the file."""
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        self._raw, self._guard = raw, _translated(name)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with self._guard:
+            return self._raw.readinto(buffer)  # type: ignore[attr-defined,no-any-return]
 
     def close(self) -> None:
         self._raw.close()

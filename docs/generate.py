@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from assessor_ui.keymap import markdown as keys_table
 from cranfield.cli.main import app
 from cranfield.pool.strategies_page import page as strategies_page
 from cranfield.report.rendering import renderers
@@ -23,6 +24,7 @@ def main() -> int:
     wanted = {HERE / f"{name}.md": HEAD + text for name, text in pages()}
     wanted[HERE.parent / "systems.md"] = systems_page()
     wanted[HERE.parent / "strategies.md"] = strategies_page()
+    wanted[HERE.parent / "assessor.md"] = with_keys((HERE.parent / "assessor.md").read_text(encoding="utf-8"))
     if "--check" not in sys.argv:
         HERE.mkdir(exist_ok=True)
         for path, text in wanted.items():
@@ -43,6 +45,13 @@ def pages() -> Iterator[tuple[str, str]]:
         "# Formats\n\n"
         + markdown(table_of(["of", "format", Column("summary", "what it is"), "read", "written"], known_formats())),
     )
+
+
+def with_keys(text: str) -> str:
+    """Give the assessor's page with its table of keys as the program has it."""
+    before, start, rest = text.partition("<!-- keys, written by docs/generate.py -->\n")
+    _, end, after = rest.partition("<!-- end of keys -->\n")
+    return f"{before}{start}\n{keys_table()}\n{end}{after}"
 
 
 def markdown(table: Table) -> str:

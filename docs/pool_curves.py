@@ -21,14 +21,15 @@ from cranfield.runs.run import Run
 from cranfield.source import Source
 
 PLANS = {
-    "hedge beta=0.8 until 300": "#1b6ca8",
     "rrf 300": "#7f4fa3",
+    "hedge until 300": "#1b6ca8",
     "max-mean-ns until 300": "#c8553d",
     "thompson until 300": "#2a9d6f",
     "mtf until 300": "#b8860b",
     "take 300": "#555555",
     "shuffle 300": "#bbbbbb",
 }
+NOTES = {"take 300": " (by depth)", "shuffle 300": " (at random)"}
 LEFT_OUT = ("rutfmed",)
 WIDTH, HEIGHT, MARGIN = 720, 420, 60
 
@@ -61,7 +62,7 @@ def picture(found: Mapping[str, np.ndarray]) -> str:
         points = " ".join(f"{_x(place, deepest):.1f},{_y(value, high):.1f}" for place, value in enumerate(curve))
         parts.append(f'<polyline points="{points}" fill="none" stroke="{PLANS[plan]}" stroke-width="2"/>')
         label_at = max(_y(end, high) + 4, label_at + 15)
-        name = " ".join(word for word in plan.split() if word not in ("until", "300"))
+        name = plan.split()[0] + NOTES.get(plan, "")
         parts.append(_text(WIDTH - 162, label_at, name, anchor="start", colour=PLANS[plan]))
     return "\n".join([*parts, "</svg>"]) + "\n"
 

@@ -59,8 +59,14 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
         "withdrawn runs": found.withdrawn,
         "pools": len(found.pools),
         "pooled documents": found.pooled,
+        "judged documents": found.judged,
+        "pooled, not judged": found.unjudged,
+        "assessors": found.assessors,
+        "releases": found.releases,
     }
     console.put_table(facts_table(facts, caption=str(collection)), format)
+    if found.refused_topics:
+        console.say(f"note: refused and not judged: {', '.join(found.refused_topics)}")
     for trouble in found.troubles:
         console.say(f"note: {trouble}")
     what, command = found.next_step

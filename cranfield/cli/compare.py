@@ -12,6 +12,7 @@ from cranfield.text import counted
 if TYPE_CHECKING:
     from cranfield.report.table import Table, Value
     from cranfield.steps.compare import Compared, Comparing
+    from cranfield.steps.evaluate import Evaluated
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
 _PAIRS_SHOWN = 40
@@ -39,6 +40,14 @@ Power = Annotated[float, typer.Option(min=0.01, max=0.999, help="The chance of f
 Tolerance = Annotated[float, typer.Option(min=0.0, help="Differences up to this on a topic are a tie.")]
 Topics = Annotated[str, typer.Option(help="The topics that count: qrels, common, or a file of ids.")]
 Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
+Duplicates = Annotated[
+    Literal["plain", "novelty"],
+    typer.Option(help="With novelty, near-duplicates of a document above count as not relevant."),
+]
+Clusters = Annotated[
+    Path | None,
+    typer.Option(help="Near-duplicates as document, tab, cluster; without it those the collection knows."),
+]
 Draws = Annotated[int, typer.Option(min=100, help="Random draws for intervals and drawing tests.")]
 Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
 Plot = Annotated[
@@ -70,6 +79,8 @@ def compare(
     tolerance: Tolerance = 0.0,
     topics: Topics = "qrels",
     like: Like = None,
+    duplicates: Duplicates = "plain",
+    clusters: Clusters = None,
     draws: Draws = 10_000,
     seed: Seed = 1,
     allow_mixed_qrels: Mixed = False,
@@ -89,18 +100,29 @@ def compare(
     else:
         if qrels is None or not runs:
             raise typer.BadParameter("give runs and --qrels FILE, or --scores FILE")
-        measures = tuple(measure or _DEFAULT_MEASURES)
-        asked = Asked(qrels=qrels, runs=tuple(runs), measures=measures, topics=topics, like=like)
+        if clusters is not None and duplicates != "novelty":
+            raise typer.BadParameter("--clusters is for --duplicates novelty")
+        asked = Asked(
+            qrels=qrels,
+            runs=tuple(runs),
+            measures=tuple(measure or _DEFAULT_MEASURES),
+            topics=topics,
+            like=like,
+            duplicates=duplicates,
+            clusters=clusters,
+        )
         with console.collection_if_any(collection) as store, console.progress() as progress:
             found, compared = step.compare_runs(asked, how, store=store, progress=progress)
     if format in _LONG_FORMATS:
-        console.put_table(_long(compared, found.qrels_hash), format)
+        console.put_table(_long(compared, found.scores.qrels_hash), format)
     else:
         for one in compared:
             _put(one, how, format)
     if plot:
-        console.say(f"drew {plot_comparison(compared[0], found.topic_ids, plot)} into {plot}")
-    _tell(compared, found.qrels_hash, difference=difference, power=power, alpha=alpha)
+        console.say(f"drew {plot_comparison(compared[0], found.scores.topic_ids, plot)} into {plot}")
+    for note in _notes(found):
+        console.say(note)
+    _tell(compared, difference=difference, power=power, alpha=alpha)
 
 
 def _put(one: "Compared", how: "Comparing", format: str) -> None:
@@ -159,21 +181,21 @@ def _pairs(one: "Compared", results: list) -> "Table":  # type: ignore[type-arg]
 
 def _long(compared: "list[Compared]", qrels_hash: str) -> "Table":
     """Give one row per measure and pair with everything that is known of it."""
-    from dataclasses import asdict
-
     from cranfield.report.table import table_of
+    from cranfield.steps.compare import long_records
 
-    records = [
-        {"measure": one.measure, **asdict(result), "qrels": qrels_hash[:16]}
-        for one in compared
-        for result in one.results
-    ]
+    records = long_records(compared, qrels_hash)
     return table_of(list(records[0]), [tuple(record.values()) for record in records])
 
 
-def _tell(
-    compared: "list[Compared]", qrels_hash: str, *, difference: float | None, power: float, alpha: float
-) -> None:
+def _notes(found: "Evaluated") -> list[str]:
+    """Say what stands behind the scores; of scores that were saved only the qrels are known."""
+    from cranfield.steps.evaluate_notes import HASH_SHOWN, notes_of
+
+    return notes_of(found) if found.scores.counts else [f"qrels {found.scores.qrels_hash[:HASH_SHOWN]}"]
+
+
+def _tell(compared: "list[Compared]", *, difference: float | None, power: float, alpha: float) -> None:
     from cranfield.steps.compare import needed_topics, smallest_difference
 
     for one in compared:
@@ -187,7 +209,6 @@ def _tell(
         )
         if difference is not None:
             console.say(f"{one.measure}: {needed_topics(one, difference, power=power, alpha=alpha)}")
-    console.say(f"qrels {qrels_hash[:16]}")
 
 
 def list_tests(format: Format = "table") -> None:

@@ -12,6 +12,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from cranfield.errors import CranfieldError, Problem, ProblemsFound
+from cranfield.report.plain import plain_text
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Table, printed, table_of
 from cranfield.text import counted, visible, visible_line
@@ -78,7 +79,18 @@ def table_formats(*, aliases: bool = False) -> list[str]:
     return [*names, *(alias for name in renderers.names() for alias in renderers.aliases(name))] if aliases else names
 
 
+def _may_be_coloured() -> bool:
+    """Say whether standard output is a terminal, or rich would take it for one."""
+    asked_for = any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))
+    return sys.stdout.isatty() or asked_for or not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+
+
 def _put_rich(table: Table) -> None:
+    text = None if _may_be_coloured() else plain_text(table)
+    if text is not None:  # rich would write the same, and take longer for that than most commands
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table as RichTable

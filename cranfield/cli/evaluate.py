@@ -1,5 +1,6 @@
 """`cranfield evaluate`: scores of runs against qrels."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -7,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cranfield.cli import console
+from cranfield.cli.evaluated import marked, qrels_named, runs_named_or_all
 from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -16,19 +19,22 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.explain import Step
     from cranfield.evaluate.scores import Scores
-    from cranfield.evaluate.ties import Moved
     from cranfield.report.table import Table, Value
-    from cranfield.steps.evaluate import Evaluated
+    from cranfield.steps.evaluate import Asked, Evaluated
+    from cranfield.steps.reuse_field import PoolTold
+    from cranfield.steps.trust import Trusted
+    from cranfield.store import Store
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
-_HASH_SHOWN = 16
-_MOVES_SHOWN = 10
 
 
 Runs = Annotated[
-    list[str], typer.Argument(help="Run files, or names of stored runs. With --explain: RUN TOPIC [RUN].")
+    list[str] | None,
+    typer.Argument(
+        help="Run files, or names of stored runs (all of them by default). With --explain: RUN TOPIC [RUN]."
+    ),
 ]
-QrelsFile = Annotated[Path, typer.Option("--qrels", help="The file of qrels.")]
+NoVerdict = Annotated[bool, typer.Option("--no-verdict", help="Scores alone: no intervals, no verdicts.")]
 Measures = Annotated[
     list[str] | None,
     typer.Option("-m", "--measure", help="A measure, like nDCG@10 or map; may be repeated. See cranfield measures."),
@@ -53,6 +59,12 @@ Clusters = Annotated[
     Path | None,
     typer.Option(help="Near-duplicates as document, tab, cluster; without it those the collection knows."),
 ]
+LetterTest = Annotated[
+    Literal["tukey", "t"] | None,
+    typer.Option(
+        "--letters", help="Mark runs that do not differ with the same letter: by Tukey's test, or paired t with Holm."
+    ),
+]
 Plot = Annotated[
     Path | None, typer.Option(help="Draw the first measure, topic by topic, into this file (PNG, SVG, PDF).")
 ]
@@ -67,8 +79,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def evaluate(
-    runs: Runs,
-    qrels: QrelsFile,
+    runs: Runs = None,
+    qrels: QrelsWord = None,
     measure: Measures = None,
     by_topic: ByTopic = False,
     topics: Topics = "qrels",
@@ -76,45 +88,86 @@ def evaluate(
     ties: Ties = "trec",
     duplicates: Duplicates = "plain",
     clusters: Clusters = None,
+    letters: LetterTest = None,
     plot: Plot = None,
     curve: Curve = False,
     explain: Explain = False,
     depth: Depth = 30,
+    layer: Layers = None,
+    no_verdict: NoVerdict = False,
+    groups: Groups = None,
+    pool_depth: PoolDepth = None,
+    card: CardFile = None,
+    pool: PoolName = "",
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
-    """Score runs against qrels."""
+    """Score runs against qrels, and say how far each score can be trusted."""
+    # No matrices are multiplied here, and to start the threads for that takes longer than to score a run.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from cranfield.steps import evaluate as step
-    from cranfield.steps.plotting import plot_curves, plot_scores, refuse_other_kinds
+    from cranfield.steps.plotting import refuse_other_kinds
+    from cranfield.steps.reuse_field import PoolTold
 
     _refuse_idle_options(duplicates, clusters, plot, curve)
-    refuse_other_kinds(plot)
+    if plot:
+        refuse_other_kinds(plot)
     with console.collection_if_any(collection) as store:
+        judged = qrels_named(store, qrels, layer)
         if explain:
-            chosen, topic = _explained(runs)
-            asked = step.Asked(qrels=qrels, runs=chosen, like=like)
+            chosen, topic = _explained(runs or [])
+            asked = step.Asked(qrels=judged, runs=chosen, like=like)
             console.put_table(_laid_open(topic, step.explain_lists(asked, topic, depth=depth, store=store)), format)
             return
         asked = step.Asked(
-            qrels=qrels,
-            runs=tuple(runs),
+            qrels=judged,
+            runs=runs_named_or_all(store, runs),
             topics=topics,
             like=like,
             ties=ties,
             duplicates=duplicates,
             clusters=clusters,
             curve=curve,
+            letters=letters,
         )
         if measure:
             asked = step.with_measures(asked, measure)
-        with console.progress() as progress:
-            found = step.evaluate_and_tell(asked, store=store, progress=progress)
-    for note in [*_notes(found.scores), *found.notes, *_tie_notes(found.moved)]:
-        console.say(note)
-    _put(found, by_topic, format)
+        told = PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
+        found, trust = _found(asked, None if no_verdict else told, store)
+    _tell(found, trust, by_topic, format)
     if plot:
-        drawn = plot_scores(found.scores, plot) if found.curve is None else plot_curves(found.curve, plot)
-        console.say(f"drew {drawn} into {plot}")
+        _plot(found, plot)
+
+
+def _found(asked: "Asked", told: "PoolTold | None", store: "Store | None") -> "tuple[Evaluated, Trusted | None]":
+    from cranfield.steps.evaluate import evaluate_and_tell
+
+    with console.progress() as progress:
+        if told is None:
+            return evaluate_and_tell(asked, store=store, progress=progress), None
+        from cranfield.steps.evaluate_trust import evaluate_with_trust
+
+        return evaluate_with_trust(asked, told, store=store, progress=progress)
+
+
+def _tell(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: str) -> None:
+    from cranfield.steps.evaluate_notes import notes_of
+
+    for note in notes_of(found):
+        console.say(note)
+    _put(found, trust, by_topic, format)
+    if trust is not None:
+        from cranfield.steps.evaluate_trust import sentences
+
+        for sentence in sentences(trust):
+            console.say(sentence)
+
+
+def _plot(found: "Evaluated", path: Path) -> None:
+    from cranfield.steps.plotting import plot_curves, plot_scores
+
+    drawn = plot_scores(found.scores, path) if found.curve is None else plot_curves(found.curve, path)
+    console.say(f"drew {drawn} into {path}")
 
 
 def _refuse_idle_options(duplicates: str, clusters: Path | None, plot: Path | None, curve: bool) -> None:
@@ -124,11 +177,12 @@ def _refuse_idle_options(duplicates: str, clusters: Path | None, plot: Path | No
         raise typer.BadParameter("--clusters is for --duplicates novelty")
 
 
-def _put(found: "Evaluated", by_topic: bool, format: str) -> None:
+def _put(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: str) -> None:
     if format in _LONG_FORMATS:
-        console.put_table(_long(found, by_topic), format)
+        console.put_table(_long(found, trust, by_topic), format)
         return
-    console.put_wide_table(_wide(found.scores, by_topic), format)
+    table = _wide(found, by_topic)
+    console.put_wide_table(table if trust is None else marked(table, trust, found.scores), format)
     if found.changes:
         console.put_table(_changes(found), format)
 
@@ -139,22 +193,23 @@ def _explained(words: list[str]) -> tuple[tuple[str, ...], str]:
     return (words[0], *words[2:]), words[1]
 
 
-def _long(found: "Evaluated", by_topic: bool) -> "Table":
-    """Give one row per run, topic and measure; with novelty also the plain value, and the places of runs."""
+def _long(found: "Evaluated", trust: "Trusted | None", by_topic: bool) -> "Table":
+    """Give one row per run, topic and measure, with what it was made with and the columns that were asked for."""
     from cranfield.report.table import table_of
+    from cranfield.steps.evaluate_notes import HASH_SHOWN
+    from cranfield.steps.evaluate_rows import added_columns, long_rows
 
     scores = found.scores
-    made_with = (scores.qrels_hash[:_HASH_SHOWN], f"trec_eval {scores.reference}")
-    columns = ["run", "topic", "measure", "value", "qrels", "reference"]
-    rows = [(*row, *made_with) for row in scores.rows(by_topic=by_topic)]
-    if found.plain is None:
-        return table_of(columns, rows)
-    ranks: dict[tuple[str, str, str], tuple[Value, Value]] = {
-        (one.run, "all", one.measure): (one.rank, one.plain_rank) for one in found.changes
-    }
-    plain = [row[3] for row in found.plain.rows(by_topic=by_topic)]
-    joined = [(*row, value, *ranks.get(row[:3], (None, None))) for row, value in zip(rows, plain, strict=True)]
-    return table_of([*columns, "plain", "rank", "plain_rank"], joined)
+    made_with = (scores.qrels_hash[:HASH_SHOWN], f"trec_eval {scores.reference}")
+    rows = long_rows(found, by_topic=by_topic)
+    added: dict[str, Sequence[Value]] = {**added_columns(found, rows, by_topic=by_topic)}
+    if trust is not None:
+        from cranfield.steps.evaluate_trust import added_to_rows
+
+        added |= added_to_rows(trust, rows)
+    columns = ["run", "topic", "measure", "value", "qrels", "reference", *added]
+    cells = zip(*added.values(), strict=True) if added else [()] * len(rows)
+    return table_of(columns, [(*row, *made_with, *more) for row, more in zip(rows, cells, strict=True)])
 
 
 def _changes(found: "Evaluated") -> "Table":
@@ -170,9 +225,10 @@ def _changes(found: "Evaluated") -> "Table":
     return table_of(columns, rows, caption="Places of runs that novelty changes", notes=[note])
 
 
-def _wide(scores: "Scores", by_topic: bool) -> "Table":
+def _wide(found: "Evaluated", by_topic: bool) -> "Table":
     from cranfield.report.table import Column, table_of, with_best
 
+    scores = found.scores
     columns = [Column(str(measure), str(measure), numeric=True) for measure in scores.measures]
     rows: list[tuple[Value, ...]] = []
     for number, run in enumerate(scores.run_names):
@@ -181,9 +237,31 @@ def _wide(scores: "Scores", by_topic: bool) -> "Table":
                 rows.append((run, topic, *_printable(scores, scores.values[:, number, place])))
         rows.append((run, "all", *_printable(scores, scores.summary[:, number])))
     if by_topic:
-        return table_of([Column("run"), Column("topic"), *columns], rows)
+        return _lettered(table_of([Column("run"), Column("topic"), *columns], rows), found)
     table = table_of([Column("run"), *columns], [(row[0], *row[2:]) for row in rows])
-    return with_best(table, [place for place, one in enumerate(scores.measures, start=1) if one.quality])
+    best = [place for place, one in enumerate(scores.measures, start=1) if one.quality]
+    return _lettered(with_best(table, best), found)
+
+
+def _lettered(table: "Table", found: "Evaluated") -> "Table":
+    """Give the table with letters behind the summaries, padded so that numbers stay below each other."""
+    from dataclasses import replace
+
+    from cranfield.report.table import printed
+
+    if found.letters is None:
+        return table
+    keys = len(table.columns) - len(found.scores.measures)
+    given = found.letters.by_measure
+    widths = [max(map(len, letters.values()), default=0) for letters in given]
+
+    def cell(row: "tuple[Value, ...]", place: int) -> "Value":
+        letters = given[place - keys].get(str(row[0]), "") if row[keys - 1] in (row[0], "all") else "-"
+        width = widths[place - keys]
+        return f"{printed(row[place], table.columns[place])} {letters:>{width}}" if width else row[place]
+
+    rows = [(*row[:keys], *(cell(row, place) for place in range(keys, len(row)))) for row in table.rows]
+    return replace(table, rows=tuple(rows), caption=found.letters.said)
 
 
 def _printable(scores: "Scores", values: "NDArray[np.float64]") -> "list[Value]":
@@ -192,30 +270,6 @@ def _printable(scores: "Scores", values: "NDArray[np.float64]") -> "list[Value]"
         int(value) if measure.aggregate == "sum" and value == int(value) else value
         for measure, value in zip(scores.measures, values.tolist(), strict=True)
     ]
-
-
-def _notes(scores: "Scores") -> list[str]:
-    """Say what stands behind the means: topics scored, missing, extra, without anything relevant; the qrels."""
-    notes = []
-    for run, counts in zip(scores.run_names, scores.counts, strict=True):
-        parts = [counted(counts.scored, "topic") + " scored"]
-        parts += [f"{counts.missing:,} missing from the run (scored 0)"] if counts.missing else []
-        parts += [f"{counts.nothing_relevant:,} with nothing relevant (scored 0)"] if counts.nothing_relevant else []
-        parts += [f"{counts.extra:,} without qrels left out"] if counts.extra else []
-        notes.append(f"{run}: {', '.join(parts)}")
-    shared = {note.partition(": ")[2] for note in notes}
-    if len(notes) > 1 and len(shared) == 1:
-        notes = [f"each of {counted(len(notes), 'run')}: {shared.pop()}"]
-    return [*notes, f"qrels {scores.qrels_hash[:_HASH_SHOWN]}, order of ties as in trec_eval {scores.reference}"]
-
-
-def _tie_notes(moved: "Sequence[Moved]") -> list[str]:
-    """Say which scores hang on the order of tied documents."""
-    shown = [
-        f"ties: {one.measure} of {one.run} is {one.value:.4f}, in other orders {one.worst:.4f} to {one.best:.4f}"
-        for one in moved[:_MOVES_SHOWN]
-    ]
-    return [*shown, *([f"… and {len(moved) - _MOVES_SHOWN} more"] if len(moved) > _MOVES_SHOWN else [])]
 
 
 def _laid_open(topic: str, lists: "list[tuple[str, list[Step]]]") -> "Table":

@@ -10,7 +10,22 @@ from typing import Annotated
 import typer
 
 from cranfield._version import __version__
-from cranfield.cli import collection, compare, console, corpus, evaluate, listing, measures, pool, runs, trec_eval
+from cranfield.cli import (
+    collection,
+    compare,
+    console,
+    corpus,
+    evaluate,
+    judge,
+    listing,
+    measures,
+    pool,
+    qrels,
+    reuse,
+    runs,
+    settle,
+    trec_eval,
+)
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -25,8 +40,12 @@ collection.add_to(app)
 app.add_typer(corpus.app)
 app.add_typer(runs.app)
 app.add_typer(pool.app)
+app.add_typer(judge.app)
+app.add_typer(qrels.app)
 evaluate.add_to(app)
 compare.add_to(app)
+reuse.add_to(app)
+settle.add_to(app)
 trec_eval.add_to(app)
 measures.add_to(app)
 listing.add_to(app)

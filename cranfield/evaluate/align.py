@@ -7,17 +7,33 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.evaluate.known import AnyRun, KnownRun
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.evaluate.sample import strata_of, stratified_sample
+from cranfield.evaluate.value_table import THREADS, ValueTable, found_in
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.matrices import matrix_of, worth_a_matrix
 from cranfield.runs.order import as_float32, order_as_float32, taken, ties
-from cranfield.runs.run import Codes, Places, Run, Scores
+from cranfield.runs.run import Codes, Places, Run
 from cranfield.text import counted
+
+__all__ = [
+    "Alignment",
+    "AnyRun",
+    "KnownRun",
+    "Reference",
+    "TopicCounts",
+    "TopicSet",
+    "align",
+    "at_each_rank",
+    "first_repeat",
+    "levels_of",
+    "rows_at_each_rank",
+    "strangers",
+]
 
 Reference = Literal["10", "9"]
 """The version of trec_eval whose order of equal scores is used: scores as doubles (10) or as 32-bit floats (9)."""
@@ -25,28 +41,7 @@ Reference = Literal["10", "9"]
 TopicSet = Literal["qrels", "common", "run"] | Sequence[str]
 """Which topics count: all of the qrels, those every run has, those the run itself has, or the ones named."""
 
-_LARGEST_TABLE = 1 << 24
 _NAMES_SHOWN = 5
-_THREADS = 2
-
-
-@dataclass(frozen=True, eq=False)
-class KnownRun:
-    """A run of which is known only where its rows stand in the qrels: `judged` are rows of theirs, -1 for none.
-
-    Topics are in byte order, each from best to worst with ties as the reference breaks them, and no document stands
-    twice: whoever makes one has seen to that. The tags are those of the first and the last line.
-    """
-
-    tag: str
-    last_tag: str
-    topic_ids: pa.Array
-    offsets: Places
-    judged: Codes
-    scores: Scores
-
-
-AnyRun = Run | KnownRun
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,8 @@ class Alignment:
     """All runs held against the qrels. The cell of run r and topic t is number r * (number of topics) + t.
 
     `present` tells which runs answered which topics and `scored` which cells go into a mean, both as runs by topics.
-    `tied` says of each row of the lists whether it has the same score as the row above, in the same list.
+    `tied` says of each row of the lists whether it has the same score as the row above, in the same list, and
+    `qrels_row` which row of the qrels it is, -1 for none; None where it was not asked for.
     """
 
     run_names: tuple[str, ...]
@@ -80,6 +76,7 @@ class Alignment:
     tied: NDArray[np.bool_]
     qrels_hash: str = ""
     reference: Reference = "10"
+    qrels_row: NDArray[np.int32] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -112,15 +109,22 @@ def strangers(alignment: Alignment) -> list[str]:
 
 
 def align(
-    qrels: Qrels, runs: Sequence[AnyRun], *, topics: TopicSet = "qrels", reference: Reference = "10"
+    qrels: Qrels,
+    runs: Sequence[AnyRun],
+    *,
+    topics: TopicSet = "qrels",
+    reference: Reference = "10",
+    keep_rows: bool = False,
 ) -> Alignment:
-    """Align runs with qrels over a set of topics."""
+    """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades."""
     if not runs:
         raise UsageError("there is no run to evaluate")
     _refuse_repeats(runs)
     chosen = _chosen_topics(qrels, runs, topics)
-    placed = [_placed(qrels, run, chosen) for run in runs]
-    grades = _at_each_rank(qrels, runs, placed, reference)
+    placed = _all_placed(qrels, runs, chosen)
+    rows = _rows_at_each_rank(qrels, runs, placed, reference) if keep_rows else None
+    of_rows = np.append(qrels.grades, NOT_POOLED)
+    grades = _at_each_rank(qrels.grades, qrels, runs, placed, reference) if rows is None else of_rows[rows]
     lengths = np.concatenate([rows.lengths for rows in placed])
     lists = _lists(qrels, chosen, grades, lengths, len(runs))
     present = np.array([rows.lengths > 0 for rows in placed])
@@ -134,26 +138,51 @@ def align(
         tied=np.concatenate([_tied(run, rows, reference) for run, rows in zip(runs, placed, strict=True)]),
         qrels_hash=qrels.content_hash,
         reference=reference,
+        qrels_row=rows,
     )
+
+
+def rows_at_each_rank(
+    qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference
+) -> NDArray[np.int32]:
+    """Give for each row of the lists which row of the qrels it is, -1 for none."""
+    return _rows_at_each_rank(qrels, runs, _all_placed(qrels, runs, chosen), reference)
 
 
 def at_each_rank(
     values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference
 ) -> NDArray[np.int32]:
     """Give for each row of the lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
-    placed = [_placed(qrels, run, chosen) for run in runs]
-    return _at_each_rank(replace(qrels, grades=values), runs, placed, reference)
+    return _at_each_rank(values, qrels, runs, _all_placed(qrels, runs, chosen), reference)
+
+
+def _rows_at_each_rank(
+    qrels: Qrels, runs: Sequence[AnyRun], placed: "list[_Placed]", reference: Reference
+) -> NDArray[np.int32]:
+    rows = _at_each_rank(np.arange(len(qrels), dtype=np.int32), qrels, runs, placed, reference)
+    return np.maximum(rows, np.int32(-1), out=rows)
 
 
 def _at_each_rank(
-    qrels: Qrels, runs: Sequence[AnyRun], placed: "list[_Placed]", reference: Reference
+    values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], placed: "list[_Placed]", reference: Reference
 ) -> NDArray[np.int32]:
-    table = _GradeTable(qrels, runs)
-    with ThreadPoolExecutor(_THREADS if table.is_small else 1) as threads:  # a large one is filled anew per topic
-        parts = threads.map(
-            lambda number: _grades_of_run(table, runs[number], number, placed[number], reference), range(len(runs))
-        )
-        return np.concatenate(list(parts))
+    ends = np.cumsum([int(rows.counts.sum()) for rows in placed])
+    found = np.empty(int(ends[-1]), dtype=np.int32)
+    parts = np.split(found, ends[:-1])
+    table = ValueTable(values, qrels, [run for run in runs if isinstance(run, Run)])
+
+    def fill(number: int) -> None:
+        run, rows, part = runs[number], placed[number], parts[number]
+        if isinstance(run, KnownRun):
+            table.of_rows(run.judged if rows.kept is None else run.judged[rows.kept], part)
+        else:
+            documents = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+            kept = documents if rows.kept is None else documents[rows.kept]
+            table.of_documents(run, rows.topics, rows.counts, kept, part)
+
+    with ThreadPoolExecutor(THREADS if table.is_small else 1) as threads:  # a large one is filled anew per topic
+        list(threads.map(fill, range(len(runs))))
+    return found
 
 
 def _with_sample(lists: Lists, qrels: Qrels, runs: Sequence[AnyRun], chosen: Places, reference: Reference) -> Lists:
@@ -173,102 +202,44 @@ class _Placed:
     """
 
     lengths: Counts
-    topics: Counts
+    topics: Codes
     counts: Counts
     kept: NDArray[np.bool_] | None
     extra: tuple[str, ...]
 
 
-class _GradeTable:
-    """Grades by (topic, document): a dense table where that is small, else one row of it, filled anew per topic."""
-
-    def __init__(self, qrels: Qrels, runs: Sequence[AnyRun]) -> None:
-        self._qrels = qrels
-        self._documents = _document_codes(qrels, runs)
-        self._width = len(qrels.document_ids) + 1
-        self.is_small = len(qrels.topic_ids) * self._width <= _LARGEST_TABLE
-        self._grade_of_row = np.append(qrels.grades, NOT_POOLED)
-        needed = any(isinstance(run, Run) for run in runs)
-        shape = (len(qrels.topic_ids) if self.is_small else 1, self._width if needed else 0)
-        self._table = np.full(shape, NOT_POOLED, dtype=np.int32)
-        if self.is_small and needed:
-            self._table[qrels.topic_of_row, qrels.documents] = qrels.grades
-
-    def grades_of_rows(self, rows: Codes) -> NDArray[np.int32]:
-        """Give the grade of each row of the qrels; -1 is the place after the last."""
-        return self._grade_of_row[rows]
-
-    def grades(self, run: int, placed: "_Placed", documents: Codes) -> NDArray[np.int32]:
-        """Give the grade of each kept row of a run; `documents` are codes of that run."""
-        codes = self._documents[run]
-        known = documents if codes is None else codes[documents]
-        if self.is_small:
-            first = np.repeat(placed.topics.astype(np.int64) * self._width, placed.counts)
-            return np.asarray(self._table.ravel()[first + known], dtype=np.int32)
-        grades = np.empty(len(known), dtype=np.int32)
-        row, starts = self._table[0], self._qrels.offsets
-        ends = np.cumsum(placed.counts)
-        for topic, start, end in zip(placed.topics.tolist(), ends - placed.counts, ends, strict=True):
-            judged = slice(starts[topic], starts[topic + 1])
-            row[self._qrels.documents[judged]] = self._qrels.grades[judged]
-            np.take(row, known[start:end], out=grades[start:end])
-            row[self._qrels.documents[judged]] = NOT_POOLED
-        return grades
-
-
-def _document_codes(qrels: Qrels, runs: Sequence[AnyRun]) -> list[Codes | None]:
-    """Give for each run the qrels code of each of its documents; one past the last where the qrels lack it.
-
-    Runs that share one array of ids are looked up once, and many arrays in one go: the hash of the qrels' ids is made
-    anew for every call.
-    """
-    distinct = {id(run.document_ids): run.document_ids for run in runs if isinstance(run, Run)}
-    parts = [ids.cast(pa.large_string()) for ids in distinct.values()]
-    shares = [parts[start::_THREADS] for start in range(min(_THREADS, len(parts)))]
-    with ThreadPoolExecutor(_THREADS) as threads:
-        looked_up = list(threads.map(lambda share: _looked_up(share, qrels), shares))
-    in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
-    by_array = dict(zip(distinct, in_turn, strict=True))
-    return [by_array[id(run.document_ids)] if isinstance(run, Run) else None for run in runs]
-
-
-def _looked_up(arrays: list[pa.Array], qrels: Qrels) -> list[Codes]:
-    """Give the qrels codes of several arrays of ids, looked up in one go."""
-    unknown = len(qrels.document_ids)
-    found = pc.fill_null(pc.index_in(pa.concat_arrays(arrays), value_set=qrels.document_ids), unknown)
-    codes = found.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])
-
-
-def _placed(qrels: Qrels, run: AnyRun, chosen: Places) -> _Placed:
-    known = pc.fill_null(pc.index_in(run.topic_ids.cast(pa.large_string()), value_set=qrels.topic_ids), -1)
-    codes = known.to_numpy(zero_copy_only=False)
-    counts = np.diff(run.offsets)
+def _all_placed(qrels: Qrels, runs: Sequence[AnyRun], chosen: Places) -> list[_Placed]:
+    """Give where the rows of each run go; topics that several runs share as one array are looked up once."""
     is_chosen = np.zeros(len(qrels.topic_ids) + 1, dtype=bool)  # the place after the last, -1, is no topic
     is_chosen[chosen] = True
+    known: dict[int, Codes] = {}
+    placed = []
+    for run in runs:
+        if id(run.topic_ids) not in known:
+            known[id(run.topic_ids)] = found_in(run.topic_ids.cast(pa.large_string()), qrels.topic_ids)
+        placed.append(_placed(run, known[id(run.topic_ids)], is_chosen, chosen))
+    return placed
+
+
+def _placed(run: AnyRun, codes: Codes, is_chosen: NDArray[np.bool_], chosen: Places) -> _Placed:
+    counts = np.diff(run.offsets)
     wanted = is_chosen[codes]
-    per_topic = np.zeros(len(qrels.topic_ids), dtype=np.int64)
+    per_topic = np.zeros(len(is_chosen) - 1, dtype=np.int64)
     per_topic[codes[wanted]] = counts[wanted]
     kept = None if wanted.all() else np.repeat(wanted, counts)
-    extra = run.topic_ids.filter(pa.array(codes < 0)).to_pylist()
-    return _Placed(per_topic[chosen], codes[wanted], counts[wanted], kept, tuple(extra))
-
-
-def _grades_of_run(
-    table: _GradeTable, run: AnyRun, number: int, placed: _Placed, reference: Reference
-) -> NDArray[np.int32]:
-    if isinstance(run, KnownRun):
-        return table.grades_of_rows(run.judged if placed.kept is None else run.judged[placed.kept])
-    documents = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
-    kept = documents if placed.kept is None else documents[placed.kept]
-    return table.grades(number, placed, kept)
+    names = run.topic_ids
+    extra = tuple(names[place].as_py() for place in np.flatnonzero(codes < 0).tolist())
+    return _Placed(per_topic[chosen], codes[wanted], counts[wanted], kept, extra)
 
 
 def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool_]:
     """Say of each kept row whether it ties with the row above; a run that means its own order has no ties."""
-    tied = np.zeros(len(run.scores), dtype=bool)
-    if len(tied) and (isinstance(run, KnownRun) or run.order == "score"):
-        tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
+    if isinstance(run, KnownRun) and run.tied is not None:
+        tied = run.tied
+    else:
+        tied = np.zeros(int(run.offsets[-1]), dtype=bool)
+        if len(tied) and run.scores is not None and (isinstance(run, KnownRun) or run.order == "score"):
+            tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
     return tied if placed.kept is None else tied[placed.kept]
 
 
@@ -316,7 +287,7 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Pl
 def _refuse_repeats(runs: Sequence[AnyRun]) -> None:
     """Refuse runs that rank a document twice for a topic: every score of such a run would be wrong."""
     ordinary = [run for run in runs if isinstance(run, Run)]
-    with ThreadPoolExecutor(_THREADS) as threads:
+    with ThreadPoolExecutor(THREADS) as threads:
         suspects = [run for run, may in zip(ordinary, threads.map(_may_repeat, ordinary), strict=True) if may]
     problems = [problem for run in suspects if (problem := first_repeat(run)) is not None]
     if problems:

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from cranfield.evaluate.align import KnownRun, Reference
 from cranfield.evaluate.fields import Ids, Letters, Words, ordinary_lines, with_room
 from cranfield.evaluate.judged_pairs import NONE, JudgedPairs, pairs_of
-from cranfield.runs.order import as_float32, ties
+from cranfield.runs.order import as_float32
 from cranfield.runs.run import Codes, Places, Scores
 from cranfield.source import UTF8_BOM, Source
 
 _TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
 _PIECE = 1 << 21
-"""How many bytes are looked at at once: all that is made of them stays in the cache."""
+"""About how many bytes are looked at at once: all that is made of them stays in the cache."""
 _SMALL = 4 * _PIECE
 """Up to this size a file is left to one thread: there are others to read beside it, or it is soon done."""
 _THREADS = 2
@@ -38,23 +38,25 @@ _MEMORY_KEPT = 1 << 24
 class _Part:
     """The rows of one piece of a file, which may begin and end within a topic.
 
-    `first_keys` and `last_keys` are those of the first and the last topic. `tied` are the documents that may have
-    the score of a neighbour, and `tied_rows` their rows in the part.
+    `first_keys` and `last_keys` are those of the first and the last topic. `tied` says of each row whether it has the
+    score of the row above, in its topic. `sharing` are the rows that may share their score with a neighbour, and
+    `sharing_ids` their documents. `ends` are the scores of the first and the last row.
     """
 
     topics: list[str]
     starts: Places
-    scores: Scores
     judged: Codes
+    tied: NDArray[np.bool_]
     first_keys: Words
     last_keys: Words
-    tied_rows: Places
-    tied: Ids
+    sharing: Places
+    sharing_ids: Ids
+    ends: Scores
     first_tag: str
     last_tag: str
 
     def __len__(self) -> int:
-        return len(self.scores)
+        return len(self.judged)
 
 
 def read_direct(source: Source, judged: JudgedPairs, *, reference: Reference = "10") -> KnownRun | None:
@@ -104,15 +106,18 @@ class _Parts:
 def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
     """Give the text in pieces of whole lines, each in an array of its own, with their sizes.
 
-    A line longer than `_LONGEST_LINE` may be cut; then the piece before or after the cut is not ordinary.
+    A line longer than `_LONGEST_LINE` may be cut; then the piece before or after the cut is not ordinary. A file is
+    cut evenly, so that no small piece is left over: a piece costs something whatever its size.
     """
-    with source.open() as stream:
+    plain = source.open_as_it_lies()
+    full = _PIECE if plain is None or source.size is None else _even_share(source.size)
+    with plain or source.open() as stream:
         rest = stream.read(len(UTF8_BOM)).removeprefix(UTF8_BOM)
         while True:
-            letters = with_room(len(rest) + _PIECE)
+            letters = with_room(len(rest) + full)
             letters[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
-            size = len(rest) + _filled(letters[len(rest) : len(rest) + _PIECE], stream)
-            if size < len(rest) + _PIECE:
+            size = len(rest) + _filled(letters[len(rest) : len(rest) + full], stream)
+            if size < len(rest) + full:
                 break
             tail = letters[max(0, size - _LONGEST_LINE) : size].tobytes()
             rest = tail[tail.rfind(b"\n") + 1 :]
@@ -120,6 +125,11 @@ def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
                 yield letters, size - len(rest)
         if size:
             yield letters, size
+
+
+def _even_share(size: int) -> int:
+    """Give the size of pieces that are all about equal."""
+    return size // max(round(size / _PIECE), 1) + 1
 
 
 def _filled(room: Letters, stream: BinaryIO) -> int:
@@ -143,18 +153,20 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     counts = np.diff(starts, append=len(lines))
     codes = np.array([judged.topic_codes.get(topic, NONE) for topic in topics], dtype=np.int32)
     pairs = pairs_of(topics, codes, counts, documents)
-    if _has_repeats(pairs.keys):
+    if _rises(scores, starts) or _has_repeats(pairs.keys):
         return None
-    tied = _tied_rows(scores, reference)
+    tied = _tied(scores, starts, reference)
+    sharing = _sharing(tied)
     return _Part(
         topics=topics,
         starts=starts,
-        scores=scores,
         judged=judged.rows(pairs),
+        tied=tied,
         first_keys=pairs.keys[: counts[0]].copy(),
         last_keys=pairs.keys[starts[-1] :].copy(),
-        tied_rows=tied,
-        tied=documents.take(tied),
+        sharing=sharing,
+        sharing_ids=documents.take(sharing),
+        ends=scores[[0, -1]],
         first_tag=lines.text(0, _TAG),
         last_tag=lines.text(len(lines) - 1, _TAG),
     )
@@ -169,12 +181,30 @@ def _changes(ids: Ids) -> Places:
     return np.flatnonzero(other)
 
 
-def _tied_rows(scores: Scores, reference: Reference) -> Places:
-    """Give the rows with a score like a neighbour's, and the first and the last, whose neighbours are elsewhere."""
-    compared = as_float32(scores) if reference == "9" else scores
-    same = compared[1:] == compared[:-1]
-    member = np.ones(len(scores), dtype=bool)
-    member[1:-1] = same[1:] | same[:-1]
+def _rises(scores: Scores, starts: Places) -> bool:
+    """Say whether a score is higher than the one above it in its topic."""
+    rises = scores[1:] > scores[:-1]
+    rises[starts[1:] - 1] = False
+    return bool(rises.any())
+
+
+def _tied(scores: Scores, starts: Places, reference: Reference) -> NDArray[np.bool_]:
+    compared = _compared(scores, reference)
+    tied = np.zeros(len(scores), dtype=bool)
+    np.equal(compared[1:], compared[:-1], out=tied[1:])
+    tied[starts] = False
+    return tied
+
+
+def _compared(scores: Scores, reference: Reference) -> NDArray[np.floating]:
+    return as_float32(scores) if reference == "9" else scores
+
+
+def _sharing(tied: NDArray[np.bool_]) -> Places:
+    """Give the rows with the score of a neighbour, and the first and the last, whose neighbours are elsewhere."""
+    member = tied.copy()
+    member[:-1] |= tied[1:]
+    member[[0, -1]] = True
     return np.flatnonzero(member)
 
 
@@ -189,14 +219,14 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     if not parts:
         return None
     topics, starts = _topics(parts)
-    scores = np.concatenate([part.scores for part in parts])
-    rises = scores[1:] > scores[:-1]
-    rises[starts[1:] - 1] = False
-    if len(set(topics)) != len(topics) or rises.any() or _repeats_across(parts):
+    if len(set(topics)) != len(topics) or _repeats_across(parts) or _rises_across(parts):
         return None
-    offsets = np.append(starts, len(scores))
     judged = np.concatenate([part.judged for part in parts])
-    tied = ties(as_float32(scores) if reference == "9" else scores, offsets)
+    tied = np.concatenate([part.tied for part in parts])
+    for row, before, part in zip(_first_rows(parts)[1:].tolist(), parts, parts[1:], strict=False):
+        last, first = _compared(np.array([before.ends[1], part.ends[0]]), reference)
+        tied[row] = last == first and _goes_on(before, part)
+    offsets = np.append(starts, len(judged))
     if tied.any():
         _ties_by_id(judged, tied, parts)
     ids = pa.array(topics, pa.large_string())
@@ -204,9 +234,9 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     if not np.array_equal(order, np.arange(len(order))):
         counts = np.diff(offsets)[order]
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(scores))
-        ids, judged, scores = ids.take(pa.array(order)), judged[places], scores[places]
-    return KnownRun(parts[0].first_tag, parts[-1].last_tag, ids, offsets, judged, scores)
+        places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(judged))
+        ids, judged, tied = ids.take(pa.array(order)), judged[places], tied[places]
+    return KnownRun(parts[0].first_tag, parts[-1].last_tag, ids, offsets, judged, tied=tied)
 
 
 def _first_rows(parts: list[_Part]) -> Places:
@@ -225,38 +255,47 @@ def _topics(parts: list[_Part]) -> tuple[list[str], Places]:
     return topics, np.concatenate(starts)
 
 
+def _goes_on(before: _Part, part: _Part) -> bool:
+    """Say whether the last topic of a part goes on into the next."""
+    return part.topics[0] == before.topics[-1]
+
+
+def _rises_across(parts: list[_Part]) -> bool:
+    return any(_goes_on(before, part) and part.ends[0] > before.ends[1] for before, part in pairwise(parts))
+
+
 def _repeats_across(parts: list[_Part]) -> bool:
     """Say whether a document may stand twice in a topic that goes on from one part into the next."""
     keys = parts[0].last_keys
     for before, part in pairwise(parts):
-        if part.topics[0] == before.topics[-1]:
+        if _goes_on(before, part):
             keys = np.concatenate([keys, part.first_keys])
             if _has_repeats(keys):
                 return True
-        if len(part.topics) > 1 or part.topics[0] != before.topics[-1]:
+        if len(part.topics) > 1 or not _goes_on(before, part):
             keys = part.last_keys
     return False
 
 
 def _ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part]) -> None:
-    """Bring what is known of tied rows into the order of their ids, from high to low."""
-    member = np.concatenate([tied, [False]])
-    member[1:] |= tied
-    rows = np.concatenate([part.tied_rows + first for part, first in zip(parts, _first_rows(parts), strict=False)])
+    """Bring what is known of rows that tie with the row above into the order of their ids, from high to low."""
+    member = tied.copy()
+    member[:-1] |= tied[1:]
+    rows = np.concatenate([part.sharing + first for part, first in zip(parts, _first_rows(parts), strict=False)])
     chosen = np.flatnonzero(member[rows])
     rows = rows[chosen]
-    group = np.cumsum(~tied[rows - 1])  # a row that does not tie with the one above begins a group
-    count = max(len(part.tied.words) for part in parts)
+    group = np.cumsum(~tied[rows])  # a row that does not tie with the one above begins a group
+    count = max(len(part.sharing_ids.words) for part in parts)
     # With their first byte highest, words are in the order of bytes; turned over, in the order from high to low.
     falling = [~_all_words(parts, number)[chosen].byteswap() for number in range(count)]
     judged[rows] = judged[rows[np.lexsort((*reversed(falling), group))]]
 
 
 def _all_words(parts: list[_Part], number: int) -> Words:
-    """Give one word of the tied documents of all parts; 0 where the ids of a part have ended."""
+    """Give one word of the documents that may share a score, of all parts; 0 where the ids of a part have ended."""
     return np.concatenate(
         [
-            part.tied.words[number] if number < len(part.tied.words) else np.zeros(len(part.tied_rows), np.uint64)
-            for part in parts
+            words[number] if number < len(words) else np.zeros(len(part.sharing), np.uint64)
+            for part, words in ((part, part.sharing_ids.words) for part in parts)
         ]
     )

@@ -4,19 +4,21 @@ The canonical order breaks ties by document id, which says nothing about the sys
 the higher or the lower grades first within each tie; the expected score is the mean over random orders.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import AnyMeasure, own_measures
 from cranfield.evaluate.lists import Lists
 from cranfield.evaluate.measures.average import Rounding
 from cranfield.evaluate.scores import Scores, score
 
+Grades = NDArray[np.int32]
 TieOrder = Literal["trec", "best", "worst", "expected"]
 
 ORDERS = 100
@@ -42,23 +44,28 @@ def score_with_ties(
     measures: list[AnyMeasure],
     *,
     ties: TieOrder,
-    rng: np.random.Generator,
+    rng: "np.random.Generator | None" = None,
     rounding: Rounding = "exact",
 ) -> Scores:
-    """Score all runs with ties in the canonical, best or worst order, or expected over random orders."""
+    """Score all runs with ties in the canonical, best or worst order, or expected over random orders by `rng`."""
     scores = score(alignment, measures, rounding=rounding)
-    if ties == "trec" or not alignment.tied.any():
+    if ties == "trec":
         return scores
-    tied = _TiedLists(alignment)
-    orders = tied.shuffled(rng) if ties == "expected" else [tied.sorted(higher_first=ties == "best")]
-    return tied.put_into(scores, orders)
+    if ties != "expected":
+        sortable = _TiedLists.of(alignment, unlike=_worth)
+        return sortable.put_into(scores, [sortable.sorted(higher_first=ties == "best")])
+    if rng is None:
+        raise UsageError("an expected score needs a generator of random orders")
+    # What was sampled from different strata weighs differently, whatever its grade.
+    mixed = _TiedLists.of(alignment, unlike=np.asarray if alignment.lists.stratified is None else None)
+    return mixed.put_into(scores, mixed.shuffled(rng))
 
 
 def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM) -> list[Moved]:
     """Give the summaries that another order of tied documents could move by more than `by`."""
-    if not alignment.tied.any():
+    tied = _TiedLists.of(alignment, unlike=_worth)
+    if not len(tied):
         return []
-    tied = _TiedLists(alignment)
     ends = [tied.put_into(scores, [tied.sorted(higher_first=first)]).summary for first in (False, True)]
     lowest, highest = np.minimum(*ends), np.maximum(*ends)
     far = np.argwhere(np.maximum(highest - scores.summary, scores.summary - lowest) > by)
@@ -74,45 +81,65 @@ def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM
     ]
 
 
-class _TiedLists:
-    """The lists that hold ties, alone, and the places of the tied documents in them."""
+def _worth(grades: Grades) -> Grades:
+    """Give grades as a measure sees them: what is not judged is worth nothing."""
+    return np.maximum(grades, 0)
 
-    def __init__(self, alignment: Alignment) -> None:
+
+@dataclass(frozen=True, eq=False)
+class _TiedLists:
+    """The lists that another order of ties could change, alone, and the places of the tied documents in them."""
+
+    cells: NDArray[np.int64]
+    lists: Lists
+    places: NDArray[np.int64]
+    group: NDArray[np.int64]
+
+    @staticmethod
+    def of(alignment: Alignment, *, unlike: Callable[[Grades], Grades] | None) -> "_TiedLists":
+        """Give the lists with a tie of documents that differ in what `unlike` makes of grades; None: that all do."""
         everything = alignment.lists
-        cell = np.searchsorted(everything.offsets, np.flatnonzero(alignment.tied), side="right") - 1
-        self._cells = np.unique(cell)
-        self._lists = everything.chosen(self._cells)
-        places = np.repeat(everything.offsets[self._cells] - self._lists.offsets[:-1], self._lists.length)
-        tied = alignment.tied[places + np.arange(len(places))]
+        rows = np.flatnonzero(alignment.tied)
+        if unlike is not None:
+            rows = rows[unlike(everything.grades[rows]) != unlike(everything.grades[rows - 1])]
+        cells = np.unique(np.searchsorted(everything.offsets, rows, side="right") - 1)
+        lists = everything.chosen(cells)
+        shift = np.repeat(everything.offsets[cells] - lists.offsets[:-1], lists.length)
+        tied = alignment.tied[shift + np.arange(len(shift))]
         member = tied.copy()
         member[:-1] |= tied[1:]
-        self._places = np.flatnonzero(member)
-        self._group = np.cumsum(~tied, dtype=np.int64)[self._places]
+        places = np.flatnonzero(member)
+        return _TiedLists(cells, lists, places, np.cumsum(~tied, dtype=np.int64)[places])
+
+    def __len__(self) -> int:
+        return len(self.cells)
 
     def sorted(self, *, higher_first: bool) -> Lists:
         """Give the lists with the higher (or lower) grades first in each tie."""
-        worth = np.maximum(self._lists.grades[self._places], 0).astype(np.int64)
+        worth = _worth(self.lists.grades[self.places]).astype(np.int64)
         return self._ordered(-worth if higher_first else worth)
 
-    def shuffled(self, rng: np.random.Generator) -> Iterator[Lists]:
+    def shuffled(self, rng: "np.random.Generator") -> Iterator[Lists]:
         """Give the lists with ties in random orders, again and again."""
         for _ in range(ORDERS):
-            yield self._ordered(rng.random(len(self._places)))
+            yield self._ordered(rng.random(len(self.places)))
 
     def _ordered(self, keys: NDArray[np.generic]) -> Lists:
-        order = self._places[np.lexsort((keys, self._group))]
-        grades = self._lists.grades.copy()
-        grades[self._places] = grades[order]
-        sample = self._lists.stratified
+        order = self.places[np.lexsort((keys, self.group))]
+        grades = self.lists.grades.copy()
+        grades[self.places] = grades[order]
+        sample = self.lists.stratified
         if sample is not None:
             rows = np.arange(len(grades))
-            rows[self._places] = order
+            rows[self.places] = order
             sample = sample.only(rows)
-        return replace(self._lists, grades=grades, stratified=sample, _relevant={})
+        return replace(self.lists, grades=grades, stratified=sample, _relevant={})
 
     def put_into(self, scores: Scores, orders: Iterable[Lists]) -> Scores:
         """Give the scores with the values of these lists in place of the canonical ones, averaged over the orders."""
+        if not len(self):
+            return scores
         drawn = np.array([[measure.values(lists) for measure in own_measures(scores.measures)] for lists in orders])
         values = scores.values.copy()
-        values.reshape(len(scores.measures), -1)[:, self._cells] = drawn.mean(axis=0)
+        values.reshape(len(scores.measures), -1)[:, self.cells] = drawn.mean(axis=0)
         return replace(scores, values=values)

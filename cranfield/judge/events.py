@@ -41,8 +41,9 @@ class Event:
     """Something that happened to one document of one topic.
 
     `happened` is when the assessor did it, `recorded` when it reached this file (empty until then). `seconds` is
-    attention with idle time taken out. `undoes` is the UUID of the event that no longer counts. `document_hash` says
-    which text was judged; `scale` and `guidelines` under which versions; `order` and `position` how it was shown.
+    attention with idle time taken out; `confidence` is what a machine said of its own grade. `undoes` is the UUID of
+    the event that no longer counts. `document_hash` says which text was judged; `scale` and `guidelines` under which
+    versions; `order` and `position` how it was shown.
     """
 
     uuid: str
@@ -61,6 +62,7 @@ class Event:
     source: SourceKind = "person"
     source_name: str = ""
     seconds: float | None = None
+    confidence: float | None = None
     scale: int = 1
     guidelines: int = 0
     document_hash: str = ""

@@ -12,7 +12,8 @@ def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
 
     Events come in the order they were recorded. An undone event gives way to the one before it, as if it had never
     been; an undo of an undo is not known: judge again. Answers to probes never stand, they are only compared; a
-    remark changes nothing; a propagated grade never displaces one that was given.
+    remark changes nothing; a propagated grade never displaces one that was given, and putting a document off that has
+    a grade already leaves the grade in force.
     """
     listed = list(events)
     undone = {event.undoes for event in listed if event.kind == "undone"}
@@ -21,7 +22,12 @@ def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
         if event.uuid in undone or event.kind in NEVER_STANDING or event.purpose == "probe":
             continue
         before = standing.get(key_of(event))
-        if before is not None and event.kind == "propagated" and before.kind != "propagated":
-            continue
-        standing[key_of(event)] = event
+        if before is None or not _gives_way(event, before):
+            standing[key_of(event)] = event
     return standing
+
+
+def _gives_way(event: Event, before: Event) -> bool:
+    if event.kind == "propagated":
+        return before.kind != "propagated"
+    return event.kind == "postponed" and before.grade is not None

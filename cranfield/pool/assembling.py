@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
+from cranfield.pool.arrow import named
 from cranfield.pool.candidates import Candidates
 from cranfield.pool.clusters import Collapsed
 from cranfield.pool.draws import document_draws
@@ -120,7 +120,7 @@ def assembled(
             _joined([part.undrawn for part in parts], np.int32),
             _joined([code[part.undrawn_strata] for part, code in pairs], np.int32),
         ),
-        duplicates=tuple(duplicate for part in parts for duplicate in _duplicates(part, runs)),
+        duplicates=tuple(one for part in parts for one in duplicates_of(part.topic, part.duplicates, runs)),
         version=version,
     )
 
@@ -129,10 +129,11 @@ def _by_step(stratum: Stratum) -> tuple[int, bytes]:
     return stratum.step, stratum.name.encode()
 
 
-def _duplicates(part: TopicPart, runs: PooledRuns) -> list[Duplicate]:
-    codes = [code for pair in part.duplicates for code in pair]
-    names = iter(runs.document_ids.take(pa.array(codes, pa.int32())).to_pylist())
-    return [Duplicate(part.topic, out, representative) for out, representative in zip(names, names, strict=True)]
+def duplicates_of(topic: str, pairs: Sequence[tuple[int, int]], runs: PooledRuns) -> list[Duplicate]:
+    """Give (document, representative) in codes by their ids."""
+    codes = [code for pair in pairs for code in pair]
+    names = iter(named(runs.document_ids, np.array(codes, dtype=np.int32)))
+    return [Duplicate(topic, out, representative) for out, representative in zip(names, names, strict=True)]
 
 
 def _joined(columns: Sequence[np.ndarray], kind: type[np.generic]) -> np.ndarray:

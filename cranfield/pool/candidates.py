@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cranfield.pool.arrow import named
 from cranfield.pool.entrants import PooledRuns, PoolRun
 from cranfield.runs.run import Codes, Places, Scores
 
@@ -43,7 +44,7 @@ class Candidates:
     @cached_property
     def ids(self) -> list[str]:
         """The id of each candidate."""
-        return list(self.document_ids.take(pa.array(self.documents)).to_pylist())
+        return named(self.document_ids, self.documents)
 
     @cached_property
     def numbers(self) -> dict[str, int]:

@@ -28,6 +28,8 @@ def problems_of_plan(steps: Sequence[PlanStep]) -> Iterator[tuple[int, str]]:
                 yield place, "stop=target needs a sample before it, as in 'sample 100; mtf stop=target'"
         elif any(_spreads(earlier) for earlier in before):
             yield place, f"{step.name} cannot follow a budget across topics: put it before"
+        elif step.amount.kind == "budget" and any(earlier.strategy.kind == "adaptive" for earlier in before):
+            yield place, "a budget for all topics cannot follow an adaptive step: topics end one by one"
 
 
 def _amount_problems(step: Selection) -> Iterator[str]:

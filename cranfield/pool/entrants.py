@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cranfield.errors import Problem, ProblemsFound, UsageError, quoted
+from cranfield.pool.arrow import indices, named, places
 from cranfield.runs.distinct import distinct
 from cranfield.runs.encoding import CodedRun
 from cranfield.runs.ids import as_ids
@@ -77,8 +78,8 @@ class PooledRuns:
     def codes_by_topic(self) -> dict[str, int]:
         """The code of each topic that some run has, topics in byte order."""
         seen = np.unique(np.concatenate([run.ranking.topics for run in self.runs] or [np.empty(0, np.int32)]))
-        named = zip(self.topic_ids.take(pa.array(seen)).to_pylist(), seen.tolist(), strict=True)
-        return dict(sorted(named, key=lambda pair: pair[0].encode()))
+        pairs = zip(named(self.topic_ids, seen), seen.tolist(), strict=True)
+        return dict(sorted(pairs, key=lambda pair: pair[0].encode()))
 
     @property
     def topics(self) -> list[str]:
@@ -97,8 +98,8 @@ class PooledRuns:
         for run in self.runs:
             seen[run.ranking.documents] = True
         used = np.flatnonzero(seen).astype(np.int32)
-        ids = self.document_ids.take(pa.array(used)).cast(pa.large_binary())
-        documents = used[pc.sort_indices(ids, sort_keys=[("", "descending")]).to_numpy()]
+        ids = self.document_ids.take(indices(used)).cast(pa.large_binary())
+        documents = used[places(pc.sort_indices(ids, sort_keys=[("", "descending")]))]
         numbers = np.empty(len(self.document_ids), dtype=np.int32)
         numbers[documents] = np.arange(len(documents), dtype=np.int32)
         return Numbering(documents, numbers)

@@ -6,16 +6,17 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.pool.assembling import TopicPart, assembled, contributions, part_of, represented
+from cranfield.pool.assembling import TopicPart, assembled, part_of
+from cranfield.pool.beginning import collapsed_topic
 from cranfield.pool.build import TopicBuilder, static_steps
 from cranfield.pool.candidates import candidates_of
-from cranfield.pool.clusters import Clusters, Collapsed, clusters_of, collapse
+from cranfield.pool.clusters import Clusters, Collapsed, clusters_of
 from cranfield.pool.entrants import PooledRuns
 from cranfield.pool.inputs import checked_topics
+from cranfield.pool.joining import joined, versions_of
 from cranfield.pool.kept import kept_of, made_certain
 from cranfield.pool.pool import Pool
 from cranfield.pool.selecting import Addition, TopicPool
-from cranfield.runs.run import Codes, Places
 
 
 def extend(
@@ -42,7 +43,7 @@ def extend(
     builder.built(static_steps(pool.plan), order="plan")
     parts = [_joined(pool, builder.pools[kept.topic], collapsed) for kept, collapsed in grown]
     extended = assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=pool.version + 1)
-    return replace(extended, versions=_versions(pool, extended))
+    return replace(extended, versions=versions_of(pool, extended))
 
 
 def top_up(
@@ -92,12 +93,7 @@ def _check_runs(pool: Pool, runs: PooledRuns) -> None:
 
 def _grown(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None) -> tuple[TopicPool, Collapsed]:
     """Give an empty pool of a topic that knows what was drawn before, and its candidates."""
-    everything = candidates_of(runs, topic)
-    kept = _rows(pool, topic)
-    names = [pool.ids[row] for row in kept]
-    preferred = np.zeros(len(everything), dtype=bool)
-    preferred[[everything.numbers[name] for name in names]] = True
-    collapsed = collapse(everything, clusters, preferred=preferred)
+    collapsed = collapsed_topic(pool, runs, topic, clusters)
     begun = TopicPool(topic, len(collapsed.candidates), pool.seed, suffix=f" +{pool.version}")
     before = kept_of(pool, collapsed.candidates)
     begun.barred = np.concatenate([before.numbers, before.undrawn])
@@ -105,13 +101,6 @@ def _grown(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None) 
     steps = np.array([before.sizes[place][0].step for place in before.strata], dtype=np.int64)
     begun.drawn_before = {step: before.numbers[steps == step] for step in begun.rates}
     return begun, collapsed
-
-
-def _rows(pool: Pool, topic: str) -> Places:
-    if topic not in pool.topics:
-        return np.empty(0, dtype=np.int64)
-    place = pool.topics.index(topic)
-    return np.arange(pool.offsets[place], pool.offsets[place + 1])
 
 
 def _rates(pool: Pool, topic: str) -> dict[int, float]:
@@ -146,29 +135,4 @@ def _joined(pool: Pool, grown: TopicPool, collapsed: Collapsed) -> TopicPart:
     for one in grown.additions:
         if not _is_sample(pool.plan.steps[one.stratum.step - 1]):
             kept = made_certain(kept, one.chosen, one.stratum)
-    counts, runs, ranks = contributions(collapsed.candidates, kept.numbers)
-    shift = len(kept.sizes)
-    documents = np.concatenate([collapsed.candidates.documents[kept.numbers], part.documents])
-    return replace(
-        part,
-        documents=documents,
-        duplicates=represented(collapsed, documents),
-        strata=np.concatenate([kept.strata, part.strata + shift]).astype(np.int32),
-        stratum_sizes=(*kept.sizes, *part.stratum_sizes),
-        probabilities=np.concatenate([kept.probabilities, part.probabilities]),
-        contribution_counts=np.concatenate([counts, part.contribution_counts]),
-        contribution_runs=np.concatenate([runs, part.contribution_runs]),
-        contribution_ranks=np.concatenate([ranks, part.contribution_ranks]),
-        undrawn=np.concatenate([collapsed.candidates.documents[kept.undrawn], part.undrawn]),
-        undrawn_strata=np.concatenate([kept.undrawn_strata, part.undrawn_strata + shift]).astype(np.int32),
-    )
-
-
-def _versions(pool: Pool, extended: Pool) -> Codes:
-    """Give the version that each entry came with: earlier entries stand first in their topic."""
-    versions = np.full(len(extended), extended.version, dtype=np.int32)
-    for place, topic in enumerate(extended.topics):
-        rows = _rows(pool, topic)
-        start = int(extended.offsets[place])
-        versions[start : start + len(rows)] = pool.versions[rows]
-    return versions
+    return joined(kept, part, collapsed)

@@ -1,9 +1,12 @@
 """What an earlier version of a pool has of a topic, and how its probabilities stay true when the pool grows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cranfield.errors import Problem, ProblemsFound, quoted
+from cranfield.pool.arrow import named
 from cranfield.pool.candidates import Candidates
 from cranfield.pool.pool import Pool
 from cranfield.pool.selecting import Stratum
@@ -32,11 +35,11 @@ def kept_of(pool: Pool, candidates: Candidates) -> Kept:
     place = pool.topics.index(candidates.topic)
     rows = slice(int(pool.offsets[place]), int(pool.offsets[place + 1]))
     topics, documents, strata = pool.undrawn
-    names = pool.document_ids.take(documents[topics == place]).to_pylist()
+    names = named(pool.document_ids, documents[topics == place])
     known = np.array([name in candidates.numbers for name in names], dtype=bool)
     passed_over = [candidates.numbers[name] for name in names if name in candidates.numbers]
     return Kept(
-        numbers=np.array([candidates.numbers[name] for name in pool.ids[rows]], dtype=np.int64),
+        numbers=numbers_of(candidates, pool.ids[rows]),
         strata=pool.strata[rows],
         probabilities=pool.probabilities[rows],
         undrawn=np.array(passed_over, dtype=np.int64),
@@ -46,6 +49,17 @@ def kept_of(pool: Pool, candidates: Candidates) -> Kept:
             for code, stratum in enumerate(pool.stratum_table)
         ),
     )
+
+
+def numbers_of(candidates: Candidates, names: Sequence[str]) -> Places:
+    """Give the candidate numbers of documents of a pool, or say which of them no run has."""
+    unknown = [name for name in names if name not in candidates.numbers]
+    if unknown:
+        message = (
+            f"{quoted(unknown[0])} is in the pool of topic {quoted(candidates.topic)}, and none of its runs has it"
+        )
+        raise ProblemsFound("this pool is not of these runs", [Problem("not-in-runs", message)])
+    return np.array([candidates.numbers[name] for name in names], dtype=np.int64)
 
 
 def made_certain(kept: Kept, certain: Places, stratum: Stratum) -> Kept:

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cranfield.errors import Problem, ProblemsFound, UsageError
-from cranfield.pool.assembling import TopicPart, assembled, part_of
+from cranfield.pool.assembling import assembled, duplicates_of, part_of, represented
+from cranfield.pool.beginning import Begun, begun_topic, steps_of_entries
 from cranfield.pool.budgets import check_budget, levels
-from cranfield.pool.build import TopicBuilder, is_adaptive, static_steps
+from cranfield.pool.build import build, is_adaptive
+from cranfield.pool.candidates import Candidates
 from cranfield.pool.clusters import Collapsed, clusters_of
 from cranfield.pool.entrants import PooledRuns
-from cranfield.pool.inputs import check_seed, checked_topics
 from cranfield.pool.live_topic import IN_POOL, LiveTopic, Reading
 from cranfield.pool.plan import Plan, Selection
-from cranfield.pool.pool import JudgingOrder, Pool
-from cranfield.pool.selecting import eligible, view
+from cranfield.pool.pool import Duplicate, JudgingOrder, Pool
+from cranfield.pool.selecting import Addition, Stratum, eligible, view
 from cranfield.pool.strategy import Label, Texts
 
 
@@ -56,7 +57,13 @@ class Batch:
 
 
 class LivePool:
-    """All topics of a plan with an adaptive step, while they are judged."""
+    """All topics of a plan with an adaptive step, while they are judged.
+
+    `begun` is the pool so far, all of it handed out: what the steps before the adaptive one brought is the warm-up,
+    the rest was chosen by looking at judgments. Without it the warm-up is built, and offered. `ended` names topics
+    whose adaptive step is over for good, with the rule that ended it. A topic is made ready when it is first asked
+    for: many runs make large topics.
+    """
 
     def __init__(
         self,
@@ -69,32 +76,71 @@ class LivePool:
         clusters: Mapping[str, object] | None = None,
         texts: Texts | None = None,
         queries: Mapping[str, str] | None = None,
+        begun: Pool | None = None,
+        ended: Mapping[str, str] | None = None,
     ) -> None:
         if not plan.is_live:
             raise UsageError(f"'{plan}' has no adaptive step: build it as it is")
-        check_seed(seed)
-        self.plan, self.runs, self.seed, self.order = plan, runs, seed, order
-        self.topics = checked_topics(plan, runs, topics)
-        self.known = 0
-        made = clusters_of(runs, clusters) if clusters is not None else None
-        self._builder = TopicBuilder(runs, self.topics, seed=seed, clusters=made)
-        parts = self._builder.built(static_steps(plan), order=order)
-        self._step = next(step for step in plan.steps if is_adaptive(step))
-        assert isinstance(self._step, Selection)
-        self._collapsed: dict[str, Collapsed] = {topic: self._builder.collapsed(topic) for topic in self.topics}
-        limits = self._limits(self._step)
-        readings = {topic: Reading(texts, (queries or {}).get(topic, "")) for topic in self.topics}
-        self._live = {part.topic: self._begun(part, limits[part.topic], readings[part.topic]) for part in parts}
+        self._is_handed_out = begun is not None
+        if begun is None:
+            begun = build(plan, runs, topics=topics, seed=seed, order=order, clusters=clusters)
+        self.plan, self.runs, self.seed, self.order = plan, runs, begun.seed, begun.order
+        self.topics, self.known, self._pool = list(begun.topics), 0, begun
+        self._clusters = clusters_of(runs, clusters) if clusters is not None else None
+        self._texts, self._queries = texts, queries or {}
+        self.number, self._step = _adaptive_step(plan)
+        self._closed = dict(ended or {})
+        self._live: dict[str, LiveTopic] = {}
+        self._collapsed: dict[str, Collapsed] = {}
+        self._told: dict[str, list[Judged]] = {}
+        self._took: dict[str, list[str]] = {}
+        self._sizes = self._sizes_before()
+        self._limits = self._shared_limits()
 
     def told(self, judged: Judged) -> None:
         """Take in one judgment. What is not a candidate of one of the topics is passed over."""
         self.known += 1
-        live = self._live.get(judged.topic)
+        self._told.setdefault(judged.topic, []).append(judged)
+        live = self._at(judged.topic) if judged.topic in self._sizes else None
         candidate = None if live is None else live.candidates.numbers.get(judged.document)
         if live is not None and candidate is not None:
             live.told(candidate, judged.relevant)
-        if self._is_spent(()):
+        if self._is_spent(None):
             self._end_all()
+
+    def stand(self, topic: str, judged: Sequence[Judged]) -> None:
+        """Bring a topic to where these judgments, all that count for it now and in their order, leave it.
+
+        What was told before and stands at the front is not told again. Where one of those has changed or is gone, the
+        topic begins anew, as if it had never been told.
+        """
+        before = self._told.get(topic, [])
+        if list(judged[: len(before)]) != before:
+            again = self.topics if self.spreads and self._is_spent(None) else [topic]
+            others = {name: self._forgotten(name) for name in again}
+            for name in again:
+                if name != topic:
+                    self.stand(name, others[name])
+            before = []
+        for one in judged[len(before) :]:
+            self.told(one)
+
+    def took(self, topic: str, documents: Iterable[str]) -> None:
+        """Take in that documents were handed out: they are not offered again, and count as under judgment."""
+        for document in documents:
+            self._took.setdefault(topic, []).append(document)
+            if topic in self._live and (candidate := self.candidates(topic).numbers.get(document)) is not None:
+                self._live[topic].took(candidate)
+
+    def close(self, topic: str, rule: str) -> None:
+        """Take in that the adaptive step of a topic is over for good, whatever becomes of the judgments behind it."""
+        if self._closed.setdefault(topic, rule) and topic in self._live and not self._live[topic].ended:
+            self._forgotten(topic)
+
+    def drop(self, topic: str) -> None:
+        """Make room: begin a topic anew when it is asked for next."""
+        self._forgotten(topic)
+        self._took.pop(topic, None)
 
     def offer(
         self,
@@ -104,75 +150,134 @@ class LivePool:
         topics: Collection[str] | None = None,
     ) -> Batch:
         """Give at most `size` documents to judge next, of some topics if asked; asking changes nothing."""
-        pending: dict[str, list[int]] = {topic: [] for topic in self.topics}
-        for topic, document in under_judgment:
-            number = self._live[topic].candidates.numbers.get(document) if topic in self._live else None
-            if number is not None:
-                pending[topic].append(number)
-        choices: list[Choice] = []
         asked = [topic for topic in self.topics if topics is None or topic in topics]
+        pending: dict[str, list[int]] = {topic: [] for topic in asked}
+        for topic, document in under_judgment:
+            if topic in self._sizes and (number := self.candidates(topic).numbers.get(document)) is not None:
+                pending.setdefault(topic, []).append(number)
+        choices: list[Choice] = []
         while len(choices) < size and (choice := self._next(asked, pending)) is not None:
             choices.append(choice)
-            pending[choice.topic].append(self._live[choice.topic].candidates.numbers[choice.document])
+            pending[choice.topic].append(self.candidates(choice.topic).numbers[choice.document])
         return Batch(tuple(choices), self.ended)
 
     @property
     def ended(self) -> dict[str, str]:
         """The topics whose adaptive step has ended, and which rule ended it."""
-        return {topic: live.ended for topic, live in self._live.items() if live.ended}
-
-    def snapshot(self) -> Pool:
-        """Give the pool as it stands: the warm-up and what was chosen since, in the order of judging."""
-        parts = [part_of(live.so_far(), self._collapsed[topic], order="plan") for topic, live in self._live.items()]
-        return assembled(self.plan, self.runs, parts, seed=self.seed, order=self.order)
-
-    def _begun(self, part: TopicPart, limit: int | None, reading: Reading) -> LiveTopic:
-        candidates = self._collapsed[part.topic].candidates
-        place = {int(code): number for number, code in enumerate(candidates.documents)}
-        queue = [place[int(code)] for code in part.documents]
-        numbered = list(enumerate(self.plan.steps, start=1))
-        return LiveTopic(candidates, self._builder.pools[part.topic], queue, numbered, limit=limit, reading=reading)
-
-    def _limits(self, step: Selection) -> dict[str, int | None]:
-        """Give the size each topic may reach where a budget is shared evenly; None leaves it to the step."""
-        nobody: dict[str, int | None] = dict.fromkeys(self.topics)
-        if step.amount.kind != "budget":
-            return nobody
-        have = np.array([self._builder.pools[topic].count for topic in self.topics])
-        check_budget(int(have.sum()), int(step.amount.number))
-        if step.scope.across_topics:
-            self._check_floor(step)
-            return nobody
-        free = [np.count_nonzero(self._free(topic, step)) for topic in self.topics]
-        shared = levels(have, np.array(free), int(step.amount.number))
-        return dict(zip(self.topics, shared.tolist(), strict=True))
-
-    def _free(self, topic: str, step: Selection) -> np.ndarray:
-        return eligible(self._builder.pools[topic], view(self._collapsed[topic].candidates, step), step)
-
-    def _check_floor(self, step: Selection) -> None:
-        needed = (step.scope.floor or 0) * len(self.topics)
-        if needed > step.amount.number:
-            message = f"a floor of {step.scope.floor} for {len(self.topics)} topics needs {needed:,} documents"
-            remedy = f"lower the floor, or raise the budget of {step.amount.number:,.0f}"
-            raise ProblemsFound("this pool cannot be built", [Problem("budget-below-floor", message, remedy=remedy)])
-
-    def _next(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> Choice | None:
-        for topic in self._in_turn(topics, pending):
-            offered = self._live[topic].offer(pending[topic])
-            if offered is None:
-                continue
-            candidate, number, reason = offered
-            if self.spreads and reason != IN_POOL and self._is_spent(pending.values()):
-                return None
-            return Choice(topic, self._live[topic].candidates.ids[candidate], number, reason, self.known)
-        return None
+        made = {topic: live.ended for topic, live in self._live.items() if live.ended}
+        return dict(sorted((self._closed | made).items()))
 
     @property
     def spreads(self) -> bool:
         """Whether a budget goes across topics."""
-        assert isinstance(self._step, Selection)
         return self._step.scope.across_topics
+
+    def turn(self, topics: Iterable[str]) -> list[str]:
+        """Give those of some topics that have not ended, the one whose turn it is first; see `_in_turn`."""
+        going_on = [topic for topic in topics if not self._at(topic).ended]
+        return self._in_turn(going_on, {topic: [] for topic in going_on})
+
+    def candidates(self, topic: str) -> Candidates:
+        """Give what a topic can be judged on."""
+        return self._at(topic).candidates
+
+    def story(self, topic: str, document: str) -> tuple[Stratum, float]:
+        """Give the stratum of a document and its probability: NaN where judgments decide."""
+        live = self._at(topic)
+        return live.story(live.candidates.numbers[document])
+
+    def is_free(self, topic: str, document: str, under_judgment: Collection[str] = ()) -> bool:
+        """Say whether the adaptive step could choose a document now, whatever it would choose."""
+        live, known = self._at(topic), self.candidates(topic).numbers
+        return document in known and live.is_free(
+            known[document], [known[one] for one in under_judgment if one in known]
+        )
+
+    def stands_for(self, topic: str, documents: Collection[str]) -> list[Duplicate]:
+        """Give the near-duplicates that stay out because one of some documents stands for them."""
+        live = self._at(topic)
+        codes = live.candidates.documents[[live.candidates.numbers[document] for document in documents]]
+        return duplicates_of(topic, represented(self._collapsed[topic], codes), self.runs)
+
+    def later(self, topic: str) -> list[Addition]:
+        """Give what the steps after the adaptive one have added; nothing before it has ended."""
+        return [one for one in self._at(topic).pool.additions if one.stratum.step > self.number]
+
+    def snapshot(self) -> Pool:
+        """Give the pool as it stands: the warm-up and what was chosen since, in the order of judging."""
+        parts = [part_of(self._at(one).so_far(), self._collapsed[one], order="plan") for one in self.topics]
+        return assembled(self.plan, self.runs, parts, seed=self.seed, order=self.order)
+
+    def _at(self, topic: str) -> LiveTopic:
+        """Give a topic, made ready for what is told and asked."""
+        if topic not in self._live:
+            begun = self._begun(topic)
+            live = LiveTopic(
+                begun.collapsed.candidates,
+                begun.pool,
+                begun.queue,
+                list(enumerate(self.plan.steps, start=1)),
+                limit=self._limits.get(topic),
+                reading=Reading(self._texts, self._queries.get(topic, "")),
+                ended=self._closed.get(topic, ""),
+            )
+            self._live[topic], self._collapsed[topic] = live, begun.collapsed
+            known = live.candidates.numbers
+            before = [*begun.queue, *begun.chosen] if self._is_handed_out else begun.chosen
+            for candidate in [*before, *(known[name] for name in self._took.get(topic, ()) if name in known)]:
+                live.took(candidate)
+        return self._live[topic]
+
+    def _forgotten(self, topic: str) -> list[Judged]:
+        """Forget where a topic stands; give what was told of it."""
+        told = self._told.pop(topic, [])
+        self._live.pop(topic, None)
+        self.known -= len(told)
+        return told
+
+    def _begun(self, topic: str) -> Begun:
+        return begun_topic(self._pool, self.runs, topic, self._clusters, adaptive=self.number)
+
+    def _sizes_before(self) -> dict[str, int]:
+        """Give how many documents each topic has before its adaptive step."""
+        static = steps_of_entries(self._pool) < self.number
+        counts = np.bincount(self._pool.topic_of_entry[static], minlength=len(self.topics))
+        return dict(zip(self.topics, counts.tolist(), strict=True))
+
+    def _shared_limits(self) -> dict[str, int]:
+        """Give the size each topic may reach where a budget is shared evenly; nothing where the step says it."""
+        if self._step.amount.kind != "budget":
+            return {}
+        budget, have = int(self._step.amount.number), np.array(list(self._sizes.values()))
+        check_budget(int(have.sum()), budget)
+        if self.spreads:
+            self._check_floor()
+            return {}
+        shared = levels(have, np.array([self._free(topic) for topic in self.topics]), budget)
+        return dict(zip(self.topics, shared.tolist(), strict=True))
+
+    def _free(self, topic: str) -> int:
+        begun = self._begun(topic)
+        return int(np.count_nonzero(eligible(begun.pool, view(begun.collapsed.candidates, self._step), self._step)))
+
+    def _check_floor(self) -> None:
+        needed = (self._step.scope.floor or 0) * len(self.topics)
+        if needed > self._step.amount.number:
+            message = f"a floor of {self._step.scope.floor} for {len(self.topics)} topics needs {needed:,} documents"
+            remedy = f"lower the floor, or raise the budget of {self._step.amount.number:,.0f}"
+            raise ProblemsFound("this pool cannot be built", [Problem("budget-below-floor", message, remedy=remedy)])
+
+    def _next(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> Choice | None:
+        for topic in self._in_turn(topics, pending):
+            live = self._at(topic)
+            offered = live.offer(pending[topic])
+            if offered is None:
+                continue
+            candidate, number, reason = offered
+            if self.spreads and reason != IN_POOL and self._is_spent(pending):
+                return None
+            return Choice(topic, live.candidates.ids[candidate], number, reason, self.known)
+        return None
 
     def _in_turn(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> list[str]:
         """Give the topics in the order they are served.
@@ -183,20 +288,19 @@ class LivePool:
         """
         if not self.spreads:
             return list(topics)
-        floor = self._floor
+        floor, merit = self._floor, self._merit
 
         def turn(topic: str) -> tuple[int, float, int]:
-            live = self._live[topic]
-            size = live.size + len(pending[topic])
+            live = self._at(topic)
+            size = live.size + live.away(pending[topic])
             if live.waits(pending[topic]):
                 return 0, 0.0, 0
-            return (1, float(size), size) if size < floor else (2, -self._merit(live), size)
+            return (1, float(size), size) if size < floor else (2, -merit(live), size)
 
         return sorted(topics, key=turn)
 
     @property
     def _merit(self) -> Callable[[LiveTopic], float]:
-        assert isinstance(self._step, Selection)
         if getattr(self._step.strategy, "compares_topics", False):
             return lambda live: live.claim
         return lambda live: live.recent_yield
@@ -204,24 +308,30 @@ class LivePool:
     @property
     def _floor(self) -> int:
         """The floor of the plan; half of an even share where it gives none."""
-        assert isinstance(self._step, Selection)
         given = self._step.scope.floor
         return int(self._step.amount.number) // (2 * len(self.topics)) if given is None else given
 
-    def _is_spent(self, pending: Iterable[Sequence[int]]) -> bool:
+    def _is_spent(self, pending: Mapping[str, Sequence[int]] | None) -> bool:
+        """Say whether the budget across topics is spent: by what is judged; with `pending`, also by what is out."""
         if not self.spreads:
             return False
-        assert isinstance(self._step, Selection)
-        away = sum(
-            not live.pool.present[candidate]
-            for live, some in zip(self._live.values(), pending, strict=False)
-            for candidate in some
-        )
-        return sum(live.size for live in self._live.values()) + away >= self._step.amount.number
+        total = 0
+        for topic, before in self._sizes.items():
+            live = self._live.get(topic)
+            out = 0 if live is None or pending is None else live.away(pending.get(topic, ()))
+            total += (before if live is None else live.size) + out
+        return total >= self._step.amount.number
 
     def _end_all(self) -> None:
-        for live in self._live.values():
-            live.end(f"{self._step.amount} reached")  # type: ignore[union-attr]
+        for topic in self.topics:
+            self._at(topic).end(f"{self._step.amount} reached")
+
+
+def _adaptive_step(plan: Plan) -> tuple[int, Selection]:
+    for number, step in enumerate(plan.steps, start=1):
+        if is_adaptive(step) and isinstance(step, Selection):
+            return number, step
+    raise UsageError(f"'{plan}' has no adaptive step")
 
 
 def next_batch(
@@ -247,8 +357,9 @@ def wrong_choices(
 ) -> list[tuple[Choice, Choice | None]]:
     """Check recorded choices: give those that the plan would not have made, with what it would have chosen instead.
 
-    `recorded` are choices in the order they were made, each with what was under judgment then; `judged` are all
-    judgments in order. A choice was made for its topic after the first `known` judgments.
+    `recorded` are choices in the order they were made, each with what else was under judgment then; `judged` are all
+    judgments in order. A choice was made for its topic after the first `known` judgments, and what was chosen before
+    it is not chosen again.
     """
     wrong = []
     told = iter(judged)
@@ -258,4 +369,5 @@ def wrong_choices(
         again = live.offer(1, under_judgment=pending, topics=[choice.topic]).choices
         if [one.document for one in again] != [choice.document]:
             wrong.append((choice, again[0] if again else None))
+        live.took(choice.topic, [choice.document])
     return wrong

@@ -35,6 +35,9 @@ class LiveTopic:
     The queue holds the documents that are sure to be judged, in order: the steps before the adaptive one and, when
     that has ended, the steps after it. What is judged besides counts as chosen by the adaptive step. `limit` is the
     size the topic may reach, None where there is none; `ended` says why the adaptive step is over.
+
+    A document that was handed out (`took`) is not offered again, and belongs to the pool from the end on, judged or
+    not. It moves no end: what ends a topic are judgments alone.
     """
 
     def __init__(
@@ -46,16 +49,17 @@ class LiveTopic:
         *,
         limit: int | None = None,
         reading: Reading | None = None,
+        ended: str = "",
     ) -> None:
         places = [place for place, (_, step) in enumerate(steps) if is_adaptive(step)]
         self.number, step = steps[places[0]]
         assert isinstance(step, Selection)
         assert isinstance(step.strategy, Adaptive)
         self.candidates, self.pool, self.step = candidates, pool, step
-        self.ended, self.labels = "", dict[int, Label]()
+        self.ended, self.labels = ended, dict[int, Label]()
         self.chosen: list[int] = []
-        self._queue = dict.fromkeys(queue)
-        self._warm_up, self._after = len(self._queue), steps[places[0] + 1 :]
+        self._queue, self._taken = dict.fromkeys(queue), dict[int, None]()
+        self._warm_up, self._after = frozenset(self._queue), steps[places[0] + 1 :]
         self._recent: deque[bool] = deque(maxlen=RECENT)
         self._limit = _limit(step, pool.count) if limit is None else limit
         seen = view(candidates, step)
@@ -99,22 +103,42 @@ class LiveTopic:
             self._target.settle(self._state)
         self._look_for_the_end()
 
+    def took(self, candidate: int) -> None:
+        """Take in that a document was handed out."""
+        self._taken[candidate] = None
+
     def waits(self, pending: Collection[int]) -> bool:
         """Say whether a document that is sure to be judged waits for somebody."""
-        return any(candidate not in pending for candidate in self._queue)
+        return any(candidate not in pending and candidate not in self._taken for candidate in self._queue)
+
+    def away(self, pending: Collection[int]) -> int:
+        """Give how many documents are out to be judged that the size does not count yet."""
+        out = {*pending, *self._taken} - self.labels.keys()
+        return sum(not self.pool.present[candidate] for candidate in out)
 
     def offer(self, pending: Collection[int]) -> tuple[int, int, str] | None:
         """Give the next candidate that is not judged and not pending, with its step and why; None for nothing now."""
         for candidate in self._queue:
-            if candidate not in pending:
-                return candidate, self._step_of(candidate), IN_POOL
+            if candidate not in pending and candidate not in self._taken:
+                return candidate, self.story(candidate)[0].step, IN_POOL
         if self.ended:
             return None
-        outside = sum(not self.pool.present[candidate] for candidate in pending)
-        if self._limit is not None and self.size + outside >= self._limit:
+        if self._limit is not None and self.size + self.away(pending) >= self._limit:
             return None
-        choice = self._state.choose(self._excluded(pending))
+        choice = self._state.choose(self._excluded({*pending, *self._taken}))
         return None if choice is None else (choice[0], self.number, choice[1])
+
+    def is_free(self, candidate: int, pending: Collection[int]) -> bool:
+        """Say whether the adaptive step could choose a candidate now."""
+        return not self.ended and not self._excluded({*pending, *self._taken})[candidate]
+
+    def story(self, candidate: int) -> tuple[Stratum, float]:
+        """Give the stratum of a candidate, and its probability: NaN for what the adaptive step chooses."""
+        for addition in self.pool.additions:
+            found = np.flatnonzero(addition.chosen == candidate)
+            if len(found):
+                return addition.stratum, float(addition.probabilities[found[0]])
+        return Stratum(self.number, str(self.step)), NO_PROBABILITY
 
     def end(self, reason: str) -> None:
         """Close the adaptive step and let the steps after it add what they will."""
@@ -139,7 +163,9 @@ class LiveTopic:
         self.chosen = []
 
     def _addition(self) -> Addition:
-        chosen = np.array(self.chosen, dtype=np.int64)
+        present = self.pool.present
+        open_ones = [one for one in self._taken if not present[one] and one not in self.labels]
+        chosen = np.array([*self.chosen, *open_ones], dtype=np.int64)
         nothing = np.full(len(chosen), NO_PROBABILITY)
         return Addition(Stratum(self.number, str(self.step)), chosen, nothing, np.empty(0, np.int64))
 
@@ -150,9 +176,11 @@ class LiveTopic:
             self.end("cap reached" if self.step.scope.across_topics else f"{self.step.amount} reached")
             return
         targets = self._target
+        first = [label for candidate, label in self.labels.items() if candidate in self._warm_up]
+        late = [label for candidate, label in self.labels.items() if candidate not in self._warm_up]
         review = Review(
-            list(self.labels.values()),
-            warm_up=self._warm_up,
+            [*first, *late],
+            warm_up=len(first),
             targets=targets.relevant if targets else 0,
             targets_found=targets.found if targets else 0,
         )
@@ -169,9 +197,6 @@ class LiveTopic:
         excluded[list(pending)] = True
         excluded[list(self.labels)] = True
         return excluded
-
-    def _step_of(self, candidate: int) -> int:
-        return next(addition.stratum.step for addition in self.pool.additions if (addition.chosen == candidate).any())
 
 
 class Targets:

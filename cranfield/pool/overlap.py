@@ -1,14 +1,17 @@
 """How much the runs of a pool agree, and what each group brings that nobody else does."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import Problem
+from cranfield.pool.beginning import collapsed_topic
 from cranfield.pool.candidates import candidates_of
+from cranfield.pool.clusters import clusters_of
 from cranfield.pool.entrants import PooledRuns
+from cranfield.pool.kept import numbers_of
 from cranfield.pool.pool import Pool
 from cranfield.runs.run import Places
 from cranfield.text import counted
@@ -50,6 +53,15 @@ def overlap_of_groups(pool: Pool) -> Overlap:
     return _overlap(names, _brought(pool, places))
 
 
+def brought_by_runs(pool: Pool) -> list[tuple[int, int]]:
+    """Give for each run how many documents it brought, and how many of these no other group did."""
+    names = sorted({source.group for source in pool.sources}, key=str.encode)
+    groups = np.array([names.index(source.group) for source in pool.sources], dtype=np.int64)
+    alone = _brought(pool, groups).sum(axis=1) == 1
+    runs = _brought(pool, np.arange(len(pool.sources)))
+    return list(zip(runs.sum(axis=0).astype(int).tolist(), runs[alone].sum(axis=0).astype(int).tolist(), strict=True))
+
+
 def dominant_group(pool: Pool) -> Problem | None:
     """Warn where one of at least three groups brought most of what only one group brought.
 
@@ -82,9 +94,24 @@ def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, by_gr
     return total[1:].astype(np.int64)
 
 
+def missing_by_depth(pool: Pool, runs: PooledRuns, *, clusters: Mapping[str, object] | None = None) -> Places:
+    """Give how many documents that are not in the pool each depth of the runs would bring: place 0 is depth 1.
+
+    With `clusters`, near-duplicates of what is in the pool are not missing, and of others only one is.
+    """
+    made = clusters_of(runs, clusters) if clusters is not None else None
+    total = np.zeros(runs.depth + 1, dtype=np.int64)
+    for topic in pool.topics:
+        candidates = collapsed_topic(pool, runs, topic, made).candidates
+        missing = np.ones(len(candidates), dtype=bool)
+        missing[numbers_of(candidates, pool.documents_of(topic))] = False
+        total += np.bincount(candidates.best_rank[missing], minlength=len(total))
+    return total[1:]
+
+
 def _brought(pool: Pool, member: Places) -> NDArray[np.float32]:
     """Say which of some members (runs, or the groups they belong to) brought which entry, as ones and zeros."""
-    brought = np.zeros((len(pool), int(member.max(initial=-1)) + 1), dtype=np.float32)
+    brought: NDArray[np.float32] = np.zeros((len(pool), int(member.max(initial=-1)) + 1), dtype=np.float32)
     entries = np.repeat(np.arange(len(pool)), np.diff(pool.contribution_offsets))
     brought[entries, member[pool.contribution_runs]] = 1
     return brought

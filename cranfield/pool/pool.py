@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cranfield.errors import InputError, quoted
+from cranfield.pool.arrow import named
 from cranfield.pool.plan import Plan
 from cranfield.pool.selecting import Stratum
 from cranfield.runs.run import Codes, Places, Scores
@@ -98,7 +99,7 @@ class Pool:
     @cached_property
     def ids(self) -> list[str]:
         """The document id of each entry."""
-        return list(self.document_ids.take(pa.array(self.documents)).to_pylist())
+        return named(self.document_ids, self.documents)
 
     @cached_property
     def topic_of_entry(self) -> Codes:

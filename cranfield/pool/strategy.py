@@ -101,7 +101,11 @@ class State(Protocol):
 
 @runtime_checkable
 class Adaptive(Strategy, Protocol):
-    """A strategy that learns from judgments."""
+    """A strategy that learns from judgments.
+
+    One whose choices are not the same to the last bit on every machine says `reproducible: ClassVar[bool] = False`:
+    then the record of what it chose is checked, and not whether it would choose so again.
+    """
 
     def begin(self, candidates: Candidates, *, seed: int, texts: Texts | None = None, query: str = "") -> State:
         """Give the state before the first judgment."""

@@ -21,6 +21,15 @@ REFUSALS: dict[str, tuple[str, str]] = {
         "write grades like 0, 1 or 2; a grade below 0 means pooled but not judged",
     ),
     "repeated-pair": ("a topic and document are judged more than once", "keep one row of each pair"),
+    "judged-twice": (
+        "an assessor judged a topic and document more than once, at no time or the same",
+        "keep one row, or give each its time",
+    ),
+    "bad-time": ("a time cannot be read", "write ISO 8601, like 2026-01-31T17:30Z"),
+    "bad-assessor": ("the name of an assessor is not one printable line", "give a name of 1 to 80 letters"),
+    "off-the-scale": ("a grade is not on the scale of this collection", "map the grades of the file to the scale"),
+    "unknown-topic": ("a topic is not in this collection", "add it with cranfield corpus topics FILE"),
+    "unknown-document": ("a document is not in this collection", "add it with cranfield corpus add FILE"),
 }
 """Code, what it means, and what to do about it."""
 

@@ -4,12 +4,13 @@ Four columns: topic, iteration, document, grade. Five: topic, iteration, documen
 decides which it is for the whole file. Blank lines are passed over, and so are lines that begin with #.
 """
 
+import io
 import re
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cranfield.qrels.problems import Refusals
@@ -19,6 +20,7 @@ from cranfield.runs.blocks import blocks
 from cranfield.runs.columns import encoded, used_only
 from cranfield.runs.lines import LineNumbers
 from cranfield.runs.regular import Regular, regularised, surveyed
+from cranfield.runs.words import PARSED_AT_ONCE, parsed_words
 from cranfield.source import Source
 
 _FOUR = ("topic", "iteration", "document", "grade")
@@ -69,7 +71,7 @@ def read(source: Source) -> QrelsRows:
 
 
 def _columns_of(block: bytes) -> tuple[str, ...]:
-    for line in block.splitlines():
+    for line in io.BytesIO(block):  # line by line: the first or second usually tells
         words = line.split()
         if words and not line.startswith(b"#"):
             return _FIVE if len(words) == len(_FIVE) else _FOUR
@@ -128,23 +130,10 @@ def _careful(regular: Regular, many: NDArray[np.int64], reading: _Reading) -> _P
 
 
 def _parsed(
-    text: bytes, delimiter: str, columns: tuple[str, ...], grade: pa.DataType, *, at_once: int = 1 << 20
+    text: bytes, delimiter: str, columns: tuple[str, ...], grade: pa.DataType, *, at_once: int = PARSED_AT_ONCE
 ) -> pa.Table | None:
     """Parse text of the given columns; None where a line has more or fewer, or a grade is not of its type."""
-    types = {name: _WORDS.get(name, grade) for name in columns}
-    try:
-        return pyarrow.csv.read_csv(
-            pa.BufferReader(text),
-            read_options=pyarrow.csv.ReadOptions(column_names=list(columns), block_size=at_once),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=delimiter, quote_char=False, escape_char=False, ignore_empty_lines=False
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=types, null_values=[], strings_can_be_null=False, check_utf8=True
-            ),
-        )
-    except pa.ArrowInvalid:
-        return None
+    return parsed_words(text, delimiter, {name: _WORDS.get(name, grade) for name in columns}, at_once=at_once)
 
 
 def _has_empty_field(table: pa.Table) -> bool:
@@ -152,7 +141,7 @@ def _has_empty_field(table: pa.Table) -> bool:
     names = [name for name in table.column_names if name != "grade"]
     chunks = [chunk for name in names for chunk in table[name].chunks]
     words = [chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk for chunk in chunks]
-    return any(pa.compute.any(pa.compute.equal(word, "")).as_py() for word in words)
+    return any(pc.any(pc.equal(word, "")).as_py() for word in words)
 
 
 def _empty_table(columns: tuple[str, ...]) -> pa.Table:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import CollectionError
-from cranfield.runs.packing import packed, unpacked
+from cranfield.runs.packing import joined, packed, unpacked, unpacked_planes
 from cranfield.runs.run import Codes, Places, Scores
 
 ENCODING = 1
@@ -44,6 +44,19 @@ class CodedRun:
     scores: Scores
 
 
+@dataclass(frozen=True, eq=False)
+class CodedOrder:
+    """A ranking whose scores are not needed: `tied` says of each row whether it has the score of the row above.
+
+    That is never so for the first row of a topic. The rest is as in `CodedRun`.
+    """
+
+    topics: Codes
+    offsets: Places
+    documents: Codes
+    tied: NDArray[np.bool_]
+
+
 def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> bytes:
     """Give the stored form of a ranking in the current encoding."""
     digits, steps = _as_decimals(scores)
@@ -61,15 +74,28 @@ def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> 
 
 def decode(data: bytes, encoding: int = ENCODING) -> CodedRun:
     """Give the ranking back from its stored form."""
+    _refuse_other(encoding)
+    try:
+        return _decoded(data)
+    except (ValueError, IndexError) as error:
+        raise CollectionError(f"a stored run is damaged: {error}") from None
+
+
+def decode_order(data: bytes, encoding: int = ENCODING) -> CodedOrder:
+    """Give the ranking back without its scores, in half the time."""
+    _refuse_other(encoding)
+    try:
+        return _decoded_order(data)
+    except (ValueError, IndexError) as error:
+        raise CollectionError(f"a stored run is damaged: {error}") from None
+
+
+def _refuse_other(encoding: int) -> None:
     if encoding != ENCODING:
         raise CollectionError(
             f"a run is stored in encoding {encoding}, this version of Cranfield reads {ENCODING}; "
             "use the version that wrote the collection, or a newer one"
         )
-    try:
-        return _decoded(data)
-    except (ValueError, IndexError) as error:
-        raise CollectionError(f"a stored run is damaged: {error}") from None
 
 
 def _decoded(data: bytes) -> CodedRun:
@@ -77,10 +103,28 @@ def _decoded(data: bytes) -> CodedRun:
     topics, counts, documents, scores = (columns[name] for name in ("topics", "counts", "documents", "scores"))
     if len(columns["steps"]):
         scores = np.cumsum(columns["steps"], dtype=np.int64) / 10.0 ** int(columns["digits"][0])
+    return CodedRun(topics, _offsets(topics, counts, documents, len(scores)), documents, scores)
+
+
+def _decoded_order(data: bytes) -> CodedOrder:
+    planes = unpacked_planes(data, _COLUMNS)
+    topics, counts, documents = (joined(planes[name], _COLUMNS[name]) for name in ("topics", "counts", "documents"))
+    steps = planes["steps"]
+    if steps.size:
+        tied = np.bitwise_or.reduce(steps, axis=0) == 0  # no step from the row above: the same score
+    else:
+        scores = joined(planes["scores"], _COLUMNS["scores"])
+        tied = np.concatenate([[False], scores[1:] == scores[:-1]])[: len(scores)]
+    offsets = _offsets(topics, counts, documents, len(tied))
+    tied[offsets[:-1][counts > 0]] = False
+    return CodedOrder(topics, offsets, documents, tied)
+
+
+def _offsets(topics: Codes, counts: Codes, documents: Codes, rows: int) -> Places:
     offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    if len(topics) != len(counts) or not offsets[-1] == len(documents) == len(scores) or (counts < 0).any():
+    if len(topics) != len(counts) or not offsets[-1] == len(documents) == rows or (counts < 0).any():
         raise ValueError("its columns do not fit together")
-    return CodedRun(topics, offsets, documents, scores)
+    return offsets
 
 
 def _as_decimals(scores: Scores) -> tuple[int, NDArray[np.int32] | None]:

@@ -11,6 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+Planes = NDArray[np.uint8]
+"""The bytes of an array: one row for each byte of a number, one column for each number."""
+
 _LEVEL = 1
 """zstd's fastest: higher levels take twice the time for a few per cent."""
 
@@ -28,15 +31,28 @@ def packed(columns: Mapping[str, NDArray[Any]]) -> bytes:
 
 def unpacked(data: bytes, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
     """Give the arrays of a block back, each of its kind; a damaged block is a `ValueError`."""
+    return {name: joined(planes, kinds[name]) for name, planes in unpacked_planes(data, kinds).items()}
+
+
+def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
+    """Give the planes of each array of a block, for whoever needs only some of it; else as `unpacked`."""
     try:
         with pa.ipc.open_stream(pa.BufferReader(data)) as reader:
             batch = reader.read_next_batch()
         batch.validate(full=True)  # Arrow believes what it reads, and a damaged length would end the process
         if batch.num_rows != 1 or batch.num_columns != len(kinds):
             raise ValueError("other columns than expected")
-        return {name: _from_planes(batch.column(name), np.dtype(kind)) for name, kind in kinds.items()}
+        return {name: _planes_of(batch.column(name), np.dtype(kind).itemsize) for name, kind in kinds.items()}
     except (pa.ArrowException, OSError, KeyError, AttributeError, StopIteration) as error:
         raise ValueError(str(error) or type(error).__name__) from None
+
+
+def joined(planes: Planes, kind: str) -> NDArray[Any]:
+    """Give the array whose bytes lie in planes."""
+    values = np.empty(planes.shape[::-1], dtype=np.uint8)
+    for place, plane in enumerate(planes):
+        values[:, place] = plane
+    return values.view(np.dtype(kind)).ravel()
 
 
 def _one_value(data: pa.Buffer) -> pa.Array:
@@ -49,6 +65,5 @@ def _planes(values: NDArray[Any]) -> pa.Buffer:
     return pa.py_buffer(np.ascontiguousarray(little.view(np.uint8).reshape(-1, little.itemsize).T))
 
 
-def _from_planes(column: pa.Array, kind: np.dtype[Any]) -> NDArray[Any]:
-    planes = np.frombuffer(column[0].as_buffer(), dtype=np.uint8)
-    return np.ascontiguousarray(planes.reshape(kind.itemsize, -1).T).view(kind).ravel()
+def _planes_of(column: pa.Array, size: int) -> Planes:
+    return np.frombuffer(column[0].as_buffer(), dtype=np.uint8).reshape(size, -1)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 from numpy.typing import NDArray
 
 from cranfield.runs.blocks import blocks
@@ -20,6 +19,7 @@ from cranfield.runs.lines import LineNumbers
 from cranfield.runs.problems import Findings
 from cranfield.runs.regular import Block, Regular, regularised, surveyed
 from cranfield.runs.run import Places, Rows, Scores
+from cranfield.runs.words import PARSED_AT_ONCE, parsed_words
 from cranfield.source import Source
 
 _COLUMNS = ("topic", "iteration", "document", "rank", "score", "tag")
@@ -28,9 +28,6 @@ _CODED = pa.dictionary(pa.int32(), pa.string())
 _FAST = {"topic": _CODED, "iteration": _CODED, "document": _WORD, "tag": _CODED}
 _NUMBERS = {"rank": pa.int64(), "score": pa.float64()}
 _TEXTS = {"rank": _WORD, "score": _WORD}
-_PARSED_AT_ONCE = 1 << 20
-_SMALL = 1 << 22
-"""Up to so many bytes a block is parsed where it is: handing it over to other threads would take longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,27 +137,11 @@ def _careful(regular: Regular, reading: _Reading) -> _Part:
 
 
 def _parsed(
-    block: Block, delimiter: str, types: dict[str, pa.DataType], *, at_once: int = _PARSED_AT_ONCE
+    block: Block, delimiter: str, types: dict[str, pa.DataType], *, at_once: int = PARSED_AT_ONCE
 ) -> pa.Table | None:
-    """Parse a block of six columns; None where a line has more or fewer, or a column is not of its type.
-
-    Quoting, escaping and null words are off: a document may be called NA, or have a quotation mark in its name.
-    """
-    try:
-        return pyarrow.csv.read_csv(
-            pa.BufferReader(block),
-            read_options=pyarrow.csv.ReadOptions(
-                column_names=list(_COLUMNS), block_size=at_once, use_threads=len(block) > _SMALL
-            ),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=delimiter, quote_char=False, escape_char=False, ignore_empty_lines=False
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=types, null_values=[], strings_can_be_null=False, check_utf8=True
-            ),
-        )
-    except pa.ArrowInvalid:
-        return None
+    """Parse a block of six columns; None where a line has more or fewer, or a column is not of its type."""
+    ordered = {name: types[name] for name in _COLUMNS}
+    return parsed_words(block, delimiter, ordered, at_once=at_once)
 
 
 def _has_empty_field(table: pa.Table) -> bool:

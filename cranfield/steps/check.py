@@ -1,4 +1,4 @@
-"""Prove a collection file sound: the file itself, its tables, its index, its hashes, its rankings, its pools."""
+"""Prove a collection file sound: the file, its tables, index, hashes, rankings, pools and judgments."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cranfield.errors import CranfieldError
+from cranfield.steps.check_judging import judging_faults
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store, soundness
 from cranfield.store.documents import document_count, iter_documents_with_hash
@@ -40,6 +41,8 @@ def check_collection(store: Store, *, progress: Progress = silent) -> list[Findi
         "topics": lambda: _topics(store),
         "runs": lambda: _runs(store, progress),
         "pools": lambda: _pools(store),
+        "judgments": lambda: judging_faults(store),
+        "releases": lambda: _releases(store),
     }
     return [_guarded(what, check) for what, check in checks.items()]
 
@@ -120,6 +123,14 @@ def _pools(store: Store) -> tuple[str, list[str]]:
     names = [facts.name for facts in pool_facts(store)]
     wrong = [f"pool {name!r}: {difference}" for name in names for difference in verify_pool(store, name)[1]]
     return counted(len(names), "pool"), wrong
+
+
+def _releases(store: Store) -> tuple[str, list[str]]:
+    """Every release must give the content its hash says."""
+    from cranfield.steps.qrels_release import release_faults
+    from cranfield.store.releases import release_names
+
+    return counted(len(release_names(store)), "release"), release_faults(store)
 
 
 def _page_faults(store: Store) -> Iterator[str]:

@@ -10,10 +10,12 @@ from cranfield.store import Store
 from cranfield.store.pools import clusters_by_document
 
 
-def clusters_for(path: Path | None, store: Store | None) -> Mapping[str, Hashable]:
-    """Give document -> cluster, from the file where one is given, else from the collection."""
-    if path is not None:
-        return read_clusters(Source(path))
+def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | None) -> Mapping[str, Hashable]:
+    """Give document -> cluster: as it is given, from the file where one is given, else from the collection."""
+    if isinstance(given, Mapping):
+        return given
+    if given is not None:
+        return read_clusters(Source(given))
     if store is None:
         raise UsageError("novelty needs to know the near-duplicates: give --clusters FILE, or a collection with -C")
     refuse_stale(store)

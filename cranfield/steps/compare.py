@@ -1,18 +1,22 @@
 """Compare runs: differences with intervals, corrected significance, and what the topic set can show at all."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import UnknownName, UsageError, quoted
-from cranfield.steps.evaluate import Asked, evaluate
+from cranfield.steps.evaluate import Asked, Evaluated, evaluate_and_tell
+from cranfield.steps.evaluate_notes import HASH_SHOWN, notes_of
+from cranfield.steps.keeping import KeptAlignment
 from cranfield.steps.saved_scores import read_scores
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 
 if TYPE_CHECKING:
+    import pandas
+
     from cranfield.compare.comparison import PairResult
     from cranfield.compare.pairing import PairedScores
     from cranfield.compare.power import DiscriminativePower
@@ -61,21 +65,26 @@ class Compared:
 
 
 def compare_runs(
-    asked: Asked, how: Comparing, *, store: Store | None = None, progress: Progress = silent
-) -> "tuple[Scores, list[Compared]]":
-    """Score runs and compare them under each measure."""
+    asked: Asked,
+    how: Comparing,
+    *,
+    store: Store | None = None,
+    progress: Progress = silent,
+    kept: KeptAlignment | None = None,
+) -> tuple[Evaluated, list[Compared]]:
+    """Score runs and compare them under each measure; gives the evaluation too, with what is to be told of it."""
     if len(asked.runs) < 2:
         raise UsageError("a comparison needs at least two runs")
-    scores = evaluate(asked, store=store, progress=progress)
-    return scores, compare_scores(scores, how)
+    found = evaluate_and_tell(asked, store=store, progress=progress, kept=kept)
+    return found, compare_scores(found.scores, how)
 
 
 def compare_saved(
     files: Sequence[Path], how: Comparing, *, allow_mixed_qrels: bool = False
-) -> "tuple[Scores, list[Compared]]":
+) -> tuple[Evaluated, list[Compared]]:
     """Compare scores that `evaluate --by-topic` wrote; scores of different qrels are refused unless asked for."""
     scores = read_scores(files, allow_mixed_qrels=allow_mixed_qrels)
-    return scores, compare_scores(scores, how)
+    return Evaluated(scores=scores), compare_scores(scores, how)
 
 
 def compare_scores(scores: "Scores", how: Comparing) -> "list[Compared]":
@@ -162,6 +171,26 @@ def _notes(results: "Sequence[PairResult]", how: Comparing) -> list[str]:
     if any(result.degenerate for result in results):
         notes.append("where all differences are equal the test is undefined; p is then 2^(1-n) for n topics")
     return notes
+
+
+def long_records(compared: Sequence[Compared], qrels_hash: str) -> list[dict[str, Any]]:
+    """Give one record per measure and pair with everything that is known of it."""
+    return [
+        {"measure": one.measure, **asdict(result), "qrels": qrels_hash[:HASH_SHOWN]}
+        for one in compared
+        for result in one.results
+    ]
+
+
+def compared_frame(found: Evaluated, compared: Sequence[Compared]) -> "pandas.DataFrame":
+    """Give the pairs as a pandas frame; its attributes carry the hash of the qrels and what is to be told."""
+    import pandas as pd
+
+    scores = found.scores
+    frame = pd.DataFrame(long_records(compared, scores.qrels_hash)).drop(columns="qrels")
+    notes = [*notes_of(found), *(note for one in compared for note in one.notes)]
+    frame.attrs.update(qrels=scores.qrels_hash, reference=f"trec_eval {scores.reference}", notes=notes)
+    return frame
 
 
 def _systems(runs: Sequence[str], systems: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from cranfield.judge.events import Evidence
+from cranfield.judge.events import Evidence as Evidence
 from cranfield.records import Document, GradeScale, Topic
 
 
@@ -98,7 +98,10 @@ class Desk(Protocol):
     guidelines: str
 
     def next_item(self) -> Item | None:
-        """Lease and give the next document of the current topic, else of the next topic with work; None: all done."""
+        """Lease and give the next document of the current topic, else of the next topic with work; None: all done.
+
+        Until it is answered, the same document is given again.
+        """
 
     def judge(
         self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()

@@ -1,4 +1,4 @@
-"""An alignment kept, for whoever scores the same stored runs more than once."""
+"""An alignment kept, for whoever scores the same runs more than once."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Aligned = tuple["list[AnyRun]", "Alignment"]
 
 @dataclass
 class KeptAlignment:
-    """The last alignment of stored runs, in memory, as long as this object lives.
+    """The last alignment of stored runs, or of runs at hand, in memory, as long as this object lives.
 
     It is found again by contents: the hash of the qrels and of each run, and whatever else made it what it is. So it
     can never be stale, and a file that is only read is never written. Only the last one is kept: it is the large one.
@@ -33,14 +33,29 @@ class KeptAlignment:
         return self._kept[0]
 
 
-def contents_of(words: Sequence[str], store: Store | None) -> Hashable:
-    """Give what stored runs say, by hashes; None where one of the words is no stored run, or a file as well."""
-    if store is None:
+def contents_of(words: "Sequence[str | AnyRun]", store: Store | None) -> Hashable:
+    """Give what runs say: stored ones by their hashes, those at hand as they are.
+
+    None where one of the words is no stored run, or a file as well: what a file says is known only when it is read.
+    """
+    facts = [] if store is None else run_facts(store)
+    known = {one.name: (one.name, one.content_hash, one.ordered_by) for one in facts}
+    if any(word not in known or Path(word).exists() for word in words if isinstance(word, str)):
         return None
-    known = {facts.name: (facts.name, facts.content_hash, facts.ordered_by) for facts in run_facts(store)}
-    if any(word not in known or Path(word).exists() for word in words):
-        return None
-    return tuple(known[word] for word in words)
+    return tuple(known[word] if isinstance(word, str) else _ThisOne(word) for word in words)
+
+
+@dataclass(frozen=True, eq=False)
+class _ThisOne:
+    """A run at hand, equal to itself alone; it is held, so that no other can take its place in memory."""
+
+    run: "AnyRun"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ThisOne) and other.run is self.run
+
+    def __hash__(self) -> int:
+        return id(self.run)
 
 
 def what_qrels_say(qrels: "Qrels") -> Hashable:

@@ -3,15 +3,21 @@
 from dataclasses import dataclass
 from typing import Any
 
+from cranfield.judge.events import MAIN
 from cranfield.records import GradeScale
 from cranfield.store import Store, engine
+from cranfield.store.assignments import assigned
 from cranfield.store.documents import document_count
+from cranfield.store.drafts import refused_topics
 from cranfield.store.duplicates import clusters_of
+from cranfield.store.events import assessors
+from cranfield.store.pace import judged_pairs, open_pairs, release_count
 from cranfield.store.pools import PoolFacts, pool_facts, pooled_pairs
 from cranfield.store.runs import RunFacts, run_facts
 from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.settings import settings
 from cranfield.store.topics import topic_count
+from cranfield.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,12 @@ class Status:
     withdrawn: int
     pools: tuple[PoolFacts, ...]
     pooled: int
+    judged: int
+    unjudged: int
+    assessors: int
+    assigned_topics: int
+    refused_topics: tuple[str, ...]
+    releases: int
     troubles: tuple[str, ...]
 
     @property
@@ -54,7 +66,13 @@ class Status:
             return "no run contributes to a pool yet; submit one", "runs submit --contributing FILE…"
         if not self.pools:
             return "build a pool", "pool build 'depth 10'"
-        return "look at the pool", "pool show"
+        if not self.judged and not self.assigned_topics:
+            return "judge; for several people give out the topics first (cranfield judge assign)", "judge"
+        if self.unjudged:
+            return f"judge: {counted(self.unjudged, 'pooled document')} without a grade", "judge"
+        if not self.releases:
+            return "everything is judged; freeze the qrels under a name", "qrels release NAME"
+        return "score the runs", "evaluate"
 
 
 def collection_status(store: Store) -> Status:
@@ -75,5 +93,11 @@ def collection_status(store: Store) -> Status:
             withdrawn=len(everything) - len(standing),
             pools=tuple(pool_facts(store)),
             pooled=pooled_pairs(store),
+            judged=judged_pairs(store, MAIN),
+            unjudged=open_pairs(store, MAIN),
+            assessors=sum(kind == "person" for kind in assessors(store).values()),
+            assigned_topics=len({one.topic for one in assigned(store)}),
+            refused_topics=tuple(refused_topics(store)),
+            releases=release_count(store),
             troubles=tuple(engine.known_troubles(store.path)),
         )

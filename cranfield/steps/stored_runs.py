@@ -5,19 +5,28 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from cranfield.store import Store
-from cranfield.store.runs import fetched_run, id_table, run_facts
+from cranfield.store.runs import fetched_order, fetched_run, id_table, run_facts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cranfield.evaluate.align import AnyRun
+    from cranfield.evaluate.coded_pairs import CodedPairs
+    from cranfield.qrels.qrels import Qrels
     from cranfield.runs.ids import IdTable
-    from cranfield.runs.run import Order, Run
+    from cranfield.runs.run import Codes, Order, Run
 
 
 class StoredRuns:
-    """The runs of a collection; their ids are read once, so that all runs share them."""
+    """The runs of a collection; their ids are read once, so that all runs share them.
 
-    def __init__(self, store: Store | None) -> None:
-        self._store = store
+    Where `judged` are given, a run is only held against these qrels, and its ids and scores are not needed.
+    """
+
+    def __init__(self, store: Store | None, judged: "Qrels | None" = None) -> None:
+        self._store, self._judged = store, judged
         self._facts = {facts.name: facts for facts in run_facts(store)} if store is not None else {}
+        self._topic_ids: dict[bytes, pa.Array] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._facts
@@ -27,19 +36,46 @@ class StoredRuns:
         store = cast("Store", self._store)
         return id_table(store, "topic"), id_table(store, "document")
 
-    def fetched(self, name: str) -> "Callable[[], Run]":
-        """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
-        import pyarrow as pa
+    @cached_property
+    def _pairs(self) -> "CodedPairs | None":
+        from cranfield.evaluate.coded_pairs import coded_pairs
 
+        topics, documents = self._tables
+        return None if self._judged is None else coded_pairs(self._judged, topics.ids, documents.ids)
+
+    def fetched(self, name: str) -> "Callable[[], AnyRun]":
+        """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
+        return self._in_full(name) if self._pairs is None else self._known(name, self._pairs)
+
+    def _known(self, name: str, pairs: "CodedPairs") -> "Callable[[], AnyRun]":
+        decoded = fetched_order(cast("Store", self._store), name)
+        has_ties = self._facts[name].ordered_by == "score"
+
+        def run() -> "AnyRun":
+            ranking = decoded()
+            return pairs.known(ranking, self._named(ranking.topics), name=name, has_ties=has_ties)
+
+        return run
+
+    def _in_full(self, name: str) -> "Callable[[], Run]":
         from cranfield.runs.run import Run
 
         decoded = fetched_run(cast("Store", self._store), name)
-        topics, documents = self._tables
+        _, documents = self._tables
         order = cast("Order", self._facts[name].ordered_by)
 
         def run() -> "Run":
             coded = decoded()
-            names = topics.ids.take(pa.array(coded.topics))
+            names = self._named(coded.topics)
             return Run(name, names, coded.offsets, documents.ids, coded.documents, coded.scores, order)
 
         return run
+
+    def _named(self, topics: "Codes") -> "pa.Array":
+        """Give the ids of topics; runs with the same topics share one array."""
+        import pyarrow as pa
+
+        key = topics.tobytes()
+        if key not in self._topic_ids:
+            self._topic_ids[key] = self._tables[0].ids.take(pa.array(topics))
+        return self._topic_ids[key]

@@ -75,6 +75,16 @@ def known_among(store: Store, identifiers: Sequence[str]) -> set[str]:
     return found
 
 
+def content_hashes(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
+    """Give id -> content hash of those of the ids that are documents of the collection."""
+    found: dict[str, str] = {}
+    for start in range(0, len(identifiers), _AT_ONCE):
+        part = identifiers[start : start + _AT_ONCE]
+        marks = ",".join("?" * len(part))
+        found.update(store.rows(f"SELECT id, content_hash FROM documents WHERE id IN ({marks})", *part))
+    return found
+
+
 def _document(row: Sequence[Any]) -> Document:
     identifier, text, title, metadata = row
     return Document(identifier, text, title, json.loads(metadata))

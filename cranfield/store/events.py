@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
+from operator import attrgetter
 
 from cranfield.errors import CollectionError
 from cranfield.judge.events import Event, Evidence, PairKey, SourceKind, key_of
@@ -16,6 +17,7 @@ _COLUMNS = (
         "source",
         "source_name",
         "seconds",
+        "confidence",
         "scale",
         "guidelines",
         "document_hash",
@@ -25,6 +27,11 @@ _COLUMNS = (
     *("session", "happened", "recorded"),
 )
 _INSERT = f"INSERT INTO judgment_events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_INSERT_NUMBERED = f"INSERT INTO judgment_events (sequence, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
+_FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in _COLUMNS))
+_EVIDENCE = _COLUMNS.index("evidence")
+_NO_EVIDENCE = "[]"
+_AT_ONCE = 500
 _SELECT = f"SELECT sequence, {', '.join(_COLUMNS)} FROM judgment_events"
 
 
@@ -54,6 +61,47 @@ def append_events(store: Store, events: Iterable[Event], *, now: str) -> list[Ev
     for event in added:
         project(store, _subject(store, event))
     return added
+
+
+def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Event]:
+    """Do what `append_events` does, for thousands of events at once: an import, a packet."""
+    known = _known_uuids(store, [event.uuid for event in events])
+    by_uuid: dict[str, Event] = {}
+    for event in events:
+        if event.uuid not in known:
+            by_uuid.setdefault(event.uuid, event)
+    first = last_sequence(store) + 1
+    added = [replace(event, recorded=now, sequence=first + place) for place, event in enumerate(by_uuid.values())]
+    for name, source in dict.fromkeys((event.assessor, event.source) for event in added):
+        add_assessor(store, name, kind=source, now=now)
+    store.connection.executemany(_INSERT_NUMBERED, ([event.sequence, *_values(event)] for event in added))
+    before = _answered_before(store, first, {event.layer for event in added})
+    subjects = dict.fromkeys(_subject(store, event) if event.kind == "undone" else key_of(event) for event in added)
+    answers = fold(added)
+    fresh = [key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before]
+    rows = [_row(key, answers[key]) for key in fresh if key in answers]
+    store.connection.executemany(f"INSERT INTO judgments VALUES ({', '.join('?' * 10)})", rows)
+    for key in subjects.keys() - set(fresh):
+        project(store, key)
+    return added
+
+
+def _known_uuids(store: Store, uuids: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for start in range(0, len(uuids), _AT_ONCE):
+        part = uuids[start : start + _AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        found |= {row[0] for row in store.rows(f"SELECT uuid FROM judgment_events WHERE uuid IN ({marks})", *part)}
+    return found
+
+
+def _answered_before(store: Store, first: int, layers: Iterable[str]) -> set[tuple[str, str, str, str]]:
+    """Give (layer, topic, document, assessor) of all events before one: there the new ones have to be folded in."""
+    wanted = list(layers)
+    marks = ", ".join("?" * len(wanted))
+    query = f"""SELECT DISTINCT layer, topic, document, assessor FROM judgment_events
+                WHERE sequence < ? AND layer IN ({marks})"""
+    return set(store.rows(query, first, *wanted))
 
 
 def _subject(store: Store, event: Event) -> PairKey:
@@ -97,6 +145,19 @@ def event_with_uuid(store: Store, uuid: str) -> Event | None:
     return None if row is None else _event(row)
 
 
+def standing_event(store: Store, layer: str, topic: str, document: str, *, assessor: str) -> Event | None:
+    """Give the answer of one assessor to one document that counts now, or None."""
+    row = store.row(
+        f"""{_SELECT} WHERE sequence = (SELECT event FROM judgments WHERE topic = ? AND document = ? AND layer = ?
+            AND assessor = ? AND adjudicated = 0)""",
+        topic,
+        document,
+        layer,
+        assessor,
+    )
+    return None if row is None else _event(row)
+
+
 def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()) -> Iterator[Event]:
     """Give all events in the order they were recorded, up to a sequence number, of some layers or of all."""
     limit = "" if up_to is None else f" AND sequence <= {int(up_to)}"
@@ -115,6 +176,15 @@ def standing(store: Store, *, layers: Sequence[str] = ()) -> list[Event]:
     only = f" AND layer IN ({', '.join('?' * len(layers))})" if layers else ""
     rows = store.rows(
         f"{_SELECT} WHERE sequence IN (SELECT event FROM judgments WHERE 1{only}) ORDER BY sequence", *layers
+    )
+    return [_event(row) for row in rows]
+
+
+def standing_of(store: Store, layer: str, topic: str, document: str) -> list[Event]:
+    """Give the events that count now for one document, of all assessors, in the order they were recorded."""
+    where = "WHERE layer = ? AND topic = ? AND document = ?"
+    rows = store.rows(
+        f"{_SELECT} WHERE sequence IN (SELECT event FROM judgments {where}) ORDER BY sequence", layer, topic, document
     )
     return [_event(row) for row in rows]
 
@@ -145,16 +215,16 @@ def _row(key: PairKey, event: Event) -> tuple[object, ...]:
 
 
 def _values(event: Event) -> list[object]:
-    fields = asdict(event)
-    fields["evidence"] = json.dumps([[one.start, one.end, one.text] for one in event.evidence], ensure_ascii=False)
-    fields["shown_order"] = event.order
-    return [fields[name] for name in _COLUMNS]
+    values = list(_FIELDS(event))
+    spans = [[one.start, one.end, one.text] for one in event.evidence]
+    values[_EVIDENCE] = json.dumps(spans, ensure_ascii=False) if spans else _NO_EVIDENCE
+    return values
 
 
 def _event(row: Sequence[object]) -> Event:
     fields = dict(zip(("sequence", *_COLUMNS), row, strict=True))
     try:
-        spans = json.loads(str(fields["evidence"]))
+        spans = () if fields["evidence"] == _NO_EVIDENCE else json.loads(str(fields["evidence"]))
         fields["evidence"] = tuple(Evidence(int(start), int(end), str(text)) for start, end, text in spans)
     except (ValueError, TypeError) as error:
         raise CollectionError(f"event {fields['sequence']} has evidence that cannot be read") from error

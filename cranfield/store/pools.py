@@ -1,14 +1,17 @@
-"""Pools: written once, read by topic and by document."""
+"""Pools: what is known of each, read by topic and by document. What is in them: `pools_content`."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.errors import CollectionError, UnknownName
 from cranfield.store.store import Store
 
 if TYPE_CHECKING:
-    from cranfield.pool.pool import Entry, Pool
+    from collections.abc import Callable
+
+    from cranfield.pool.pool import Entry
     from cranfield.runs.encoding import CodedRun
 
 
@@ -30,61 +33,30 @@ class PoolFacts:
 
 @dataclass(frozen=True, slots=True)
 class PooledRun:
-    """A run a pool was made from, as it was then."""
+    """A run a pool was made from, as it was then, and the version of the pool that it came with."""
 
     run: str
     group_name: str
+    priority: int
     content_hash: str
+    version: int
 
 
 _FACTS = tuple(PoolFacts.__dataclass_fields__)
 
 
-def add_pool(store: Store, facts: PoolFacts, pool: "Pool") -> None:
-    """Store a pool inside `store.write()`."""
+def add_pool(store: Store, facts: PoolFacts) -> int:
+    """Store what is known of a new pool, inside `store.write()`, and give its number; the rest is its versions'."""
     marks = ", ".join("?" * len(_FACTS))
     cursor = store.connection.execute(
         f"INSERT INTO pools ({', '.join(_FACTS)}) VALUES ({marks})", list(asdict(facts).values())
     )
-    number = int(cursor.lastrowid or 0)
-    many = store.connection.executemany
-    many(
-        "INSERT INTO pool_runs VALUES (?, ?, ?, ?)",
-        [(number, source.name, source.group, source.content_hash) for source in pool.sources],
-    )
-    many("INSERT INTO pool_topics VALUES (?, ?)", [(number, topic) for topic in pool.topics])
-    _add_entries(store, number, pool)
-    many(
-        "INSERT INTO pool_duplicates VALUES (?, ?, ?, ?)",
-        [(number, one.topic, one.document, one.representative) for one in pool.duplicates],
-    )
-    many("INSERT INTO pool_strata VALUES (?, ?, ?, ?, ?, ?)", _strata(number, pool))
+    return int(cursor.lastrowid or 0)
 
 
-def _add_entries(store: Store, number: int, pool: "Pool") -> None:
-    entries = list(pool)
-    store.connection.executemany(
-        "INSERT INTO pool_entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (number, one.topic, one.document, one.position, one.step, one.stratum, one.probability, one.version)
-            for one in entries
-        ],
-    )
-    store.connection.executemany("INSERT INTO pool_ranks VALUES (?, ?, ?, ?, ?)", _ranks(number, entries))
-
-
-def _ranks(number: int, entries: "Iterable[Entry]") -> Iterable[tuple[int, str, str, str, int]]:
-    for one in entries:
-        for contribution in one.contributions:
-            yield number, one.topic, one.document, contribution.run, contribution.rank
-
-
-def _strata(number: int, pool: "Pool") -> Iterable[tuple[int, str, int, str, int, int]]:
-    for place, topic in enumerate(pool.topics):
-        for column, stratum in enumerate(pool.stratum_table):
-            population, drawn = int(pool.populations[place, column]), int(pool.drawn[place, column])
-            if population:
-                yield number, topic, stratum.step, stratum.name, population, drawn
+def pool_number(store: Store, name: str) -> int:
+    """Give the number of a pool that is there."""
+    return int(store.value("SELECT number FROM pools WHERE name = ?", name))
 
 
 def pool_facts(store: Store) -> list[PoolFacts]:
@@ -109,35 +81,18 @@ def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
 def pooled_runs(store: Store, name: str) -> list[PooledRun]:
     """Give the runs a pool was made from."""
     rows = store.rows(
-        """SELECT run, group_name, pool_runs.content_hash FROM pool_runs JOIN pools ON number = pool
-           WHERE name = ? ORDER BY run""",
+        """SELECT run, group_name, priority, pool_runs.content_hash, version
+           FROM pool_runs JOIN pools ON number = pool WHERE name = ? ORDER BY run""",
         name,
     )
     return [PooledRun(*row) for row in rows]
 
 
-def pool_topics(store: Store, name: str) -> list[str]:
-    """Give the topics of a pool."""
-    query = "SELECT topic FROM pool_topics JOIN pools ON number = pool WHERE name = ? ORDER BY topic"
-    return [row[0] for row in store.rows(query, name)]
-
-
-def pool_sizes(store: Store, name: str) -> list[tuple[str, int]]:
-    """Give (topic, number of entries)."""
-    return store.rows(
-        """SELECT topic, count(*) FROM pool_entries JOIN pools ON number = pool WHERE name = ?
-           GROUP BY topic ORDER BY topic""",
-        name,
-    )
-
-
-def contributions(store: Store, name: str) -> list[tuple[str, str, int, int]]:
-    """Give (run, group, entries it has, entries no other group has), the largest contribution first."""
-    return store.rows(
-        """SELECT run, group_name, documents, only_this_group FROM pool_contributions WHERE pool = ?
-           ORDER BY only_this_group DESC, documents DESC, run""",
-        name,
-    )
+def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[str]:
+    """Give the topics of a pool, or those it had up to a version."""
+    query = """SELECT topic FROM pool_topics JOIN pools ON number = pool
+               WHERE name = ? AND version <= coalesce(?, version) ORDER BY topic"""
+    return [row[0] for row in store.rows(query, name, version)]
 
 
 def story(store: Store, name: str, topic: str, document: str) -> "Entry | None":
@@ -176,30 +131,23 @@ def stands_for(store: Store, name: str, topic: str, document: str) -> str | None
     return None if found is None else str(found)
 
 
-def entries_as_stored(store: Store, name: str) -> list[tuple[object, ...]]:
-    """Give all entries as plain rows, for a comparison with a pool that was built again."""
-    return store.rows(
-        """SELECT topic, document, position, step, stratum, probability, version
-           FROM pool_entries JOIN pools ON number = pool WHERE name = ? ORDER BY topic, position""",
-        name,
-    )
+def passed_over_by(store: Store, name: str, topic: str, document: str) -> list[str]:
+    """Give the strata whose sample passed over a document."""
+    query = "SELECT stratum FROM pool_undrawn WHERE pool = ? AND topic = ? AND document = ? ORDER BY step"
+    return [row[0] for row in store.rows(query, pool_number(store, name), topic, document)]
 
 
-def ranks_as_stored(store: Store, name: str) -> list[tuple[object, ...]]:
-    """Give all (topic, document, run, rank) of a pool."""
-    return store.rows(
-        """SELECT topic, document, run, rank FROM pool_ranks JOIN pools ON number = pool
-           WHERE name = ? ORDER BY topic, document, run""",
-        name,
-    )
+def judged_of_topics(store: Store, name: str) -> dict[str, int]:
+    """Give how many documents of each topic of a pool are judged."""
+    return dict(store.rows("SELECT topic, judged FROM progress WHERE pool = ?", name))
 
 
-def run_with_content(store: Store, content_hash: str) -> "CodedRun | None":
-    """Give a ranking by its content, withdrawn or not, or None."""
+def run_with_content(store: Store, content_hash: str) -> "Callable[[], CodedRun] | None":
+    """Fetch a ranking by its content, withdrawn or not; what is given decodes it. None where it is not there."""
     from cranfield.runs.encoding import decode
 
     found = store.row("SELECT ranking, encoding FROM runs WHERE content_hash = ? LIMIT 1", content_hash)
-    return None if found is None else decode(*found)
+    return None if found is None else partial(decode, *found)
 
 
 def clusters_by_document(store: Store) -> dict[str, int]:
@@ -210,3 +158,15 @@ def clusters_by_document(store: Store) -> dict[str, int]:
 def pooled_pairs(store: Store) -> int:
     """Give the number of different (topic, document) in all pools together."""
     return int(store.value("SELECT count(*) FROM (SELECT DISTINCT topic, document FROM pool_entries)"))
+
+
+def pooled_pairs_of(store: Store, pairs: Sequence[tuple[str, str]]) -> int:
+    """Give how many of some (topic, document) are in a pool."""
+    query = "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ?"
+    return sum(store.value(query, *pair) is not None for pair in pairs)
+
+
+def documents_to_judge(store: Store, name: str, topic: str) -> list[tuple[str, int]]:
+    """Give (document, position) of one topic of a pool."""
+    number = store.value("SELECT number FROM pools WHERE name = ?", name)
+    return store.rows("SELECT document, position FROM pool_entries WHERE pool = ? AND topic = ?", number, topic)

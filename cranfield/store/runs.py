@@ -12,7 +12,7 @@ from cranfield.store.store import Store
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cranfield.runs.encoding import CodedRun
+    from cranfield.runs.encoding import CodedOrder, CodedRun
     from cranfield.runs.ids import IdTable
 
 Role = Literal["contributing", "new"]
@@ -122,10 +122,22 @@ def fetched_run(store: Store, name: str) -> "Callable[[], CodedRun]":
     """Fetch the ranking of one run; what is given decodes it, in whatever thread it is called."""
     from cranfield.runs.encoding import decode
 
+    return partial(decode, *_fetched(store, name))
+
+
+def fetched_order(store: Store, name: str) -> "Callable[[], CodedOrder]":
+    """Fetch the ranking of one run; what is given decodes it without its scores, in whatever thread it is called."""
+    from cranfield.runs.encoding import decode_order
+
+    return partial(decode_order, *_fetched(store, name))
+
+
+def _fetched(store: Store, name: str) -> tuple[bytes, int]:
     found = store.row("SELECT ranking, encoding FROM runs WHERE name = ? AND withdrawn IS NULL", name)
     if found is None:
         raise _no_such_run(store, name)
-    return partial(decode, *found)
+    ranking, encoding = found
+    return ranking, encoding
 
 
 def coded_run_by_number(store: Store, number: int) -> "CodedRun":

@@ -49,6 +49,26 @@ def current_guidelines(store: Store) -> tuple[int, str]:
     return (int(row[0]), str(row[1])) if row else (0, "")
 
 
+def copy_scales(store: Store, other: Store) -> None:
+    """Copy all versions of scale and guidelines into a new file, under their numbers, inside its `write()`."""
+    for table in ("scales", "grades", "guidelines"):
+        rows = store.rows(f"SELECT * FROM {table}")
+        marks = ", ".join("?" * len(rows[0])) if rows else ""
+        if rows:
+            other.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+
+def guidelines_versions(store: Store) -> dict[int, str]:
+    """Give version -> SHA-256 of the text of the guidelines."""
+    return dict(store.rows("SELECT version, sha256 FROM guidelines"))
+
+
+def scale_versions(store: Store) -> dict[int, GradeScale]:
+    """Give all versions of the scale."""
+    rows = store.rows("SELECT version FROM scales ORDER BY version")
+    return {version: scale_of_version(store, version) for (version,) in rows}
+
+
 def hash_of_text(text: str) -> str:
     """Give SHA-256 of a text."""
     return sha256(text.encode("utf-8")).hexdigest()

@@ -1,8 +1,9 @@
 """Every example of the README and the docs is run.
 
-The commands of a page's `console` blocks are run one after the other in one folder. A block under
-`<!-- file: NAME -->` is the content of a file the commands use; `<!-- status: N -->` before a `console` block says
-that its last command ends with status N; `<!-- not run: WHY -->` leaves a block out.
+The commands of a page's `console` blocks and the code of its `python` blocks are run one after the other in one
+folder; all code of a page shares its names. A block under `<!-- file: NAME -->` is the content of a file the commands
+use; `<!-- status: N -->` before a `console` block says that its last command ends with status N;
+`<!-- not run: WHY -->` leaves a block out. A line of code with a comment `# -> VALUE` must print as VALUE.
 """
 
 import contextlib
@@ -46,8 +47,15 @@ def commands(block: Block) -> Iterator[list[str]]:
 def run(words: list[str]) -> tuple[int, str]:
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     target = Path(words[words.index(">") + 1]) if ">" in words else None
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main._status(words[: words.index(">")] if target else words)
+    source = Path(words[words.index("<") + 1]).read_text(encoding="utf-8") if "<" in words else ""
+    end = min(words.index(sign) if sign in words else len(words) for sign in "<>")
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr("sys.stdin", io.StringIO(source))
+        status = main._status(words[:end])
         out.flush()
     if target:
         target.write_bytes(out.buffer.getvalue())
@@ -77,9 +85,12 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path):
             if block.remark == "file":
                 Path(block.value).parent.mkdir(parents=True, exist_ok=True)
                 Path(block.value).write_text(block.text, encoding="utf-8")
+        names: dict[str, object] = {}
         for block in blocks(page):
             if block.language == "console" and block.remark != "not run":
                 run_block(block)
+            if block.language == "python" and block.remark != "not run":
+                run_code(block, names)
 
 
 def run_block(block: Block) -> None:
@@ -93,6 +104,16 @@ def run_block(block: Block) -> None:
     if block.remark == "status":
         shown = [line for line in block.text.splitlines() if not line.startswith("$ ")]
         assert [line for line in shown if line not in told] == []
+
+
+def run_code(block: Block, names: dict[str, object]) -> None:
+    """Run a block of Python; what it prints goes nowhere."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(block.text, "a python block", "exec"), names)
+        for line in block.text.splitlines():
+            code, arrow, expected = line.partition("  # -> ")
+            if arrow:
+                assert str(eval(code.rpartition(" = ")[2], names)) == expected, line
 
 
 def links(page: Path) -> Iterator[str]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import InputError, ProblemsFound, UsageError
-from cranfield.evaluate import align as align_module
+from cranfield.evaluate import value_table
 from cranfield.evaluate.align import TopicCounts, align, strangers
 from cranfield.evaluate.lists import NOT_POOLED
 from cranfield.evaluate.mappings import qrels_from, ranking_from, run_from
@@ -29,7 +29,7 @@ def test_the_histogram_counts_grades_from_0_up_retrieved_or_not():
 def test_large_qrels_take_the_other_way_with_the_same_result(monkeypatch):
     runs = [ranking_from({"1": ["x", "c", "a"], "2": ["b", "a"], "9": ["a"]}), ranking_from({"3": ["z", "a"]})]
     small = align(QRELS, runs).lists
-    monkeypatch.setattr(align_module, "_LARGEST_TABLE", 0)
+    monkeypatch.setattr(value_table, "LARGEST_TABLE", 0)
     large = align(QRELS, runs).lists
     assert large.grades.tolist() == small.grades.tolist()
     assert large.offsets.tolist() == small.offsets.tolist()

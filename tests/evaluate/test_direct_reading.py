@@ -10,7 +10,8 @@ from cranfield.evaluate import judged_pairs as judged_pairs_module
 from cranfield.evaluate.align import align
 from cranfield.evaluate.direct import read_direct
 from cranfield.evaluate.judged_pairs import judged_pairs
-from cranfield.evaluate.mappings import qrels_from
+from cranfield.evaluate.mappings import qrels_from, run_from
+from cranfield.runs.format import run_formats
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
 from cranfield.source import Source
@@ -69,11 +70,7 @@ def test_an_ordinary_file_takes_the_short_way(tmp_path: Path, text: str):
     run = direct(tmp_path, text)
     assert run is not None
     assert (run.tag, run.last_tag, run.topic_ids.to_pylist()) == ("t", "t", ["10", "2"])
-    assert (run.offsets.tolist(), run.judged.tolist(), run.scores.tolist()) == (
-        [0, 1, 3],
-        [-1, 0, -1],
-        [0.001, 3.5, 2],
-    )
+    assert (run.offsets.tolist(), run.judged.tolist(), run.tied.tolist()) == ([0, 1, 3], [-1, 0, -1], [False] * 3)
 
 
 @pytest.mark.parametrize(
@@ -151,3 +148,11 @@ def test_a_gap_across_pieces_is_seen(tmp_path: Path):
     for shift in range(-2, 3):
         cut = many.rfind(" t\n", 0, place + shift)
         assert direct(tmp_path, many[:cut] + " " + many[cut:]) is None
+
+
+@pytest.mark.parametrize("format", [name for name in run_formats.names() if name != "trec"])
+def test_no_file_of_another_format_is_an_ordinary_one(tmp_path: Path, format: str):
+    run = run_from({"10": {"a": 1.0}, "2": {"a": 3.5, "b": 2.0}}, tag="t")
+    with (tmp_path / "other").open("wb") as stream:
+        run_formats.get(format).write(run, stream)
+    assert read_direct(Source(tmp_path / "other"), judged_pairs(qrels_from({"2": {"a": 1}}))) is None

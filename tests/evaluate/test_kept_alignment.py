@@ -8,6 +8,7 @@ import pytest
 
 from cranfield.cli.main import _status
 from cranfield.steps import evaluate as step
+from cranfield.steps import evaluate_reading
 from cranfield.steps.keeping import KeptAlignment
 from cranfield.steps.opening import open_collection
 
@@ -31,7 +32,7 @@ def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path
     asked = step.Asked(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
     with open_collection(collection) as store:
         first = step.evaluate_and_tell(asked, store=store, kept=kept).scores
-        monkeypatch.setattr(step, "_runs", None)
+        monkeypatch.setattr(evaluate_reading, "_runs", None)
         other = replace(asked, measures=("AP", "P@5"))
         second = step.evaluate_and_tell(other, store=store, kept=kept).scores
         monkeypatch.undo()

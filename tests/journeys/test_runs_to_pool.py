@@ -131,7 +131,11 @@ def test_of_near_duplicates_one_stands_for_the_others(kitchen: Path):
         (["depth 500"], 1, "the longest list has 50 documents"),
         (["depth 5", "--run", "nobody"], 2, "unknown run 'nobody'"),
         (["depth 5", "--topic", "T99"], 1, "no selected run has the topic 'T99'"),
-        (["depth 5; mtf until 20"], 2, "needs judgments"),
+        (["depth 5; mtf budget 50 across topics"], 1, "a budget of 50 documents is below what the steps before it"),
+        (["mtf budget 50 across topics floor=9"], 1, "a floor of 9 for 15 topics needs 135 documents"),
+        (["depth 5", "--run", "whisk-bm25", "--priority", "1", "--topic", "T99", "--topic", "T98"], 1, "'T98'"),
+        (["depth 5; mtf until 20; rrf budget 500"], 2, "a budget for all topics cannot follow an adaptive step"),
+        (["depth 5", "--name", " "], 1, "a pool needs a name that can be read"),
         (["depth 5", "--one-per-cluster"], 1, "no near-duplicates are known"),
     ],
 )

@@ -43,7 +43,7 @@ def typed(folder: Path, *words: str, status: int = 0, terminal: bool = False) ->
     return out.buffer.getvalue().decode(), err.getvalue()
 
 
-BOTH = ("evaluate", "copies.run", "new.run", "--qrels", "qrels")
+BOTH = ("evaluate", "copies.run", "new.run", "--qrels", "qrels", "--no-verdict")
 NOVELTY = (*BOTH, "--duplicates", "novelty", "--clusters", "clusters.tsv")
 
 
@@ -64,7 +64,7 @@ def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_read(folder: 
 
 
 def test_novelty_reports_which_runs_change_places(folder: Path):
-    out, told = typed(folder, *NOVELTY, "-m", "AP", "-m", "P@5")
+    out, told = typed(folder, *NOVELTY, "-m", "AP", "-m", "P@5", "--no-verdict")
     rows = [line.split() for line in out.splitlines() if line.strip() and "──" not in line]
     assert rows == [
         ["run", "AP", "P@5"],
@@ -140,9 +140,69 @@ def test_a_narrow_terminal_gets_the_best_in_bold_and_nothing_cut(folder: Path, m
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    out, _ = typed(folder, *BOTH, "-m", "AP P@5 RR nDCG@10 Rprec Bpref infAP NumRet", terminal=True)
+    out, _ = typed(folder, *BOTH, "-m", "AP P@5 RR nDCG@10 Rprec Bpref infAP NumRet", "--no-verdict", terminal=True)
     lines = out.replace("\x1b[1m", "<").replace("\x1b[0m", ">").splitlines()
     cells = [line.split() for line in lines if line.strip() and "──" not in line]
     assert cells[1] == ["AP", "<0.5000>", "0.3500"]
     assert cells[-1] == ["NumRet", "10", "10"]
     assert len(cells) == 9
+
+
+def many_topics(folder: Path) -> tuple[str, ...]:
+    """Write three runs over twelve topics, two alike and one poor; give the words that evaluate them."""
+    topics = [f"{number}" for number in range(12)]
+    (folder / "twelve").write_text("".join(f"{topic} 0 rel 1\n" for topic in topics))
+    for tag, ranks in (("good", [1, 2] * 6), ("like", [2, 1] * 6), ("poor", [8, 9, 7] * 4)):
+        rows = [
+            f"{topic} Q0 {'rel' if place == rank else f'non{place}'} {place} {20 - place} {tag}\n"
+            for topic, rank in zip(topics, ranks, strict=True)
+            for place in range(1, 11)
+        ]
+        (folder / f"{tag}.run").write_text("".join(rows))
+    return ("evaluate", "good.run", "like.run", "poor.run", "--qrels", "twelve", "--no-verdict")
+
+
+@pytest.mark.parametrize(("test", "said"), [("tukey", "Tukey's HSD by randomisation"), ("t", "paired t, Holm")])
+def test_letters_stand_behind_the_means_and_the_caption_says_what_they_are(folder: Path, test: str, said: str):
+    words = (*many_topics(folder), "-m", "RR", "-m", "NumRet", "--letters", test)
+    lines = [line.split() for line in typed(folder, *words)[0].splitlines() if line.strip() and "──" not in line]
+    assert " ".join(lines[0]) == (
+        f"runs that share a letter do not differ significantly ({said}, alpha 0.05, 12 topics)"
+    )
+    assert lines[1:] == [
+        ["run", "RR", "NumRet"],
+        ["good", "0.7500", "a", "120"],
+        ["like", "0.7500", "a", "120"],
+        ["poor", "0.1263", "b", "120"],
+    ]
+
+
+def test_letters_are_a_column_in_data_and_stand_in_every_format_for_people(folder: Path):
+    words = (*many_topics(folder), "-m", "RR", "--letters", "t")
+    rows = list(csv.DictReader(io.StringIO(typed(folder, *words, "-f", "csv")[0])))
+    assert [(row["run"], row["letters"]) for row in rows] == [("good", "a"), ("like", "a"), ("poor", "b")]
+    assert "| poor | 0.1263 b |" in typed(folder, *words, "-f", "markdown")[0]
+    assert "0.1263 b" in typed(folder, *words, "-f", "latex")[0]
+    by_topic = typed(folder, *words, "--by-topic")[0]
+    assert by_topic.count("0.7500 a") == 2
+
+
+def test_letters_need_the_same_topics_and_two_runs(folder: Path):
+    words = many_topics(folder)
+    (folder / "short.run").write_text("0 Q0 rel 1 1 short\n")
+    refused = typed(folder, *words, "short.run", "--topics", "run", "--letters", "t", status=2)[1]
+    assert "letters need all runs on the same topics" in refused
+    alone = typed(folder, "evaluate", "good.run", "--qrels", "twelve", "--letters", "t", status=2)[1]
+    assert "at least two are needed" in alone
+
+
+def test_comparison_by_novelty_compares_what_evaluate_scores(folder: Path):
+    words = ("compare", "copies.run", "new.run", "--qrels", "qrels", "-m", "AP", "-f", "csv")
+    plain = next(csv.DictReader(io.StringIO(typed(folder, *words)[0])))
+    out, told = typed(folder, *words, "--duplicates", "novelty", "--clusters", "clusters.tsv")
+    novel = next(csv.DictReader(io.StringIO(out)))
+    assert (plain["mean_a"], novel["mean_a"]) == ("0.5", "0.3333333333333333")
+    assert plain["qrels"] != novel["qrels"]
+    assert "novelty: 2 retrieved documents with a grade above 0 counted as not relevant" in told
+    idle = typed(folder, *words, "--clusters", "clusters.tsv", status=2)[1]
+    assert "--clusters is for --duplicates novelty" in idle

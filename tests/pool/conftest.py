@@ -1,15 +1,27 @@
 """What the tests of pools share: runs from plain words, and random ones."""
 
 from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
+from cranfield.judge.events import Event
 from cranfield.pool.entrants import PooledRuns, runs_of
 from cranfield.runs.order import ranked
 from cranfield.runs.run import Rows, Run
+from cranfield.steps.pool_build import PoolRequest, build_pool
+from cranfield.steps.pool_live import Refilled, Refiller
+from cranfield.steps.pool_verify import verify_pool
+from cranfield.steps.runs_intake import Request
+from cranfield.steps.runs_submit import submit_runs
+from cranfield.store import Store
+from cranfield.store.events import append_events
+from cranfield.store.pools import pool_topics
 
 Spec = Mapping[str, Mapping[str, Mapping[str, float]]]
 
@@ -99,3 +111,91 @@ def order_of(worked: PooledRuns) -> Callable[..., list[str]]:
         return " ".join(build(parse(plan), worked, topics=[topic], **options).documents_of(topic))
 
     return order
+
+
+class Hall:
+    """A collection with some runs, and somebody who judges in it."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store, self._folder = store, folder
+        self.refiller = Refiller(store)
+
+    def submit(self, spec: Spec, *, groups: Mapping[str, str] | None = None, role: str = "contributing") -> None:
+        requests = []
+        for name, lists in spec.items():
+            path = self._folder / f"{name}.run"
+            rows = [(topic, *pair) for topic, some in lists.items() for pair in some.items()]
+            path.write_text("".join(f"{topic} Q0 {document} 0 {score} {name}\n" for topic, document, score in rows))
+            requests.append(Request(path=path, group=(groups or {}).get(name, name), role=role))
+        submit_runs(self.store, requests)
+
+    def build(self, plan: str, name: str = "pool", **options: object) -> None:
+        build_pool(self.store, PoolRequest(plan=plan, name=name, **options))
+
+    def said(self, topic: str, document: str, **told: object) -> Event:
+        """Record one event."""
+        event = Event(
+            **{
+                "uuid": str(uuid4()),
+                "kind": "judged",
+                "topic": topic,
+                "document": document,
+                "assessor": "eva",
+                "happened": "2026-01-01T00:00:00.000Z",
+                **told,
+            }
+        )
+        with self.store.write():
+            return append_events(self.store, [event], now="2026-01-01T00:00:00.000Z")[0]
+
+    def judge(self, topic: str, document: str, grade: int = 0, **told: object) -> Event:
+        return self.said(topic, document, grade=grade, **told)
+
+    def undo(self, event: Event) -> None:
+        self.said(event.topic, event.document, kind="undone", undoes=event.uuid)
+
+    def refill(self, topic: str, name: str = "pool", **options: object) -> Refilled:
+        with self.store.write():
+            return self.refiller.refill(name, topic, **options)
+
+    def entries(self, topic: str, name: str = "pool") -> list[str]:
+        query = """SELECT document FROM pool_entries JOIN pools ON number = pool WHERE name = ? AND topic = ?
+                   ORDER BY position"""
+        return [row[0] for row in self.store.rows(query, name, topic)]
+
+    def to_judge(self, topic: str, name: str = "pool") -> list[str]:
+        answered = {row[0] for row in self.store.rows("SELECT document FROM judgments WHERE topic = ?", topic)}
+        return [document for document in self.entries(topic, name) if document not in answered]
+
+    def finish(
+        self, labels: Mapping[str, Mapping[str, bool]], name: str = "pool", *, batch: int = 2
+    ) -> dict[str, str]:
+        """Judge everything that comes, topic by topic, and give the rules that ended the topics."""
+        topics = pool_topics(self.store, name)
+        ended: dict[str, str] = {}
+        done = 1
+        while done:
+            done = 0
+            for topic in topics:
+                if not self.to_judge(topic, name):
+                    found = self.refill(topic, name, batch=batch)
+                    ended |= {topic: found.ended} if found.ended else {}
+                for document in self.to_judge(topic, name):
+                    self.judge(topic, document, int(labels.get(topic, {}).get(document, False)))
+                    done += 1
+        return ended
+
+    def wrong(self, name: str = "pool") -> list[str]:
+        return verify_pool(self.store, name)[1]
+
+
+@pytest.fixture
+def hall(store: Store, tmp_path: Path) -> Hall:
+    return Hall(store, tmp_path)
+
+
+@pytest.fixture
+def halls(new_store: Callable[..., Store], tmp_path: Path) -> Callable[[], Hall]:
+    """Give a function that makes one hall after the other."""
+    numbers = count()
+    return lambda: Hall(new_store(f"{next(numbers)}.db"), tmp_path)

@@ -223,3 +223,10 @@ def test_one_run_alone_keeps_its_order_under_every_fusion_of_ranks(toolbox, data
 def test_scores_that_span_all_doubles_are_normalised_without_overflow(toolbox):
     runs = toolbox.pooled({"A": {"1": {"x": 1.7e308, "y": -1.7e308, "z": 0.0}}})
     assert build(parse("combsum"), runs).documents_of("1") == ["x", "z", "y"]
+
+
+def test_condorcet_counts_the_votes_of_many_runs(toolbox):
+    """More runs than a byte can count: one run says b before a, all others the other way round."""
+    spec = {f"r{number:03d}": {"1": {"a": 2, "b": 1}} for number in range(300)}
+    spec["odd"] = {"1": {"b": 2, "a": 1, "c": 0}}
+    assert build(parse("condorcet"), toolbox.pooled(spec)).documents_of("1") == ["a", "b", "c"]

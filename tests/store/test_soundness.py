@@ -34,6 +34,7 @@ def test_a_sound_file_has_nothing_wrong(with_run: Store):
     assert wrong(with_run) == []
     assert [finding.what for finding in check_collection(with_run)] == [
         "file", "tables", "foreign keys", "search index", "settings", "documents", "topics", "runs", "pools",
+        "judgments", "releases",
     ]  # fmt: skip
 
 

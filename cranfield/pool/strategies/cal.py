@@ -40,6 +40,7 @@ class ContinuousActiveLearning:
 
     summary: ClassVar[str] = "continuous active learning over the text (AutoTAR)"
     kind: ClassVar[Kind] = "adaptive"
+    reproducible: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -1,11 +1,12 @@
 """One JSON object per line, with the topic, the document and the grade under names that are in use."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from cranfield.qrels.format import qrels_formats
 from cranfield.source import Source
 
 if TYPE_CHECKING:
+    from cranfield.qrels.qrels import Qrels
     from cranfield.qrels.rows import QrelsRows
 
 
@@ -26,3 +27,10 @@ class JsonLines:
         from cranfield.qrels.named_reading import read_json_lines
 
         return read_json_lines(source)
+
+    @staticmethod
+    def write(qrels: "Qrels", stream: BinaryIO) -> None:
+        """Write objects with topic, document and grade."""
+        from cranfield.qrels.writing import write_json_lines
+
+        write_json_lines(qrels, stream)

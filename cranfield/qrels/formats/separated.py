@@ -1,11 +1,12 @@
 """Comma- or tab-separated rows under a header that names the columns, as BEIR ships its qrels."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from cranfield.qrels.format import qrels_formats
 from cranfield.source import Source
 
 if TYPE_CHECKING:
+    from cranfield.qrels.qrels import Qrels
     from cranfield.qrels.rows import QrelsRows
 
 _FEWEST = 3
@@ -31,6 +32,13 @@ class CommaSeparated:
 
         return read_separated(source, delimiter=",")
 
+    @staticmethod
+    def write(qrels: "Qrels", stream: BinaryIO) -> None:
+        """Write topic, document and grade under their names."""
+        from cranfield.qrels.writing import write_separated
+
+        write_separated(qrels, stream, delimiter=",", header=("topic", "document", "grade"))
+
 
 @qrels_formats.register("tsv", "beir")
 class TabSeparated:
@@ -49,6 +57,13 @@ class TabSeparated:
         from cranfield.qrels.named_reading import read_separated
 
         return read_separated(source, delimiter="\t")
+
+    @staticmethod
+    def write(qrels: "Qrels", stream: BinaryIO) -> None:
+        """Write the columns as BEIR calls them."""
+        from cranfield.qrels.writing import write_separated
+
+        write_separated(qrels, stream, delimiter="\t", header=("query-id", "corpus-id", "score"))
 
 
 def _is_header(head: bytes, delimiter: bytes) -> bool:

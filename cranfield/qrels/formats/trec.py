@@ -1,11 +1,12 @@
 """The four TREC columns: topic, iteration, document, grade; or five with a stratum before the grade."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from cranfield.qrels.format import qrels_formats
 from cranfield.source import Source
 
 if TYPE_CHECKING:
+    from cranfield.qrels.qrels import Qrels
     from cranfield.qrels.rows import QrelsRows
 
 _COLUMNS = (4, 5)
@@ -34,3 +35,10 @@ class Trec:
         from cranfield.qrels.trec_reading import read
 
         return read(source)
+
+    @staticmethod
+    def write(qrels: "Qrels", stream: BinaryIO) -> None:
+        """Write one line per judgment, the iteration 0."""
+        from cranfield.qrels.writing import write_trec
+
+        write_trec(qrels, stream)

@@ -29,6 +29,7 @@ STATEMENTS = (
     source     TEXT NOT NULL CHECK (source IN ('person', 'import', 'machine')),
     source_name TEXT NOT NULL, -- the file, or the program with its version
     seconds    REAL, -- of attention, idle time taken out
+    confidence REAL, -- of a machine in its own grade
     scale      INTEGER NOT NULL REFERENCES scales(version),
     guidelines INTEGER NOT NULL, -- version; 0 where there were none
     document_hash TEXT NOT NULL, -- of the text that was judged
@@ -41,6 +42,8 @@ STATEMENTS = (
     "CREATE INDEX judgment_events_by_pair ON judgment_events(topic, document, layer, assessor)",
     "CREATE INDEX judgment_events_by_session ON judgment_events(session) WHERE session <> ''",
     "CREATE INDEX judgment_events_undone ON judgment_events(undoes) WHERE undoes <> ''",
+    "CREATE INDEX judgment_events_by_assessor ON judgment_events(assessor, happened)",
+    "CREATE INDEX judgment_events_probes ON judgment_events(assessor, topic, layer) WHERE purpose = 'probe'",
     """CREATE TRIGGER judgment_events_update BEFORE UPDATE ON judgment_events
     BEGIN SELECT RAISE(ABORT, 'judgments are appended, never changed: undo and judge again'); END""",
     """CREATE TRIGGER judgment_events_delete BEFORE DELETE ON judgment_events
@@ -59,6 +62,7 @@ STATEMENTS = (
     PRIMARY KEY (topic, document, layer, assessor, adjudicated)
 ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX judgments_by_assessor ON judgments(assessor, layer, topic)",
+    "CREATE INDEX judgments_latest ON judgments(assessor, layer, event)",
     """CREATE TABLE leases ( -- who has which document before him now
     layer    TEXT NOT NULL,
     topic    TEXT NOT NULL,
@@ -71,7 +75,7 @@ STATEMENTS = (
     """CREATE TABLE assignments ( -- who judges which topics; where a topic has none, everybody may
     topic    TEXT NOT NULL,
     assessor TEXT NOT NULL,
-    role     TEXT NOT NULL CHECK (role IN ('primary', 'second')),
+    role     TEXT NOT NULL CHECK (role IN ('primary', 'share', 'second')),
     made     TEXT NOT NULL,
     PRIMARY KEY (topic, assessor)
 ) STRICT, WITHOUT ROWID""",
@@ -96,6 +100,22 @@ STATEMENTS = (
     assessor TEXT NOT NULL,
     words    TEXT NOT NULL,
     found    TEXT NOT NULL,
+    PRIMARY KEY (topic, document)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE topic_drafts ( -- topics that were tried before they were pooled
+    topic    TEXT PRIMARY KEY,
+    author   TEXT NOT NULL, -- becomes the primary assessor
+    state    TEXT NOT NULL CHECK (state IN ('draft', 'accepted', 'refused')),
+    reason   TEXT NOT NULL,
+    expected REAL, -- relevant documents, as estimated when it was decided
+    changed  TEXT NOT NULL
+) STRICT""",
+    """CREATE TABLE tried_hits ( -- what the author of a draft judges: a sample of the hits of its words
+    topic      TEXT NOT NULL REFERENCES topic_drafts(topic),
+    document   TEXT NOT NULL,
+    rank       INTEGER NOT NULL,
+    stratum    TEXT NOT NULL, -- of ranks
+    population INTEGER NOT NULL, -- documents in the stratum
     PRIMARY KEY (topic, document)
 ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE releases ( -- qrels frozen under a name

@@ -1,0 +1,145 @@
+"""The chair as a terminal program."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar, TypeVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from assessor_ui import messages
+from assessor_ui.messages import Notice
+from assessor_ui.reader import Reader
+from assessor_ui.screens.base import ChairScreen
+from assessor_ui.screens.judge import JudgeScreen
+from assessor_ui.screens.reading import HELD, ReadingScreen
+from assessor_ui.session import BREAK_AFTER_MINUTES, Session
+from assessor_ui.theme import DARK, LIGHT, palette, theme_named, themes
+from cranfield.steps.desk import Desk
+
+Asked = TypeVar("Asked")
+
+TICK_SECONDS = 20.0
+PATIENCE_SECONDS = 0.4
+"""How long the desk may take before the assessor is told that it is waiting."""
+
+
+class ReaderApp(App[int]):
+    """A program around one reader. The desk is asked in one thread, one call after the other, so nothing freezes."""
+
+    TITLE = "Cranfield"
+    CSS_PATH = "chair.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", "quit", priority=True)]
+
+    def __init__(self, reader: Reader, screen: ReadingScreen, *, theme: str = "auto", held: float = HELD) -> None:
+        super().__init__()
+        self._reader, self._reading, self.held = reader, screen, held
+        self.animation_level = "none"
+        for known in themes():
+            self.register_theme(known)
+        self.theme = theme_named(theme)
+        self._turn, self._answering = asyncio.Lock(), False
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="desk")
+
+    def get_default_screen(self) -> Screen[None]:
+        """Give the screen with topic and document."""
+        return self._reading
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Give the colours that the styles name."""
+        return palette()
+
+    async def ask(self, call: Callable[[], Asked]) -> Asked:
+        """Ask the desk, after whoever asked before; say so where it takes long."""
+        async with self._turn:
+            waiting = self.set_timer(PATIENCE_SECONDS, self._say_waiting)
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+            finally:
+                waiting.stop()
+
+    def perform(self, action: Callable[[], object]) -> None:
+        """Let the reader do something, then show how things stand."""
+        self.run_worker(self._perform(action), group="desk")
+
+    async def _perform(self, action: Callable[[], object]) -> None:
+        await self.ask(action)
+        self.show_all()
+
+    def answer(self, action: Callable[[], object]) -> None:
+        """Let the reader answer. While an answer is on its way no other is taken: its document was not yet seen."""
+        if self._answering:
+            self.show_notice(messages.TOO_EARLY)
+            return
+        self._answering = True
+        self.run_worker(self._answer(action), group="desk")
+
+    async def _answer(self, action: Callable[[], object]) -> None:
+        try:
+            await self._perform(action)
+        finally:
+            self._answering = False
+
+    def show_all(self) -> None:
+        """Show how things stand."""
+        self._reading.refresh_all()
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show a notice below the document."""
+        self._reading.show_notice(notice)
+
+    def _say_waiting(self) -> None:
+        if isinstance(self.screen, ChairScreen):
+            self.screen.show_notice(messages.WAITING)
+
+    def switch_theme(self) -> None:
+        """Change between dark and light."""
+        self.theme = LIGHT if self.theme == DARK else DARK
+
+    def leave(self) -> None:
+        """End the sitting."""
+        self.run_worker(self._leave(), group="desk")
+
+    def action_leave(self) -> None:
+        """End the sitting."""
+        self.leave()
+
+    async def _leave(self) -> None:
+        await self.ask(self._reader.leave)
+        self.exit(0)
+
+
+class ChairApp(ReaderApp):
+    """One assessor's sitting."""
+
+    def __init__(self, session: Session, *, theme: str = "auto", held: float = HELD) -> None:
+        super().__init__(session, JudgeScreen(session), theme=theme, held=held)
+        self.session = session
+
+    def on_mount(self) -> None:
+        """Start the clock for leases and breaks."""
+        self.set_interval(TICK_SECONDS, lambda: self.run_worker(self._tick(), group="desk"))
+
+    async def _tick(self) -> None:
+        notice: Notice | None = await self.ask(self.session.tick)
+        if notice is not None:
+            self.show_notice(notice)
+
+
+def run(
+    desk: Desk,
+    *,
+    break_after_minutes: int | None = BREAK_AFTER_MINUTES,
+    theme: str = "auto",
+    language: str = "english",
+) -> int:
+    """Let an assessor judge; give the exit status. `theme` is dark, light or auto; `language` that of the stemmer."""
+    session = Session(desk, break_after_minutes=break_after_minutes, language=language)
+    app = ChairApp(session, theme=theme)
+    status = app.run()
+    if status is None:
+        session.leave()
+    return app.return_code or status or 0

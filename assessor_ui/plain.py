@@ -1,0 +1,314 @@
+"""The same sitting over plain lines: question, document, answer. For screen readers, pipes and scripts.
+
+A line is a grade, or a word or letter of the keymap with what follows it. Nothing is coloured, nothing is drawn over.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TextIO
+
+from assessor_ui import keymap, messages
+from assessor_ui.messages import Notice
+from assessor_ui.passages import sentences
+from assessor_ui.session import BREAK_AFTER_MINUTES, Session
+from cranfield.records import Topic
+from cranfield.steps.corpus_search import HIT_END, HIT_START
+from cranfield.steps.desk import Desk, Found, Past
+from cranfield.text import shortened, visible, visible_line
+
+PROMPT = "answer> "
+
+
+def run(
+    desk: Desk,
+    *,
+    lines: TextIO,
+    out: TextIO,
+    break_after_minutes: int | None = BREAK_AFTER_MINUTES,
+    language: str = "english",
+) -> int:
+    """Let somebody judge line by line; give the exit status: 1 where an answer could not be saved.
+
+    The end of the lines ends the sitting.
+    """
+    session = Session(desk, break_after_minutes=break_after_minutes, language=language)
+    return Lines(session, lines=lines, out=out).run()
+
+
+class Lines:
+    """A session between two streams of lines."""
+
+    def __init__(self, session: Session, *, lines: TextIO, out: TextIO) -> None:
+        self._session, self._lines, self._out = session, lines, out
+        self._shown: object = None
+        self._topic = ""
+        self._listed: list[Found] | list[Past] = []
+        self._words = ""
+        self._failed = self._ended = False
+        self._verbs = _verbs(self)
+
+    def run(self) -> int:
+        """Ask, read, answer, until the lines or the wish to go on end."""
+        self._tell(self._session.start())
+        self._ask()
+        for line in self._lines:
+            self._session.touch()
+            self._obey(line.strip())
+            if self._ended:
+                break
+            self._tell_break()
+            self._ask()
+        self._tell(self._session.leave())
+        return 1 if self._failed else 0
+
+    def _ask(self) -> None:
+        session = self._session
+        if session.reading is not self._shown or session.reading is None:
+            self._shown = session.reading
+            self._show_item()
+        self._out.write(PROMPT)
+        self._out.flush()
+
+    def _obey(self, line: str) -> None:
+        self._out.write("\n")
+        word, _, rest = line.partition(" ")
+        if line[:1] in ("/", "+") and len(word) > 1:
+            word, rest = line[0], line[1:]
+        if word.isdecimal() and word.isascii():
+            self._grade(int(word), rest.strip())
+        elif word in self._verbs:
+            self._verbs[word](rest.strip())
+        elif line:
+            self._say(f"not understood: {visible_line(shortened(line, 60))}; ? lists the words, nothing was saved")
+
+    def _grade(self, grade: int, note: str) -> None:
+        if note:
+            self._session.set_note(note)
+        self._tell(self._session.judge(grade))
+
+    # What is shown
+
+    def _show_item(self) -> None:
+        item, reading = self._session.item, self._session.reading
+        if item is None or reading is None:
+            self._say(messages.STUCK if self._session.stuck else messages.ALL_DONE)
+            return
+        if item.topic.id != self._topic:
+            self._topic = item.topic.id
+            self._show_topic(item.topic)
+        self._say(f"document {item.position} of {item.of} for: {visible_line(item.topic.title)}")
+        if item.before is not None:
+            self._say(f"you said before: {messages.answered(item.before, self._session.scale)}")
+        self._say(reading.page.text.strip())
+        self._say("")
+        grades = ", ".join(messages.graded(step.grade, self._session.scale) for step in self._session.scale.grades)
+        self._say(f"grades: {grades}")
+
+    def _show_topic(self, topic: Topic) -> None:
+        self._say(f"topic {visible_line(topic.id)}: {visible_line(topic.title)}")
+        for name, text in (("description", topic.description), ("narrative", topic.narrative)):
+            if text.strip():
+                self._say(f"{name}: {visible(text.strip())}")
+        self._say("")
+
+    def show_topic(self, _: str) -> None:
+        """Show the topic in full."""
+        if self._session.item is not None:
+            self._show_topic(self._session.item.topic)
+
+    def show_again(self, _: str) -> None:
+        """Show the document once more."""
+        self._shown = None
+
+    def show_guidelines(self, _: str) -> None:
+        """Show scale and guidelines."""
+        for step in self._session.scale.grades:
+            text = f": {visible_line(step.text)}" if step.text else ""
+            self._say(f"{messages.graded(step.grade, self._session.scale)}{text}")
+        self._say(f"a document counts as relevant from grade {self._session.scale.relevant_from}")
+        self._say(visible(self._session.desk.guidelines.strip()) or messages.NO_GUIDELINES)
+
+    def show_help(self, _: str) -> None:
+        """List the words."""
+        self._say("a grade judges; words after it are saved as a note")
+        for command in keymap.plain_commands():
+            letter = f" ({command.shown})" if len(command.shown) == 1 else ""
+            self._say(f"{command.word} {command.argument}".strip() + f"{letter}: {command.plain or command.help}")
+
+    def topics(self, topic: str) -> None:
+        """List the topics, or go on with one."""
+        if topic:
+            self._tell(self._session.choose_topic(topic))
+            return
+        for state in self._session.topics():
+            self._say(
+                f"{visible_line(state.topic.id)} {visible_line(state.topic.title)}: {messages.topic_line(state)}"
+            )
+        self._tell_trouble()
+
+    def history(self, words: str) -> None:
+        """List the assessor's own answers."""
+        past = self._session.history(words)
+        self._listed = past
+        for number, line in enumerate(past, 1):
+            said = messages.answered(line.answer, self._session.scale)
+            note = f", note: {visible_line(line.answer.note)}" if line.answer.note else ""
+            self._say(
+                f"{number}. {said}: {visible_line(line.document)} {visible_line(line.title)} for {line.topic}{note}"
+            )
+        self._say("take NUMBER opens one again" if past else "no answers yet")
+        self._tell_trouble()
+
+    def search(self, words: str) -> None:
+        """Search the collection."""
+        found = self._session.search(words)
+        self._listed, self._words = found, words
+        for number, hit in enumerate(found, 1):
+            snippet = visible_line(" ".join(hit.snippet.replace(HIT_START, "").replace(HIT_END, "").split()))
+            self._say(
+                f"{number}. {messages.found_state(hit)}: {visible_line(hit.document)} {visible_line(hit.title)}"
+            )
+            self._say(f"   {snippet}")
+        if found:
+            self._say("take NUMBER reads one, give NUMBER GRADE judges it at once")
+        else:
+            self._tell(self._session.notice)
+
+    def take(self, number: str) -> None:
+        """Open a document of the last list."""
+        line = self._line(number)
+        if isinstance(line, Found):
+            self._tell(self._session.take(line, self._words))
+        elif line is not None:
+            self._tell(self._session.reopen(line.topic, line.document))
+
+    def give(self, rest: str) -> None:
+        """Judge a document of the last list at once."""
+        number, _, grade = rest.partition(" ")
+        line = self._line(number)
+        if line is None:
+            return
+        if not isinstance(line, Found) or not re.fullmatch("[0-9]+", grade.strip()):
+            self._say("give takes the number of a found document and a grade; nothing was saved")
+            return
+        self._tell(self._session.judge_found(line, self._words, int(grade)))
+
+    def _line(self, number: str) -> Found | Past | None:
+        if re.fullmatch("[0-9]+", number) and 1 <= int(number) <= len(self._listed):
+            return self._listed[int(number) - 1]
+        self._say(f"there is no line {visible_line(number) or '?'} in the last list; search or history make one")
+        return None
+
+    # Reading
+
+    def jump(self, step: int) -> None:
+        """Read the sentence with the next hit, or the one before."""
+        notice = self._session.jump(step)
+        self._tell(notice)
+        self._read_current()
+
+    def find(self, words: str) -> None:
+        """Read the first sentence with these words."""
+        self._tell(self._session.find(words))
+        self._read_current()
+
+    def best(self, _: str) -> None:
+        """Read the best passage."""
+        self._tell(self._session.best())
+        self._read_current()
+
+    def _read_current(self) -> None:
+        reading = self._session.reading
+        if reading is None or reading.current is None:
+            return
+        start, end = reading.current
+        spans = [span for span in sentences(reading.page.text) if span[0] < end and start < span[1]]
+        if spans:
+            self._say(reading.page.text[spans[0][0] : spans[-1][1]])
+
+    def mark(self, words: str) -> None:
+        """Mark words of the document as evidence."""
+        reading = self._session.reading
+        if reading is None or not words:
+            self._say("mark takes words of the document, as they stand there")
+            return
+        if not reading.find(words):
+            self._tell(messages.found(words, 0))
+            return
+        self._session.drag_mark(reading.found[0])
+        reading.found = ()
+        self._tell(self._session.keep_mark())
+
+    def unmark(self, _: str) -> None:
+        """Take all marks away."""
+        reading = self._session.reading
+        if reading is not None:
+            gone, reading.marked = len(reading.marked), ()
+            self._tell(messages.unmarked(gone))
+
+    # The session's own
+
+    def tell(self, action: Callable[[], Notice]) -> Callable[[str], None]:
+        """Make a verb of an action without words."""
+        return lambda _: self._tell(action())
+
+    def tell_words(self, action: Callable[[str], Notice]) -> Callable[[str], None]:
+        """Make a verb of an action with words."""
+        return lambda rest: self._tell(action(rest))
+
+    def end(self, _: str) -> None:
+        """End the sitting."""
+        self._ended = True
+
+    def _tell(self, notice: Notice) -> None:
+        self._failed = self._failed or notice.text.startswith(messages.NOT_SAVED)
+        if notice.text:
+            self._say(notice.text)
+
+    def _tell_trouble(self) -> None:
+        if self._session.notice.kind == "trouble":
+            self._tell(self._session.notice)
+
+    def _tell_break(self) -> None:
+        notice = self._session.tick()
+        if notice is not None:
+            self._tell(notice)
+
+    def _say(self, text: str) -> None:
+        self._out.write(f"{text}\n")
+
+
+def _verbs(lines: Lines) -> dict[str, Callable[[str], None]]:
+    """Give what each word and each letter does."""
+    session = lines._session
+    actions: dict[str, Callable[[str], None]] = {
+        "undo": lines.tell(session.undo),
+        "later": lines.tell(session.later),
+        "cannot": lines.tell_words(session.cannot),
+        "note": lines.tell_words(session.set_note),
+        "mark": lines.mark,
+        "unmark": lines.unmark,
+        "top": lines.show_again,
+        "next_hit": lambda _: lines.jump(1),
+        "previous_hit": lambda _: lines.jump(-1),
+        "find": lines.find,
+        "best": lines.best,
+        "best_first": lines.tell(session.switch_best_first),
+        "highlight": lines.tell_words(session.highlight),
+        "fold": lines.show_topic,
+        "guidelines": lines.show_guidelines,
+        "topics": lines.topics,
+        "history": lines.history,
+        "search": lines.search,
+        "help": lines.show_help,
+        "back": lines.tell(session.back),
+        "reminder": lines.tell(session.switch_reminder),
+        "leave": lines.end,
+        "take": lines.take,
+        "judge_found": lines.give,
+    }
+    verbs = {command.word: actions[command.action] for command in keymap.plain_commands()}
+    letters = {
+        command.shown: actions[command.action] for command in keymap.plain_commands() if len(command.shown) == 1
+    }
+    return verbs | letters

@@ -1,0 +1,256 @@
+"""A screen with a topic and a document on it: how it is laid out and read. What all who judge have in common."""
+
+import time
+from collections.abc import Callable, Iterable
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from assessor_ui import messages
+from assessor_ui.grade_keys import typed
+from assessor_ui.keymap import Command, Groups
+from assessor_ui.messages import Notice
+from assessor_ui.reader import Reader
+from assessor_ui.reading import Reading
+from assessor_ui.screens.base import ChairScreen
+from assessor_ui.screens.prompt import Prompt
+from assessor_ui.screens.reading_matter import GuidelinesSheet, KeysSheet
+from assessor_ui.widgets.bars import HintLine, NoticeBar, ScaleBar, StatusLine
+from assessor_ui.widgets.document_view import DocumentView, Layers
+from assessor_ui.widgets.topic_panel import TopicPanel
+
+LOW = 22
+"""A terminal with fewer lines begins with the narrative folded away."""
+
+HELD = 0.08
+"""Seconds between two events of one key below which it is held down: no finger is that fast, and no reader."""
+
+
+class ReadingScreen(ChairScreen[None]):
+    """A topic, a document, the scale, and what was just saved."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+
+    def __init__(self, session: Reader, groups: Groups) -> None:
+        super().__init__()
+        self.session: Reader = session
+        self._groups = groups
+        self._keys = table_of_keys(command for _, group in groups for command in group)
+        self._shown: Reading | None = None
+        self._last_digit = ("", 0.0)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        yield StatusLine()
+        with Container(id="desk"):
+            yield TopicPanel()
+            yield from self.compose_document()
+        yield ScaleBar(self.session.scale)
+        yield NoticeBar()
+        yield HintLine(self._groups)
+
+    def compose_document(self) -> ComposeResult:
+        """Make the part with the document."""
+        yield DocumentView()
+
+    def on_mount(self) -> None:
+        """Open the first document."""
+        if self.app.size.height < LOW:
+            self.session.fold = "short"
+        self.chair.perform(self.session.start)
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show a notice beside the latest answer."""
+        self.query_one(NoticeBar).show(notice, self.session.last)
+
+    def refresh_all(self) -> None:
+        """Show the state of the session; what has not changed is left alone."""
+        topic = self.session.open.topic if self.session.open else None
+        self.query_one(TopicPanel).show(topic, self.session.fold)
+        self.query_one(ScaleBar).show(self.before, self.session.keys.digits)
+        self.show_notice(self.session.notice)
+        self._show_document()
+
+    @property
+    def before(self) -> int | None:
+        """The grade that the open document had before."""
+        return None
+
+    @property
+    def extra_layers(self) -> Layers:
+        """What is to be seen in the document besides hits and marks."""
+        return []
+
+    @property
+    def nothing(self) -> tuple[str, str]:
+        """What to say where all is done."""
+        return messages.ALL_DONE, messages.ALL_DONE_MORE
+
+    def _show_document(self) -> None:
+        view, reading = self.query_one(DocumentView), self.session.reading
+        if reading is None:
+            self._shown = None
+            stuck = (messages.STUCK, messages.STUCK_MORE)
+            view.show_sentence("\n\n".join(stuck if self.session.stuck else self.nothing))
+        elif reading is not self._shown:
+            self._shown = reading
+            view.show(reading, extra=self.extra_layers)
+        else:
+            view.look()
+
+    # Keys
+
+    def on_key(self, event: events.Key) -> None:
+        """Find out what a key means here and now."""
+        self.session.touch()
+        if self.handle_first(event):
+            event.stop()
+        elif event.character is not None and event.character in "0123456789":
+            event.stop()
+            self._digit(event.character)
+        elif event.key == "enter":
+            event.stop()
+            self.chair.answer(self.session.enter)
+        elif (action := self._keys.get(event.key)) is not None:
+            event.stop()
+            self.call_next(self.run_action, action)
+
+    def handle_first(self, event: events.Key) -> bool:
+        """Take a key before it has its usual meaning; say whether it was taken."""
+        return False
+
+    def _digit(self, digit: str) -> None:
+        now = time.monotonic()
+        before, self._last_digit = self._last_digit, (digit, now)
+        if before[0] == digit and now - before[1] < self.chair.held and not self.session.keys.digits:
+            self.show_notice(messages.HELD_KEY)
+        elif typed(self.session.scale, self.session.keys.digits + digit).state == "grade":
+            self.chair.answer(lambda: self.session.digit(digit))
+        else:
+            self.session.digit(digit)
+            self.refresh_all()
+
+    def on_scale_bar_chosen(self, message: ScaleBar.Chosen) -> None:
+        """Judge with the grade that was clicked."""
+        self.session.touch()
+        self.chair.answer(lambda: self.session.judge(message.grade))
+
+    def ask(self, question: str, then: Callable[[str], Notice], *, value: str = "", hint: str = "") -> None:
+        """Ask for one line, then do something with it."""
+        if self.session.open is None:
+            self.show_notice(messages.NOTHING_HERE)
+            return
+
+        def answered(text: str | None) -> None:
+            self.session.touch()
+            if text is not None:
+                self.chair.perform(lambda: then(text))
+
+        self.app.push_screen(Prompt(question, value, hint=hint), answered)
+
+    # Answers that all can give
+
+    def action_undo(self) -> None:
+        """Take the last answer back."""
+        self.chair.answer(self.session.undo)
+
+    def action_later(self) -> None:
+        """Put the document off."""
+        self.chair.answer(self.session.later)
+
+    def action_note(self) -> None:
+        """Ask for a note."""
+        self.ask("Note", self.session.set_note, value=self.session.note)
+
+    # Reading
+
+    def action_line_down(self) -> None:
+        """Scroll a line down."""
+        self._scroll(1)
+
+    def action_line_up(self) -> None:
+        """Scroll a line up."""
+        self._scroll(-1)
+
+    def action_page_down(self) -> None:
+        """Scroll a page down, with one line of overlap."""
+        self._scroll(max(self.query_one(DocumentView).scrollable_content_region.height - 1, 1))
+
+    def action_page_up(self) -> None:
+        """Scroll a page up."""
+        self._scroll(-max(self.query_one(DocumentView).scrollable_content_region.height - 1, 1))
+
+    def action_top(self) -> None:
+        """Go to the top of the document."""
+        self._scroll(-self.query_one(DocumentView).virtual_size.height)
+
+    def action_bottom(self) -> None:
+        """Go to its end."""
+        self._scroll(self.query_one(DocumentView).virtual_size.height)
+
+    def _scroll(self, lines: int) -> None:
+        view = self.query_one(DocumentView)
+        view.scroll_to(y=view.scroll_offset.y + lines, animate=False, immediate=True)
+
+    def action_next_hit(self) -> None:
+        """Go to the next hit."""
+        self.chair.perform(lambda: self.session.jump(1))
+
+    def action_previous_hit(self) -> None:
+        """Go to the hit before."""
+        self.chair.perform(lambda: self.session.jump(-1))
+
+    def action_find(self) -> None:
+        """Ask what to find in the document."""
+        self.ask("Find in this document", self.session.find)
+
+    def action_best(self) -> None:
+        """Go to the best passage."""
+        self.chair.perform(self.session.best)
+
+    def action_best_first(self) -> None:
+        """Open documents at their best passage, or not."""
+        self.chair.perform(self.session.switch_best_first)
+
+    def action_highlight(self) -> None:
+        """Ask for words to highlight."""
+        own = self.session.own_terms.get(self.session.open.topic.id, ()) if self.session.open else ()
+        self.ask("Highlight", self.session.highlight, hint=f"now: {', '.join(own)}" if own else "a word or a phrase")
+
+    def action_fold(self) -> None:
+        """Show less of the topic, or more."""
+        self.session.switch_fold()
+        self.refresh_all()
+
+    def action_topic_down(self) -> None:
+        """Scroll the topic down."""
+        self.query_one(TopicPanel).scroll_relative(y=1, animate=False)
+
+    def action_topic_up(self) -> None:
+        """Scroll the topic up."""
+        self.query_one(TopicPanel).scroll_relative(y=-1, animate=False)
+
+    # Places
+
+    def action_guidelines(self) -> None:
+        """Show topic, scale and guidelines."""
+        topic = self.session.open.topic if self.session.open else None
+        self.app.push_screen(GuidelinesSheet(topic, self.session.scale, self.session.guidelines))
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.app.push_screen(KeysSheet(self._groups))
+
+    def action_theme(self) -> None:
+        """Change between dark and light."""
+        self.chair.switch_theme()
+
+    def action_leave(self) -> None:
+        """End the sitting."""
+        self.chair.leave()
+
+
+def table_of_keys(commands: Iterable[Command]) -> dict[str, str]:
+    """Give the action of every key."""
+    return {key: command.action for command in commands for key in command.keys.split(",") if key}

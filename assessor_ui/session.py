@@ -1,0 +1,312 @@
+"""The sitting of one assessor, as a state machine that knows no screen.
+
+A front calls one method per action and shows the notice it gives; what else changed stands in the attributes. Nothing
+here says "saved" before the desk has returned.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from assessor_ui import messages
+from assessor_ui.attention import IDLE_LIMIT, PAUSE, Attention, Clock, Rest
+from assessor_ui.messages import Notice
+from assessor_ui.page import Span
+from assessor_ui.reader import Reader
+from cranfield.errors import CranfieldError
+from cranfield.steps.desk import Answer, Desk, Done, Found, Item, Past, Saved, TopicState
+
+TROUBLE = (CranfieldError, OSError)
+"""What a desk may raise: it is told to the assessor, and the sitting goes on."""
+
+BREAK_AFTER_MINUTES = 45
+
+Listed = TypeVar("Listed")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document that was put aside unanswered, with what was written about it."""
+
+    item: Item
+    note: str
+    marked: tuple[Span, ...]
+    seconds: float
+
+
+class Session(Reader):
+    """One assessor before one desk."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        clock: Clock = time.monotonic,
+        idle_limit: float = IDLE_LIMIT,
+        break_after_minutes: float | None = BREAK_AFTER_MINUTES,
+        language: str = "english",
+    ) -> None:
+        super().__init__(desk.scale, desk.guidelines, language=language)
+        self.desk = desk
+        self.attention, self.rest = Attention(clock, limit=idle_limit), Rest(clock, minutes=break_after_minutes)
+        self.item: Item | None = None
+        self.progress: Done | None = None
+        self._aside: list[Draft] = []
+        self._last_topic = ""
+        self._before_search: float | None = None
+
+    # The way of the documents
+
+    def start(self) -> Notice:
+        """Open the first document."""
+        return self._go_on(messages.QUIET)
+
+    def again(self) -> Notice:
+        """Try once more to open the next document where that failed."""
+        return self._go_on(messages.QUIET) if self.item is None else self._say(messages.QUIET)
+
+    def touch(self) -> None:
+        """A key was pressed."""
+        self.attention.touch()
+        self.rest.touch()
+
+    def tick(self) -> Notice | None:
+        """Some seconds have passed: keep the document while it is being read; remind of a break."""
+        if self.item is not None and self.attention.idle < PAUSE:
+            # A lost lease harms nothing: the answer is kept as a second opinion.
+            with suppress(*TROUBLE):
+                self.desk.keep(self.item)
+        return self._say(messages.time_for_a_break(self.rest.worked)) if self.rest.due() else None
+
+    def leave(self) -> Notice:
+        """End the sitting. A note that belongs to no answer yet is saved on its own."""
+        try:
+            self._save_note()
+            self.desk.leave()
+        except TROUBLE as error:
+            return self._say(messages.trouble(error))
+        return Notice("hint", messages.GOODBYE)
+
+    # Answers
+
+    def judge(self, grade: int) -> Notice:
+        """Give a grade and go on."""
+        if all(step.grade != grade for step in self.scale.grades):
+            return self._say(messages.not_on_scale(str(grade), self.scale))
+        evidence = self.reading.kept if self.reading else ()
+        note = self.note
+        return self._answer(
+            lambda item, seconds: self.desk.judge(item, grade, seconds=seconds, note=note, evidence=evidence)
+        )
+
+    def later(self) -> Notice:
+        """Put the document off."""
+        return self._answer(self._later)
+
+    def _later(self, item: Item, seconds: float) -> Saved:
+        self._save_note()
+        return self.desk.postpone(item, seconds=seconds)
+
+    def cannot(self, reason: str) -> Notice:
+        """Say that the document cannot be judged, and why."""
+        if not reason.strip():
+            return self._say(messages.REASON_NEEDED)
+        return self._answer(lambda item, seconds: self._cannot(item, reason.strip(), seconds))
+
+    def _cannot(self, item: Item, reason: str, seconds: float) -> Saved:
+        self._save_note()
+        return self.desk.cannot(item, reason, seconds=seconds)
+
+    def undo(self) -> Notice:
+        """Take the latest answer back and return to its document."""
+        try:
+            item = self.desk.undo()
+        except TROUBLE as error:
+            return self._say(messages.trouble(error))
+        if item is None:
+            return self._say(messages.NOTHING_TO_UNDO)
+        notice = messages.undone(item.document.id, item.before, self.scale)
+        self._put_aside()
+        self._open(item)
+        return self._count(notice)
+
+    def back(self) -> Notice:
+        """Leave a document that was opened out of turn, unanswered."""
+        if self.keys.clear():
+            return self._say(messages.QUIET)
+        if not self._aside:
+            return self._say(messages.NOWHERE_TO_GO_BACK)
+        self._take_up(self._aside.pop())
+        return self._say(messages.BACK)
+
+    # Other documents and topics
+
+    def switch_reminder(self) -> Notice:
+        """Turn the break reminder off, or on again."""
+        on = self.rest.switch(usual=BREAK_AFTER_MINUTES)
+        return self._say(messages.REMINDER_ON if on else messages.REMINDER_OFF)
+
+    def topics(self) -> list[TopicState]:
+        """Give the topics with their progress; none where the desk is in trouble, which the notice tells."""
+        return self._asked(self.desk.topics)
+
+    def choose_topic(self, topic: str) -> Notice:
+        """Go on with another topic."""
+        try:
+            self.desk.choose_topic(topic)
+        except TROUBLE as error:
+            return self._say(messages.trouble(error))
+        self._aside.clear()
+        notice = self._go_on(messages.QUIET)
+        chosen = self.item is not None and notice is messages.QUIET
+        return self._say(messages.topic_chosen(self.item.topic.title)) if chosen and self.item else notice
+
+    def history(self, words: str = "") -> list[Past]:
+        """Give the assessor's own answers, latest first."""
+        return self._asked(lambda: self.desk.history(words))
+
+    def reopen(self, topic: str, document: str) -> Notice:
+        """Open a document that was answered before."""
+        return self._turn_to(lambda: self.desk.reopen(topic, document))
+
+    def search(self, words: str) -> list[Found]:
+        """Search the whole collection for the current topic."""
+        if self.item is None and not self._last_topic:
+            self._say(messages.NOTHING_HERE)
+            return []
+        if not words.strip():
+            self._say(messages.WORDS_NEEDED)
+            return []
+        if self._before_search is None:
+            self._before_search = self.attention.seconds
+            self.attention.begin()
+        self._say(messages.QUIET)
+        hits = self._asked(lambda: self.desk.search(self.topic, words))
+        if self.notice.kind != "trouble":
+            self._say(messages.search_result(words, len(hits)))
+        return hits
+
+    def end_search(self) -> None:
+        """Go back to the document in turn; the time spent on searching is not its time."""
+        if self._before_search is not None:
+            self.attention.begin(self._before_search)
+            self._before_search = None
+
+    def take(self, hit: Found, words: str) -> Notice:
+        """Open a found document."""
+        return self._turn_to(lambda: self._taken(hit, words))
+
+    def judge_found(self, hit: Found, words: str, grade: int) -> Notice:
+        """Judge a found document at once; the document in turn stays open, unless it is the same."""
+        if self.item is not None and _key(self.item) == (self.topic, hit.document):
+            return self.judge(grade)
+        if all(step.grade != grade for step in self.scale.grades):
+            return self._say(messages.not_on_scale(str(grade), self.scale))
+        try:
+            saved = self.desk.judge(self._taken(hit, words), grade, seconds=self.attention.seconds)
+        except TROUBLE as error:
+            return self._say(messages.not_saved(error))
+        self.attention.begin()
+        self._aside = [draft for draft in self._aside if _key(draft.item) != _key(saved.item)]
+        return self._count(messages.saved(saved, self.scale))
+
+    @property
+    def topic(self) -> str:
+        """The topic that is being judged, or was last."""
+        return self.item.topic.id if self.item is not None else self._last_topic
+
+    @property
+    def out_of_turn(self) -> bool:
+        """Whether Esc leads back to another document."""
+        return bool(self._aside)
+
+    # Inner workings
+
+    def _taken(self, hit: Found, words: str) -> Item:
+        if hit.state == "judged":
+            return self.desk.reopen(self.topic, hit.document)
+        return self.desk.take(self.topic, hit.document, words)
+
+    def _turn_to(self, call: Callable[[], Item]) -> Notice:
+        try:
+            item = call()
+        except TROUBLE as error:
+            return self._say(messages.trouble(error))
+        self.end_search()
+        if self.item is None or _key(self.item) != _key(item):
+            self._put_aside()
+        self._open(item)
+        return self._say(messages.opened(item.before, self.scale))
+
+    def _answer(self, send: Callable[[Item, float], Saved]) -> Notice:
+        if self.item is None:
+            return self._say(messages.NOTHING_HERE)
+        self.end_search()
+        try:
+            saved = send(self.item, self.attention.seconds)
+        except TROUBLE as error:
+            return self._say(messages.not_saved(error))
+        return self._go_on(messages.saved(saved, self.scale))
+
+    def _go_on(self, notice: Notice) -> Notice:
+        """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
+        self._close()
+        try:
+            if self._aside:
+                self._take_up(self._aside.pop())
+            elif (item := self.desk.next_item()) is not None:
+                self._open(item)
+        except TROUBLE as error:
+            self.stuck = True
+            return self._say(messages.saved_but(notice, error) if notice.text else messages.trouble(error))
+        return self._count(notice)
+
+    def _count(self, notice: Notice) -> Notice:
+        try:
+            self.progress = self.desk.progress()
+        except TROUBLE as error:
+            return self._say(messages.saved_but(notice, error) if notice.text else messages.trouble(error))
+        return self._say(notice)
+
+    def _open(self, item: Item) -> None:
+        before: Answer | None = item.before
+        self.item, self.stuck = item, False
+        self.keys.clear()
+        self._last_topic = item.topic.id
+        self.show(item, note=before.note if before else "", evidence=before.evidence if before else ())
+        self.attention.begin()
+
+    def _close(self) -> None:
+        self.close()
+        self.item = None
+        self.keys.clear()
+
+    def _put_aside(self) -> None:
+        if self.item is not None and self.reading is not None:
+            self._aside.append(Draft(self.item, self.note, self.reading.marked, self.attention.seconds))
+
+    def _take_up(self, draft: Draft) -> None:
+        self._open(draft.item)
+        self.note = draft.note
+        if self.reading is not None:
+            self.reading.marked = draft.marked
+        self.attention.begin(draft.seconds)
+
+    def _save_note(self) -> None:
+        before = self.item.before.note if self.item is not None and self.item.before else ""
+        if self.item is not None and self.note and self.note != before:
+            self.desk.note(self.item, self.note)
+            self.note = ""
+
+    def _asked(self, ask: Callable[[], list[Listed]]) -> list[Listed]:
+        try:
+            return ask()
+        except TROUBLE as error:
+            self._say(messages.trouble(error))
+            return []
+
+
+def _key(item: Item) -> tuple[str, str]:
+    return item.topic.id, item.document.id

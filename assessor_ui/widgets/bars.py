@@ -1,0 +1,193 @@
+"""The bars around the document: progress, the scale, what was just saved, the keys."""
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from assessor_ui import keymap, messages
+from assessor_ui.messages import Notice
+from cranfield.records import GradeScale
+from cranfield.steps.desk import Done
+from cranfield.text import visible_line
+
+_STYLES = {
+    "saved": "$saved",
+    "undone": "$key",
+    "trouble": "bold $trouble",
+    "hint": "$foreground",
+    "break": "bold $hit",
+}
+_SIGNS = {"saved": "✓ ", "undone": "↶ ", "trouble": "✗ ", "hint": "", "break": "◔ "}
+_METER = 10
+_ROOMY, _TIGHT = (1, 3), (0, 2)
+"""Blanks around a grade's key, and after its label."""
+
+
+def meter(done: int, of: int, *, width: int = _METER) -> str:
+    """Give a small bar: ▰▰▰▱▱."""
+    full = width * done // of if of else width
+    return "▰" * full + "▱" * (width - full)
+
+
+class StatusLine(Widget):
+    """How far the assessor is, in the topic and in all, and how long it will take."""
+
+    _place: tuple[int, int] | None = None
+    _done: Done | None = None
+
+    def show(self, place: tuple[int, int] | None, done: Done | None) -> None:
+        """Show the place in the queue, and how far the assessor is in all."""
+        self._place, self._done = place, done
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw as much as fits: the topic first, the pace last."""
+        left, right = self._parts()
+        while left and right and sum(cell_len(part) + 3 for part in [*left, *right]) > self.size.width + 3:
+            right.pop(0) if len(right) > 1 else left.pop()
+        shown = " · ".join(left)
+        gap = self.size.width - cell_len(shown) - cell_len(" · ".join(right))
+        return Content.assemble((shown, "bold"), " " * max(gap, 1), (" · ".join(right), "$quiet"))
+
+    def _parts(self) -> tuple[list[str], list[str]]:
+        place, done = self._place, self._done
+        left = [f"{place[0]} of {place[1]}", meter(place[0] - 1, place[1])] if place else []
+        if done is None:
+            return left, []
+        today = f"{done.today} today" if done.today else ""
+        right = [today, messages.pace(done), f"{done.done:,} of {done.of:,} in all"]
+        return left, [part for part in right if part]
+
+
+class ScaleBar(Widget):
+    """The grades with their keys. A click on one judges."""
+
+    class Chosen(Message):
+        """A grade was clicked."""
+
+        def __init__(self, grade: int) -> None:
+            super().__init__()
+            self.grade = grade
+
+    def __init__(self, scale: GradeScale) -> None:
+        super().__init__()
+        self._scale = scale
+        self._before: int | None = None
+        self._open = ""
+        self._gaps = _ROOMY
+        self._places: list[tuple[int, int, int, int]] = []
+
+    def show(self, before: int | None, typed: str) -> None:
+        """Show the earlier grade of this document, and the digits typed so far."""
+        self._before, self._open = before, typed
+        self.refresh()
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        """Give the lines that the scale needs at this width."""
+        return len(self._rows(width))
+
+    def render(self) -> Content:
+        """Draw the grades, each whole, on as many lines as they need."""
+        self._places = []
+        lines = []
+        rows = self._rows(self.size.width)
+        for y, row in enumerate(rows):
+            x, parts = 0, []
+            for grade, label in row:
+                parts += self._drawn(grade, label)
+                width = _width(grade, label, self._gaps)
+                self._places.append((y, x, x + width, grade))
+                x += width
+            lines.append(Content.assemble(*parts))
+        return Content("\n").join(lines)
+
+    def on_click(self, event: events.Click) -> None:
+        """Judge with the grade under the mouse."""
+        offset = event.get_content_offset(self)
+        for y, start, end, grade in self._places:
+            if offset is not None and offset.y == y and start <= offset.x < end:
+                self.post_message(self.Chosen(grade))
+
+    def _drawn(self, grade: int, label: str) -> list[tuple[str, str]]:
+        fits = bool(self._open) and str(grade).startswith(self._open)
+        look = "bold underline" if grade == self._before else "$foreground"
+        pad, gap = " " * self._gaps[0], " " * self._gaps[1]
+        key = (f"{pad}{grade}{pad}", "bold reverse" if fits else "bold $key on $rule")
+        return [key, (" ", ""), (label, look), (gap, "")]
+
+    def _rows(self, width: int) -> list[list[tuple[int, str]]]:
+        grades = [(step.grade, visible_line(step.label)) for step in self._scale.grades]
+        for self._gaps in (_ROOMY, _TIGHT):
+            if sum(_width(grade, label, self._gaps) for grade, label in grades) - self._gaps[1] <= width:
+                break
+        rows: list[list[tuple[int, str]]] = [[]]
+        used = 0
+        for grade, label in grades:
+            needed = _width(grade, label, self._gaps)
+            if rows[-1] and used + needed - self._gaps[1] > width:
+                rows.append([])
+                used = 0
+            rows[-1].append((grade, label))
+            used += needed
+        return rows
+
+
+def _width(grade: int, label: str, gaps: tuple[int, int]) -> int:
+    return len(str(grade)) + 2 * gaps[0] + 1 + cell_len(label) + gaps[1]
+
+
+class NoticeBar(Widget):
+    """What was just saved and how to take it back, or what went wrong. It says nothing that is not so."""
+
+    _notice: Notice = messages.QUIET
+    _last: Notice = messages.QUIET
+
+    def show(self, notice: Notice, last: Notice = messages.QUIET) -> None:
+        """Show a notice, beside the latest answer that is in the file."""
+        self._notice, self._last = notice, last
+        self.set_class(bool(notice.text or last.text), "-loud")
+        self.set_class(notice.kind == "trouble", "-trouble")
+        self.refresh(layout=notice.kind == "trouble" or self.size.height > 1)
+
+    @property
+    def notice(self) -> Notice:
+        """What is shown."""
+        return self._notice
+
+    def render(self) -> Content:
+        """Draw the latest answer and the notice; where there is no room for both, the notice."""
+        shown, last = _notice_content(self._notice), _notice_content(self._last)
+        if self._notice in (self._last, messages.QUIET):
+            return last if self._last.text else shown
+        gap = self.size.width - last.cell_length - shown.cell_length
+        if self._notice.kind == "trouble" or not self._last.text or gap < 3:
+            return shown
+        return Content.assemble(last, (" " * gap, ""), shown)
+
+
+def _notice_content(notice: Notice) -> Content:
+    shown = Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
+    if notice.kind != "saved":
+        return shown
+    return Content.assemble(shown, ("   ", ""), ("u", "bold $key"), (" takes it back", "$quiet"))
+
+
+class HintLine(Widget):
+    """The most wanted keys, as many as fit."""
+
+    def __init__(self, groups: keymap.Groups) -> None:
+        super().__init__()
+        self._hints = keymap.hints(groups)
+
+    def render(self) -> Content:
+        """Draw the keys with their words."""
+        parts: list[tuple[str, str]] = []
+        used = 0
+        for key, word in self._hints:
+            used += cell_len(key) + cell_len(word) + 3
+            if used - 2 > self.size.width:
+                break
+            parts += [(key, "bold $key"), (f" {word}  ", "$quiet")]
+        return Content.assemble(*parts)

@@ -1,0 +1,209 @@
+"""The document, wrapped to the width at hand, with its hits, marks and the way that is left."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import ClassVar
+
+from rich.cells import split_graphemes
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from assessor_ui.page import Span
+from assessor_ui.reading import Reading
+from assessor_ui.wrapping import Line, line_at, wrap
+
+LONGEST_LINE = 96
+"""Cells of the longest line: longer ones are hard to follow, however wide the terminal is."""
+
+LOW = 14
+"""A view with fewer lines does without the empty line above the text."""
+
+Layers = list[tuple[str, Sequence[Span]]]
+
+
+class DocumentView(ScrollView, can_focus=False):
+    """A page that scrolls. It is drawn line by line: showing another document builds nothing anew."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "page--title",
+        "page--facts",
+        "page--title-hit",
+        "page--description-hit",
+        "page--own-hit",
+        "page--evidence",
+        "page--look",
+        "page--mark",
+    }
+
+    class Dragged(Message):
+        """A span was drawn with the mouse."""
+
+        def __init__(self, span: Span) -> None:
+            super().__init__()
+            self.span = span
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reading: Reading | None = None
+        self._extra: Layers = []
+        self._sentence = ""
+        self._lines: list[Line] = []
+        self._layers: Layers = []
+        self._pressed: int | None = None
+
+    def show(self, reading: Reading, *, extra: Layers | None = None) -> None:
+        """Show another document from its top, or from the hit that is looked at."""
+        self._reading, self._extra = reading, extra or []
+        self._wrap()
+        self.scroll_to(y=0, animate=False, immediate=True)
+        self.look()
+
+    def show_sentence(self, text: str) -> None:
+        """Show a sentence instead of a document."""
+        self._reading, self._extra, self._sentence = None, [], text
+        self._wrap()
+        self.scroll_to(y=0, animate=False, immediate=True)
+        self.look()
+
+    def look(self) -> None:
+        """Show hits and marks as they are now, and bring what is looked at into sight."""
+        self._layers = self._extra + _layers(self._reading) if self._reading else []
+        span = _looked_at(self._reading)
+        if span is not None:
+            self._bring_into_sight(span)
+        self._tell_the_rest()
+        self.refresh()
+
+    @property
+    def top_position(self) -> int:
+        """The character of the page that the first line in sight begins with."""
+        line = min(self.scroll_offset.y, len(self._lines) - 1)
+        return self._lines[line].start if self._lines else 0
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line."""
+        number = y + self.scroll_offset.y
+        width = self.scrollable_content_region.width
+        if number >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        line, text = self._lines[number], self._text
+        segments = [
+            Segment(text[start:end], self._style(names)) for start, end, names in styled_runs(line, self._layers)
+        ]
+        return Strip(segments).adjust_cell_length(width, self.rich_style)
+
+    def on_resize(self) -> None:
+        """Wrap anew; the same words stay in sight."""
+        position = self.top_position
+        self._wrap()
+        if self._lines and position:
+            self.scroll_to(y=line_at(self._lines, position), animate=False, immediate=True)
+        self._tell_the_rest()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell how much is left."""
+        super().watch_scroll_y(old_value, new_value)
+        self._tell_the_rest()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Start to draw a span."""
+        self._pressed = self._position_at(event.x, event.y)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """End to draw a span; a mere click draws none."""
+        released = self._position_at(event.x, event.y)
+        pressed, self._pressed = self._pressed, None
+        if self._reading is not None and pressed is not None and released is not None and pressed != released:
+            self.post_message(self.Dragged((min(pressed, released), max(pressed, released) + 1)))
+
+    @property
+    def _text(self) -> str:
+        return self._reading.page.text if self._reading else self._sentence
+
+    def _wrap(self) -> None:
+        width = min(self.scrollable_content_region.width, LONGEST_LINE)
+        lines = wrap(self._text, width) if width > 0 else []
+        if self._reading is not None and self.scrollable_content_region.height < LOW:
+            lines = [line for line in lines if line.start != self._reading.page.body_start - 1]
+        self._lines = lines
+        self.virtual_size = Size(width, len(self._lines))
+
+    def _style(self, names: Sequence[str]) -> Style:
+        style = self.rich_style
+        for name in names:
+            style += self.get_component_rich_style(f"page--{name}", partial=True)
+        return style
+
+    def _bring_into_sight(self, span: Span) -> None:
+        height = self.scrollable_content_region.height
+        first, last = line_at(self._lines, span[0]), line_at(self._lines, max(span[1] - 1, span[0]))
+        if first < self.scroll_offset.y or last >= self.scroll_offset.y + height:
+            self.scroll_to(y=max(first - height // 3, 0), animate=False, immediate=True)
+
+    def _tell_the_rest(self) -> None:
+        height = self.scrollable_content_region.height
+        below = len(self._lines) - self.scroll_offset.y - height
+        if len(self._lines) <= height or not self._reading:
+            self.border_subtitle = ""
+        elif below <= 0:
+            self.border_subtitle = "the end"
+        else:
+            read = 100 * (self.scroll_offset.y + height) // len(self._lines)
+            self.border_subtitle = f"{read} % · {below} more line{'s' if below > 1 else ''} ↓ Space"
+
+    def _position_at(self, x: int, y: int) -> int | None:
+        gutter = self.gutter
+        number = y - gutter.top + self.scroll_offset.y
+        if not 0 <= number < len(self._lines):
+            return None
+        line, column = self._lines[number], x - gutter.left
+        for start, _, cells in split_graphemes(self._text[line.start : line.end])[0]:
+            if column < cells:
+                return line.start + start
+            column -= cells
+        return line.end - 1 if line.end > line.start else line.start
+
+
+def _layers(reading: Reading) -> Layers:
+    page = reading.page
+    facts_start = page.title_end + 1 if page.title_end else 0
+    layers: Layers = [("title", [(0, page.title_end)]), ("facts", [(facts_start, page.body_start)])]
+    layers.append(("evidence", reading.marked))
+    for source in ("title", "description", "own"):
+        layers.append((f"{source}-hit", [(hit.start, hit.end) for hit in reading.hits if hit.source == source]))
+    layers.append(("own-hit", reading.found))
+    looked = reading.current
+    layers.append(("look", [looked] if looked is not None and looked in reading.stations else []))
+    layers.append(("mark", [reading.marker.span] if reading.marker else []))
+    return layers
+
+
+def _looked_at(reading: Reading | None) -> Span | None:
+    if reading is None:
+        return None
+    return reading.marker.span if reading.marker else reading.current
+
+
+def styled_runs(line: Line, layers: Layers) -> Iterator[tuple[int, int, list[str]]]:
+    """Cut a line where its look changes: (start, end, names of the layers that cover it, the lowest first)."""
+    covering = [(name, span) for name, spans in layers for span in _crossing(spans, line)]
+    edges = {line.start, line.end}
+    for _, (start, end) in covering:
+        edges |= {max(start, line.start), min(end, line.end)}
+    places = sorted(edges)
+    for start, end in pairwise(places):
+        yield start, end, [name for name, span in covering if span[0] <= start and end <= span[1]]
+
+
+def _crossing(spans: Sequence[Span], line: Line) -> Sequence[Span]:
+    """Give the spans that touch the line. They are in order and do not overlap."""
+    first = bisect_right(spans, line.start, key=lambda span: span[1])
+    last = bisect_right(spans, line.end - 1, key=lambda span: span[0])
+    return spans[first:last]

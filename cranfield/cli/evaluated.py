@@ -1,0 +1,74 @@
+"""What `evaluate` and `compare` share: which qrels and runs are meant, and marks behind scores."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.scores import Scores
+    from cranfield.qrels.qrels import Qrels
+    from cranfield.report.table import Table, Value
+    from cranfield.steps.trust import Trusted
+    from cranfield.store import Store
+
+
+def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] | None) -> "Path | Qrels":
+    """Give the qrels that are meant: a file is read later, with the runs, so that all problems are told at once."""
+    from cranfield.steps.qrels_of import NOW, qrels_for
+    from cranfield.store.releases import release_names
+
+    if layers and store is None:
+        raise typer.BadParameter("--layer is for the judgments of a collection; there is none here")
+    if word is not None and (store is None or (word != NOW and word not in release_names(store))):
+        if store is not None and not Path(word).exists() and not {"/", "."} & set(word) and word != "-":
+            return qrels_for(store, word)  # which says what there is
+        return Path(word)
+    if store is None:
+        raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
+    chosen = {"layers": tuple(layers)} if layers else {}
+    return qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
+
+
+def runs_named_or_all(store: "Store | None", runs: Sequence[str] | None) -> tuple[str, ...]:
+    """Give the runs that are named; in a collection all that are stored where none is."""
+    from cranfield.store.runs import run_facts
+
+    if runs:
+        return tuple(runs)
+    stored = tuple(facts.name for facts in run_facts(store)) if store is not None else ()
+    if not stored:
+        raise typer.BadParameter("which runs? name their files, or a collection that has some with -C")
+    return stored
+
+
+def marked(table: "Table", trust: "Trusted", scores: "Scores") -> "Table":
+    """Give a table of scores with a mark behind each that is doubtful, and the worst verdict of each run."""
+    from cranfield.report.table import Column, printed
+    from cranfield.steps.reuse_asking import mark_of
+
+    keys = len(table.columns) - len(scores.measures)
+    places = {name: place for place, name in enumerate(scores.run_names)}
+    by_measure = [trust.of(measure) for measure in scores.measures]
+    widest = [
+        max((len(mark_of(one.verdict(run))) for run in places.values()), default=0) if one else 0
+        for one in by_measure
+    ]
+
+    def cell(row: "tuple[Value, ...]", place: int) -> "Value":
+        one = by_measure[place - keys]
+        if one is None or not widest[place - keys]:
+            return row[place]
+        whole = keys == 1 or row[1] == "all"
+        mark = mark_of(one.verdict(places[str(row[0])])) if whole else ""
+        return f"{printed(row[place], table.columns[place])} {mark or ' '}"
+
+    def verdict(row: "tuple[Value, ...]") -> "Value":
+        found = trust.worst(places[str(row[0])]) if keys == 1 or row[1] == "all" else None
+        return found.level if found is not None else ""
+
+    rows = [(*row[:keys], *(cell(row, place) for place in range(keys, len(row))), verdict(row)) for row in table.rows]
+    columns = (*table.columns, Column("verdict", kind="verdict"))
+    return replace(table, columns=columns, rows=tuple(rows))

@@ -1,0 +1,86 @@
+"""What is said between Cranfield and an external judge: one JSON object per line, both ways.
+
+A question holds the topic, the document and the scale, and nothing about runs, ranks or other judgments. An answer
+names topic and document by their ids, so that answers may come in any order, and gives a grade of the scale; it may
+have a note and a confidence from 0 to 1. An answer with a grade of null says that the judge cannot tell.
+"""
+
+import json
+from collections.abc import Container
+from dataclasses import dataclass
+
+from cranfield.errors import quoted
+from cranfield.records import Document, GradeScale, Topic
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What an external judge said of one document; no grade: it cannot tell."""
+
+    topic: str
+    document: str
+    grade: int | None
+    note: str = ""
+    confidence: float | None = None
+
+
+def question(topic: Topic, document: Document, scale: GradeScale, *, guidelines: str = "") -> str:
+    """Give the line that asks for one judgment, without its line end."""
+    steps = [{"grade": step.grade, "label": step.label, "text": step.text} for step in scale.grades]
+    return json.dumps(
+        {
+            "topic": {
+                "id": topic.id,
+                "title": topic.title,
+                "description": topic.description,
+                "narrative": topic.narrative,
+            },
+            "document": {
+                "id": document.id,
+                "title": document.title,
+                "text": document.text,
+                "metadata": dict(document.metadata),
+            },
+            "scale": steps,
+            "relevant_from": scale.relevant_from,
+            "guidelines": guidelines,
+        },
+        ensure_ascii=False,
+    )
+
+
+def label_from(line: str, scale: GradeScale, asked: Container[Pair]) -> Label | str:
+    """Read an answer; a sentence says what is wrong with it."""
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return f"not JSON: {quoted(line)}"
+    if not isinstance(said, dict):
+        return f"not a JSON object: {quoted(line)}"
+    pair = _id(said.get("topic")), _id(said.get("document"))
+    if pair not in asked:
+        return f"an answer for topic {quoted(pair[0])} and document {quoted(pair[1])}, which was not asked for"
+    return _graded(pair, said, scale)
+
+
+def _graded(pair: Pair, said: dict[str, object], scale: GradeScale) -> Label | str:
+    grade, confidence = said.get("grade"), said.get("confidence")
+    grades = [step.grade for step in scale.grades]
+    whole = isinstance(grade, int) and not isinstance(grade, bool)
+    if grade is not None and (not whole or grade not in grades):
+        known = ", ".join(str(one) for one in grades)
+        return f"topic {pair[0]}, document {pair[1]}: the grade {quoted(grade)} is not on the scale (it has {known})"
+    number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    if confidence is not None and (not number or not 0 <= confidence <= 1):  # type: ignore[operator]
+        return f"topic {pair[0]}, document {pair[1]}: the confidence {quoted(confidence)} is not from 0 to 1"
+    note = said.get("note")
+    sure = None if confidence is None else float(confidence)  # type: ignore[arg-type]
+    return Label(*pair, grade if isinstance(grade, int) else None, str(note) if note is not None else "", sure)
+
+
+def _id(value: object) -> str:
+    """Give an id that may stand alone or, as in the question, in an object."""
+    known = value.get("id") if isinstance(value, dict) else value
+    return "" if known is None else str(known)

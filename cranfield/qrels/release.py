@@ -1,0 +1,73 @@
+"""Qrels frozen under a name, and the manifest that says how they came about."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from cranfield.errors import UsageError, quoted
+from cranfield.qrels.qrels import Qrels
+from cranfield.qrels.rules import Rule
+
+RESERVED = "now"
+"""What the judgments say at this moment is called so; no release can be."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a release was made from.
+
+    `up_to_event` is the last event that could count; with it, the layers and the rule the same qrels can be folded
+    from the events again. `scales` and `guidelines` count the deciding judgments by version (0: no guidelines).
+    `pools` gives the content hash of each pool. For qrels that came from a file `file` and `file_sha256` say which.
+    """
+
+    name: str
+    content_hash: str
+    topics: int
+    judged: int
+    unjudged: int
+    grades: Mapping[str, int] = field(default_factory=dict)
+    layers: tuple[str, ...] = ()
+    rule: Rule = ()
+    primary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    up_to_event: int = 0
+    scales: Mapping[str, int] = field(default_factory=dict)
+    guidelines: Mapping[str, int] = field(default_factory=dict)
+    pools: Mapping[str, str] = field(default_factory=dict)
+    file: str = ""
+    file_sha256: str = ""
+    note: str = ""
+    collection: str = ""
+    made: str = ""
+    made_by: str = ""
+    version: int = 1
+
+    def json(self) -> str:
+        """Give it as JSON text, the same for the same content."""
+        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, indent=1)
+
+
+def manifest_from(text: str) -> Manifest:
+    """Read a manifest back."""
+    fields = json.loads(text)
+    lists = {name: tuple(fields[name]) for name in ("layers", "rule")}
+    primary = {topic: tuple(names) for topic, names in fields["primary"].items()}
+    return Manifest(**{**fields, **lists, "primary": primary})
+
+
+def check_name(name: str) -> str:
+    """Give the name of a release back, or say what is wrong with it."""
+    if name == RESERVED:
+        raise UsageError(f"a release cannot be called {quoted(name)}: that word means the judgments of this moment")
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{quoted(name)} cannot name a release; use letters, digits and . _ + @ -, no blanks")
+    return name
+
+
+def counts_of(qrels: Qrels) -> dict[str, int]:
+    """Count the rows by grade, the grades as text, as JSON wants its keys."""
+    return {str(grade): count for grade, count in sorted(Counter(qrels.grades.tolist()).items())}

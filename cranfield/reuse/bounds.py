@@ -1,0 +1,291 @@
+"""Bounds: the exact interval of scores that are consistent with the judgments.
+
+Every unjudged document that counts (a hole) may turn out to have any grade. The interval goes from the lowest to the
+highest score over all ways to grade the holes, with R and the ideal ranking recomputed each time. Which documents
+count is the closure:
+
+- `at-k`: the holes within the depth that matters for the measure. The interval of verdicts and tables.
+- `list`: all holes of the list; those below the cutoff can still raise R or the ideal.
+- `open`: those, and up to `further` relevant documents that the list does not have.
+
+That the truth lies inside, as long as no label changes, is certain for P, Success, RR, DCG and RBP. For AP, nDCG,
+recall and R-precision it needs the open form, with as many further documents as are found elsewhere.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import UsageError
+from cranfield.evaluate.aggregate import aggregated
+from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.expression import AnyMeasure, Measure
+from cranfield.evaluate.lists import Counts, Found, Lists
+from cranfield.reuse.bounds_average import average_ends, inferred_ends, logit_ends
+from cranfield.reuse.bounds_enumerated import enumerated_ends
+from cranfield.reuse.bounds_freedom import Ends, Freedom, Reach, gains_possible, holes_within
+from cranfield.reuse.bounds_gain import normalized_gain_ends
+from cranfield.reuse.bounds_monotone import monotone_ends, persistence_ends, reciprocal_ends
+from cranfield.reuse.bounds_ordered import binary_g_ends, eleven_point_ends, interpolated_ends
+from cranfield.reuse.bounds_preference import preference_ends
+from cranfield.reuse.bounds_q import q_ends
+from cranfield.reuse.bounds_rprec import r_precision_ends
+
+Closure = Literal["at-k", "list", "open"]
+Tail = Literal["residual", "none"]
+Kind = Literal["exact", "loose", "none"]
+Depth = Mapping[AnyMeasure, Reach] | Callable[[AnyMeasure], Reach]
+
+_FACTS = "a fact about the judgments, not a score that holes could change"
+_SAMPLED = "an estimate from a sample: what was not drawn is accounted for, and has no worst case"
+_FOREIGN = "computed by ir_measures from documents"
+_NEGATIVE = "gains below 0: the ratio to the ideal has no bounds"
+_ALL_RELEVANT = "with a threshold below 1 every judged document is relevant"
+_LOOSE = "{count} of {lists} lists have too many holes to try all; their bounds are true, but not the narrowest"
+
+_ENDS: dict[str, Callable[[Freedom], Ends]] = {
+    "AP": average_ends,
+    "RR": reciprocal_ends,
+    "YAAP": logit_ends,
+    "infAP": inferred_ends,
+    "nDCG": normalized_gain_ends,
+    "Rprec": r_precision_ends,
+    "BinG": binary_g_ends,
+    "IPrec": interpolated_ends,
+    "IPrecAvg": eleven_point_ends,
+    "Bpref": preference_ends,
+    "Q": q_ends,
+}
+_ONE_WAY = frozenset(
+    (
+        *("P", "R", "RelativeP", "F", "Accuracy", "Success", "SetP", "SetR", "SetF", "SetAP", "Utility"),
+        *("ERR", "CG", "DCG", "IdealDCG", "NumQ", "NumRet", "NumRel", "NumRelRet", "NumJudgedNonrel"),
+    )
+)
+_WHOLE_LISTS = frozenset(("RBP", "RR", "ERR", "CG", "DCG", "NumRelRet"))
+_WITHOUT = {
+    **dict.fromkeys(("Judged", "Unjudged", "FirstUnjudged", "RBPResidual"), _FACTS),
+    **dict.fromkeys(("xinfAP", "infNDCG", "statP", "statAP"), _SAMPLED),
+}
+_PASS_HOLES_OVER = frozenset(("Bpref", "infAP"))
+"""Measures for which a hole is something else than a document judged not relevant: the score may lie outside."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The score of measure m for run r and topic t lies between `lower[m, r, t]` and `upper[m, r, t]`; NaN for none.
+
+    `values` are the scores as they stand, unjudged taken as not relevant. `kinds` says of each measure whether its
+    bounds are exact, only true (loose), or none, and `reasons` why, where they are not exact. `depths` are the
+    depths that mattered, None for the whole list; they count at-k only. Scores of Bpref, infAP and condensed lists
+    may lie outside: they take a hole for something else than a document judged not relevant.
+    """
+
+    measures: tuple[AnyMeasure, ...]
+    run_names: tuple[str, ...]
+    topic_ids: tuple[str, ...]
+    values: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    scored: NDArray[np.bool_]
+    kinds: tuple[Kind, ...]
+    reasons: tuple[str, ...]
+    depths: tuple[Reach, ...]
+    closure: Closure
+    further: int = 0
+
+    @cached_property
+    def lowest(self) -> NDArray[np.float64]:
+        """The lower bound of each measure's summary, for each run: every way to put topics together is monotone."""
+        return self._summary(self.lower)
+
+    @cached_property
+    def highest(self) -> NDArray[np.float64]:
+        """The upper bound of each measure's summary, for each run."""
+        return self._summary(self.upper)
+
+    def _summary(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        summaries = [
+            [aggregated(of_run[scored], measure.aggregate) for of_run, scored in zip(rows, self.scored, strict=True)]
+            for measure, rows in zip(self.measures, values, strict=True)
+        ]
+        return np.array(summaries, dtype=float).reshape(values.shape[:2])
+
+
+def depth_that_matters(measure: AnyMeasure, *, pool_depth: Reach) -> Reach:
+    """Give the depth down to which holes matter: the cutoff, else the depth of the pool; None for the whole list.
+
+    The whole list counts where a relevant document can only raise the value: then the truth is surely inside.
+    """
+    cutoff = getattr(measure, "cutoff", None)
+    if isinstance(cutoff, int):
+        return cutoff
+    return None if isinstance(measure, Measure) and measure.name in _WHOLE_LISTS else pool_depth
+
+
+def bounds(
+    alignment: Alignment,
+    measures: Sequence[AnyMeasure],
+    *,
+    depth: Depth,
+    closure: Closure = "at-k",
+    further: int = 0,
+    highest: int | None = None,
+    tail: Tail = "residual",
+) -> Bounds:
+    """Give the bounds of all runs of an alignment by all measures.
+
+    `depth` gives the depth that matters of each measure, one for all topics or one for each; RBP without a cutoff has
+    none: its weights say themselves how much a rank matters. `highest` is the highest grade of the scale, if that is
+    not the highest that was given; measures that divide by it then divide by this. `tail` says whether what lies
+    beyond the end of a list counts in RBP, as in its residual, or there is nothing.
+    """
+    check_further(closure, further)
+    lists = with_highest_grade(alignment.lists, highest)
+    depths = [_depth(one, depth) for one in measures]
+    found: dict[bytes | None, Found] = {}
+    parts = []
+    for measure, deep in zip(measures, depths, strict=True):
+        reach = deep if closure == "at-k" else None
+        key = None if reach is None else np.asarray(reach, dtype=np.int64).tobytes()
+        if key not in found:
+            found[key] = holes_within(lists, reach)
+        parts.append(part_of(measure, lists, found[key], further=further, tail=tail))
+    shape = (len(measures), *alignment.shape)
+    return Bounds(
+        measures=tuple(measures),
+        run_names=alignment.run_names,
+        topic_ids=alignment.topic_ids,
+        values=np.array([part.values for part in parts]).reshape(shape),
+        lower=np.array([part.ends.lower for part in parts]).reshape(shape),
+        upper=np.array([part.ends.upper for part in parts]).reshape(shape),
+        scored=alignment.scored,
+        kinds=tuple(part.kind for part in parts),
+        reasons=tuple(part.reason for part in parts),
+        depths=tuple(depths),
+        closure=closure,
+        further=further,
+    )
+
+
+def _depth(measure: AnyMeasure, depth: Depth) -> Reach:
+    reach = depth[measure] if isinstance(depth, Mapping) else depth(measure)
+    if reach is not None and np.min(reach, initial=1) < 1:
+        raise UsageError(f"the depth that matters is a number from 1 up, not {np.min(reach)}")
+    return None if has_no_depth(measure) else reach
+
+
+def has_no_depth(measure: AnyMeasure) -> bool:
+    """Say whether all holes of a list count for a measure, whatever depth is asked for: RBP without a cutoff."""
+    return isinstance(measure, Measure) and measure.name == "RBP" and measure.cutoff is None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is known of one measure: the score and the ends of each list, whether these are exact, and why not."""
+
+    values: NDArray[np.float64]
+    ends: Ends
+    kind: Kind
+    reason: str
+
+
+def check_further(closure: Closure, further: int) -> None:
+    """Refuse further documents where the form is not open."""
+    if further < 0 or (further and closure != "open"):
+        raise UsageError(
+            f"further relevant documents are for the open form, and at least 0: not {further} with {closure}"
+        )
+
+
+def with_highest_grade(lists: Lists, highest: int | None) -> Lists:
+    """Give the lists with the highest grade that a hole can have."""
+    if highest is not None and highest < lists.highest_grade:
+        raise UsageError(f"the qrels hold grade {lists.highest_grade}, above the highest of the scale, {highest}")
+    wanted = max(lists.highest_grade if highest is None else highest, 1)
+    return lists if wanted == lists.highest_grade else replace(lists, highest_grade=wanted)
+
+
+def part_of(
+    measure: AnyMeasure,
+    lists: Lists,
+    holes: Found,
+    *,
+    further: int = 0,
+    beside: Counts | None = None,
+    tail: Tail = "none",
+) -> Part:
+    """Give the ends of one measure when some rows of the lists are free, as `Freedom` says."""
+    if not isinstance(measure, Measure):
+        return _none(np.full(len(lists), np.nan), _FOREIGN)
+    values = measure.values(lists)
+    reason = _no_interval(measure, lists)
+    if reason:
+        return _none(values, reason)
+    nothing = np.zeros(len(lists), dtype=np.int64)
+    others = nothing if beside is None else beside
+    freedom = Freedom(measure, lists, holes, further, others, lists.highest_grade, values)
+    if dict(measure.settings).get("judged_only"):
+        freedom = _condensed(freedom)
+    ends = _ends(freedom, tail)
+    if counts_holes_as_nonrelevant(measure, lists.highest_grade):
+        ends = replace(ends, lower=np.minimum(ends.lower, values), upper=np.maximum(ends.upper, values))
+    count = 0 if ends.loose is None else int(ends.loose.sum())
+    return Part(
+        values, ends, "loose" if count else "exact", _LOOSE.format(count=count, lists=len(lists)) if count else ""
+    )
+
+
+def _none(values: NDArray[np.float64], reason: str) -> Part:
+    nothing = np.full(len(values), np.nan)
+    return Part(values, Ends(nothing, nothing), "none", reason)
+
+
+def _no_interval(measure: Measure, lists: Lists) -> str:
+    """Say why a measure has no interval; nothing where it has one."""
+    if measure.name in _WITHOUT:
+        return _WITHOUT[measure.name]
+    if measure.rel is not None and measure.rel < 1 and measure.name != "NumRet":
+        return _ALL_RELEVANT
+    if measure.name == "nDCG" and (gains_possible(measure, lists.highest_grade) < 0).any():
+        return _NEGATIVE
+    return ""
+
+
+def counts_holes_as_nonrelevant(measure: Measure, highest: int) -> bool:
+    """Say whether a hole counts as one judged not relevant would, so that the score is one of those possible."""
+    if "gains" in measure.kind.parameters and float(gains_possible(measure, highest)[0]) != 0.0:
+        return False
+    return measure.name not in _PASS_HOLES_OVER and not dict(measure.settings).get("judged_only")
+
+
+def _ends(freedom: Freedom, tail: Tail) -> Ends:
+    measure = freedom.measure
+    if measure.name == "RBP":
+        return persistence_ends(freedom, tail=tail == "residual")
+    if measure.name in _ONE_WAY:
+        return monotone_ends(freedom)
+    if measure.rel is not None and measure.rel > freedom.highest:
+        return Ends(freedom.values, freedom.values)
+    ends = _ENDS.get(measure.name, enumerated_ends)(freedom)
+    # Where nothing is free the score stands, to its last digit.
+    lower, upper = (np.where(freedom.is_free, end, freedom.values) for end in (ends.lower, ends.upper))
+    return replace(ends, lower=lower, upper=upper)
+
+
+def _condensed(freedom: Freedom) -> Freedom:
+    """Give the freedom of a measure that is taken on condensed lists: what may get a grade stays, the rest goes.
+
+    With its holes judged the list has them; those that stay unjudged are taken out, as in the score itself.
+    """
+    lists = freedom.lists
+    kept = lists.grades >= 0
+    kept[lists.offsets[freedom.holes.cell] + freedom.holes.rank - 1] = True
+    running = np.concatenate([[0], np.cumsum(kept)])
+    fewer = replace(lists, grades=lists.grades[kept], offsets=running[lists.offsets], stratified=None, _relevant={})
+    plain = freedom.measure.with_setting("judged_only", value=False)
+    return replace(freedom, measure=plain, lists=fewer, holes=fewer.unjudged, values=plain.values(fewer))

@@ -1,0 +1,133 @@
+"""What may be said of two runs: which is better, and how sure that is while documents are unjudged.
+
+proved            the lead stays above 0 whatever the unjudged documents turn out to be
+supported         it stays above 0 when the other run is given its largest likely loss, and the test says p < .05
+conservative win  the other run has no hole, the measure can only rise when a hole turns out relevant, and it leads
+open              none of these: the documents that would decide are named
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from cranfield.errors import UsageError
+from cranfield.evaluate.expression import Measure
+from cranfield.reuse.pair_weights import can_only_rise
+from cranfield.reuse.pairs import TOLERANCE, Contest, Difference, difference_of
+from cranfield.reuse.queued import QueuedDocument, by_weight, can_matter, leanings, queued
+from cranfield.text import counted
+
+Level = Literal["proved", "supported", "conservative win", "open"]
+
+SIGNIFICANT = 0.05
+"""Below this the paired test speaks for a difference."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What may be said of two runs, why, and what would decide it.
+
+    `winner` leads with unjudged taken as not relevant; empty where the two are equal. `lead` is by how much, and
+    `ends` its lowest and highest. `documents` are the holes that could decide an open pair, the heaviest first.
+    """
+
+    level: Level
+    measure: str
+    winner: str
+    loser: str
+    lead: float
+    ends: tuple[float, float]
+    exact: bool
+    reason: str
+    documents: tuple[QueuedDocument, ...] = ()
+
+
+def claim_of(
+    contest: Contest,
+    *,
+    loss95: tuple[float, float] | None = None,
+    p_value: float | None = None,
+    significant: float = SIGNIFICANT,
+    name_documents: bool = True,
+) -> Claim:
+    """Give what may be said of two runs.
+
+    `loss95` are the largest likely losses of the first and the second run, `p_value` is that of the paired test of
+    their difference. Without them nothing is called supported. Naming the documents that would decide takes most of
+    the time where there are very many pairs.
+    """
+    if isinstance(contest.measure, Measure) and not contest.measure.quality:
+        raise UsageError(f"{contest.measure} does not say which run is better")
+    found = difference_of(contest)
+    lead = _Lead(found, loss95)
+    rises = can_only_rise(contest.measure, contest.highest)
+    level, reason = _level(lead, p_value, significant, rises=rises)
+    documents: tuple[QueuedDocument, ...] = ()
+    if level == "open" and name_documents and np.isfinite(lead.ends).all():
+        weights = leanings(contest)
+        order = by_weight(weights, contest)
+        documents = queued(contest, order[can_matter(contest)[order]], weights)
+        reason += _what_decides(documents)
+    return Claim(
+        level=level,
+        measure=str(contest.measure),
+        winner=lead.winner,
+        loser=lead.loser,
+        lead=lead.value,
+        ends=lead.ends,
+        exact=found.exact,
+        reason=reason,
+        documents=documents,
+    )
+
+
+class _Lead:
+    """A difference seen from the run that leads."""
+
+    def __init__(self, found: Difference, loss95: tuple[float, float] | None) -> None:
+        ahead = 0 if found.value >= 0 else 1
+        self.value = abs(found.value)
+        low, high = found.ends
+        self.ends = (low, high) if ahead == 0 else (-high, -low)
+        self.is_equal = self.value <= TOLERANCE
+        self.winner = "" if self.is_equal else found.names[ahead]
+        self.loser = "" if self.is_equal else found.names[1 - ahead]
+        self.own_holes, self.other_holes = found.open_count[ahead], found.open_count[1 - ahead]
+        self.loss = None if loss95 is None else loss95[1 - ahead]
+
+
+def _level(lead: _Lead, p_value: float | None, significant: float, *, rises: bool) -> tuple[Level, str]:
+    if lead.is_equal:
+        return "open", "the two scores are equal"
+    if lead.ends[0] > TOLERANCE:
+        return "proved", f"{lead.winner} leads by {lead.ends[0]:.4f} even if every unjudged document goes against it"
+    tested = p_value is not None and p_value < significant
+    if lead.loss is not None and tested and lead.value - lead.loss > TOLERANCE:
+        return "supported", (
+            f"{lead.winner} leads by {lead.value:.4f}, more than {lead.loser} has probably lost "
+            f"({lead.loss:.4f}), with p = {p_value:.3g}"
+        )
+    if rises and lead.own_holes and not lead.other_holes:
+        return "conservative win", (
+            f"{lead.winner} leads by {lead.value:.4f} with its {counted(lead.own_holes, 'unjudged document')} "
+            f"taken as not relevant; {lead.loser} has none"
+        )
+    return "open", _why_open(lead, p_value, significant)
+
+
+def _why_open(lead: _Lead, p_value: float | None, significant: float) -> str:
+    text = f"{lead.winner} leads by {lead.value:.4f}, and labels could make that {lead.ends[0]:+.4f}"
+    if not np.isfinite(lead.ends).all():
+        text = f"{lead.winner} leads by {lead.value:.4f}, by a measure without bounds"
+    if lead.loss is not None and lead.value - lead.loss <= TOLERANCE:
+        return f"{text}; {lead.loser} may have lost {lead.loss:.4f}"
+    if p_value is not None and p_value >= significant:
+        return f"{text}; the test gives p = {p_value:.3g}"
+    return text
+
+
+def _what_decides(documents: tuple[QueuedDocument, ...]) -> str:
+    if not documents:
+        return "; no unjudged document would change that"
+    return f"; {counted(len(documents), 'unjudged document')} could decide it"

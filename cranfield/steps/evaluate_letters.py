@@ -1,0 +1,45 @@
+"""Significance letters beside scores."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cranfield.errors import UsageError
+from cranfield.steps.evaluate_asked import LetterTest
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.scores import Scores
+
+ALPHA = 0.05
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """The letters of each run under each measure, and the sentence that says what they mean.
+
+    A measure whose topics are not averaged has none.
+    """
+
+    by_measure: tuple[Mapping[str, str], ...]
+    said: str
+
+
+def letters_of(scores: "Scores", test: LetterTest) -> Letters:
+    """Find the letters of scores that are on the same topics for all runs."""
+    import numpy as np
+
+    from cranfield.compare.scored_letters import SAID, letters_of_scores
+
+    if not scores.scored.all():
+        raise UsageError("letters need all runs on the same topics; use --topics qrels or common")
+    found = [
+        letters_of_scores(scores.run_names, values, test=test, alpha=ALPHA, rng=np.random.default_rng(SEED))
+        if measure.aggregate == "mean" and measure.quality
+        else {}
+        for measure, values in zip(scores.measures, scores.values, strict=True)
+    ]
+    topics = counted(len(scores.topic_ids), "topic")
+    said = f"runs that share a letter do not differ significantly ({SAID[test]}, alpha {ALPHA:g}, {topics})"
+    return Letters(tuple(found), said)

@@ -1,0 +1,244 @@
+"""What an evaluation reads: qrels and runs, from files, from a collection, or as they are given."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from cranfield.errors import Problem, ProblemsFound, SourceError, UsageError, quoted
+from cranfield.source import Source
+from cranfield.steps.evaluate_asked import TOPIC_SETS, As, Asked
+from cranfield.steps.keeping import KeptAlignment, contents_of, what_qrels_say
+from cranfield.steps.stored_runs import StoredRuns
+from cranfield.steps.watching import Progress, silent
+from cranfield.store import Store
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
+    from cranfield.qrels.qrels import Qrels
+    from cranfield.qrels.subtopics import SubtopicRow
+    from cranfield.runs.run import Run
+
+Named = TypeVar("Named", "Run", "AnyRun")
+Reader = Callable[[Source], "AnyRun"]
+
+WORKERS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Qrels and runs, and both brought together."""
+
+    qrels: "Qrels"
+    runs: "list[AnyRun]"
+    aligned: "Alignment"
+
+
+def read_aligned(
+    asked: Asked,
+    store: Store | None,
+    progress: Progress = silent,
+    kept: KeptAlignment | None = None,
+    *,
+    keep_rows: bool = False,
+) -> Read:
+    """Read and align everything, and tell everything that is wrong with any of it at once.
+
+    With `keep_rows` the alignment knows the rows of the qrels too, which questions about the pool need.
+    """
+    problems: list[Problem] = []
+    qrels = _qrels(asked.qrels, problems)
+
+    def aligned() -> "tuple[list[AnyRun], Alignment]":
+        stored = StoredRuns(store, None if asked.like == "9" else qrels)
+        found = _runs(asked.runs, stored, progress, problems, reader=partial(_short_way, qrels, asked.like or "10"))
+        if qrels is None or problems:
+            raise _unusable(problems)
+        runs = _named_apart(found, asked.runs)
+        return runs, align_as_asked(asked, qrels, runs, keep_rows=keep_rows)
+
+    contents = None if kept is None else contents_of(asked.runs, store)
+    if kept is None or contents is None or qrels is None:
+        return Read(cast("Qrels", qrels), *aligned())
+    return Read(qrels, *kept.get((what_qrels_say(qrels), contents, _topics(asked), asked.like), aligned))
+
+
+def read_runs(
+    qrels: "Path | Qrels", words: "Sequence[str | AnyRun]", *, like: As | None = None
+) -> "tuple[Qrels, list[AnyRun]]":
+    """Read qrels and run files, runs the short way where possible; all problems are told at once."""
+    problems: list[Problem] = []
+    judged = _qrels(qrels, problems)
+    runs = _runs(words, StoredRuns(None), silent, problems, reader=partial(_short_way, judged, like or "10"))
+    if judged is None or problems:
+        raise _unusable(problems)
+    return judged, _named_apart(runs, words)
+
+
+def read_all_in_full(words: "Sequence[str | Run]") -> "list[Run]":
+    """Read run files with all their ids; all problems are told at once."""
+    problems: list[Problem] = []
+    found = _runs(words, StoredRuns(None), silent, problems, reader=lambda: in_full)
+    if problems:
+        raise _unusable(problems)
+    return _named_apart(cast("list[Run]", found), words)
+
+
+def read_in_full(asked: Asked, store: Store | None) -> "tuple[Qrels, list[Run]]":
+    """Read qrels, and runs with all their ids; all problems are told at once."""
+    problems: list[Problem] = []
+    qrels = _qrels(asked.qrels, problems)
+    found = _runs(asked.runs, StoredRuns(store), silent, problems, reader=lambda: in_full)
+    if qrels is None or problems:
+        raise _unusable(problems)
+    return qrels, _named_apart(cast("list[Run]", found), asked.runs)
+
+
+def read_with_subtopics(
+    asked: Asked, store: Store | None, progress: Progress
+) -> "tuple[list[SubtopicRow], Qrels, str, list[Run]]":
+    """Read everything with ids and subtopics, and tell everything that is wrong with any of it at once."""
+    from cranfield.qrels.subtopics import SubtopicRow, read_subtopics
+
+    problems: list[Problem] = []
+    judged = None
+    if isinstance(asked.qrels, Path):
+        judged = _collected(partial(read_subtopics, Source(asked.qrels)), problems)
+    else:
+        rows = [SubtopicRow(topic, "0", document, grade) for topic, document, grade in asked.qrels]
+        judged = rows, asked.qrels, asked.qrels.content_hash
+    runs = _runs(asked.runs, StoredRuns(store), progress, problems, reader=lambda: in_full)
+    if judged is None or problems:
+        raise _unusable(problems)
+    return *judged, _named_apart(cast("list[Run]", runs), asked.runs)
+
+
+def align_as_asked(asked: Asked, qrels: "Qrels", runs: "Sequence[AnyRun]", *, keep_rows: bool = False) -> "Alignment":
+    """Align over the topics that are asked for; a run of another collection is refused."""
+    from cranfield.evaluate.align import align
+
+    topics = cast("TopicSet", _topics(asked))
+    aligned = align(qrels, runs, topics=topics, reference=asked.like or "10", keep_rows=keep_rows)
+    _refuse_strangers(aligned)
+    return aligned
+
+
+def in_full(source: Source) -> "Run":
+    """Read and rank a run file with all its ids, or raise everything that is wrong with it."""
+    from cranfield.runs.order import ranked
+    from cranfield.runs.reading import read_rows
+
+    rows = read_rows(source)
+    errors = [problem for problem in rows.problems if problem.severity == "error"]
+    if errors:
+        raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
+    return ranked(rows)
+
+
+def _topics(asked: Asked) -> str | tuple[str, ...]:
+    """Give the topic set by its name, or the ids that were given or that a file names."""
+    if isinstance(asked.topics, tuple) or asked.topics in TOPIC_SETS:
+        return asked.topics
+    lines = Source(Path(asked.topics)).lines()
+    return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
+
+
+Made = TypeVar("Made")
+
+
+def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None:
+    """Make something; where something is wrong with a file, that is added to `problems`."""
+    try:
+        return make()
+    except ProblemsFound as error:
+        problems += error.problems
+    except SourceError as error:
+        problems.append(error.problem)
+    return None
+
+
+def _unusable(problems: Sequence[Problem]) -> ProblemsFound:
+    mended = any(problem.repairable for problem in problems)
+    hint = "; cranfield runs check --repair FOLDER FILE… writes corrected copies" if mended else ""
+    return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
+
+
+def _qrels(given: "Path | Qrels", problems: list[Problem]) -> "Qrels | None":
+    """Read the qrels where they are a file; what is wrong with it is added to `problems`."""
+    from cranfield.qrels.reading import read_qrels
+
+    if not isinstance(given, Path):
+        return given
+    return _collected(partial(read_qrels, Source(given)), problems)
+
+
+def _runs(
+    words: "Sequence[str | AnyRun]",
+    stored: StoredRuns,
+    progress: Progress,
+    problems: list[Problem],
+    *,
+    reader: Callable[[], Reader],
+) -> "list[AnyRun]":
+    """Load stored runs and read files, two at a time; problems of files are added to `problems`."""
+    named = [word for word in words if isinstance(word, str)]
+    for word in named:
+        if word in stored and Path(word).exists():
+            raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
+    read = in_full if all(word in stored for word in named) else reader()
+    runs: list[AnyRun] = []
+    with ThreadPoolExecutor(WORKERS) as workers:
+        coming = {
+            word: workers.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
+            for word in dict.fromkeys(named)
+        }
+        for done, given in enumerate(words, start=1):
+            run = _collected(coming[given].result, problems) if isinstance(given, str) else given
+            if run is not None:
+                runs.append(run)
+            progress("reading runs", done, len(words))
+    return runs
+
+
+def _short_way(qrels: "Qrels | None", reference: As) -> Reader:
+    """Give the function that reads a run file the short way if it is an ordinary one, else the long way.
+
+    No file of another format is an ordinary one: the format is looked for only where the short way is closed. Without
+    qrels, which then have been refused, all that is wanted is what is wrong with the run.
+    """
+    from cranfield.evaluate.direct import read_direct
+    from cranfield.evaluate.judged_pairs import judged_pairs
+
+    judged = None if qrels is None else judged_pairs(qrels)
+
+    def read(source: Source) -> "AnyRun":
+        known = None if judged is None else read_direct(source, judged, reference=reference)
+        return in_full(source) if known is None else known
+
+    return read
+
+
+def _refuse_strangers(aligned: "Alignment") -> None:
+    """Refuse runs that have nothing in common with the qrels."""
+    from cranfield.evaluate.align import strangers
+
+    found = strangers(aligned)
+    if found:
+        problems = [Problem("nothing-in-common", f"{said} of these qrels") for said in found]
+        raise ProblemsFound("is this a run of another collection?", problems)
+
+
+def _named_apart(runs: "list[Named]", words: "Sequence[str | AnyRun]") -> "list[Named]":
+    """Give runs with the same tag the names of their files, or their paths where those are the same too."""
+    tags = [run.tag for run in runs]
+    paths = [word if isinstance(word, str) else word.tag for word in words]
+    for others in ([Path(path).name for path in paths], paths):
+        names = [other if not tag or tags.count(tag) > 1 else tag for tag, other in zip(tags, others, strict=True)]
+        if len(set(names)) == len(names):
+            return [run if run.tag == name else replace(run, tag=name) for run, name in zip(runs, names, strict=True)]
+    twice = next((path for path in paths if paths.count(path) > 1), "")
+    if not twice:
+        return [replace(run, tag=path) for run, path in zip(runs, paths, strict=True)]
+    raise UsageError(f"run {quoted(twice)} is given twice")

@@ -1,0 +1,137 @@
+"""What is asked of `cranfield reuse`, and how its findings are told."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cranfield.errors import InputError, UsageError
+from cranfield.steps.evaluate_asked import Asked
+from cranfield.steps.qrels_of import qrels_for
+from cranfield.steps.reuse_field import Field, PoolTold, field_of
+from cranfield.steps.trust import Trust, Trusted
+from cranfield.steps.watching import Progress, silent
+from cranfield.store import Store
+from cranfield.store.runs import run_facts
+from cranfield.store.scales import current_scale
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.expression import Measure
+    from cranfield.report.table import Value
+    from cranfield.reuse.collection import CollectionReport
+    from cranfield.reuse.verdict import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubt:
+    """Which scores are doubted, and what is told about the pool."""
+
+    runs: tuple[str, ...]
+    qrels: str | None
+    measures: tuple[str, ...]
+    layers: tuple[str, ...] = ()
+    groups: Path | None = None
+    depth: int | None = None
+    card: Path | None = None
+    pool: str = ""
+
+
+def asked_field(doubt: Doubt, *, store: Store | None, progress: Progress = silent) -> "tuple[Field, list[Measure]]":
+    """Read everything a doubt needs; without runs, all that are stored."""
+    from cranfield.evaluate.expression import own_measures, parse_measures
+
+    runs = doubt.runs or tuple(facts.name for facts in (run_facts(store) if store is not None else ()))
+    if not runs:
+        raise UsageError("which runs? name their files, and the qrels with --qrels; or a collection with -C")
+    layers = {"layers": doubt.layers} if doubt.layers else {}
+    qrels = qrels_for(store, doubt.qrels, with_unjudged=True, **layers)  # type: ignore[arg-type]
+    rel = 1 if store is None else current_scale(store)[1].relevant_from
+    measures = own_measures(parse_measures(doubt.measures, threshold=rel))
+    told = PoolTold(groups=doubt.groups, depth=doubt.depth, card=doubt.card, pool=doubt.pool)
+    return field_of(Asked(qrels=qrels, runs=runs), told, store=store, progress=progress), list(measures)
+
+
+def threshold_values(words: Sequence[str]) -> dict[str, float]:
+    """Read NAME=NUMBER."""
+    values = {}
+    for word in words:
+        name, sign, number = word.partition("=")
+        try:
+            values[name.strip().replace("-", "_")] = float(number)
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise UsageError(f"a threshold is set as NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
+    return values
+
+
+def rows_of(trust: Trust, runs: Sequence[int]) -> "list[tuple[Value, ...]]":
+    """Give everything that is known about runs under one measure."""
+    from cranfield.report.reuse_tables import trust_rows
+
+    return trust_rows(trust.assessment, rank=trust.rank, ranks=trust.ranks, likely=trust.likely_ranks, runs=runs)
+
+
+def depth_words(trust: Trust) -> str:
+    """Give the depth that matters in words; nothing for RBP, whose weights have none."""
+    from cranfield.reuse.holes import common_depth_of
+
+    return "" if trust.measure.name == "RBP" else common_depth_of(trust.assessment.holes.depth)
+
+
+def about_collection(report: "CollectionReport") -> Iterator[str]:
+    """Say in sentences what the pool of a collection is like."""
+    yield (
+        f"{counted(len(report.contributing), 'run')} of {counted(len(report.groups), 'group')} fed the pool;"
+        f" {report.judged:,} judged, {report.relevant:,} relevant ({100 * report.relevance_rate:.1f} %),"
+        f" {report.orphans:,} of the judged documents ({100 * report.orphan_share:.1f} %) come from nobody here"
+    )
+    gone = report.extrapolation
+    if gone.refusal:
+        yield f"relevant documents that were missed cannot be estimated: {gone.refusal}"
+    else:
+        yield (
+            f"going from depth {gone.from_depth} to {gone.to_depth} would probably find {gone.expected:,.0f} more"
+            f" relevant documents ({gone.low:,.0f} to {gone.high:,.0f}); {gone.found:,} were found"
+        )
+    if report.not_exhausted:
+        shown = ", ".join(report.not_exhausted[:10]) + (" …" if len(report.not_exhausted) > 10 else "")
+        yield f"{counted(len(report.not_exhausted), 'topic')} still yielded at the last depth: {shown}"
+    for problem in report.problems:
+        yield f"{'this makes it untestable' if problem.severity == 'error' else 'mind'}: {problem.message}"
+
+
+def accounts(found: Trusted) -> Iterator[str]:
+    """Give every run under every measure in sentences."""
+    from cranfield.reuse.wording import Account, account
+
+    for run in range(found.field.asked):
+        for trust in found.trusts:
+            assessment = trust.assessment
+            yield account(
+                Account(
+                    run=assessment.run_names[run],
+                    measure=str(trust.measure),
+                    score=float(assessment.score[run]),
+                    depth=depth_words(trust),
+                    evidence=assessment.evidence[run],
+                    verdict=assessment.verdicts[run],
+                    contributed=bool(assessment.holes.contributed[run].any()),
+                )
+            )
+
+
+MARKS = {"UNRELIABLE": "!", "UNTESTABLE": "~", "PROVISIONAL": "…", "CAUTION": "?", "SAFE": "", "POOLED": ""}
+"""What stands behind a score in a table: nothing where it can be trusted."""
+
+
+def mark_of(verdict: "Verdict | None") -> str:
+    """Give the mark of a verdict."""
+    return "" if verdict is None else MARKS[verdict.level]
+
+
+def refuse_without_runs(field: Field) -> None:
+    """Refuse to go on where nobody is known to have fed the pool."""
+    if field.prefixes is None:
+        raise InputError("it is not known which runs fed the pool: tell it with --groups and --pool-depth")

@@ -1,0 +1,223 @@
+"""The field of runs that a verdict needs: those asked for, those that fed the pool, and how the pool was made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cranfield.errors import InputError, UsageError
+from cranfield.source import Source
+from cranfield.steps.evaluate_asked import TOPIC_SETS, Asked
+from cranfield.steps.evaluate_reading import Read, read_aligned
+from cranfield.steps.pool_known import KnownPool, known_pool, replayed_without_groups
+from cranfield.steps.watching import Progress, silent
+from cranfield.store import Store
+from cranfield.store.runs import run_facts
+from cranfield.store.scales import current_scale
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.align import AnyRun
+    from cranfield.evaluate.lists import Counts
+    from cranfield.reuse.assess import Knowledge
+    from cranfield.reuse.card import Card
+    from cranfield.reuse.contributors import Contributor
+    from cranfield.reuse.provenance import Level, Prefixes, Provenance
+    from cranfield.runs.groups import Member
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolTold:
+    """What is told about the pool beside the runs.
+
+    `groups` says which runs fed it, as a file or as it is; `depth` down to which rank; `card` is what a published
+    collection says of itself; `pool` names one of several pools of a collection.
+    """
+
+    groups: "Path | Sequence[Member] | None" = None
+    depth: int | None = None
+    card: Path | None = None
+    pool: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """All runs that a verdict looks at, aligned: the first `asked` of them were asked for, the others only teach.
+
+    `prefixes` is what the contributors brought, None where nobody knows. `depth` is the depth of the pool, one number
+    per topic. `notes` is what should be known about all this.
+    """
+
+    read: Read
+    asked: int
+    prefixes: "Prefixes | None"
+    levels: "dict[Level, Provenance]"
+    depth: "Counts"
+    families: tuple[str, ...]
+    relevant_from: int
+    card: "Card | None" = None
+    guessed: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def knowledge(self) -> "Knowledge":
+        """What verdicts are made from."""
+        from cranfield.reuse.assess import Knowledge
+
+        return Knowledge(
+            pool_depth=self.depth,
+            provenance=self.levels.get("group"),
+            card=self.card,
+            families=self.families,
+            relevant_from=self.relevant_from,
+        )
+
+
+def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progress: Progress = silent) -> Field:
+    """Read and align what was asked for together with the runs that fed the pool."""
+    stored = known_pool(store, told.pool) if store is not None and told.groups is None else None
+    teachers = _teachers(store, stored)
+    words = (*asked.runs, *(name for name in teachers if name not in asked.runs))
+    read = _read(asked, words, store, progress)
+    card = _card(told.card)
+    rel = 1 if store is None else current_scale(store)[1].relevant_from
+    contributors, depth, notes, guessed = _contributors(read, told, stored, teachers)
+    prefixes, levels = _brought(read, contributors, depth, stored, store)
+    pool_depth = prefixes.depth if prefixes is not None else _without_pool(read, card, told.depth)
+    return Field(
+        read=read,
+        asked=len(asked.runs),
+        prefixes=prefixes,
+        levels=levels,
+        depth=pool_depth,
+        families=_families(read, store, contributors),
+        relevant_from=rel,
+        card=card,
+        guessed=guessed,
+        notes=tuple(notes),
+    )
+
+
+def _teachers(store: Store | None, stored: KnownPool | None) -> tuple[str, ...]:
+    """Give the stored runs that fed the pool: of the pool itself, else those submitted as contributing."""
+    if stored is not None:
+        return tuple(one.run for one in stored.contributors)
+    if store is None:
+        return ()
+    return tuple(facts.name for facts in run_facts(store) if facts.role == "contributing")
+
+
+def _read(asked: Asked, words: "Sequence[str | AnyRun]", store: Store | None, progress: Progress) -> Read:
+    """Align everything over the topics that the runs asked for are scored on."""
+    if len(words) == len(asked.runs) or asked.topics in ("qrels", "run") or asked.topics not in TOPIC_SETS:
+        chosen = replace(asked, runs=tuple(words))
+        return read_aligned(chosen, store, progress, keep_rows=True)
+    common = read_aligned(asked, store).aligned.topic_ids
+    chosen = replace(asked, runs=tuple(words), topics=common)
+    return read_aligned(chosen, store, progress, keep_rows=True)
+
+
+def _contributors(
+    read: Read, told: PoolTold, stored: KnownPool | None, teachers: Sequence[str]
+) -> "tuple[list[Contributor], int | None, list[str], bool]":
+    """Give who fed the pool, its depth where it is one of equal depth, notes, and whether all that is a guess."""
+    from cranfield.reuse.guessing import guess_contributors
+
+    if stored is not None:
+        return list(stored.contributors), stored.depth, list(stored.notes), False
+    members = _members(told.groups)
+    notes: list[str] = []
+    known = _named(read, members, notes) if members else _submitted(read, teachers)
+    if told.depth is not None and known:
+        return known, told.depth, notes, False
+    guess = guess_contributors(read.aligned)
+    if guess.refusal:
+        return [], None, [*notes, f"which runs fed the pool is not known: {guess.refusal}"], True
+    if known:
+        notes.append(f"the depth of the pool was not told; from what is judged it looks like {guess.depth}")
+        return known, guess.depth, notes, True
+    fed = sum(one.contributing for one in guess.contributors)
+    notes.append(
+        f"a guess, from what is judged: {counted(fed, 'run')} fed the pool down to rank {guess.depth};"
+        " tell who did with --groups"
+    )
+    return list(guess.contributors), guess.depth, notes, True
+
+
+def _members(groups: "Path | Sequence[Member] | None") -> "Sequence[Member]":
+    from cranfield.runs.groups import read_groups
+
+    return read_groups(Source(groups)) if isinstance(groups, Path) else groups or ()
+
+
+def _named(read: Read, members: "Sequence[Member]", notes: list[str]) -> "list[Contributor]":
+    from cranfield.reuse.contributors import Contributor
+
+    here = set(read.aligned.run_names)
+    absent = [one.run for one in members if one.pooled and one.run not in here]
+    if absent:
+        notes.append(f"{counted(len(absent), 'run')} of the groups fed the pool and are not here: {absent[0]} …")
+    found = [Contributor(one.run, one.group, contributing=one.pooled) for one in members if one.run in here]
+    if not found:
+        raise InputError("the groups name none of these runs: a group file has run tags in its first column")
+    return found
+
+
+def _submitted(read: Read, teachers: Sequence[str]) -> "list[Contributor]":
+    from cranfield.reuse.contributors import Contributor
+
+    return [Contributor(run, "", contributing=True) for run in read.aligned.run_names if run in teachers]
+
+
+def _brought(
+    read: Read,
+    contributors: "list[Contributor]",
+    depth: int | None,
+    stored: KnownPool | None,
+    store: Store | None,
+) -> "tuple[Prefixes | None, dict[Level, Provenance]]":
+    """Give what the contributors brought, by run, group and family."""
+    from cranfield.reuse.collection import levels_of
+    from cranfield.reuse.provenance import kept_prefixes, prefixes_of
+
+    if not any(one.contributing for one in contributors):
+        return None, {}
+    qrels, runs, aligned = read.qrels, read.runs, read.aligned
+    if stored is None or stored.depth is not None:
+        if depth is None:
+            return None, {}
+        prefixes = prefixes_of(aligned, qrels, runs, contributors, depth=depth)
+        return prefixes, levels_of(prefixes)
+    prefixes = kept_prefixes(aligned, qrels, runs, contributors, entries=stored.entries)
+    levels = levels_of(prefixes)
+    if store is None:
+        raise UsageError("a stored pool is of a collection")
+    again = replayed_without_groups(store, stored, levels, qrels)
+    return prefixes, again
+
+
+def _without_pool(read: Read, card: "Card | None", depth: int | None) -> "Counts":
+    """Give the depth of a pool that nobody knows: what the card says, what is told, else the longest list."""
+    import numpy as np
+
+    topics = read.aligned.topic_ids
+    if card is not None:
+        known = dict(card.topic_depths)
+        return np.array([known.get(topic, card.pool_depth) for topic in topics], dtype=np.int64)
+    longest = int(read.aligned.lists.length.max(initial=1))
+    return np.full(len(topics), depth or max(longest, 1), dtype=np.int64)
+
+
+def _families(read: Read, store: Store | None, contributors: "Sequence[Contributor]") -> tuple[str, ...]:
+    known = {one.run: one.family for one in contributors}
+    if store is not None:
+        known |= {facts.name: facts.family for facts in run_facts(store)}
+    return tuple(known.get(run, "") for run in read.aligned.run_names)
+
+
+def _card(path: Path | None) -> "Card | None":
+    from cranfield.reuse.card import read_card
+
+    if path is None:
+        return None
+    return read_card("".join(line + "\n" for _, line in Source(path).lines()), file=str(path))

@@ -1,0 +1,151 @@
+"""The few documents whose judging decides between two runs, or makes one score safe, as a judging queue."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cranfield.errors import InputError, UsageError, quoted
+from cranfield.steps.evaluate_asked import Asked
+from cranfield.steps.evaluate_reading import read_in_full
+from cranfield.steps.pool_speed import ASSUMED_SECONDS, Speed, judging_speed
+from cranfield.steps.reuse_asking import Doubt, asked_field
+from cranfield.steps.watching import now
+from cranfield.store import Store
+from cranfield.store.documents import known_among
+from cranfield.store.queues import Queued, add_queue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cranfield.evaluate.expression import Measure
+    from cranfield.reuse.bounds import Closure
+    from cranfield.reuse.claims import Claim
+    from cranfield.reuse.pairs import Contest
+    from cranfield.reuse.queued import QueuedDocument
+    from cranfield.reuse.settling import Narrowing, Settlement
+    from cranfield.steps.reuse_field import Field
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What decides between two runs under a measure: what may be said now, and what to judge."""
+
+    measure: "Measure"
+    claim: "Claim"
+    settlement: "Settlement"
+    speed: Speed
+
+
+def settle_runs(doubt: Doubt, *, store: Store | None, closure: "Closure" = "at-k") -> list[Settled]:
+    """Find what to judge to decide between two runs, measure by measure."""
+    from cranfield.reuse.settling import settle
+
+    if len(doubt.runs) != 2:
+        raise UsageError("settle takes two runs")
+    field, measures = asked_field(doubt, store=store)
+    speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
+    found = []
+    for measure in measures:
+        contest = _contest(doubt, field, measure, store, closure)
+        found.append(Settled(measure, _claim(contest, field, measure, store), settle(contest), speed))
+    return found
+
+
+def _contest(doubt: Doubt, field: "Field", measure: "Measure", store: Store | None, closure: "Closure") -> "Contest":
+    from cranfield.evaluate.align import align
+    from cranfield.reuse.bounds import depth_that_matters
+    from cranfield.reuse.identities import identities
+    from cranfield.reuse.pairs import contest_of
+
+    asked = Asked(qrels=field.read.qrels, runs=doubt.runs)
+    qrels, runs = read_in_full(asked, store)
+    aligned = align(qrels, runs)
+    return contest_of(
+        aligned,
+        identities(aligned, runs),
+        measure,
+        0,
+        1,
+        depth=depth_that_matters(measure, pool_depth=field.depth),
+        closure=closure,
+        highest=highest_grade(store),
+    )
+
+
+def highest_grade(store: Store | None) -> int | None:
+    """Give the highest grade of the collection's scale: a hole may have it even where no document has."""
+    from cranfield.store.scales import current_scale
+
+    return None if store is None else current_scale(store)[1].highest
+
+
+def _claim(contest: "Contest", field: "Field", measure: "Measure", store: Store | None) -> "Claim":
+    import numpy as np
+
+    from cranfield.compare.significance.student import student
+    from cranfield.reuse.claims import claim_of
+    from cranfield.reuse.pairs import difference_of
+    from cranfield.steps.trust import SEED, trusted
+
+    trust = trusted(field, [measure], store=store).of(measure)
+    loss = None if trust is None or trust.assessment.loss is None else trust.assessment.loss.upper
+    upper = None if loss is None else (float(loss[0]), float(loss[1]))
+    values = difference_of(contest).values
+    rng = np.random.default_rng(SEED)
+    p_value = float(student(values, np.zeros_like(values), rng=rng).p) if len(values) > 1 else None
+    return claim_of(contest, loss95=upper, p_value=p_value)
+
+
+def safe_run(doubt: Doubt, *, store: Store | None, tolerance: float | None = None) -> "list[tuple[Narrowing, Speed]]":
+    """Find what to judge to bring a run to SAFE, measure by measure."""
+    from cranfield.evaluate.align import align
+    from cranfield.reuse.bounds import depth_that_matters
+    from cranfield.reuse.identities import identities
+    from cranfield.reuse.settling import to_safe
+    from cranfield.steps.trust import trusted
+
+    (run,) = doubt.runs
+    field, measures = asked_field(doubt, store=store)
+    full = read_in_full(Asked(qrels=field.read.qrels, runs=(run,)), store)
+    aligned = align(*full)
+    documents = identities(aligned, full[1])
+    speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
+    found = []
+    for measure in measures:
+        trust = trusted(field, [measure], store=store).of(measure)
+        wanted = tolerance if tolerance is not None else 0.01 if trust is None else trust.assessment.tolerance
+        depth = depth_that_matters(measure, pool_depth=field.depth)
+        narrowing = to_safe(
+            aligned, documents, measure, 0, tolerance=wanted, depth=depth, highest=highest_grade(store)
+        )
+        found.append((narrowing, speed))
+    return found
+
+
+def keep_queue(
+    store: Store, name: str, documents: "Sequence[QueuedDocument]", *, purpose: str, why: str, layer: str = "main"
+) -> int:
+    """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
+    if not documents:
+        raise InputError("there is nothing to judge: the queue would be empty")
+    known = known_among(store, [one.document for one in documents])
+    unknown = [one.document for one in documents if one.document not in known]
+    if unknown:
+        raise InputError(f"{quoted(unknown[0])} is not in the collection, and cannot be shown to an assessor")
+    queued = [
+        Queued(one.topic, one.document, f"{why}: weight {one.weight:.4f}, {one.run} rank {one.rank}")
+        for one in documents
+    ]
+    with store.write():
+        add_queue(store, name, queued, purpose=purpose, layer=layer, now=now())
+    return len(queued)
+
+
+def first_of(settled: Settled) -> "tuple[QueuedDocument, ...]":
+    """Give the documents that suffice if none of them is relevant; all where that is not known."""
+    count = settled.settlement.if_not_relevant
+    return settled.settlement.queue if count is None else settled.settlement.queue[:count]
+
+
+def with_measures(doubt: Doubt, measures: "Sequence[str]") -> Doubt:
+    """Give the same doubt about other measures."""
+    return replace(doubt, measures=tuple(measures))

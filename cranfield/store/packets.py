@@ -1,0 +1,35 @@
+"""What makes a collection file a packet: for whom it is, and where it comes from."""
+
+from dataclasses import asdict, dataclass
+
+from cranfield.store.settings import put_setting, setting
+from cranfield.store.store import Store
+
+PACKET = "packet"
+"""The setting that makes a collection a packet, and the name of the queue in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketFacts:
+    """A packet: of which collection (its name, and when it was made), for whom, into which layer.
+
+    `session` is under which the documents are reserved in the collection; `up_to_event` the last event it had then.
+    """
+
+    collection: str
+    collection_made: str
+    assessor: str
+    layer: str
+    session: str
+    up_to_event: int
+
+
+def put_packet_facts(store: Store, facts: PacketFacts) -> None:
+    """Make a new collection file a packet, inside its `write()`."""
+    put_setting(store, PACKET, asdict(facts))
+
+
+def packet_facts(store: Store) -> PacketFacts | None:
+    """Give what is known of a packet; None where the file is a collection of its own."""
+    found = setting(store, PACKET)
+    return None if found is None else PacketFacts(**found)

@@ -1,0 +1,53 @@
+"""Releases: qrels written once under a name, never changed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cranfield.errors import UnknownName, UsageError, quoted
+from cranfield.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFacts:
+    """What is known of a release beside its rows; the manifest is JSON text."""
+
+    name: str
+    content_hash: str
+    rows: int
+    manifest: str
+    made: str
+
+
+def add_release(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]]) -> None:
+    """Store a release inside `store.write()`; a name is given once."""
+    if store.row("SELECT 1 FROM releases WHERE name = ?", facts.name):
+        raise UsageError(
+            f"there is a release {quoted(facts.name)} already; a release never changes: take another name"
+        )
+    values = [facts.name, facts.content_hash, facts.rows, facts.manifest, facts.made]
+    store.connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?, ?)", values)
+    store.connection.executemany("INSERT INTO release_rows VALUES (?, ?, ?, ?)", ((facts.name, *row) for row in rows))
+
+
+def releases(store: Store) -> list[ReleaseFacts]:
+    """Give all releases in the order they were made."""
+    rows = store.rows("SELECT name, content_hash, rows, manifest, made FROM releases ORDER BY made, name")
+    return [ReleaseFacts(*row) for row in rows]
+
+
+def release_names(store: Store) -> list[str]:
+    """Give the names of all releases in the order they were made."""
+    return [row[0] for row in store.rows("SELECT name FROM releases ORDER BY made, name")]
+
+
+def release(store: Store, name: str) -> ReleaseFacts:
+    """Give one release by its name."""
+    for facts in releases(store):
+        if facts.name == name:
+            return facts
+    raise UnknownName("release", name, release_names(store))
+
+
+def release_rows(store: Store, name: str) -> list[tuple[str, str, int]]:
+    """Give (topic, document, grade) of a release, sorted."""
+    return store.rows("SELECT topic, document, grade FROM release_rows WHERE release = ?", name)

@@ -1,0 +1,123 @@
+"""Draws the pictures of the assessor's chair: docs/images/*.svg, from the kitchen collection and a desk in memory.
+
+The pictures hold no dates and no times of this machine, so they change only with the program.
+"""
+
+import asyncio
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "ui"))
+# ruff: noqa: E402 (the desk in memory lies with the tests)
+
+from fake_bench import FakeBench
+from fake_desk import FakeDesk
+from textual.app import App
+from textual.pilot import Pilot
+
+from assessor_ui.adjudication import Adjudication
+from assessor_ui.app import ChairApp, ReaderApp
+from assessor_ui.screens.adjudicate import AdjudicateScreen
+from assessor_ui.session import Session
+from cranfield.corpus.documents import read_documents
+from cranfield.corpus.topics import read_topics
+from cranfield.judge.events import Evidence
+from cranfield.records import Document, Topic
+from cranfield.steps.bench import Case, Opinion
+from cranfield.steps.scale import parse_scale
+
+KITCHEN = ROOT / "collections" / "kitchen"
+IMAGES = Path(__file__).parent / "images"
+DEPTH = 12
+
+PICTURES: dict[str, tuple[str, tuple[int, int], Sequence[str]]] = {
+    "chair": ("dark", (80, 24), ("2", "3", "n")),
+    "chair-light": ("light", (80, 24), ("2", "3", "n")),
+    "chair-wide": ("light", (130, 30), ("2", "3", "v", "down", "enter")),
+    "chair-small": ("dark", (60, 20), ("2", "3")),
+    "note": ("dark", (80, 24), ("2", "c", *"only the pan sauce")),
+    "search": ("dark", (80, 24), ("2", "s", *"milk", "enter")),
+    "history": ("dark", (80, 24), ("2", "3", "l", "1", "h")),
+    "guidelines": ("dark", (80, 24), ("g",)),
+}
+
+
+def kitchen_desk() -> FakeDesk:
+    """Give a desk with the shipped collection on it: the first documents of one run, by id."""
+    queues: dict[str, list[str]] = {}
+    for line in (KITCHEN / "runs" / "larder-bm25.run").read_text(encoding="utf-8").splitlines():
+        topic, _, document, rank, *_ = line.split()
+        if int(rank) <= DEPTH:
+            queues.setdefault(topic, []).append(document)
+    return FakeDesk(
+        scale=parse_scale(str(KITCHEN / "scale.toml")),
+        guidelines=(KITCHEN / "guidelines.md").read_text(encoding="utf-8"),
+        topic_list=tuple(topic for topic in read_topics(KITCHEN / "topics.trec") if isinstance(topic, Topic)),
+        documents=documents(),
+        queues={topic: sorted(queue) for topic, queue in queues.items()},
+    )
+
+
+def documents() -> tuple[Document, ...]:
+    """Give the documents of the shipped collection."""
+    return tuple(each for each in read_documents(KITCHEN / "documents.jsonl") if isinstance(each, Document))
+
+
+def kitchen_bench() -> FakeBench:
+    """Give a bench with one disagreement on it."""
+    document = next(each for each in documents() if each.id == "K003")
+    topic = next(each for each in kitchen_desk().topic_list if each.id == "T01")
+    careful = "Do not use it on bare aluminium, which goes dark."
+    method = "Cover the burnt layer with an inch of water, tip in three tablespoons of baking soda"
+    opinions = (
+        Opinion(2, "For stainless pans only.", (marked(document, careful),)),
+        Opinion(3, "Complete: what to take, how long, and what to do with the rest.", (marked(document, method),)),
+    )
+    return FakeBench(cases=(Case(topic, document, opinions, 3, 14),), scale=parse_scale(str(KITCHEN / "scale.toml")))
+
+
+def marked(document: Document, words: str) -> Evidence:
+    """Give words of a document as evidence."""
+    start = document.text.index(words)
+    return Evidence(start, start + len(words), words)
+
+
+async def draw(app: App[int], name: str, size: tuple[int, int], keys: Sequence[str]) -> None:
+    """Press keys and keep what is on the screen then."""
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        for key in keys:
+            await pilot.press("space" if key == " " else key)
+            await settle(app, pilot)
+        (IMAGES / f"{name}.svg").write_text(plain_svg(app.export_screenshot()), encoding="utf-8")
+
+
+async def settle(app: App[int], pilot: Pilot[int]) -> None:
+    """Wait until all is drawn."""
+    for _ in range(3):
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+
+def plain_svg(svg: str) -> str:
+    """Give a picture that fetches no font from anywhere."""
+    without_fonts = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+    return without_fonts.replace("Fira Code", "DejaVu Sans Mono")
+
+
+def main() -> int:
+    """Draw all pictures."""
+    IMAGES.mkdir(exist_ok=True)
+    for name, (theme, size, keys) in PICTURES.items():
+        asyncio.run(draw(ChairApp(Session(kitchen_desk()), theme=theme, held=0), name, size, keys))
+    deciding = Adjudication(kitchen_bench())
+    app = ReaderApp(deciding, AdjudicateScreen(deciding), theme="dark", held=0)
+    asyncio.run(draw(app, "adjudication", (80, 24), ("f",)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,217 @@
+"""`import cranfield as cf`: the same words as on the command line, frames out."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import cranfield as cf
+from cranfield.cli.main import _status
+
+QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
+FIRST = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"
+SECOND = "1 Q0 b 1 2 second\n1 Q0 a 2 1 second\n9 Q0 a 1 1 second\n"
+HEAVY = {"pandas", "numpy", "pyarrow", "scipy", "sqlite3", "typer", "rich"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("qrels", QRELS), ("first.run", FIRST), ("second.run", SECOND)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def files() -> cf.Opened:
+    return cf.open_files(qrels="qrels", runs=["first.run", "second.run"])
+
+
+def collection() -> cf.Opened:
+    assert _status(["init", "-C", "c.db"]) == 0
+    assert _status(["runs", "submit", "first.run", "second.run", "-C", "c.db", "--group", "us"]) == 0
+    return cf.open_collection("c.db", qrels="qrels")
+
+
+def rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
+    return list(frame.itertuples(index=False, name=None))
+
+
+def test_these_are_the_exports_and_they_cost_no_import_of_anything_heavy():
+    program = (
+        "import sys, cranfield; print(*cranfield.__all__); print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    exported, imported = said.splitlines()
+    assert exported.split() == ["CranfieldError", "Opened", "__version__", "open_collection", "open_files"]
+    assert HEAVY & set(imported.split()) == set()
+
+
+@pytest.mark.parametrize("opened", [files, collection])
+def test_scores_are_a_long_frame_that_carries_what_it_was_made_with(opened):
+    with opened() as runs:
+        assert runs.runs == ("first", "second")
+        frame = runs.evaluate(["AP", "P@1"])
+        by_topic = runs.evaluate("AP", runs=["second"], by_topic=True)
+    assert frame.columns.tolist() == ["run", "topic", "measure", "value"]
+    assert rows(frame) == [
+        ("first", "all", "AP", 0.5),
+        ("first", "all", "P@1", pytest.approx(1 / 3)),
+        ("second", "all", "AP", pytest.approx(1 / 6)),
+        ("second", "all", "P@1", 0.0),
+    ]
+    assert (len(frame.attrs["qrels"]), frame.attrs["reference"]) == (64, "trec_eval 10")
+    assert frame.attrs["notes"][0].startswith("first: 3 topics scored, 1 missing from the run (scored 0)")
+    assert [row[1] for row in rows(by_topic)] == ["1", "2", "3", "all"]
+
+
+def test_files_and_the_command_line_say_the_same(capsys):
+    assert _status(["evaluate", "--qrels", "qrels", "first.run", "second.run", "-m", "AP nDCG@10", "-f", "csv"]) == 0
+    printed = [line.split(",")[:4] for line in capsys.readouterr().out.splitlines()[1:]]
+    found = rows(files().evaluate(["AP", "nDCG@10"]))
+    assert [[run, topic, measure, repr(value)] for run, topic, measure, value in found] == printed
+
+
+@pytest.mark.parametrize("opened", [files, collection])
+def test_runs_are_read_and_aligned_once(opened, monkeypatch: pytest.MonkeyPatch):
+    with opened() as runs:
+        runs.evaluate("AP")
+        monkeypatch.setattr("cranfield.evaluate.align.align", None)
+        again = runs.evaluate("P@5")
+        pairs = runs.compare(measures="P@5")
+    assert again["value"].tolist() == pytest.approx([2 / 15, 1 / 15])
+    assert pairs[["a", "b", "wins", "ties", "losses"]].values.tolist() == [["first", "second", 1, 2, 0]]
+
+
+def test_a_file_is_read_once_whatever_is_asked_of_it(folder: Path):
+    runs = files()
+    runs.evaluate("AP")
+    for name in ("qrels", "first.run", "second.run"):
+        (folder / name).unlink()
+    assert rows(runs.evaluate("AP", topics="common", runs=["first"])) == [("first", "all", "AP", 0.75)]
+    assert rows(runs.evaluate("AP", topics=["1"], runs=["second"])) == [("second", "all", "AP", 0.5)]
+
+
+def test_another_order_of_ties_is_read_anew(folder: Path):
+    (folder / "near").write_text("1 Q0 a 1 1.00000001 near\n1 Q0 b 2 1.0 near\n", encoding="utf-8")
+    runs = cf.open_files(qrels="qrels", runs="near")
+    assert runs.evaluate("RR", topics=["1"])["value"].tolist() == [1.0]
+    assert runs.evaluate("RR", topics=["1"], like="9")["value"].tolist() == [0.5]
+    assert runs.evaluate("RR", topics=["1"])["value"].tolist() == [1.0]
+
+
+def test_comparison_is_a_frame_with_a_row_for_each_pair(capsys):
+    frame = files().compare("second", "first", measures=["AP"], baselines="first", test="randomisation")
+    assert frame[["measure", "a", "b", "topics"]].values.tolist() == [["AP", "second", "first", 3]]
+    assert frame["difference"].tolist() == pytest.approx([-1 / 3])
+    assert "qrels" not in frame
+    assert len(frame.attrs["qrels"]) == 64
+
+
+def test_seeds_are_one_system():
+    runs = {"one": "first.run", "two": "second.run", "three": {"1": {"a": 1.0}}}
+    opened = cf.open_files(qrels="qrels", runs=runs)
+    frame = opened.compare(measures="AP", systems={"seeds": ["one", "three"]})
+    assert frame[["a", "b"]].values.tolist() == [["seeds", "two"]]
+
+
+def test_a_list_is_laid_open():
+    frame = files().explain("2", "first")
+    assert rows(frame[["run", "rank", "document", "grade", "P"]]) == [
+        ("first", 1, "x", "not pooled", 0.0),
+        ("first", 2, "a", "1", 0.5),
+    ]
+
+
+def test_letters_and_novelty_add_columns():
+    opened = cf.open_files(
+        qrels={"1": {"a": 1, "b": 1}}, runs={"copies": {"1": {"a": 2.0, "b": 1.0}}, "one": {"1": {"b": 1.0}}}
+    )
+    assert opened.evaluate("AP", letters="t")["letters"].tolist() == ["a", "a"]
+    novel = opened.evaluate("P@2", duplicates="novelty", clusters={"a": "x", "b": "x"})
+    assert novel.columns.tolist() == ["run", "topic", "measure", "value", "plain", "rank", "plain_rank"]
+    assert rows(novel[["value", "plain", "rank", "plain_rank"]]) == [(0.5, 1.0, 1, 1), (0.5, 0.5, 1, 2)]
+
+
+def test_frames_mappings_and_files_can_be_mixed():
+    frame = pd.DataFrame({"qid": [1, 1], "docno": ["b", "a"], "score": [2, 1]})
+    runs = {"frame": frame, "mapping": {"1": {"a": 2.0, "b": 1}}, "file": "first.run"}
+    opened = cf.open_files(qrels=pd.DataFrame({"query_id": ["1"], "doc_id": ["a"], "relevance": [1]}), runs=runs)
+    assert opened.runs == ("frame", "mapping", "file")
+    assert opened.evaluate("RR")["value"].tolist() == [0.5, 1.0, 1.0]
+
+
+def test_a_frame_can_hold_several_runs():
+    frame = pd.DataFrame(
+        {"run": ["u", "v", "u"], "topic": "1", "document": ["a", "b", "b"], "score": [2.0, 1.0, 1.0]}
+    )
+    opened = cf.open_files(qrels="qrels", runs=frame)
+    assert opened.evaluate("P@1", topics=["1"])[["run", "value"]].values.tolist() == [["u", 1.0], ["v", 0.0]]
+
+
+def test_groups_say_who_the_runs_belong_to(folder: Path):
+    (folder / "groups.tsv").write_text("second\tthem\tnew\nfirst\tus\tpooled\n", encoding="utf-8")
+    opened = cf.open_files(qrels="qrels", runs=["first.run", "second.run"], groups="groups.tsv")
+    assert rows(opened.groups) == [("second", "them", "new"), ("first", "us", "pooled")]
+    with collection() as stored:
+        assert rows(stored.groups) == [("first", "us", "pooled"), ("second", "us", "pooled")]
+    (folder / "groups.tsv").write_text("third\tthem\tnew\n", encoding="utf-8")
+    with pytest.raises(cf.CranfieldError, match="runs that are not given: 'third'"):
+        _ = cf.open_files(qrels="qrels", runs="first.run", groups="groups.tsv").groups
+
+
+def test_a_collection_scores_a_file_beside_its_runs(folder: Path):
+    (folder / "third.run").write_text(FIRST.replace("first", "third"), encoding="utf-8")
+    with collection() as runs:
+        assert rows(runs.evaluate("AP", runs=["second", "third.run"]))[1] == ("third", "all", "AP", 0.5)
+
+
+def test_measures_of_ir_measures_see_the_documents():
+    pytest.importorskip("ir_measures")
+    (value, _) = files().evaluate("Compat(p=0.95)")["value"]
+    assert 0 < value < 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"qrels": "nope", "runs": ["nowhere"]}, "nope: there is no such file\n  nowhere: there is no such file"),
+        ({"qrels": "qrels", "runs": {"1": {"a": 2.0}}}, "looks like a single run"),
+        ({"qrels": "qrels", "runs": [{"1": {"a": 2.0}}]}, "needs a name"),
+        ({"qrels": "qrels", "runs": []}, "no run to evaluate"),
+        ({"qrels": "qrels", "runs": 3}, "runs are files, frames, or a mapping"),
+        ({"qrels": "qrels", "runs": {"": "first.run"}}, "the name of a run is a word"),
+        ({"qrels": 3, "runs": "first.run"}, "qrels are a mapping of topic -> document -> grade"),
+        ({"qrels": "qrels", "runs": "first.run", "groups": "qrels"}, "qrels:1: not a run tag, a tab"),
+    ],
+)
+def test_what_cannot_be_opened_is_told_at_once(given: dict[str, object], message: str):
+    with pytest.raises(cf.CranfieldError) as refused:
+        cf.open_files(**given)  # type: ignore[arg-type]
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda runs: runs.evaluate("AP", runs=["frist"]), "unknown run 'frist'; did you mean 'first'"),
+        (lambda runs: runs.evaluate("AP", runs="first"), "runs is a list of names"),
+        (lambda runs: runs.evaluate([]), "no measure was given"),
+        (lambda runs: runs.evaluate("AP", like=9), "like is one of None, '9', '10', not 9"),
+        (lambda runs: runs.evaluate("AP", ties="besst"), "ties is one of"),
+        (lambda runs: runs.evaluate("AP", topics=["77"]), "1 topic without qrels cannot be scored: '77'"),
+        (lambda runs: runs.compare("first"), "at least two runs"),
+        (lambda runs: runs.compare("first", "first"), "run 'first' is given twice"),
+    ],
+)
+def test_a_wrong_call_is_told(call, message: str):
+    with pytest.raises(cf.CranfieldError) as refused:
+        call(files())
+    assert message in str(refused.value)
+
+
+def test_a_collection_without_qrels_says_how_to_give_them():
+    collection().close()
+    with cf.open_collection("c.db") as runs, pytest.raises(cf.CranfieldError, match="give the qrels"):
+        runs.evaluate("AP")

@@ -1,0 +1,196 @@
+"""Judgments are never lost: killed at any moment, a full disk, eight processes at once."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cranfield.errors import CollectionError
+from cranfield.steps.check import check_collection
+from cranfield.steps.judging import open_desk
+from cranfield.store import Store, open_store
+from cranfield.store.events import events, projection_faults, standing
+
+SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
+KILLS = 1_000 if SOAK else 20
+PROCESSES, EACH = 8, 500 if SOAK else 40
+TOPICS, DEPTH = 50, 100
+SCRIPT = "1\n0\n1 with a note\nl\nu\n0\nx torn\n" * 1_000
+SAVED = re.compile(
+    r"^(?:answer> )?saved: (?:(?P<grade>\d+) [^\n]*?|later|cannot judge) for (?P<document>\S+?)[,;.]?$"
+)
+BACK = re.compile(r"^(?:answer> )?taken back \([^)]*\): (?P<document>\S+) is open again")
+
+
+def cranfield(*words: object) -> list[str]:
+    return [sys.executable, "-m", "cranfield", *(str(word) for word in words)]
+
+
+@pytest.fixture(scope="module")
+def pooled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection with a pool of 5,000 documents, each of one topic alone."""
+    folder = tmp_path_factory.mktemp("pooled")
+    names = [f"d{number:05}" for number in range(TOPICS * DEPTH)]
+    lines = [json.dumps({"id": name, "text": f"the text of {name}"}) for name in names]
+    (folder / "documents.jsonl").write_text("\n".join(lines))
+    (folder / "topics.jsonl").write_text(
+        "\n".join(json.dumps({"id": f"t{topic:02}", "title": f"topic {topic}"}) for topic in range(TOPICS))
+    )
+    with (folder / "a.run").open("w") as stream:
+        for place, name in enumerate(names):
+            topic, rank = divmod(place, DEPTH)
+            stream.write(f"t{topic:02} Q0 {name} {rank + 1} {DEPTH - rank} a\n")
+    for words in (
+        ["init", "test"],
+        ["corpus", "add", "documents.jsonl"],
+        ["corpus", "topics", "topics.jsonl"],
+        ["runs", "submit", "--contributing", "a.run"],
+        ["pool", "build", f"depth {DEPTH}"],
+    ):
+        subprocess.run(cranfield(*words), cwd=folder, check=True, capture_output=True)
+    return folder / "collection.db"
+
+
+def confirmed(shown: str) -> list[tuple[str, str, int | None]]:
+    """Give what the screen said was saved: (kind, document, grade)."""
+    found: list[tuple[str, str, int | None]] = []
+    for line in shown.splitlines():
+        if saved := SAVED.match(line):
+            grade = saved["grade"]
+            kind = "judged" if grade else "postponed" if "later" in line else "cannot-judge"
+            found.append((kind, saved["document"], int(grade) if grade else None))
+        elif back := BACK.match(line):
+            found.append(("undone", back["document"], None))
+    return found
+
+
+def in_file(store: Store) -> list[tuple[str, str, int | None]]:
+    return [(event.kind, event.document, event.grade) for event in events(store)]
+
+
+def killed_sitting(path: Path, folder: Path, after: float) -> str:
+    """Judge in a process of its own, kill it some seconds after its first question, and give what it had shown."""
+    screen, script = folder / "screen.txt", folder / "script.txt"
+    script.write_text(SCRIPT)
+    with screen.open("wb") as out, script.open("rb") as lines:
+        process = subprocess.Popen(
+            cranfield("judge", "--plain", "-a", "ana", "-C", path), stdin=lines, stdout=out, stderr=subprocess.PIPE
+        )
+        while b"answer>" not in screen.read_bytes():
+            assert process.poll() is None, process.stderr.read() if process.stderr else ""
+            time.sleep(0.005)
+        time.sleep(after)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    return screen.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(20_000)
+def test_each_judgment_that_was_confirmed_survives_a_kill(pooled: Path, tmp_path: Path):
+    draw, most, hits = random.Random(5), 0.0, 0
+    for attempt in range(KILLS):
+        path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
+        shown = confirmed(killed_sitting(path, tmp_path, draw.uniform(0.0, 0.4)))
+        hits += len(shown) > 5
+        with open_store(path) as store:
+            kept = in_file(store)
+            assert kept[: len(shown)] == shown
+            # The last answer may be saved and not yet be shown: never the other way round.
+            assert len(kept) - len(shown) <= 1
+            assert projection_faults(store) == []
+            answers = Counter((event.document, event.assessor) for event in standing(store))
+            assert set(answers.values()) <= {1}
+            if attempt % 10 == 0:
+                assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
+        for left in tmp_path.glob("collection.db*"):
+            left.unlink()
+        most = max(most, len(shown))
+    assert hits, "no sitting came far enough to be killed in the middle"
+
+
+@pytest.mark.slow
+def test_after_a_kill_the_work_goes_on_where_it_was(pooled: Path, tmp_path: Path):
+    path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
+    killed_sitting(path, tmp_path, 0.2)
+    with open_store(path) as store:
+        before = {event.document for event in standing(store)}
+        desk = open_desk(store, assessor="ana", topics=["t00"], clock=lambda: time.time() + 3_600)
+        shown = []
+        while (item := desk.next_item()) is not None:
+            shown.append(item.document.id)
+            desk.judge(item, 1, seconds=1)
+        put_off = {event.document for event in events(store) if event.kind == "postponed"}
+        assert set(shown) & before <= put_off
+        assert {event.document for event in standing(store) if event.topic == "t00"} == {
+            f"d{number:05}" for number in range(DEPTH)
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+def test_eight_processes_judge_one_collection_at_once(pooled: Path, tmp_path: Path):
+    path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
+    # Two of the eight sit under one name: they must not get the same documents either.
+    names = ["ana", "ana", *(f"assessor{number}" for number in range(PROCESSES - 2))]
+    sitting = [
+        subprocess.Popen(
+            cranfield("judge", "--plain", "-a", name, "-C", path),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in names
+    ]
+    for process in sitting:
+        assert process.stdin is not None
+        process.stdin.write("1\n" * EACH)
+        process.stdin.close()
+        process.stdin = None
+    ended = [process.communicate() for process in sitting]
+    assert [process.returncode for process in sitting] == [0] * PROCESSES
+    assert [err for _, err in ended if "locked" in err or "Traceback" in err] == []
+    shown = [confirmed(out) for out, _ in ended]
+    assert [len(one) for one in shown] == [EACH] * PROCESSES
+    given = Counter(document for one in shown for _, document, _ in one)
+    assert set(given.values()) == {1}
+    with open_store(path) as store:
+        assert sorted(in_file(store)) == sorted(answer for one in shown for answer in one)
+        assert store.rows("SELECT * FROM leases") == []
+        assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
+
+
+def test_a_full_disk_is_told_and_the_sitting_goes_on_when_there_is_room(pooled: Path, tmp_path: Path):
+    path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
+    with open_store(path) as store, open_store(path) as reader:
+        desk = open_desk(store, assessor="ana")
+        item = desk.next_item()
+        assert item is not None
+        desk.judge(item, 1, seconds=1)
+        waiting = desk.next_item()
+        assert waiting is not None
+        store.connection.execute(f"PRAGMA max_page_count = {store.value('PRAGMA page_count')}")
+        before, leases = in_file(reader), reader.rows("SELECT * FROM leases")
+        for _ in range(3):
+            with pytest.raises(CollectionError, match="the disk is full: nothing was written"):
+                desk.judge(waiting, 0, seconds=1, note="n" * 100_000)
+            assert (in_file(reader), reader.rows("SELECT * FROM leases")) == (before, leases)
+            assert projection_faults(reader) == []
+        assert desk.next_item() == waiting
+        store.connection.execute("PRAGMA max_page_count = 1000000")
+        assert desk.judge(waiting, 0, seconds=1, note="n" * 100_000).late is False
+        following = desk.next_item()
+        assert following is not None
+        assert following.position == waiting.position + 1
+        assert in_file(reader) == [*before, ("judged", waiting.document.id, 0)]
+        assert [finding.wrong for finding in check_collection(reader) if finding.wrong] == []

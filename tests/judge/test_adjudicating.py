@@ -1,0 +1,161 @@
+"""The bench: only what is in dispute, nobody named, every decision an event."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cranfield.errors import InputError
+from cranfield.judge.adjudication import disagreements
+from cranfield.judge.events import Event, Evidence
+from cranfield.steps.adjudicating import StoredBench, open_cases
+from cranfield.steps.bench import Bench, Opinion
+from cranfield.steps.judge_import import import_judgments
+from cranfield.steps.judging_desk import CollectionDesk
+from cranfield.steps.qrels_of import qrels_for
+from cranfield.store import Store
+from cranfield.store.events import append_events, events, projection_faults
+
+DISPUTED = """topic,document,grade,assessor,note
+t1,d01,2,ada,well
+t1,d01,0,bob,badly
+t1,d02,1,ada,
+t1,d02,0,bob,
+t1,d03,3,ada,
+t1,d03,3,bob,
+t1,d04,1,ada,
+t2,d05,0,cy,
+t2,d05,3,bob,
+"""
+
+
+@pytest.fixture
+def disputed(judging: Store, tmp_path: Path) -> Store:
+    (tmp_path / "given.csv").write_text(DISPUTED)
+    import_judgments(judging, tmp_path / "given.csv")
+    return judging
+
+
+def cases(bench: Bench) -> list[tuple[str, str, int, int]]:
+    """Go through all cases by putting each off, until the first comes again."""
+    found: list[tuple[str, str, int, int]] = []
+    while (case := bench.next_case()) and (case.topic.id, case.document.id) not in {one[:2] for one in found}:
+        found.append((case.topic.id, case.document.id, case.position, case.of))
+        bench.postpone(case)
+    return found
+
+
+def test_only_disagreements_come_up_and_across_only_those_about_relevance(disputed: Store):
+    assert [one[:2] for one in cases(StoredBench(disputed, "eve"))] == [("t1", "d01"), ("t1", "d02"), ("t2", "d05")]
+    assert [one[:2] for one in cases(StoredBench(disputed, "eve", across=True))] == [("t1", "d01"), ("t2", "d05")]
+    assert [one[:2] for one in cases(StoredBench(disputed, "eve", only=["t2"]))] == [("t2", "d05")]
+    assert [(one.topic, one.document) for one in open_cases(disputed, across=True)] == [("t1", "d01"), ("t2", "d05")]
+
+
+def test_opinions_stand_by_grade_without_names(disputed: Store):
+    case = StoredBench(disputed, "eve").next_case()
+    assert case is not None
+    assert case.opinions == (Opinion(0, "badly"), Opinion(2, "well"))
+    assert (case.topic.title, case.document.title, case.position, case.of) == ("soup t1", "Title d01", 1, 3)
+
+
+def test_evidence_is_shown_beside_the_note(disputed: Store):
+    span = Evidence(0, 4, "text")
+    said = Event(
+        uuid="u", kind="judged", topic="t1", document="d04", assessor="di", happened="2026", grade=3, evidence=(span,)
+    )
+    with disputed.write():
+        append_events(disputed, [said], now="2026")
+    bench = StoredBench(disputed, "eve", only=["t1"])
+    found = [bench.next_case()]
+    while (case := bench.next_case()) and case.document.id != "d04":
+        bench.postpone(case)
+        found.append(case)
+    assert case is not None
+    assert case.opinions == (Opinion(1), Opinion(3, "", (span,)))
+
+
+def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
+    bench = StoredBench(disputed, "eve")
+    case = bench.next_case()
+    assert case is not None
+    bench.decide(case, 1, note="half")
+    last = list(events(disputed))[-1]
+    assert (last.kind, last.assessor, last.grade, last.note, last.document) == (
+        "adjudicated",
+        "eve",
+        1,
+        "half",
+        "d01",
+    )
+    assert last.document_hash == case.document.content_hash
+    assert {(topic, document): grade for topic, document, grade in qrels_for(disputed)}["t1", "d01"] == 1
+    assert len(bench) == 2
+    assert projection_faults(disputed) == []
+
+
+def test_undo_takes_the_decision_back_and_gives_the_case_again(disputed: Store):
+    bench = StoredBench(disputed, "eve")
+    first = bench.next_case()
+    assert first is not None
+    bench.decide(first, 1)
+    again = bench.undo()
+    assert again is not None
+    assert (again.document.id, again.before, again.opinions) == ("d01", 1, first.opinions)
+    assert bench.next_case() is not None
+    assert bench.undo() is None
+    assert [event.kind for event in events(disputed)][-2:] == ["adjudicated", "undone"]
+    assert len(open_cases(disputed)) == 3
+    assert projection_faults(disputed) == []
+
+
+def test_what_another_decided_meanwhile_is_passed_over(disputed: Store):
+    mine, other = StoredBench(disputed, "eve"), StoredBench(disputed, "finn")
+    case = other.next_case()
+    assert case is not None
+    other.decide(case, 0)
+    following = mine.next_case()
+    assert following is not None
+    assert following.document.id == "d02"
+    mine.leave()
+
+
+def test_all_done_is_none_and_a_grade_must_be_on_the_scale(disputed: Store):
+    bench = StoredBench(disputed, "eve")
+    case = bench.next_case()
+    assert case is not None
+    with pytest.raises(InputError, match="grade 9 is not on the scale"):
+        bench.decide(case, 9)
+    while case := bench.next_case():
+        bench.decide(case, 0)
+    assert (bench.next_case(), len(bench)) == (None, 0)
+    with pytest.raises(InputError, match="needs a name"):
+        StoredBench(disputed, " ")
+
+
+def test_a_probe_answered_otherwise_is_no_dispute(judging: Store, sit: Callable[..., CollectionDesk]):
+    desk = sit("ana", topics=["t3"])
+    desk.judge(desk.next_item(), 3, seconds=1.0)
+    probe = Event(
+        uuid="p", kind="judged", topic="t3", document="d20", assessor="bob", happened="2026", grade=0, purpose="probe"
+    )
+    with judging.write():
+        append_events(judging, [probe], now="2026")
+    assert open_cases(judging) == []
+
+
+def test_a_propagated_grade_and_a_postponement_are_no_opinions():
+    def event(uuid: str, kind: str, grade: int | None) -> Event:
+        return Event(
+            uuid=uuid,
+            kind=kind,
+            topic="1",
+            document="d",
+            assessor=uuid,
+            happened="",
+            grade=grade,  # type: ignore[arg-type]
+        )
+
+    assert disagreements([event("a", "judged", 1), event("b", "propagated", 0), event("c", "postponed", None)]) == []
+    assert len(disagreements([event("a", "judged", 1), event("b", "imported", 0)])) == 1
+    assert disagreements([event("a", "judged", 1), event("b", "imported", 0), event("c", "adjudicated", 0)]) == []

@@ -1,0 +1,255 @@
+"""A program as a judge: what it is asked, what it may answer, and everything that can go wrong with it."""
+
+import json
+import os
+import shlex
+import signal
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from cranfield.errors import InputError, UnknownName, UsageError
+from cranfield.judge.external import Label, label_from, question
+from cranfield.records import BINARY, Document, Topic
+from cranfield.steps.judge_import import import_judgments
+from cranfield.steps.judge_with import JudgeRequest, MachineJudged, judge_with
+from cranfield.steps.qrels_of import qrels_for
+from cranfield.store import Store
+from cranfield.store.events import assessors, events, projection_faults
+
+HONEST = """
+    for line in sys.stdin:
+        asked = json.loads(line)
+        number = int(asked["document"]["id"][1:])
+        said = {"topic": asked["topic"]["id"], "document": asked["document"]["id"], "grade": number % 4}
+        print(json.dumps({**said, "confidence": 0.5, "note": f"n{number}"}), flush=True)
+"""
+
+
+def program(folder: Path, body: str) -> str:
+    file = folder / f"judge{len(list(folder.glob('judge*.py')))}.py"
+    file.write_text("import json, sys, time, os\n" + textwrap.dedent(body), encoding="utf-8")
+    return shlex.join([sys.executable, str(file)])
+
+
+def asked(store: Store, command: str, **options: object) -> MachineJudged:
+    return judge_with(store, JudgeRequest(command=command, judge="m@1", timeout=20, **options))  # type: ignore[arg-type]
+
+
+def codes(done: MachineJudged) -> list[str]:
+    return [problem.code for problem in done.problems]
+
+
+def test_labels_go_into_a_layer_of_their_own_and_never_into_the_qrels(judging: Store, tmp_path: Path):
+    done = asked(judging, program(tmp_path, HONEST), topics=("t3",))
+    assert (done.layer, done.asked, done.labelled, done.unable, done.problems) == ("machine/m@1", 3, 3, 0, ())
+    found = [(one.document, one.grade, one.note, one.confidence, one.source, one.layer) for one in events(judging)]
+    assert found == [
+        ("d20", 0, "n20", 0.5, "machine", "machine/m@1"),
+        ("d21", 1, "n21", 0.5, "machine", "machine/m@1"),
+        ("d22", 2, "n22", 0.5, "machine", "machine/m@1"),
+    ]
+    assert assessors(judging) == {"m@1": "machine"}
+    assert list(qrels_for(judging, "now")) == []
+    assert len(qrels_for(judging, "now", layers=["main", "machine/m@1"])) == 3
+    assert projection_faults(judging) == []
+
+
+def test_only_what_is_missing_is_asked_again(judging: Store, tmp_path: Path):
+    half = HONEST.replace("for line in sys.stdin:", "for line in list(sys.stdin)[:2]:")
+    first = asked(judging, program(tmp_path, half), topics=("t3",))
+    assert (first.labelled, codes(first)) == (2, ["no-answer"])
+    assert first.problems[0].message == "1 document got no answer, for example topic t3, document d22"
+    second = asked(judging, program(tmp_path, HONEST), topics=("t3",))
+    assert (second.asked, second.labelled, second.before) == (1, 1, 2)
+    assert asked(judging, "false", topics=("t3",)).asked == 0
+
+
+def test_many_processes_at_once_in_batches_lose_nothing(judging: Store, tmp_path: Path):
+    done = asked(judging, program(tmp_path, HONEST), batch=2, parallel=3)
+    assert (done.asked, done.labelled, done.problems) == (21, 21, ())
+
+
+def test_answers_may_come_in_any_order_and_only_at_the_end(judging: Store, tmp_path: Path):
+    late = HONEST.replace("for line in sys.stdin:", "for line in reversed(list(sys.stdin)):")
+    assert asked(judging, program(tmp_path, late), topics=("t1",)).labelled == 12
+
+
+def test_a_judge_that_cannot_tell_is_not_asked_again(judging: Store, tmp_path: Path):
+    unsure = HONEST.replace('"grade": number % 4', '"grade": None')
+    done = asked(judging, program(tmp_path, unsure), topics=("t3",))
+    assert (done.labelled, done.unable, done.agreement) == (0, 3, None)
+    assert {(one.kind, one.grade, one.reason) for one in events(judging)} == {
+        ("cannot-judge", None, f"n{number}") for number in (20, 21, 22)
+    }
+    assert asked(judging, program(tmp_path, HONEST), topics=("t3",)).asked == 0
+
+
+def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Path):
+    body = """
+        lines = [json.loads(line) for line in sys.stdin]
+        first = {"topic": "t3", "document": "d20"}
+        print("thinking ...")
+        print("[1]")
+        print(json.dumps({**first, "grade": 9}))
+        print(json.dumps({**first, "grade": "2"}))
+        print(json.dumps({**first, "grade": True}))
+        print(json.dumps({**first, "grade": 2, "confidence": 3}))
+        print(json.dumps({"topic": "t3", "document": "d01", "grade": 1}))
+        print()
+        print(json.dumps({**first, "topic": {"id": "t3"}, "grade": 2}))
+        print(json.dumps({**first, "grade": 1}))
+    """
+    done = asked(judging, program(tmp_path, body), topics=("t3",))
+    assert (done.labelled, codes(done)) == (1, [*["bad-answer"] * 8, "no-answer"])
+    assert [problem.message for problem in done.problems] == [
+        "not JSON: 'thinking ...'",
+        "not a JSON object: '[1]'",
+        "topic t3, document d20: the grade '9' is not on the scale (it has 0, 1, 2, 3)",
+        "topic t3, document d20: the grade '2' is not on the scale (it has 0, 1, 2, 3)",
+        "topic t3, document d20: the grade 'True' is not on the scale (it has 0, 1, 2, 3)",
+        "topic t3, document d20: the confidence '3' is not from 0 to 1",
+        "an answer for topic 't3' and document 'd01', which was not asked for",
+        "an answer for topic 't3' and document 'd20', which was not asked for",
+        "2 documents got no answer, for example topic t3, document d21",
+    ]
+
+
+def test_a_judge_that_fails_says_why(judging: Store, tmp_path: Path):
+    body = "sys.exit('no key: \\x1b[31mset KEY')"
+    done = asked(judging, program(tmp_path, body), topics=("t3",))
+    assert codes(done) == ["judge-stopped", "no-answer"]
+    assert done.problems[0].message == "the judge ended with status 1: no key: \x1b[31mset KEY"
+
+
+def test_a_silent_judge_is_ended_with_all_it_has_started(judging: Store, tmp_path: Path):
+    child = tmp_path / "child"
+    body = f"""
+        import subprocess
+        started = subprocess.Popen(["sleep", "60"])
+        open({str(child)!r}, "w").write(str(started.pid))
+        time.sleep(60)
+    """
+    request = JudgeRequest(command=program(tmp_path, body), judge="m@1", topics=("t3",), timeout=1)
+    done = judge_with(judging, request)
+    assert codes(done) == ["judge-stopped", "no-answer"]
+    assert done.problems[0].message == "the judge said nothing for 1 seconds"
+    stat = Path(f"/proc/{child.read_text()}/stat")
+    assert not stat.exists() or stat.read_text().split(") ")[1][0] == "Z"
+
+
+@pytest.mark.timeout(120)
+def test_what_a_judge_leaves_behind_cannot_hold_us_up(judging: Store, tmp_path: Path):
+    child = tmp_path / "child"
+    body = f"""
+        import subprocess
+        left = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        open({str(child)!r}, "w").write(str(left.pid))
+        print(json.dumps({{"topic": "t3", "document": "d20", "grade": 1}}))
+    """
+    try:
+        request = JudgeRequest(command=program(tmp_path, body), judge="m@1", topics=("t3",), timeout=1)
+        done = judge_with(judging, request)
+    finally:
+        os.kill(int(child.read_text()), signal.SIGKILL)
+    assert (done.labelled, codes(done)) == (1, ["judge-stopped", "no-answer"])
+
+
+def test_a_judge_that_reads_nothing_does_not_block_us(judging: Store, tmp_path: Path):
+    with judging.write() as connection:
+        connection.execute("UPDATE documents SET text = ?", ["word " * 100_000])
+    body = """
+        for number in (20, 21, 22):
+            print(json.dumps({"topic": "t3", "document": f"d{number}", "grade": 1}), flush=True)
+    """
+    assert asked(judging, program(tmp_path, body), topics=("t3",)).labelled == 3
+
+
+def test_after_three_batches_in_vain_no_more_are_asked(judging: Store, tmp_path: Path):
+    count = tmp_path / "count"
+    body = f"open({str(count)!r}, 'a').write('x'); sys.exit(3)"
+    done = asked(judging, program(tmp_path, body), batch=1)
+    assert codes(done)[-1] == "gave-up"
+    assert count.read_text() == "xxx"
+
+
+def test_a_line_without_end_is_not_read_for_ever(judging: Store, tmp_path: Path):
+    done = asked(judging, program(tmp_path, "sys.stdout.write('x' * 3_000_000)"), topics=("t3",))
+    assert done.problems[0].message == "the judge wrote a line of more than 1 MB"
+
+
+def test_the_pace_is_kept_and_waiting_for_it_is_no_silence(judging: Store, tmp_path: Path):
+    begun = time.monotonic()
+    request = JudgeRequest(
+        command=program(tmp_path, HONEST),
+        judge="m@1",
+        topics=("t3",),
+        per_minute=60,
+        timeout=0.9,
+        parallel=2,
+        batch=2,
+    )
+    done = judge_with(judging, request)
+    assert (done.labelled, done.problems) == (3, ())
+    assert time.monotonic() - begun >= 2
+
+
+def test_a_program_that_is_not_there_and_a_judge_without_version_are_refused(judging: Store):
+    with pytest.raises(UsageError, match="'no-such-program' cannot be started: No such file"):
+        asked(judging, "no-such-program --fast")
+    with pytest.raises(UsageError, match="which command judges"):
+        asked(judging, "")
+    with pytest.raises(UsageError, match="cannot be read: No closing quotation"):
+        asked(judging, "judge 'x")
+    for name in ("llama", "a b@1", "x@", "a/b@1"):
+        with pytest.raises(UsageError, match="write NAME@VERSION"):
+            judge_with(judging, JudgeRequest(command="cat", judge=name))
+    with pytest.raises(UnknownName, match="unknown topic 't9'"):
+        asked(judging, "cat", topics=("t9",))
+    with pytest.raises(UnknownName, match="unknown pool"):
+        asked(judging, "cat", pool="nothing")
+
+
+def test_agreement_with_people_is_told_on_what_both_judged(judging: Store, tmp_path: Path):
+    (tmp_path / "people.qrels").write_text("t3 0 d20 0\nt3 0 d21 1\nt3 0 d22 3\nt1 0 d01 1\n")
+    import_judgments(judging, tmp_path / "people.qrels")
+    done = asked(judging, program(tmp_path, HONEST), only="judged")
+    assert (done.asked, done.labelled) == (4, 4)
+    assert done.agreement is not None
+    assert done.agreement.table.tolist() == [[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
+    assert {one.coefficient: one.value for one in done.agreement.estimates}["raw"] == 0.75
+    left = asked(judging, program(tmp_path, HONEST), only="unjudged")
+    assert left.asked == 17
+
+
+def test_a_limit_draws_the_same_documents_each_time_so_that_it_can_be_resumed(judging: Store, tmp_path: Path):
+    first = asked(judging, program(tmp_path, HONEST), limit=5)
+    again = asked(judging, program(tmp_path, HONEST), limit=5)
+    more = asked(judging, program(tmp_path, HONEST), limit=8)
+    assert [(one.asked, one.before) for one in (first, again, more)] == [(5, 0), (0, 5), (3, 5)]
+
+
+def test_nothing_pooled_and_nothing_judged_is_an_error(small: Store):
+    with pytest.raises(InputError, match="nothing to label"):
+        asked(small, "cat")
+
+
+def test_a_question_tells_nothing_of_runs_and_judgments():
+    line = question(Topic("1", "soup", "d", "n"), Document("d", "text", "T", {"k": "v"}), BINARY, guidelines="g")
+    assert json.loads(line) == {
+        "topic": {"id": "1", "title": "soup", "description": "d", "narrative": "n"},
+        "document": {"id": "d", "title": "T", "text": "text", "metadata": {"k": "v"}},
+        "scale": [
+            {"grade": 0, "label": "not relevant", "text": ""},
+            {"grade": 1, "label": "relevant", "text": ""},
+        ],
+        "relevant_from": 1,
+        "guidelines": "g",
+    }
+
+
+def test_an_answer_may_name_ids_as_numbers_and_leave_everything_else_out():
+    assert label_from('{"topic": 7, "document": 3, "grade": 1}', BINARY, {("7", "3")}) == Label("7", "3", 1)

@@ -1,0 +1,204 @@
+"""A packet is a small collection for one assessor; what he does in it comes back once, with its conflicts."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cranfield.errors import InputError, ProblemsFound, UnknownName
+from cranfield.judge.assignment import Assigned
+from cranfield.records import Document
+from cranfield.steps.check import check_collection
+from cranfield.steps.judge_merge import merge_packet
+from cranfield.steps.judge_packet import Packet, PacketRequest, make_packet
+from cranfield.steps.judging import open_desk
+from cranfield.steps.judging_desk import CollectionDesk
+from cranfield.steps.opening import back_up
+from cranfield.steps.qrels_of import qrels_for
+from cranfield.steps.scale import NAMED
+from cranfield.store import Store, open_store
+from cranfield.store.assignments import put_assignments
+from cranfield.store.documents import add_documents
+from cranfield.store.events import events, projection_faults
+from cranfield.store.leases import live_leases
+from cranfield.store.packets import packet_facts
+from cranfield.store.scales import add_guidelines, add_scale
+from cranfield.store.sources import LoadedFile, add_source
+from cranfield.store.topics import topic_ids
+
+NOW = "2026-01-02T00:00:00.000Z"
+Sit = Callable[..., CollectionDesk]
+
+
+def packet_for(store: Store, folder: Path, assessor: str = "eve", **options: object) -> Path:
+    make_packet(store, folder / "packet.db", PacketRequest(assessor=assessor, **options))  # type: ignore[arg-type]
+    return folder / "packet.db"
+
+
+def judge_all(path: Path, grade: int, assessor: str = "eve") -> int:
+    with open_store(path) as store:
+        desk = open_desk(store, assessor=assessor)
+        count = 0
+        while item := desk.next_item():
+            desk.judge(item, grade, seconds=1.0)
+            count += 1
+        desk.leave()
+    return count
+
+
+def test_a_packet_holds_the_open_documents_of_its_topics_and_nothing_else(judging: Store, tmp_path: Path, sit: Sit):
+    desk = sit("ana", topics=["t2"])
+    desk.judge(desk.next_item(), 3, seconds=1.0)
+    desk.leave()
+    made = make_packet(judging, tmp_path / "packet.db", PacketRequest(assessor="eve", topics=("t2", "t3")))
+    assert made == Packet(documents=8, topics=2, layer="main")
+    with open_store(tmp_path / "packet.db") as packet:
+        assert topic_ids(packet) == ["t2", "t3"]
+        assert packet.rows("SELECT topic, document, position, why FROM queue_entries ORDER BY topic, position") == [
+            *(("t2", f"d{number:02}", place, "") for place, number in enumerate(range(6, 11), start=1)),
+            *(("t3", f"d{number}", place, "") for place, number in enumerate(range(20, 23), start=1)),
+        ]
+        assert packet.value("SELECT count(*) FROM documents") == 8
+        assert packet.value("SELECT count(*) FROM judgment_events") == 0
+        assert packet.value("SELECT count(*) FROM pools") == 0
+        facts = packet_facts(packet)
+        assert facts is not None
+        assert (facts.assessor, facts.collection, facts.layer, facts.up_to_event) == ("eve", "test", "main", 1)
+        assert [finding.wrong for finding in check_collection(packet) if finding.wrong] == []
+
+
+def test_a_packet_is_judged_by_the_same_desk_and_comes_back_once(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    assert judge_all(path, 2) == 3
+    done = merge_packet(judging, path)
+    assert (done.new, done.same, done.assessors, done.conflicts) == (3, 0, ("eve",), ())
+    assert list(qrels_for(judging)) == [("t3", "d20", 2), ("t3", "d21", 2), ("t3", "d22", 2)]
+    again = merge_packet(judging, path)
+    assert (again.new, again.same, again.conflicts) == (0, 3, ())
+    assert projection_faults(judging) == []
+
+
+def test_what_happened_after_the_first_merge_comes_with_the_second_undoing_included(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    with open_store(path) as packet:
+        desk = open_desk(packet, assessor="eve")
+        desk.judge(desk.next_item(), 2, seconds=1.0)
+        merge_packet(judging, path)
+        desk.undo()
+        desk.judge(desk.next_item(), 1, seconds=1.0)
+        desk.leave()
+    assert merge_packet(judging, path).new == 2
+    assert list(qrels_for(judging)) == [("t3", "d20", 1)]
+    assert [event.kind for event in events(judging)] == ["judged", "undone", "judged"]
+    assert projection_faults(judging) == []
+
+
+def test_the_documents_of_a_packet_are_reserved_until_it_comes_back(judging: Store, tmp_path: Path, sit: Sit):
+    import time
+
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    with pytest.raises(InputError, match="nothing open for 'bob'"):
+        packet_for(judging, tmp_path, "bob", topics=("t3",))
+    assert len(live_leases(judging, "main", moment=time.time())) == 3
+    judge_all(path, 1)
+    merge_packet(judging, path)
+    assert live_leases(judging, "main", moment=time.time()) == []
+    free = make_packet(judging, tmp_path / "free.db", PacketRequest(assessor="bob", topics=("t2",), days=0))
+    assert free.documents == 6
+    assert live_leases(judging, "main", moment=time.time()) == []
+
+
+def test_an_assessor_gets_only_the_topics_that_are_his(judging: Store, tmp_path: Path):
+    with judging.write():
+        made = [Assigned("t1", "ana", "primary"), Assigned("t2", "ana", "primary"), Assigned("t3", "eve", "primary")]
+        put_assignments(judging, made, topics=["t1", "t2", "t3"], now=NOW)
+    with open_store(packet_for(judging, tmp_path)) as packet:
+        assert topic_ids(packet) == ["t3"]
+
+
+def test_conflicts_are_told_and_nothing_is_lost_by_them(judging: Store, tmp_path: Path, sit: Sit):
+    path = packet_for(judging, tmp_path, topics=("t3",), days=0)
+    judge_all(path, 2)
+    desk = sit("ana", topics=["t3"])
+    desk.judge(desk.next_item(), 0, seconds=1.0)
+    desk.judge(desk.next_item(), 2, seconds=1.0)
+    desk.leave()
+    with judging.write():
+        source = add_source(judging, LoadedFile("documents", "new.jsonl", "jsonl", ""), now=NOW)
+        add_documents(judging, [Document("d22", "another text")], source=source, update=True)
+    done = merge_packet(judging, path)
+    assert [(one.what, one.topic, one.document) for one in done.conflicts] == [
+        ("disagreement", "t3", "d20"),
+        ("text-changed", "t3", "d22"),
+    ]
+    assert done.conflicts[0].message == "topic t3: d20 is 2 for eve in the packet and 0 for ana here"
+    assert len(list(events(judging))) == 5
+
+
+def test_a_scale_and_guidelines_that_changed_meanwhile_are_told(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    judge_all(path, 1)
+    with judging.write():
+        add_scale(judging, NAMED["binary"], now=NOW)
+        add_guidelines(judging, "Judge well.", now=NOW)
+    done = merge_packet(judging, path)
+    assert {one.what for one in done.conflicts} == {"other-scale", "other-guidelines"}
+    assert [(event.scale, event.guidelines) for event in events(judging)] == [(1, 0)] * 3
+
+
+def test_a_scale_that_was_changed_in_the_packet_is_refused(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    with open_store(path) as packet, packet.write():
+        add_scale(packet, NAMED["binary"], now=NOW)
+    judge_all(path, 1)
+    with pytest.raises(ProblemsFound, match="that this collection never had"):
+        merge_packet(judging, path)
+    assert list(events(judging)) == []
+
+
+def test_a_file_of_another_collection_is_refused(judging: Store, tmp_path: Path, new_store: Callable[..., Store]):
+    other = new_store("other.db")
+    with pytest.raises(InputError, match="does not come from this collection"):
+        merge_packet(judging, other.path)
+    with pytest.raises(InputError, match="this very collection"):
+        merge_packet(judging, judging.path)
+
+
+def test_a_copy_of_the_collection_that_was_judged_apart_is_merged_too(judging: Store, tmp_path: Path):
+    back_up(judging, tmp_path / "copy.db")
+    with open_store(tmp_path / "copy.db") as copy:
+        desk = open_desk(copy, assessor="eve", topics=["t3"])
+        desk.judge(desk.next_item(), 3, seconds=1.0)
+        desk.leave()
+    assert merge_packet(judging, tmp_path / "copy.db").new == 1
+
+
+def test_a_packet_of_an_unknown_topic_or_for_a_name_that_is_none_is_refused(judging: Store, tmp_path: Path):
+    with pytest.raises(UnknownName, match="did you mean"):
+        packet_for(judging, tmp_path, topics=("t33",))
+    with pytest.raises(Exception, match="no name for an assessor"):
+        packet_for(judging, tmp_path, assessor=" ")
+    assert not (tmp_path / "packet.db").exists()
+
+
+def test_what_was_found_in_a_packet_by_searching_counts_as_pooled_here(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t2", "t3"))
+    with open_store(path) as packet:
+        desk = open_desk(packet, assessor="eve")
+        desk.judge(desk.take("t3", "d05", "soup"), 3, seconds=1.0)
+        desk.leave()
+    merge_packet(judging, path)
+    assert judging.rows("SELECT topic, document, assessor, words FROM found_documents") == [
+        ("t3", "d05", "eve", "soup")
+    ]
+    assert ("t3", "d05", 3) in list(qrels_for(judging, with_unjudged=True))
+
+
+def test_a_packet_that_cannot_be_made_reserves_nothing(judging: Store, tmp_path: Path):
+    (tmp_path / "packet.db").write_text("mine")
+    with pytest.raises(Exception, match="exists already"):
+        packet_for(judging, tmp_path, topics=("t3",))
+    assert judging.value("SELECT count(*) FROM leases") == 0
+    with sqlite3.connect(judging.path) as plain:
+        assert plain.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -1,0 +1,287 @@
+"""The qrels that a command uses: now, as of a moment, of a release, of a file; and how releases are kept."""
+
+import io
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import CollectionError, InputError, UnknownName, UsageError
+from cranfield.judge.assignment import Assigned
+from cranfield.judge.events import Event
+from cranfield.steps.check import check_collection
+from cranfield.steps.judge_import import import_judgments
+from cranfield.steps.judging_desk import CollectionDesk
+from cranfield.steps.moments import stored_moment
+from cranfield.steps.opening import init_collection
+from cranfield.steps.qrels_export import exported_qrels, write_qrels
+from cranfield.steps.qrels_of import qrels_for, set_rule
+from cranfield.steps.qrels_release import (
+    Chosen,
+    compare_qrels,
+    import_release,
+    list_releases,
+    make_release,
+    release_faults,
+)
+from cranfield.steps.scale import NAMED
+from cranfield.store import Store, open_store
+from cranfield.store.assignments import put_assignments
+from cranfield.store.events import append_events, append_many, last_sequence
+from cranfield.store.scales import add_guidelines, add_scale
+
+NOW = "2026-01-01T00:00:00.000Z"
+Sit = Callable[..., CollectionDesk]
+
+
+def given_file(folder: Path, text: str, name: str = "given.csv") -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+@pytest.fixture
+def judged(judging: Store, tmp_path: Path) -> Store:
+    text = "topic,document,grade,assessor\nt3,d20,2,ada\nt3,d20,0,bob\nt3,d21,1,bob\n"
+    import_judgments(judging, given_file(tmp_path, text))
+    return judging
+
+
+def test_without_a_word_it_is_what_is_judged_now(judged: Store):
+    assert list(qrels_for(judged)) == [("t3", "d20", 0), ("t3", "d21", 1)]
+    assert list(qrels_for(judged)) == list(qrels_for(judged, "now"))
+
+
+def test_the_primary_assessor_comes_before_the_latest_and_the_collections_own_rule_before_the_usual_one(
+    judged: Store,
+):
+    with judged.write():
+        put_assignments(judged, [Assigned("t3", "ada", "primary")], topics=["t3"], now=NOW)
+    assert list(qrels_for(judged)) == [("t3", "d20", 2), ("t3", "d21", 1)]
+    set_rule(judged, ("lowest",))
+    assert list(qrels_for(judged)) == [("t3", "d20", 0), ("t3", "d21", 1)]
+    assert list(qrels_for(judged, rule=("highest",))) == [("t3", "d20", 2), ("t3", "d21", 1)]
+
+
+def test_three_states_are_kept_apart(judged: Store, sit: Sit):
+    desk = sit("ana", topics=["t3"])
+    desk.cannot(desk.next_item(), "torn", seconds=1.0)
+    desk.judge(desk.take("t3", "d30", "soup"), 3, seconds=1.0)
+    desk.leave()
+    whole = {(topic, document): grade for topic, document, grade in qrels_for(judged, with_unjudged=True)}
+    assert {pair: grade for pair, grade in whole.items() if pair[0] == "t3"} == {
+        ("t3", "d20"): 0,
+        ("t3", "d21"): 1,
+        ("t3", "d22"): -1,
+        ("t3", "d30"): 3,
+    }
+    assert len(whole) == 12 + 6 + 4
+    assert ("t3", "d01") not in whole
+
+
+def test_what_a_sample_passed_over_is_pooled_and_not_judged(judged: Store):
+    with judged.write() as connection:
+        connection.execute("INSERT INTO pool_undrawn VALUES (1, 't3', 'd29', 2, 'deep')")
+    assert ("t3", "d29", -1) in list(qrels_for(judged, with_unjudged=True))
+    assert ("t3", "d29", -1) not in list(qrels_for(judged))
+
+
+def test_the_judgments_of_draft_topics_and_of_machines_stay_out(judged: Store, tmp_path: Path):
+    import_judgments(judged, given_file(tmp_path, "t3 0 d22 3\n", "a.qrels"), layer="try")
+    import_judgments(judged, given_file(tmp_path, "t3 0 d22 3\n", "b.qrels"), layer="machine/m@1")
+    assert len(qrels_for(judged)) == 2
+    assert list(qrels_for(judged, layers=["main", "machine/m@1"]))[-1] == ("t3", "d22", 3)
+
+
+def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit):
+    with judged.write():
+        add_guidelines(judged, "Judge well.", now=NOW)
+        add_scale(judged, NAMED["graded"], now=NOW)
+    desk = sit("ana", topics=["t3"])
+    desk.judge(desk.next_item(), 3, seconds=1.0)
+    manifest = make_release(judged, "v1", note="the first")
+    assert (manifest.layers, manifest.rule) == (("main",), ("adjudicated", "primary", "majority", "latest"))
+    assert (manifest.topics, manifest.judged, manifest.unjudged) == (1, 3, 0)
+    assert (manifest.grades, manifest.scales, manifest.guidelines) == (
+        {"0": 1, "1": 1, "3": 1},
+        {"1": 2, "2": 1},
+        {"0": 2, "1": 1},
+    )
+    assert (manifest.up_to_event, manifest.note, manifest.collection) == (4, "the first", "test")
+    assert manifest.pools == {"pool": ""}
+    frozen = qrels_for(judged, "v1")
+    assert frozen.content_hash == manifest.content_hash
+    desk.undo()
+    assert len(qrels_for(judged, "now")) == 2
+    assert qrels_for(judged, "v1") == frozen
+    assert list_releases(judged) == [manifest]
+    again = qrels_for(judged, "now", up_to=manifest.up_to_event, rule=manifest.rule)
+    assert again.content_hash == manifest.content_hash
+
+
+def test_a_name_is_given_once_and_rows_cannot_be_changed(judged: Store):
+    make_release(judged, "v1")
+    with pytest.raises(UsageError, match="never changes"):
+        make_release(judged, "v1")
+    for bad in ("now", "a b", "", "../x", "-x"):
+        with pytest.raises(UsageError, match="cannot"):
+            make_release(judged, bad)
+    for statement in ("UPDATE release_rows SET grade = 1", "DELETE FROM releases", "DELETE FROM release_rows"):
+        with pytest.raises(sqlite3.IntegrityError, match="never changed"), judged.write() as connection:
+            connection.execute(statement)
+
+
+def test_a_release_that_was_tampered_with_is_found_out(judged: Store):
+    make_release(judged, "v1")
+    assert release_faults(judged) == []
+    with judged.write() as connection:
+        connection.execute("DROP TRIGGER release_rows_update")
+        connection.execute("UPDATE release_rows SET grade = 3 WHERE document = 'd20'")
+    assert release_faults(judged) == [
+        "release 'v1': release 'v1' is not what its hash says: restore the file from a backup"
+    ]
+    with pytest.raises(CollectionError, match="not what its hash says"):
+        qrels_for(judged, "v1")
+    assert [finding.what for finding in check_collection(judged) if finding.wrong] == ["tables", "pools", "releases"]
+
+
+def test_a_release_with_what_was_not_judged_keeps_it_apart(judged: Store):
+    manifest = make_release(judged, "v1", chosen=Chosen(with_unjudged=True))
+    assert (manifest.judged, manifest.unjudged, manifest.grades["-1"]) == (2, 19, 19)
+    assert list(qrels_for(judged, "v1")) == list(qrels_for(judged, "now", with_unjudged=True))
+
+
+def test_nothing_cannot_be_released_or_written(judging: Store):
+    with pytest.raises(InputError, match="nothing to release"):
+        make_release(judging, "v1")
+    with pytest.raises(InputError, match="nothing to write"):
+        exported_qrels(judging, "now")
+
+
+def test_qrels_of_a_file_are_frozen_as_they_are_and_once(judging: Store, tmp_path: Path):
+    file = given_file(tmp_path, "t3 0 d20 2\nt9 0 d20 1\nt3 0 zzz -1\n", "official.qrels")
+    done = import_release(judging, file, "official")
+    assert done.new
+    assert done.strangers == (
+        "1 topic not in this collection, for example 't9'",
+        "1 document not in this collection, for example 'zzz'",
+    )
+    assert (done.manifest.file, len(done.manifest.file_sha256), done.manifest.unjudged) == ("official.qrels", 64, 1)
+    assert not import_release(judging, file, "official").new
+    assert list(qrels_for(judging)) == [("t3", "d20", 2), ("t3", "zzz", -1), ("t9", "d20", 1)]
+    other = given_file(tmp_path, "t3 0 d20 1\n", "other.qrels")
+    with pytest.raises(UsageError, match="take another name"):
+        import_release(judging, other, "official")
+
+
+def test_which_qrels_are_meant_must_be_clear(judging: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(InputError, match="there are no judgments yet"):
+        qrels_for(judging)
+    for name in ("a", "b"):
+        import_release(judging, given_file(tmp_path, f"t3 0 d2{len(name)} 1\n", f"{name}.qrels"), name)
+    with pytest.raises(InputError, match="name one of a, b"):
+        qrels_for(judging)
+    with pytest.raises(UnknownName, match=r"unknown release or file of qrels 'c' \(known: a, b, now\)"):
+        qrels_for(judging, "c")
+    monkeypatch.chdir(tmp_path)
+    given_file(tmp_path, "t3 0 d20 0\n", "a")
+    with pytest.raises(UsageError, match="is a release and a file"):
+        qrels_for(judging, "a")
+    assert list(qrels_for(judging, "./a")) == [("t3", "d20", 0)]
+    assert list(qrels_for(None, "./a")) == [("t3", "d20", 0)]
+    with pytest.raises(UsageError, match="which qrels"):
+        qrels_for(None)
+
+
+def test_as_of_a_moment_the_judgments_are_as_they_were(judged: Store, sit: Sit):
+    before = last_sequence(judged)
+    desk = sit("ana", topics=["t3"])
+    desk.judge(desk.next_item(), 3, seconds=1.0)
+    assert list(exported_qrels(judged, None, chosen=Chosen(up_to=before))) == [("t3", "d20", 0), ("t3", "d21", 1)]
+    assert len(exported_qrels(judged, None, chosen=Chosen(as_of="2999-12-31"))) == 3
+    with pytest.raises(InputError, match="nothing to write"):
+        exported_qrels(judged, None, chosen=Chosen(as_of="2020-01-01T00:00Z"))
+    with pytest.raises(InputError, match="is not a time"):
+        exported_qrels(judged, None, chosen=Chosen(as_of="noon"))
+
+
+def test_a_release_is_what_it_is(judged: Store):
+    make_release(judged, "v1")
+    with pytest.raises(UsageError, match="is what it is"):
+        exported_qrels(judged, "v1", chosen=Chosen(rule=("latest",)))
+
+
+def test_an_export_is_graded_or_binary(judged: Store):
+    stream = io.BytesIO()
+    write_qrels(exported_qrels(judged, None, binary_from=0), stream)
+    assert stream.getvalue() == b"t3 0 d20 0\nt3 0 d21 0\n"
+    assert list(exported_qrels(judged, None, binary_from=1)) == [("t3", "d20", 0), ("t3", "d21", 1)]
+    with pytest.raises(UnknownName, match="unknown qrels format"):
+        write_qrels(qrels_for(judged), stream, format="xml")
+
+
+def test_a_difference_is_between_any_two(judged: Store, tmp_path: Path):
+    make_release(judged, "v1")
+    import_judgments(judged, given_file(tmp_path, "topic,document,grade,assessor\nt3,d22,3,ada\n", "more.csv"))
+    found = compare_qrels(judged, "v1", "now")
+    assert [(one.what, one.document, one.after) for one in found.changes] == [("added", "d22", 3)]
+    assert compare_qrels(judged, "v1", "v1").changes == ()
+
+
+def test_moments_are_stored_as_utc():
+    assert stored_moment("2026-01-31T17:30+02:00") == "2026-01-31T15:30:00.000Z"
+    assert stored_moment("2026-01-31 17:30") == "2026-01-31T17:30:00.000Z"
+    assert stored_moment("2026-01-31") == "2026-01-31T00:00:00.000Z"
+    assert stored_moment("2026-01-31", end_of_day=True) == "2026-01-31T23:59:59.999Z"
+
+
+@st.composite
+def happenings(draw: st.DrawFn) -> list[Event]:
+    made: list[Event] = []
+    kinds = ["judged", "judged", "imported", "adjudicated", "propagated", "cannot-judge", "postponed", "undone"]
+    for number in range(draw(st.integers(1, 14))):
+        kind = draw(st.sampled_from(kinds))
+        earlier = draw(st.sampled_from(made)) if made and kind == "undone" else None
+        made.append(
+            Event(
+                uuid=f"e{number}",
+                kind=kind,
+                topic="1",
+                document=earlier.document if earlier else draw(st.sampled_from(["d", "e\tf"])),
+                assessor=earlier.assessor if earlier else draw(st.sampled_from(["ada", "bob"])),
+                happened=NOW,
+                layer=earlier.layer if earlier else draw(st.sampled_from(["main", "after"])),
+                grade=draw(st.integers(0, 3))
+                if kind in ("judged", "imported", "adjudicated", "propagated")
+                else None,
+                undoes=earlier.uuid if earlier else "",
+                purpose=draw(st.sampled_from(["pool", "pool", "probe"])),
+            )
+        )
+    return made
+
+
+@given(happenings(), st.integers(0, 14))
+def test_as_of_an_event_the_qrels_are_those_of_the_time(
+    tmp_path_factory: pytest.TempPathFactory, made: list[Event], until: int
+):
+    """What is folded up to an event is what the projection said right after it."""
+    import shutil
+
+    folder = tmp_path_factory.mktemp("as-of")
+    empty = tmp_path_factory.getbasetemp() / "empty-graded.db"
+    if not empty.exists():
+        init_collection(empty, name="test", scale=NAMED["graded"])
+    shutil.copy(empty, folder / "c.db")
+    with open_store(folder / "c.db") as store:
+        with store.write():
+            append_many(store, made[:until], now=NOW)
+        then = list(qrels_for(store, "now", layers=["main", "after"]))
+        with store.write():
+            append_events(store, made[until:], now=NOW)
+        assert list(qrels_for(store, "now", layers=["main", "after"], up_to=until)) == then
+        whole = list(qrels_for(store, "now", layers=["main", "after"], up_to=len(made)))
+        assert whole == list(qrels_for(store, "now", layers=["main", "after"]))

@@ -1,0 +1,118 @@
+"""Which documents of a topic are an assessor's, which are open, and in which order."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import UnknownName
+from cranfield.judge.draws import draw
+from cranfield.judge.queue import (
+    NOTHING,
+    Answers,
+    Entry,
+    Order,
+    may_lease,
+    order_named,
+    ordered,
+    state_again,
+    state_of,
+)
+from cranfield.pool.draws import document_draws
+
+ONE, TWO = Entry("d", 1), Entry("d", 1, "overlap", 2)
+BEN, CLEO = frozenset({"ben"}), frozenset({"ben", "cleo"})
+
+
+@pytest.mark.parametrize(
+    ("entry", "answers", "role", "state"),
+    [
+        (ONE, NOTHING, "primary", "open"),
+        (ONE, NOTHING, "share", "open"),
+        (ONE, NOTHING, "anyone", "open"),
+        (ONE, NOTHING, "second", "not his"),
+        (TWO, NOTHING, "second", "open"),
+        (ONE, Answers("judged", 5), "primary", "done"),
+        (ONE, Answers("judged", 5), "second", "done"),
+        (ONE, Answers("cannot-judge", 5), "primary", "done"),
+        (ONE, Answers("postponed", 5), "primary", "postponed"),
+        (ONE, Answers(graded=BEN), "primary", "done"),
+        (TWO, Answers(graded=BEN), "primary", "open"),
+        (TWO, Answers(graded=CLEO), "primary", "done"),
+        (TWO, Answers("postponed", 5, graded=CLEO), "primary", "done"),
+        (ONE, Answers(refused=True), "second", "open"),
+        (ONE, Answers(refused=True, graded=BEN), "second", "done"),
+        (TWO, Answers(decided=True), "primary", "done"),
+    ],
+)
+def test_how_a_document_stands_for_an_assessor(entry, answers, role, state):
+    assert state_of(entry, answers, role) == state
+
+
+@pytest.mark.parametrize(
+    ("answers", "state"),
+    [
+        (NOTHING, "not his"),
+        (Answers("postponed", 1, (1, 1)), "not his"),
+        (Answers("cannot-judge", 1, (1, 1)), "not his"),
+        (Answers("judged", 1, (1, 1)), "open"),
+        (Answers("judged", 1, (2, 1)), "open"),
+        (Answers("judged", 1, (2, 2)), "done"),
+    ],
+)
+def test_what_is_judged_again_is_what_was_judged_under_older_versions(answers, state):
+    assert state_again(answers, (2, 2)) == state
+
+
+@pytest.mark.parametrize(
+    ("entry", "answers", "holders", "free"),
+    [
+        (ONE, NOTHING, [], True),
+        (ONE, NOTHING, ["ben"], False),
+        (TWO, NOTHING, ["ben"], True),
+        (TWO, NOTHING, ["ben", "cleo"], False),
+        (TWO, Answers(graded=BEN), ["ben"], True),
+        (TWO, Answers(graded=BEN), ["cleo"], False),
+        (Entry("d", 1, "rejudge"), Answers(graded=CLEO), ["ben"], True),
+    ],
+)
+def test_those_who_have_judged_and_those_who_are_judging_count_once_each(entry, answers, holders, free):
+    assert may_lease(entry, answers, holders) is free
+
+
+ENTRIES = [Entry(name, place) for place, name in enumerate(["b", "c", "a", "é", "d"], start=1)]
+
+
+def test_the_orders():
+    clusters = {"c": 7, "d": 7, "é": 8}
+    shown = {
+        name: [entry.document for entry in ordered(ENTRIES, order_named(name, seed=1), "t", clusters=clusters)]
+        for name in ("plan", "id", "cluster")
+    }
+    assert shown == {
+        "plan": ["b", "c", "a", "é", "d"],
+        "id": ["a", "b", "c", "d", "é"],
+        "cluster": ["b", "c", "d", "a", "é"],
+    }
+    assert [str(order_named(name, seed=1)) for name in ("plan", "id", "random", "cluster")] == [
+        *("plan", "id", "random:1", "cluster"),
+    ]
+    with pytest.raises(UnknownName, match="did you mean 'random'"):
+        order_named("randm")
+
+
+@given(st.lists(st.text(min_size=1, max_size=5), unique=True, max_size=20), st.integers(0, 5), st.text(max_size=3))
+def test_a_random_order_depends_on_seed_topic_and_documents_alone(names, seed, topic):
+    entries = [Entry(name, place) for place, name in enumerate(names)]
+    other = [Entry(name, place) for place, name in enumerate(reversed(names))]
+    shown = [entry.document for entry in ordered(entries, Order("random", seed), topic)]
+    assert shown == [entry.document for entry in ordered(other, Order("random", seed), topic)]
+    fewer = [entry for entry in entries if entry.document != names[0]] if names else []
+    assert [entry.document for entry in ordered(fewer, Order("random", seed), topic)] == [
+        name for name in shown if not names or name != names[0]
+    ]
+
+
+def test_a_draw_is_that_of_pools():
+    ours = [draw(3, "overlap", "t1", name) for name in ("d1", "d2", "ü")]
+    theirs = document_draws(3, "overlap", "t1", ["d1", "d2", "ü"]) / 2.0**64
+    assert ours == list(theirs)

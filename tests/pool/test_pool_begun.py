@@ -1,0 +1,178 @@
+"""Live pools that begin with a pool that is there: what was handed out, what counts now, and what is over."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.pool.build import build
+from cranfield.pool.extend import extend
+from cranfield.pool.joining import Chosen, Later, with_chosen
+from cranfield.pool.live import Judged, LivePool
+from cranfield.pool.overlap import brought_by_runs, missing_by_depth
+from cranfield.pool.parsing import parse
+from cranfield.pool.selecting import NO_PROBABILITY, Stratum
+from cranfield.pool.unproven import is_reproducible, without_model
+
+PLANS = [
+    "depth 1; mtf until 6",
+    "depth 1; hedge",
+    "max-mean-ns budget 8 across topics floor=2",
+    "mtf-global budget 7 across topics",
+    "depth 1; ucb1-tuned budget 7",
+    "sample 2; mtf stop=target:1",
+    "depth 1; hedge 2; sample 50%",
+]
+
+
+def test_what_is_in_a_pool_is_not_offered_again(worked):
+    plan = parse("depth 1; mtf until 6")
+    pool = build(plan, worked, topics=["1"])
+    live = LivePool(plan, worked, begun=pool)
+    offered = [choice.document for choice in live.offer(9).choices]
+    assert len(offered) == 3
+    assert not set(offered) & set(pool.documents_of("1"))
+    live.took("1", offered[:2])
+    assert [choice.document for choice in live.offer(9).choices] == offered[2:]
+
+
+@given(data=st.data())
+def test_standing_with_some_judgments_is_having_been_told_them_alone(worked, data):
+    plan, seed = parse(data.draw(st.sampled_from(PLANS))), data.draw(st.integers(0, 3))
+    pool = build(plan, worked, seed=seed)
+    live, handed_out = LivePool(plan, worked, begun=pool), {topic: pool.documents_of(topic) for topic in pool.topics}
+    standing = {topic: [] for topic in pool.topics}
+    for _ in range(data.draw(st.integers(0, 14))):
+        topic = data.draw(st.sampled_from(pool.topics))
+        act = data.draw(st.sampled_from(["choose", "judge", "take back", "change"]))
+        if act == "choose":
+            chosen = [choice.document for choice in live.offer(2, topics=[topic]).choices]
+            live.took(topic, chosen)
+            handed_out[topic] += chosen
+        elif act == "judge":
+            judged = {one.document for one in standing[topic]}
+            left = [document for document in handed_out[topic] if document not in judged]
+            if left:
+                standing[topic].append(Judged(topic, data.draw(st.sampled_from(left)), data.draw(st.booleans())))
+        elif standing[topic]:
+            place = data.draw(st.integers(0, len(standing[topic]) - 1))
+            taken_back = standing[topic].pop(place)
+            if act == "change":
+                standing[topic].append(Judged(topic, taken_back.document, not taken_back.relevant))
+        live.stand(topic, standing[topic])
+    fresh = LivePool(plan, worked, begun=pool)
+    for topic, documents in handed_out.items():
+        fresh.took(topic, documents[len(pool.documents_of(topic)) :])
+    for judged in standing.values():
+        for one in judged:
+            fresh.told(one)
+    assert live.offer(9) == fresh.offer(9)
+    assert live.known == fresh.known
+
+
+def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(worked):
+    plan = parse("hedge until 5 stop=nonrelevant:2; sample 50%")
+    live = LivePool(plan, worked, topics=["1"])
+    chosen = [choice.document for choice in live.offer(4).choices]
+    live.took("1", chosen)
+    for document in chosen[:2]:
+        live.told(Judged("1", document, False))
+    assert live.ended == {"1": "the last 2 judged documents were not relevant"}
+    (sample,) = live.later("1")
+    ids = live.candidates("1").ids
+    population = {ids[number] for number in [*sample.chosen, *sample.undrawn]}
+    assert population == {f"d{number}" for number in range(1, 8)} - set(chosen)
+    assert live.snapshot().documents_of("1")[:4] == chosen
+
+
+def test_a_topic_that_was_closed_offers_nothing_whatever_is_taken_back(worked):
+    plan = parse("depth 1; hedge 2")
+    live = LivePool(plan, worked, topics=["1"])
+    for document in (first := [choice.document for choice in live.offer(9).choices]):
+        live.told(Judged("1", document, True))
+    live.close("1", "2 reached")
+    live.stand("1", [Judged("1", first[0], True)])
+    assert live.ended == {"1": "2 reached"}
+    again = LivePool(plan, worked, begun=build(plan, worked, topics=["1"]), ended={"1": "2 reached"})
+    assert again.offer(9).choices == ()
+    assert again.ended == {"1": "2 reached"}
+
+
+def test_a_warm_up_that_is_judged_late_does_not_count_as_steps_without_a_find(worked):
+    live = LivePool(parse("depth 1; mtf stop=dry:3"), worked, topics=["1"])
+    warm_up = [choice.document for choice in live.offer(3).choices]
+    others = [choice.document for choice in live.offer(5, under_judgment=[("1", one) for one in warm_up]).choices]
+    for document in others[:2]:
+        live.told(Judged("1", document, False))
+    for document in warm_up:
+        live.told(Judged("1", document, False))
+    assert live.ended == {}
+    live.told(Judged("1", others[2], False))
+    assert live.ended == {"1": "nothing relevant in the last 3 steps"}
+
+
+def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(worked):
+    plan = parse("depth 1; mtf until 5")
+    few = worked.chosen(["A", "B"])
+    step = Stratum(2, "mtf until 5")
+    begun = build(plan, few, topics=["1"])
+    pool = with_chosen(begun, few, {"1": Later([Chosen("d5", step, NO_PROBABILITY)])})
+    assert [(one.document, one.step, one.probability) for one in pool] == [
+        ("d3", 1, 1.0),
+        ("d1", 1, 1.0),
+        ("d5", 2, None),
+    ]
+    assert [(one.run, one.rank) for one in pool.entry("1", "d5").contributions] == [("A", 5)]
+    grown = extend(pool, worked)  # d5 is the first of C: it is there already
+    assert [(one.document, one.step, one.version) for one in grown] == [("d3", 1, 1), ("d1", 1, 1), ("d5", 2, 1)]
+    assert [(one.run, one.rank) for one in grown.entry("1", "d5").contributions] == [("A", 5), ("C", 1)]
+    live = LivePool(plan, worked, begun=grown)
+    assert len(live.offer(9).choices) == 2
+
+
+def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):
+    plan, clusters = parse("depth 1; mtf until 6"), {"d5": "x", "d4": "x", "d7": "x"}
+    few = worked.chosen(["A", "B"])
+    begun = build(plan, few, topics=["1"], clusters=clusters)
+    live = LivePool(plan, few, begun=begun, clusters=clusters)
+    assert "d5" not in live.candidates("1").ids  # d4 has the better rank
+    assert [(one.document, one.representative) for one in live.stands_for("1", ["d4"])] == [("d5", "d4")]
+    pool = with_chosen(
+        begun, few, {"1": Later([Chosen("d4", Stratum(2, "mtf until 6"), NO_PROBABILITY)])}, clusters=clusters
+    )
+    grown = extend(pool, worked, clusters=clusters)  # d5 is first in C
+    assert "d5" not in grown.documents_of("1")
+    assert [(one.document, one.representative) for one in grown.duplicates] == [("d5", "d4"), ("d7", "d4")]
+    again = LivePool(plan, worked, begun=grown, clusters=clusters)
+    assert not {"d5", "d7"} & set(again.candidates("1").ids)
+
+
+def test_a_plan_that_cannot_be_repeated_is_checked_without_its_model():
+    assert is_reproducible(parse("depth 5; mtf until 9"))
+    plan = parse("depth 5; cal negatives=7 until 9 stop=dry:3; rrf 2")
+    assert not is_reproducible(plan)
+    stand_in = without_model(plan)
+    assert stand_in.steps[0] == plan.steps[0]
+    assert (stand_in.steps[1].amount, stand_in.steps[1].scope) == (plan.steps[1].amount, plan.steps[1].scope)
+    assert is_reproducible(stand_in)
+    assert without_model(parse("mtf 3")) == parse("mtf 3")
+
+
+def test_a_budget_for_all_topics_cannot_follow_topics_that_end_one_by_one():
+    with pytest.raises(Exception, match="a budget for all topics cannot follow an adaptive step"):
+        parse("mtf until 9; rrf budget 90")
+
+
+def test_what_a_deeper_pool_would_add(worked):
+    # topic 1: best ranks d1 d3 d5 1, d2 d6 2, d4 4, d7 5; topic 2: d1 d8 1, d9 2
+    pool = build(parse("depth 1"), worked)
+    assert missing_by_depth(pool, worked).tolist() == [0, 3, 0, 1, 1]
+    clusters = {"d6": 1, "d3": 1}
+    pool = build(parse("depth 1"), worked, clusters=clusters)
+    assert missing_by_depth(pool, worked, clusters=clusters).tolist() == [0, 2, 0, 1, 1]
+    assert missing_by_depth(build(parse("sample 1"), worked, topics=["2"]), worked).sum() == 2
+
+
+def test_what_a_run_brought_and_no_other_group_did(toolbox):
+    runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
+    pool = build(parse("depth 3"), runs, topics=["1"])  # A d1 d2 d3; B d3 d6 d1; C d5 d3 d2
+    assert brought_by_runs(pool) == [(3, 1), (3, 2), (3, 1)]

@@ -1,0 +1,119 @@
+"""Pools in a collection: what is read back is what was built, and damage is told in a sentence."""
+
+import pytest
+
+from cranfield.errors import CollectionError, InputError, ProblemsFound
+from cranfield.steps.pool_build import PoolRequest, build_pool
+from cranfield.steps.pool_grow import extend_pool
+from cranfield.steps.pool_loss import outsider_loss
+from cranfield.steps.pool_show import show_pool
+from cranfield.steps.pool_speed import Speed, judging_speed
+from cranfield.store.pools_content import versions_of_pool
+from cranfield.store.pools_loading import stored_entries, stored_pool
+
+PLANS = [
+    "depth 2",
+    "depth 1; rrf until 4; sample 50%",
+    "stratified strata=1-2:50,3-5:50",
+    "depth 1 by=group; cap 2",
+    "depth 3; rrf until 2",  # the second step adds nothing
+    "depth 1; mtf until 6",
+]
+
+
+@pytest.mark.parametrize("order", ["plan", "id", "random"])
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_pool_is_read_back_as_it_was_built(hall, toolbox, plan, order):
+    hall.submit(toolbox.worked, groups={"A": "north", "B": "north", "C": "south"})
+    built = build_pool(hall.store, PoolRequest(plan=plan, seed=2, order=order))
+    loaded = stored_pool(hall.store, "pool")
+    assert loaded.content_hash == built.content_hash == versions_of_pool(hall.store, "pool")[0].content_hash
+    assert (loaded.plan, loaded.seed, loaded.order, loaded.sources) == (built.plan, 2, order, built.sources)
+    assert sorted(loaded.undrawn[0].tolist()) == sorted(built.undrawn[0].tolist())
+    assert stored_entries(hall.store, "pool").ids == built.ids
+    assert hall.wrong() == []
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_what_comes_of_extending_what_was_stored_is_proved_from_the_runs(hall, toolbox, plan):
+    hall.submit({name: lists for name, lists in toolbox.worked.items() if name != "C"})
+    hall.build(plan, seed=1)
+    hall.submit({"C": toolbox.worked["C"]})
+    assert extend_pool(hall.store).pool.version == 2
+    hall.submit({"D": {"1": {"d9": 2.0, "d8": 1.0}, "3": {"d1": 1.0}}})
+    grown = extend_pool(hall.store, topics=["3"])
+    assert (grown.runs, grown.left_out, grown.pool.topics) == (("D",), (), ("1", "2", "3"))
+    assert [one.version for one in versions_of_pool(hall.store, "pool")] == [1, 2, 3]
+    assert hall.wrong() == []
+
+
+def test_topics_that_a_pool_does_not_have_are_named_when_it_grows(hall, toolbox):
+    hall.submit(toolbox.worked)
+    hall.build("depth 1", topics=("1",))
+    hall.submit({"D": {"1": {"d9": 1.0}, "2": {"d9": 1.0}, "3": {"d1": 1.0}}})
+    assert extend_pool(hall.store).left_out == ("2", "3")
+    with pytest.raises(InputError, match="no contributing run came after the pool 'pool'"):
+        extend_pool(hall.store, topics=["nowhere"])
+
+
+def test_an_extension_that_a_live_plan_cannot_afford_is_refused_before_anything_is_written(hall, toolbox):
+    hall.submit({"A": toolbox.worked["A"]})
+    hall.build("depth 2; mtf budget 5 across topics")
+    hall.submit({"B": toolbox.worked["B"], "C": toolbox.worked["C"]})
+    with pytest.raises(ProblemsFound, match="a budget of 5 documents is below what the steps before it choose: 8"):
+        extend_pool(hall.store)
+    assert len(versions_of_pool(hall.store, "pool")) == 1
+    assert hall.wrong() == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("DELETE FROM pool_versions", "the manifests of pool 'pool' are not all there"),
+        ("DELETE FROM pool_runs WHERE run = 'A'", "does not fit together \\(it does not know 'A'\\)"),
+        ("DELETE FROM pool_topics WHERE topic = '2'", "does not fit together \\(it does not know '2'\\)"),
+    ],
+)
+def test_a_damaged_pool_is_told_in_a_sentence(hall, toolbox, statement, message):
+    hall.submit(toolbox.worked)
+    hall.build("depth 1; sample 50%")
+    hall.store.connection.execute(statement)
+    with pytest.raises(CollectionError, match=message):
+        stored_pool(hall.store, "pool")
+
+
+def test_a_document_that_no_run_has_is_told_when_the_pool_is_to_grow(hall, toolbox):
+    hall.submit(toolbox.worked)
+    hall.build("depth 1; mtf until 3")
+    hall.store.connection.execute("UPDATE pool_entries SET document = 'nobody' WHERE topic = '1' AND position = 1")
+    with pytest.raises(ProblemsFound, match="'nobody' is in the pool of topic '1', and none of its runs has it"):
+        hall.refill("1")
+
+
+def test_the_speed_is_given_or_measured_or_assumed(hall, toolbox):
+    assert judging_speed(hall.store) == Speed(30.0, 0)
+    assert Speed(30.0).cost(120) == "about 1.0 hours at 30 seconds a document (assumed, not measured)"
+    for seconds in (10.0, 40.0, 20.0):
+        hall.judge("1", f"d{seconds}", seconds=seconds)
+    hall.judge("1", "by a machine", seconds=1000.0, source="machine", assessor="robot")
+    assert judging_speed(hall.store) == Speed(20.0, 3)
+    assert judging_speed(hall.store, seconds_per_document=9) == Speed(9)
+
+
+def test_the_loss_of_an_outsider_is_that_of_a_run_without_its_own_group(hall):
+    spec = {
+        name: {"1": {f"{name}{number}" if number > 1 else f"x{number}": 9.0 - number for number in range(4)}}
+        for name in "ABC"
+    }
+    hall.submit(spec)
+    hall.build("depth 4")
+    assert outsider_loss(hall.store, stored_pool(hall.store, "pool")) is None
+    for document in hall.entries("1"):
+        hall.judge("1", document, int(document in ("x0", "A2")))
+    loss = outsider_loss(hall.store, stored_pool(hall.store, "pool"))
+    # A has x0 x1 A2 A3: AP = (1 + 2/3) / 2; without A2 it would have found all there was: AP = 1
+    assert (loss.measure, loss.topics, loss.largest, loss.worst) == ("AP", 1, 0.0, loss.worst)
+    assert loss.mean == pytest.approx((1 - 1 / (5 / 6)) / 3)
+    hall.build("rrf 3", "fused")
+    assert outsider_loss(hall.store, stored_pool(hall.store, "fused")) is None
+    assert show_pool(hall.store, "fused").is_depth_pool is False

@@ -1,0 +1,522 @@
+"""Bounds equal what trying every completion gives, for every measure and closure."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import UsageError
+from cranfield.evaluate.align import Alignment, align
+from cranfield.evaluate.expression import Measure, parse_measure
+from cranfield.evaluate.mappings import qrels_from, ranking_from
+from cranfield.evaluate.measure import measures
+from cranfield.reuse.bounds import bounds, depth_that_matters
+
+ROUNDS = 40 if os.environ.get("CRANFIELD_SOAK") else 1
+CLOSURES = [("at-k", 1, 0), ("at-k", 3, 0), ("at-k", 10, 0), ("list", 2, 0), ("open", 2, 0), ("open", 2, 2)]
+CUTOFFS = {"needed": (1, 3, 10), "optional": (None, 3), "level": (0.0, 0.3, 1.0), "none": (None,)}
+VARIANTS = [
+    "P(rel=2)@3",
+    "P(judged_only=True)@3",
+    "Success(judged_only=True)@2",
+    "R(rel=2)@2",
+    "RR(rel=2)",
+    "RR(judged_only=True)",
+    "AP(rel=2)",
+    "AP(rel=2)@3",
+    "AP(rel=4)",
+    "AP(judged_only=True)",
+    "AP(judged_only=True)@2",
+    "YAAP(rel=2)",
+    "infAP(rel=2)",
+    "Bpref(rel=2)",
+    "Bpref(rel=4)",
+    "BinG(rel=3)",
+    "Rprec(times=0.5)",
+    "Rprec(times=2, rel=2)",
+    "Rprec(judged_only=True)",
+    "IPrec(rounding='9')@0.3",
+    "IPrec(rounding='10', rel=2)@0.3",
+    "IPrecAvg(rounding='9')",
+    "F(beta=2)@3",
+    "F(beta=0.5, rel=2)",
+    "SetF(beta=3)",
+    "SetP(relative=True)",
+    "Accuracy(documents=50, rel=2)@2",
+    "Utility(a=2, b=-1, c=-3, d=1, documents=50)",
+    "Utility(a=0, b=1, c=1)",
+    "NumRet(rel=2)",
+    "CG(gain=exponential)@3",
+    "CG(gains={1: 3, 2: 9})",
+    "DCG(gain=exponential)@3",
+    "DCG(discount=original, base=3)",
+    "DCG(gains={0: -1, 1: 2, 2: 1})",
+    "DCG(gains={1: -1})@3",
+    "IdealDCG(gains={0: 1})@3",
+    "nDCG(gain=exponential)@3",
+    "nDCG(gain=exponential)",
+    "nDCG(discount=original)",
+    "nDCG(discount=original, base=4)@3",
+    "nDCG(judged_only=True)",
+    "nDCG(judged_only=True)@2",
+    "nDCG(gains={1: 5, 2: 5, 3: 7})",
+    "nDCG(gains={1: 4, 2: 1})@3",
+    "nDCG(gains={0: 1, 1: 3})",
+    "nDCG(gains={0: 1, 1: 3})@2",
+    "RBP(gain=scaled)",
+    "RBP(gain=topic)",
+    "RBP(gain=topic, p=0.5)@3",
+    "RBP(p=0.5, rel=2)",
+    "RBP(judged_only=True)",
+    "ERR(max_grade=4)",
+    "ERR(max_grade=1)@3",
+    "ERR(judged_only=True)",
+    "Q(beta=10)",
+    "Q(beta=0)",
+    "Q(beta=5, rel=2)@3",
+    "Q(rel=3)",
+    "Q(judged_only=True)@4",
+    "nDCG(agg=geometric)",
+]
+
+
+def usual(name: str) -> list[Measure]:
+    kind = measures.get(name)
+    inside = "(documents=100)" if name == "Accuracy" else ""
+    texts = [f"{name}{inside}" + ("" if cutoff is None else f"@{cutoff}") for cutoff in CUTOFFS[kind.cutoff]]
+    return [parse_measure(text) for text in texts]
+
+
+WITHOUT = {"Judged", "Unjudged", "FirstUnjudged", "RBPResidual", "xinfAP", "infNDCG", "statP", "statAP"}
+ALL = [measure for name in measures.names() if name not in WITHOUT for measure in usual(name)]
+ALL += [parse_measure(text) for text in VARIANTS]
+
+
+WITHOUT_DEPTH = {str(measure) for measure in ALL if measure.name == "RBP" and measure.cutoff is None}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One ranked list: a grade at each rank, None where never pooled; and judged documents that it lacks."""
+
+    ranked: tuple[int | None, ...]
+    missed: tuple[int, ...]
+
+
+def is_hole(grade: int | None) -> bool:
+    return grade is None or grade < 0
+
+
+def random_list(rng: np.random.Generator, highest: int, *, longest: int, holes: int) -> tuple[int | None, ...]:
+    size = int(rng.integers(0, longest + 1))
+    ranked: list[int | None] = [int(rng.integers(0, highest + 1)) * int(rng.integers(0, 2)) for _ in range(size)]
+    for place in rng.permutation(size)[: int(rng.integers(0, holes + 1))].tolist():
+        ranked[place] = None if rng.random() < 0.7 else -1
+    return tuple(ranked)
+
+
+def random_cases(
+    rng: np.random.Generator, highest: int, number: int, *, longest: int = 7, holes: int = 3
+) -> list[Case]:
+    return [
+        Case(
+            random_list(rng, highest, longest=longest, holes=holes),
+            tuple(int(rng.integers(-1, highest + 1)) for _ in range(int(rng.integers(0, 5)))),
+        )
+        for _ in range(number)
+    ]
+
+
+def aligned(cases: Sequence[Case]) -> Alignment:
+    """Align one run with one topic for each case."""
+    ranking, judged = {}, {}
+    for number, case in enumerate(cases):
+        topic = f"{number:06}"
+        pool = {f"d{place:03}": grade for place, grade in enumerate(case.ranked) if grade is not None}
+        pool |= {f"m{place:03}": grade for place, grade in enumerate(case.missed)}
+        judged[topic] = pool or {"nothing": -1}
+        ranking[topic] = [f"d{place:03}" for place in range(len(case.ranked))]
+    return align(qrels_from(judged), [ranking_from({"other": ["x"], **ranking})])
+
+
+def completions(case: Case, highest: int, depth: int | None, further: int) -> list[Case]:
+    """Give all ways to grade the holes down to a depth, with 0 to `further` more documents of the highest grade."""
+    places = [place for place, grade in enumerate(case.ranked[:depth]) if is_hole(grade)]
+    found = []
+    for labels in product(range(highest + 1), repeat=len(places)):
+        ranked = list(case.ranked)
+        for place, label in zip(places, labels, strict=True):
+            ranked[place] = label
+        found += [Case(tuple(ranked), (*case.missed, *[highest] * more)) for more in range(further + 1)]
+    return found
+
+
+def tried(
+    cases: Sequence[Case], wanted: Sequence[Measure], *, highest: int, depth: int | None, further: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the lowest and the highest value of each case, as measures by cases."""
+    made = [completions(case, highest, depth, further) for case in cases]
+    starts = np.cumsum([0, *(len(one) for one in made)])[:-1]
+    lists = replace(aligned([one for each in made for one in each]).lists, highest_grade=highest)
+    values = np.array([measure.values(lists) for measure in wanted])
+    return np.minimum.reduceat(values, starts, axis=1), np.maximum.reduceat(values, starts, axis=1)
+
+
+def mismatches(
+    cases: Sequence[Case],
+    wanted: Sequence[Measure],
+    *,
+    highest: int,
+    closure: str,
+    depth: int | None = None,
+    further: int = 0,
+) -> list[object]:
+    """Give the cases in which bounds are not those of all completions."""
+    options = {"closure": closure, "further": further, "highest": highest}
+    got = bounds(aligned(cases), wanted, depth=lambda _: depth, tail="none", **options)
+    reach = depth if closure == "at-k" else None
+    lower, upper = tried(cases, wanted, highest=highest, depth=reach, further=further)
+    assert (set(got.kinds), got.closure, got.further) == ({"exact"}, closure, further)
+    wrong = (np.abs(got.lower[:, 0] - lower) > 1e-12) | (np.abs(got.upper[:, 0] - upper) > 1e-12)
+    return [
+        (
+            str(wanted[m]),
+            cases[c],
+            options,
+            depth,
+            (got.lower[m, 0, c], lower[m, c]),
+            (got.upper[m, 0, c], upper[m, c]),
+        )
+        for m, c in np.argwhere(wrong).tolist()
+    ]
+
+
+@pytest.mark.parametrize("highest", [1, 2, 3])
+@pytest.mark.parametrize(("closure", "depth", "further"), CLOSURES)
+def test_bounds_are_those_of_all_completions(highest: int, closure: str, depth: int | None, further: int):
+    rng = np.random.default_rng([highest, depth or 0, further])
+    wanted = [one for one in ALL if closure != "at-k" or str(one) not in WITHOUT_DEPTH]
+    for _ in range(ROUNDS):
+        cases = random_cases(rng, highest, 150)
+        assert mismatches(cases, wanted, highest=highest, closure=closure, depth=depth, further=further)[:3] == []
+
+
+def measured(*texts: str) -> list[Measure]:
+    return [parse_measure(text) for text in texts]
+
+
+def ends(case: Case, text: str, **options: object) -> tuple[float, float]:
+    chosen = {"closure": "list", "depth": lambda _: None, **options}
+    found = bounds(aligned([case]), measured(text), **chosen)
+    return float(found.lower[0, 0, 0]), float(found.upper[0, 0, 0])
+
+
+def drawn(text: str, *, missed: tuple[int, ...] = ()) -> Case:
+    """Give a list as it is drawn: $ relevant, - not relevant, ? unjudged."""
+    return Case(tuple({"$": 1, "-": 0, "?": None}[letter] for letter in text), missed)
+
+
+def test_lists_with_many_holes_have_the_bounds_of_all_completions_too():
+    """Where prefix sums, several blocks and the walk through grades have more to do."""
+    rng = np.random.default_rng(5)
+    wanted = measured(
+        "AP", "AP@5", "nDCG", "nDCG@5", "nDCG(gain=exponential)@5", "Bpref", "Rprec", "Q@6", "Q", "infAP"
+    )
+    for highest, holes in ((1, 9), (2, 6), (3, 5)):
+        cases = random_cases(rng, highest, 12, longest=12, holes=holes)
+        assert mismatches(cases, wanted, highest=highest, closure="list")[:3] == []
+        assert mismatches(cases, wanted, highest=highest, closure="at-k", depth=8)[:3] == []
+
+
+def test_small_blocks_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch):
+    cases = random_cases(np.random.default_rng(6), 2, 60)
+    whole = bounds(aligned(cases), ALL, depth=lambda _: 5)
+    monkeypatch.setattr("cranfield.reuse.bounds_freedom._PLACES_AT_ONCE", 20)
+    monkeypatch.setattr("cranfield.reuse.bounds_monotone._ROWS_AT_ONCE", 20)
+    monkeypatch.setattr("cranfield.reuse.bounds_enumerated._ROWS_AT_ONCE", 20)
+    parts = bounds(aligned(cases), ALL, depth=lambda _: 5)
+    np.testing.assert_allclose(parts.lower, whole.lower, atol=1e-14)
+    np.testing.assert_allclose(parts.upper, whole.upper, atol=1e-14)
+
+
+def test_two_runs_of_one_topic_have_each_its_own_holes():
+    qrels = qrels_from({"1": {"a": 1, "b": 0}, "2": {"a": 1}})
+    first = ranking_from({"1": ["a", "x", "b"], "2": ["x", "y", "a"]}, tag="first")
+    second = ranking_from({"1": ["b", "a"]}, tag="second")
+    found = bounds(align(qrels, [first, second]), measured("P@2", "AP"), depth=lambda _: 2)
+    assert found.lower[0].tolist() == [[0.5, 0.0], [0.5, 0.0]]
+    assert found.upper[0].tolist() == [[1.0, 1.0], [0.5, 0.0]]
+    # Rank 2 of topic 2, the third relevant at rank 3: (1/2 + 2/3) / 2; both holes relevant: (1 + 1 + 1) / 3.
+    assert found.upper[1].tolist() == [[1.0, 1.0], [0.5, 0.0]]
+    assert found.lower[1].tolist() == [[1.0, 1 / 3], [0.5, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("p", "lower", "upper"), [(0.5, 0.76611, 0.76630), (0.8, 0.44701, 0.48891), (0.95, 0.16613, 0.59930)]
+)
+def test_rbp_has_its_residual_with_the_tail(p: float, lower: float, upper: float):
+    case = drawn("$$---$----$-??--?---")
+    assert ends(case, f"RBP(p={p})") == (pytest.approx(lower, abs=5e-6), pytest.approx(upper, abs=5e-6))
+    lists = aligned([case]).lists
+    base, residual = (float(measure.values(lists)[0]) for measure in measured(f"RBP(p={p})", f"RBPResidual(p={p})"))
+    assert ends(case, f"RBP(p={p})") == (base, pytest.approx(base + residual, abs=1e-15))
+    assert ends(case, f"RBP(p={p})", tail="none")[1] == pytest.approx(base + residual - p**20, abs=1e-15)
+
+
+def test_the_tail_of_rbp_ends_with_a_cutoff():
+    assert ends(drawn("$?-"), "RBP(p=0.5)@2") == (0.5, 0.75)
+    assert ends(drawn("$?-"), "RBP(p=0.5)") == (0.5, 0.875)
+    assert ends(drawn(""), "RBP") == (0.0, 1.0)
+
+
+def test_all_holes_relevant_is_not_the_highest_average_precision():
+    case = drawn("$--$------" + "?" * 10)
+    assert float(measured("AP")[0].values(aligned([case]).lists)[0]) == 0.75
+    assert ends(case, "AP")[1] == 0.75
+    one_more = drawn("$--$------$" + "?" * 9)
+    assert float(measured("AP")[0].values(aligned([one_more]).lists)[0]) == pytest.approx(0.5909, abs=5e-5)
+
+
+def test_holes_below_the_cutoff_move_the_ideal_in_the_closed_list_only():
+    case = drawn("$$" + "-" * 8 + "?" * 8)
+    assert ends(case, "nDCG@10") == (pytest.approx(0.36, abs=0.005), 1.0)
+    assert ends(case, "nDCG@10", closure="at-k", depth=lambda _: 10) == (1.0, 1.0)
+
+
+def test_further_documents_lower_average_precision_towards_0():
+    case = drawn("$")
+    assert ends(case, "AP", closure="open", further=0) == (1.0, 1.0)
+    assert ends(case, "AP", closure="open", further=9) == (0.1, 1.0)
+
+
+def test_a_middle_grade_can_be_the_best_for_ndcg():
+    """At 0 the hole gains nothing; at 3 it raises the ideal more than the score."""
+    by_grade = [float(measured("nDCG@2")[0].values(aligned([Case((1, grade), (1,))]).lists)[0]) for grade in range(4)]
+    assert np.argmax(by_grade) == 1
+    assert ends(Case((1, None), (1,)), "nDCG@2", highest=3) == (min(by_grade), max(by_grade))
+
+
+def test_a_weak_document_below_a_strong_one_can_be_worth_more_for_q():
+    """Moving a grade up past a higher one lowers Q here, so that bounds cannot go by order alone."""
+    lower, upper = (
+        float(measured("Q")[0].values(aligned([Case(ranked, ())]).lists)[0]) for ranked in ((1, 3, 0), (0, 3, 1))
+    )
+    assert lower < upper
+
+
+def test_true_but_wider_bounds_are_called_loose(monkeypatch: pytest.MonkeyPatch):
+    cases = random_cases(np.random.default_rng(7), 3, 150)
+    wanted = measured("Q", "Q@3", "Q(beta=5, rel=2)", "G", "RnDCG", "nDCGRel")
+    monkeypatch.setattr("cranfield.reuse.bounds_q.MOST_STATES", 0)
+    monkeypatch.setattr("cranfield.reuse.bounds_enumerated.MOST_COMPLETIONS", 0.5)
+    for options in ({"closure": "list"}, {"closure": "open", "further": 2}):
+        got = bounds(aligned(cases), wanted, depth=lambda _: None, highest=3, **options)
+        lower, upper = tried(cases, wanted, highest=3, depth=None, further=options.get("further", 0))
+        assert (got.lower[:, 0] <= lower + 1e-12).all()
+        assert (got.upper[:, 0] >= upper - 1e-12).all()
+        assert set(got.kinds) == {"loose"}
+        assert all("too many holes" in reason for reason in got.reasons)
+        assert (got.upper[:3] - got.lower[:3]).mean() < 0.6
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Judged@3", "a fact"),
+        ("Unjudged@3", "a fact"),
+        ("FirstUnjudged", "a fact"),
+        ("RBPResidual", "a fact"),
+        ("xinfAP", "sample"),
+        ("infNDCG", "sample"),
+        ("statP@3", "sample"),
+        ("statAP", "sample"),
+        ("nDCG(gains={1: -1})", "below 0"),
+        ("AP(rel=0)", "threshold"),
+    ],
+)
+def test_measures_without_an_interval_say_why(text: str, reason: str):
+    found = bounds(aligned([drawn("$?-")]), measured(text), depth=lambda _: 3)
+    assert found.kinds == ("none",)
+    assert reason in found.reasons[0]
+    assert np.isnan([found.lower, found.upper]).all()
+    assert np.isfinite(found.values).all()
+
+
+def test_a_list_without_holes_has_its_score_for_both_ends():
+    cases = random_cases(np.random.default_rng(8), 3, 100, holes=0)
+    found = bounds(aligned(cases), ALL, depth=lambda _: None, closure="list", tail="none")
+    assert np.array_equal(found.lower, found.values)
+    assert np.array_equal(found.upper, found.values)
+
+
+LAWFUL = [
+    *(
+        "P@3",
+        "R@3",
+        "RelativeP@3",
+        "F",
+        "Success@2",
+        "SetP",
+        "SetAP",
+        "RR",
+        "AP",
+        "AP(rel=2)@4",
+        "YAAP",
+        "BinG",
+        "Rprec",
+    ),
+    *(
+        "IPrec@0.3",
+        "CG",
+        "DCG@3",
+        "nDCG",
+        "nDCG@3",
+        "nDCG(gain=exponential)@4",
+        "RBP",
+        "RBP(gain=topic)@5",
+        "ERR",
+        "Q@3",
+    ),
+]
+PASSING_OVER = ["Bpref", "infAP", "AP(judged_only=True)", "nDCG(judged_only=True)@3", "nDCG(gains={0: 1, 1: 3})@3"]
+
+
+@given(seed=st.integers(0, 2**32), highest=st.integers(1, 3))
+def test_the_score_lies_within_its_bounds(seed: int, highest: int):
+    cases = random_cases(np.random.default_rng(seed), highest, 8, longest=20, holes=12)
+    found = bounds(aligned(cases), measured(*LAWFUL), depth=lambda _: 7)
+    assert (found.lower <= found.values).all()
+    assert (found.values <= found.upper).all()
+
+
+@pytest.mark.parametrize(("texts", "share"), [(LAWFUL, 0.6), ([*LAWFUL, *PASSING_OVER], 1.0)])
+@given(seed=st.integers(0, 2**32), highest=st.integers(1, 3), depth=st.integers(1, 12))
+def test_judging_holes_within_the_depth_leaves_the_score_within_the_bounds(
+    texts: list[str], share: float, seed: int, highest: int, depth: int
+):
+    """Some of the holes; where a hole is not the same as a judged document, all of them."""
+    rng = np.random.default_rng(seed)
+    cases = random_cases(rng, highest, 6, longest=14, holes=8)
+    later = [judged_later(case, highest, depth, share, rng) for case in cases]
+    before = bounds(aligned(cases), measured(*texts), depth=lambda _: depth, highest=highest)
+    lists = replace(aligned(later).lists, highest_grade=highest)
+    values = np.array([one.values(lists) for one in measured(*texts)])
+    assert (before.lower[:, 0] - 1e-12 <= values).all()
+    assert (values <= before.upper[:, 0] + 1e-12).all()
+
+
+def judged_later(case: Case, highest: int, depth: int, share: float, rng: np.random.Generator) -> Case:
+    """Give the case with a share of the holes down to the depth judged at random."""
+    judged = [is_hole(grade) and rng.random() < share for grade in case.ranked[:depth]]
+    grades = [
+        int(rng.integers(0, highest + 1)) if now else old for now, old in zip(judged, case.ranked, strict=False)
+    ]
+    return Case((*grades, *case.ranked[depth:]), case.missed)
+
+
+def test_a_wider_closure_has_wider_bounds():
+    cases = random_cases(np.random.default_rng(9), 2, 300)
+    forms = [("at-k", 0), ("list", 0), ("open", 1), ("open", 3)]
+    found = [
+        bounds(aligned(cases), measured(*LAWFUL), depth=lambda _: 2, closure=form, further=more)
+        for form, more in forms
+    ]
+    for narrow, wide in pairwise(found):
+        assert (wide.lower <= narrow.lower + 1e-12).all()
+        assert (wide.upper >= narrow.upper - 1e-12).all()
+
+
+def test_summaries_are_made_as_the_measure_says():
+    cases = [drawn("$?"), drawn("-?"), drawn("$$")]
+    found = bounds(
+        aligned(cases), measured("P@2", "P(agg=min)@2", "NumRelRet", "P(agg=geometric)@2"), depth=lambda _: 2
+    )
+    np.testing.assert_allclose(found.lowest[:, 0], [0.5, 0.0, 3.0, (0.5 * 1e-5) ** (1 / 3)])
+    np.testing.assert_allclose(found.highest[:, 0], [2.5 / 3, 0.5, 5.0, 0.5 ** (1 / 3)])
+
+
+def test_topics_that_a_run_lacks_count_only_where_they_are_scored():
+    qrels = qrels_from({"1": {"a": 1}, "2": {"a": 1}})
+    run = ranking_from({"1": ["x", "a"]})
+    ends = {}
+    for topics in ("qrels", "run"):
+        found = bounds(align(qrels, [run], topics=topics), measured("P@1"), depth=lambda _: 1)
+        ends[topics] = (float(found.lowest[0, 0]), float(found.highest[0, 0]))
+    assert ends == {"qrels": (0.0, 0.5), "run": (0.0, 1.0)}
+
+
+def test_the_depth_that_matters_is_the_cutoff_or_that_of_the_pool():
+    texts = ["P@10", "AP", "AP@5", "IPrec@0.5", "Rprec", "RBP@7", "RBP", "RR", "DCG", "nDCG"]
+    depths = [depth_that_matters(measure, pool_depth=100) for measure in measured(*texts)]
+    assert depths == [10, 100, 5, 100, 100, 7, None, None, None, 100]
+
+
+def test_each_topic_may_have_a_depth_of_its_own():
+    cases = [drawn("-?"), drawn("-?"), drawn("")]
+    found = bounds(aligned(cases), measured("P@2", "AP"), depth=lambda _: np.array([1, 2, 5]))
+    assert found.upper[:, 0].tolist() == [[0.0, 0.5, 0.0], [0.0, 0.5, 0.0]]
+
+
+def test_all_holes_count_for_rbp_whatever_the_depth():
+    assert ends(drawn("-?"), "RBP(p=0.5)", closure="at-k", depth=lambda _: 1) == (0.0, 0.5)
+
+
+def test_depths_may_come_as_a_mapping():
+    wanted = measured("P@1", "P@2")
+    found = bounds(aligned([drawn("-?")]), wanted, depth={wanted[0]: 1, wanted[1]: 1})
+    assert found.upper[:, 0, 0].tolist() == [0.0, 0.0]
+    assert found.depths == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"further": 2}, "further relevant documents are for the open form"),
+        ({"closure": "open", "further": -1}, "at least 0"),
+        ({"highest": 0}, "the qrels hold grade 1"),
+        ({"depth": lambda _: 0}, "a number from 1 up"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options: dict[str, object], message: str):
+    with pytest.raises(UsageError, match=message):
+        bounds(aligned([drawn("$?")]), measured("AP"), **{"depth": lambda _: 1, **options})
+
+
+def test_a_higher_grade_of_the_scale_widens_the_interval():
+    case = Case((1, None), (1,))
+    assert ends(case, "CG")[1] == 2.0
+    assert ends(case, "CG", highest=3)[1] == 4.0
+
+
+def test_qrels_without_a_relevant_document_still_have_an_upper_bound():
+    assert ends(Case((0, None), ()), "AP") == (0.0, 0.5)
+
+
+def test_long_lists_have_the_bounds_of_the_highest_and_the_lowest_holes():
+    """For measures that go by order, the m highest and the m lowest holes relevant, for every m, tell the bounds."""
+    rng = np.random.default_rng(11)
+    wanted = measured(
+        "AP", "AP@60", "YAAP", "infAP", "Rprec", "Rprec(times=1.5)", "BinG", "Bpref", "IPrecAvg", "nDCG", "Q"
+    )
+    for _ in range(3):
+        ranked = [None if draw < 0.4 else int(draw > 0.85) for draw in rng.random(120)]
+        case = Case(tuple(ranked), (1,) * 20)
+        found = bounds(aligned([case]), wanted, depth=lambda _: 100)
+        holes = [place for place, grade in enumerate(ranked[:100]) if grade is None]
+        highest = [labelled(case, holes, set(holes[:count])) for count in range(len(holes) + 1)]
+        lowest = [labelled(case, holes, set(holes[len(holes) - count :])) for count in range(len(holes) + 1)]
+        upper = [one.values(aligned(highest).lists).max() for one in wanted]
+        lower = [one.values(aligned(lowest).lists).min() for one in wanted]
+        np.testing.assert_allclose(found.upper[:, 0, 0], upper, atol=1e-12)
+        np.testing.assert_allclose(found.lower[:, 0, 0], lower, atol=1e-12)
+
+
+def labelled(case: Case, holes: list[int], relevant: set[int]) -> Case:
+    """Give the case with its holes judged, some of them relevant."""
+    grades = {place: int(place in relevant) for place in holes}
+    return Case(tuple(grades.get(place, old) for place, old in enumerate(case.ranked)), case.missed)

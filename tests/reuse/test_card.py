@@ -1,0 +1,152 @@
+"""The card: written, read strictly, and enough for a verdict far from the runs."""
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import InputError, ProblemsFound
+from cranfield.evaluate.align import align
+from cranfield.evaluate.expression import parse_measure
+from cranfield.reuse.assess import Knowledge, assessed
+from cranfield.reuse.card import Card, card_of, card_text, entry_of, read_card
+from cranfield.reuse.holes import depths_that_matter
+from cranfield.reuse.leave_out import hold_out_own
+
+MEASURES = [parse_measure(name) for name in ("nDCG@10", "P@5", "AP")]
+
+
+@pytest.fixture(scope="module")
+def collection(made):
+    return made(pooled=6, rates=(0.3, 0.1))
+
+
+@pytest.fixture(scope="module")
+def card(collection) -> Card:
+    provenance = collection.prefixes.by("group")
+    own = hold_out_own(collection.alignment, provenance, MEASURES)
+    entries = []
+    for measure in MEASURES:
+        found = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))
+        depth = depths_that_matter(measure, provenance.depth)
+        entries.append(entry_of(measure, depth, kappa=found.kappa, losses=own.spread(measure)))
+    return card_of(collection.alignment, pool_depth=provenance.depth, groups=len(provenance.groups), entries=entries)
+
+
+def assess(alignment, measure, knowledge):
+    return assessed(alignment, measure, knowledge, rng=np.random.default_rng(5))
+
+
+def test_a_card_comes_back_as_it_was_written(card):
+    text = card_text(card)
+    assert read_card(text) == card
+    assert card_text(read_card(text)) == text
+    assert json.loads(text)["entries"][0]["k"] == [10, 10]
+    assert json.loads(text)["groups"] == 6
+
+
+def test_a_verdict_from_the_card_alone_is_that_from_the_runs(collection, card):
+    provenance = collection.prefixes.by("group")
+    outsiders = [collection.runs[run] for run in collection.outsiders]
+    alone = align(collection.qrels, outsiders)
+    card.refuse_others(alone)
+    for measure in MEASURES:
+        here = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))
+        there = assess(alone, measure, Knowledge(card.depths(alone.topic_ids), card=card))
+        assert here.loss is not None
+        assert there.loss is not None
+        np.testing.assert_allclose(there.loss.mean, here.loss.mean[collection.outsiders], atol=1e-12)
+        assert there.verdicts == tuple(here.verdicts[run] for run in collection.outsiders)
+
+
+def test_without_card_and_provenance_a_run_with_holes_is_untestable(collection):
+    found = assess(collection.alignment, MEASURES[0], Knowledge(np.full(30, 10)))
+    verdict = found.verdicts[collection.outsiders[0]]
+    assert (verdict.level, verdict.reason) == (
+        "UNTESTABLE",
+        "it is not known which runs fed the pool, and there is no card",
+    )
+
+
+def test_what_the_card_does_not_know_is_untestable(collection, card):
+    knowledge = Knowledge(np.full(30, 10), card=card)
+    found = assess(collection.alignment, parse_measure("RR"), knowledge)
+    assert found.untestable == "the card says nothing about this measure"
+    silent = card_of(
+        collection.alignment,
+        pool_depth=np.full(30, 10),
+        groups=1,
+        entries=[entry_of(MEASURES[0], np.full(30, 10), kappa=None, untestable="only 1 group fed the pool")],
+    )
+    again = assess(collection.alignment, MEASURES[0], Knowledge(np.full(30, 10), card=read_card(card_text(silent))))
+    assert again.untestable == "the card says: only 1 group fed the pool"
+
+
+def test_a_card_of_other_qrels_is_refused(collection, card):
+    other = align(collection.everything, collection.runs)
+    with pytest.raises(InputError, match="the card is about the qrels"):
+        card.refuse_others(other)
+
+
+def test_pool_depths_that_differ_by_topic_are_kept(collection):
+    depths = np.full(30, 10)
+    depths[3] = 7
+    card = card_of(collection.alignment, pool_depth=depths, groups=6, entries=[])
+    assert (card.pool_depth, card.topic_depths) == (10, (("t003", 7),))
+    assert read_card(card_text(card)).depths(collection.alignment.topic_ids).tolist() == depths.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda card: card.update(version=2), "the card has version 2, and this program reads version 1"),
+        (lambda card: card.update(kind="qrels"), "this is not a card: 'kind' should be 'cranfield-reuse-card'"),
+        (lambda card: card.pop("groups"), "groups: this field is missing"),
+        (lambda card: card.update(colour="red"), "colour: there is no such field"),
+        (lambda card: card.update(groups="six"), "groups: a whole number was expected, not 'six'"),
+        (lambda card: card.update(groups=True), "groups: a whole number was expected, not 'True'"),
+        (lambda card: card["entries"][0].update(k=[1]), "entries[0].k: 2 values were expected, not 1"),
+        (lambda card: card["entries"].append(3), "entries[3]: an object was expected, not '3'"),
+        (lambda card: card.update(levels=7), "levels: a list was expected, not '7'"),
+        (
+            lambda card: card["entries"][1]["kappa"]["steps"][0].update(rate="x"),
+            "entries[1].kappa.steps[0].rate: a number was expected, not 'x'",
+        ),
+        (
+            lambda card: card.update(levels=[0, 1]),
+            "nDCG@10: kappa is about the grades (0, 1, 2), the card about (0, 1)",
+        ),
+        (
+            lambda card: card["entries"][0].update(kappa=None),
+            "nDCG@10: either a kappa or a reason why there is none was expected",
+        ),
+    ],
+)
+def test_a_wrong_card_is_refused_with_the_place(card, change, told):
+    content = json.loads(card_text(card))
+    change(content)
+    with pytest.raises(ProblemsFound) as caught:
+        read_card(json.dumps(content), file="card.json")
+    assert caught.value.problems[0].message == told
+    assert caught.value.problems[0].file == "card.json"
+
+
+def test_everything_that_is_wrong_is_listed_at_once(card):
+    content = json.loads(card_text(card))
+    content.update(groups=None, levels="x", extra=1)
+    with pytest.raises(ProblemsFound) as caught:
+        read_card(json.dumps(content))
+    assert len(caught.value.problems) == 3
+
+
+@given(st.data())
+def test_any_damage_is_an_error_of_ours_or_no_damage(card, data):
+    text = card_text(card)
+    place = data.draw(st.integers(0, len(text) - 1))
+    length = data.draw(st.integers(0, 20))
+    damaged = text[:place] + data.draw(st.text(max_size=4)) + text[place + length :]
+    with contextlib.suppress(ProblemsFound):
+        assert isinstance(read_card(damaged), Card)

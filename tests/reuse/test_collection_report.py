@@ -1,0 +1,198 @@
+"""A collection seen from outside: what is reported, what the verdict is, and what makes it untestable."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cranfield.evaluate.align import align
+from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.mappings import qrels_from, ranking_from
+from cranfield.reuse.collection import examine, levels_of
+from cranfield.reuse.doubts import Limits, doubts, pooled_shares
+from cranfield.reuse.leave_out import uniques_of
+from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
+
+MEASURES = parse_measures(["AP", "P@5"])
+(AP, P5) = MEASURES
+
+
+def a_collection(*, groups=12, topics=10, own=0, depth=20):
+    """Runs of some groups: all find the same relevant documents, and each `own` more that nobody else finds."""
+    rng = np.random.default_rng(3)
+    relevant = [f"r{number}" for number in range(10)]
+    ids = [str(topic) for topic in range(topics)]
+    judged = {topic: {} for topic in ids}
+    runs = []
+    for group in range(groups):
+        lists = {}
+        for topic in ids:
+            ranked = [*relevant, *(f"n{number}" for number in range(8))]
+            rng.shuffle(ranked)
+            ranked = [*(f"own{group}-{number}" for number in range(own)), *ranked, f"x{group}"]
+            judged[topic] |= {document: int(document[0] in "ro") for document in ranked[:depth]}
+            lists[topic] = [*ranked, f"y{group}", f"z{group}"]
+        runs.append(ranking_from(lists, tag=f"run{group:02d}"))
+    contributors = [Contributor(run.tag, f"group{number:02d}") for number, run in enumerate(runs)]
+    return qrels_from(judged), runs, contributors
+
+
+def report_of(qrels, runs, contributors, *, depth=20, **options):
+    aligned = align(qrels, runs)
+    return examine(
+        aligned, levels_of(prefixes_of(aligned, qrels, runs, contributors, depth=depth)), MEASURES, **options
+    )
+
+
+def codes(report):
+    return [(problem.code, problem.severity) for problem in report.problems]
+
+
+def test_a_pool_without_uniques_is_fair():
+    report = report_of(*a_collection())
+    assert report.fairness == "fair"
+    assert [(one.measure, one.fairness, one.drop) for one in report.verdicts] == [
+        (AP, "fair", 0.0),
+        (P5, "fair", 0.0),
+    ]
+    assert codes(report) == []
+    assert list(report.levels) == ["run", "group"]
+
+
+def test_a_pool_in_which_everybody_is_alone_with_the_best_is_unfair():
+    report = report_of(*a_collection(own=2))
+    assert report.fairness == "unfair"
+    verdict = report.verdicts[1]
+    assert verdict.drop > 0.06
+    assert verdict.reason == (
+        f"contributors lose {verdict.drop:.1%} of their score on average when their own group is held out, 6% or more"
+    )
+
+
+def test_limits_can_be_set():
+    qrels, runs, contributors = a_collection(own=2)
+    assert report_of(qrels, runs, contributors, limits=Limits(fair=0.01, unfair=0.99)).fairness == "with care"
+    assert report_of(qrels, runs, contributors, limits=Limits(fair=0.001, unfair=0.002)).fairness == "unfair"
+    assert report_of(qrels, runs, contributors, limits=Limits(fewest_groups=13)).fairness == "untestable"
+
+
+def test_a_significant_difference_that_turns_round_is_no_fair_pool():
+    ids = [str(topic) for topic in range(20)]
+    runs = [
+        ranking_from({topic: ["a", "b", "z"] for topic in ids}, tag="A"),
+        ranking_from({topic: ["z", "c"] for topic in ids}, tag="B"),
+        ranking_from({topic: ["y", "z", "c"] for topic in ids}, tag="C"),
+        ranking_from({topic: ["z", "y", "c"] for topic in ids}, tag="D"),
+    ]
+    qrels = qrels_from({topic: {"a": 1, "b": 1, "c": 1, "z": int(topic) % 2, "y": 0} for topic in ids})
+    contributors = [Contributor(name, name) for name in "ABCD"]
+    report = report_of(qrels, runs, contributors, depth=3, limits=Limits(fair=0.99, unfair=1))
+    assert report.verdicts[1].fairness == "with care"
+    assert report.verdicts[1].reason.endswith("but 3 significant differences turn round")
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_one_or_two_groups_are_untestable(groups):
+    report = report_of(*a_collection(groups=groups))
+    assert report.fairness == "untestable"
+    assert codes(report)[0] == ("few-groups", "error")
+    assert "a hold-out needs 3" in report.verdicts[0].reason
+    assert math.isnan(report.verdicts[0].drop)
+    assert ("group" in report.levels) == (groups == 2)
+
+
+def test_few_groups_are_told():
+    assert codes(report_of(*a_collection(groups=5))) == [("few-groups", "warning")]
+
+
+def test_qrels_of_positives_alone_are_untestable():
+    qrels, runs, contributors = a_collection()
+    positives = qrels_from({"0": {"r0": 1, "r1": 1}, "1": {"r2": 1}})
+    assert ("positives-only", "error") in codes(report_of(positives, runs, contributors))
+    assert report_of(positives, runs, contributors).fairness == "untestable"
+    assert report_of(qrels, runs, contributors).fairness == "fair"
+
+
+def test_a_depth_deeper_than_the_pool_is_untestable():
+    qrels, runs, contributors = a_collection(depth=10)
+    assert codes(report_of(qrels, runs, contributors, depth=10)) == []
+    report = report_of(qrels, runs, contributors, depth=100)
+    assert codes(report) == [("depth-does-not-fit", "error")]
+    assert report.verdicts[0].reason.startswith("of what the contributors are said to have pooled, only ")
+
+
+def test_a_depth_shallower_than_the_pool_is_untestable_because_most_is_nobodys():
+    qrels, runs, contributors = a_collection(own=5)
+    report = report_of(qrels, runs, contributors, depth=1)
+    assert ("orphans", "error") in codes(report)
+    assert report.fairness == "untestable"
+
+
+def test_a_contributor_that_was_none_is_named():
+    qrels, runs, contributors = a_collection()
+    stranger = ranking_from({"0": [f"{'rs'[number % 2]}{number // 2}" for number in range(20)]}, tag="stranger")
+    report = report_of(qrels, [*runs, stranger], [*contributors, Contributor("stranger", "other")])
+    (problem,) = report.problems
+    assert (problem.code, problem.severity) == ("run-does-not-fit", "warning")
+    assert problem.message == "of what 'stranger' is said to have pooled, 50% is in the qrels"
+
+
+def test_orphans_open_judgments_and_an_owner_of_most_are_told():
+    qrels, runs, contributors = a_collection()
+    rows = {topic: {} for topic in qrels.topics}
+    for topic, document, grade in qrels:
+        rows[topic][document] = grade
+    for topic in rows:
+        rows[topic] |= {"orphan1": 0, "orphan2": 1, "open": -1, "y3": 1}
+    aligned_qrels = qrels_from(rows)
+    told = report_of(aligned_qrels, runs, contributors, depth=20)
+    assert codes(told) == [
+        ("orphans", "warning"),
+        ("one-group-dominates", "warning"),
+        ("not-fully-judged", "warning"),
+    ]
+    assert (told.orphans, told.fairness) == (20, "fair")
+    assert told.orphan_share == pytest.approx(20 / told.judged)
+    assert "'group03' owns 100%" in told.problems[1].message
+
+
+def test_the_numbers_of_the_pool_are_there():
+    report = report_of(*a_collection(own=1))
+    assert report.relevant == 10 * (10 + 12)
+    assert report.judged == 10 * (10 + 8 + 12 + 12)
+    assert report.relevance_rate == pytest.approx(22 / 42)
+    assert report.levels["group"].uniques.relevant.tolist() == [10] * 12
+    assert report.levels["group"].uniques.judged.tolist() == [20] * 12
+    assert report.new_by_depth.relevant.sum() == report.relevant
+    assert report.new_by_depth.relevant[:, 0].tolist() == [12] * 10
+    assert report.levels["group"].method == "deletion"
+    summary = report.levels["group"].summary(P5)
+    assert summary.relative.runs == 12
+    assert summary.decisions.pairs == 12 * 66
+    assert summary.own_decisions.pairs == 12 * 11
+
+
+def test_families_are_a_level_where_all_have_one():
+    qrels, runs, contributors = a_collection(own=1)
+    with_family = [replace(one, family="even" if number % 2 else "odd") for number, one in enumerate(contributors)]
+    report = report_of(qrels, runs, with_family)
+    assert list(report.levels) == ["run", "group", "family"]
+    assert report.levels["family"].uniques.relevant.tolist() == [60, 60]
+
+
+def test_the_pooled_share_of_each_contributor_is_that_of_its_prefix():
+    qrels = qrels_from({"1": {"a": 1, "b": -1}})
+    runs = [ranking_from({"1": ["a", "b", "c"]}, tag="A"), ranking_from({"1": ["x"]}, tag="B")]
+    aligned = align(qrels, runs)
+    provenance = provenance_of(
+        aligned, qrels, runs, [Contributor("A", "x"), Contributor("B", "y", "", False)], depth=3
+    )
+    np.testing.assert_allclose(pooled_shares(aligned, provenance), [2 / 3, np.nan])
+    found = doubts(aligned, provenance, uniques_of(aligned, provenance))
+    assert [problem.code for problem in found] == [
+        "few-groups",
+        "positives-only",
+        "depth-does-not-fit",
+        "not-fully-judged",
+    ]

@@ -1,0 +1,142 @@
+"""Holes: what of a run nobody judged, down to the depth that matters."""
+
+import numpy as np
+import pytest
+
+from cranfield.evaluate.align import align
+from cranfield.evaluate.expression import parse_measure
+from cranfield.qrels.qrels import qrels_of
+from cranfield.reuse.holes import common_depth_of, depths_that_matter, holes_of, judged_of_pool, misfits
+from cranfield.reuse.provenance import Contributor, provenance_of
+from cranfield.runs.order import ranked
+from cranfield.runs.reading import read_rows
+from cranfield.source import Source
+
+
+def run_of(tmp_path, tag, lists):
+    lines = [
+        f"{topic} Q0 {document} {rank} {100 - rank} {tag}\n"
+        for topic, documents in lists.items()
+        for rank, document in enumerate(documents, start=1)
+    ]
+    path = tmp_path / f"{tag}.run"
+    path.write_text("".join(lines))
+    return ranked(read_rows(Source(path)))
+
+
+@pytest.fixture
+def collection(tmp_path):
+    qrels = qrels_of(
+        [
+            ("t1", "a", 1),
+            ("t1", "b", 0),
+            ("t1", "c", 0),
+            ("t1", "p", -1),
+            ("t2", "a", 1),
+            ("t2", "b", 0),
+            ("t3", "z", 1),
+        ]
+    )
+    runs = [
+        run_of(tmp_path, "old", {"t1": "abc", "t2": "ab", "t3": "z"}),
+        run_of(tmp_path, "new", {"t1": "xapy", "t2": "ab"}),
+    ]
+    contributors = [Contributor("old", "one"), Contributor("new", "two", contributing=False)]
+    alignment = align(qrels, runs)
+    return alignment, provenance_of(alignment, qrels, runs, contributors, depth=3)
+
+
+@pytest.mark.parametrize(
+    ("measure", "depth"),
+    [
+        ("nDCG@10", [10, 10]),
+        ("P@5", [5, 5]),
+        ("AP", [50, 20]),
+        ("AP@30", [30, 30]),
+        ("Rprec", [50, 20]),
+        ("Bpref", [50, 20]),
+        ("nDCG", [50, 20]),
+        ("IPrec@0.5", [50, 20]),
+        ("RBP(p=0.5)", [7, 7]),
+        ("RBP", [21, 21]),
+        ("RBP@10", [10, 10]),
+    ],
+)
+def test_the_depth_that_matters_is_the_cutoff_or_the_pool_depth_or_where_the_weight_ends(measure, depth):
+    assert depths_that_matter(parse_measure(measure), np.array([50, 20])).tolist() == depth
+
+
+def test_judged_at_k_is_over_the_length_of_short_lists_and_says_so(collection):
+    alignment, provenance = collection
+    holes = holes_of(alignment, parse_measure("P@4"), pool_depth=provenance.depth, provenance=provenance)
+    np.testing.assert_array_equal(holes.judged, [[1, 1, 1], [0.25, 1, np.nan]])
+    np.testing.assert_array_equal(holes.count, [[0, 0, 0], [3, 0, 0]])
+    np.testing.assert_array_equal(holes.first, [[4, 3, 2], [1, 3, 1]])
+    assert [holes.shorter(run) for run in (0, 1)] == [3, 1]
+    assert [holes.mean(run) for run in (0, 1)] == [1.0, 0.625]
+    assert [holes.low(run, below=0.5) for run in (0, 1)] == [0, 1]
+    assert [holes.topics(run) for run in (0, 1)] == [3, 2]
+    assert [holes.total(run) for run in (0, 1)] == [0, 3]
+    assert [holes.worst(run) for run in (0, 1)] == [[], [("t1", 0.25)]]
+    assert [holes.first_hole(run) for run in (0, 1)] == [None, 1]
+
+
+def test_a_contributor_is_pooled_only_as_deep_as_the_pool_goes(collection):
+    alignment, provenance = collection
+    for measure, pooled in (("P@3", [True, False]), ("P@4", [True, False])):
+        holes = holes_of(alignment, parse_measure(measure), pool_depth=provenance.depth, provenance=provenance)
+        assert [holes.pooled(run) for run in (0, 1)] == pooled
+    holes = holes_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth)
+    assert [holes.pooled(run) for run in (0, 1)] == [False, False]
+
+
+def test_a_contributor_with_documents_below_the_pool_depth_is_not_pooled_there(tmp_path):
+    qrels = qrels_of([("t1", "a", 1), ("t1", "b", 0), ("t1", "c", 0)])
+    runs = [run_of(tmp_path, "old", {"t1": "abc"}), run_of(tmp_path, "other", {"t1": "ca"})]
+    alignment = align(qrels, runs)
+    contributors = [Contributor("old", "one"), Contributor("other", "two")]
+    provenance = provenance_of(alignment, qrels, runs, contributors, depth=2)
+    holes = holes_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
+    assert [holes.pooled(run) for run in (0, 1)] == [False, True]
+    assert holes.total(0) == 0
+
+
+def test_a_pool_that_is_shallow_in_one_topic_does_not_pool_the_run_there(tmp_path):
+    qrels = qrels_of([(topic, document, 0) for topic in ("t1", "t2") for document in "abc"])
+    runs = [run_of(tmp_path, "old", {"t1": "abc", "t2": "cba"})]
+    alignment = align(qrels, runs)
+    provenance = provenance_of(alignment, qrels, runs, [Contributor("old", "one")], depth={"t1": 3, "t2": 1})
+    holes = holes_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
+    assert holes.contributed.tolist() == [[True, False]]
+    assert not holes.pooled(0)
+
+
+def test_for_rbp_it_is_the_weight_that_stands_on_judged_documents(collection):
+    alignment, provenance = collection
+    for measure in ("RBP", "RBP(p=0.5)"):
+        holes = holes_of(alignment, parse_measure(measure), pool_depth=provenance.depth)
+        residual = (
+            parse_measure(measure.replace("RBP", "RBPResidual")).values(alignment.lists).reshape(alignment.shape)
+        )
+        known = alignment.present
+        np.testing.assert_allclose(holes.judged[known], 1 - residual[known], atol=1e-12)
+    cut = holes_of(alignment, parse_measure("RBP(p=0.5)@2"), pool_depth=provenance.depth)
+    np.testing.assert_allclose(cut.judged, [[1, 1, 1], [1 / 3, 1, np.nan]], atol=1e-12)
+
+
+def test_what_is_pooled_and_waiting_makes_the_pool_unfinished(collection):
+    alignment, _ = collection
+    assert judged_of_pool(alignment.lists) == pytest.approx(6 / 7)
+
+
+def test_contributors_that_the_qrels_do_not_know_are_named(tmp_path):
+    qrels = qrels_of([("t1", "a", 1), ("t1", "b", 0)])
+    runs = [run_of(tmp_path, "good", {"t1": "ab"}), run_of(tmp_path, "odd", {"t1": "axyz"})]
+    alignment = align(qrels, runs)
+    contributors = [Contributor("good", "one"), Contributor("odd", "two")]
+    provenance = provenance_of(alignment, qrels, runs, contributors, depth=4)
+    assert misfits(alignment, provenance) == [("odd", 0.25)]
+
+
+def test_the_pool_depth_is_told_as_one_number_or_as_a_range():
+    assert [common_depth_of([5, 5]), common_depth_of([5, 9])] == ["5", "5 to 9"]

@@ -1,0 +1,379 @@
+"""Kappa and the expected loss: by hand, by trying all labels, and as laws."""
+
+from dataclasses import fields, replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluate.align import align
+from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.lists import NOT_POOLED, Lists
+from cranfield.qrels.qrels import qrels_of
+from cranfield.reuse.held_out import lists_without
+from cranfield.reuse.hole_model import Step
+from cranfield.reuse.holes import depths_that_matter
+from cranfield.reuse.kappa import Kappa, at_least, learned, upper_ends
+from cranfield.reuse.leave_out import hold_out_own
+from cranfield.reuse.logistic import chances, fitted, logit
+from cranfield.reuse.loss import expected_loss
+from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
+from cranfield.reuse.replaying import Replayed
+from cranfield.reuse.scaling import scaled
+from cranfield.reuse.spread import Upper
+from cranfield.reuse.tally import Tally, octave_of, tally_of
+
+SAME = Upper(1.0, 22, is_maximum=False)
+
+
+def flat_kappa(*chance: float) -> Kappa:
+    """A kappa with the same chances for every run: that of reaching each step from the one below."""
+    steps = tuple(Step(0.5, float(logit(one)), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0) for one in chance)
+    levels = tuple(range(len(chance) + 1))
+    return Kappa(levels, 0.5, (), (), SAME, steps, SAME, 0.0, SAME, 1.0, 22, 100, 30)
+
+
+def small_alignment(rows):
+    """One run per row, one topic each way: digits are grades, ? is a hole. Judged but not retrieved: one of each."""
+    from cranfield.evaluate.align import Alignment
+
+    grades = [[NOT_POOLED if letter == "?" else int(letter) for letter in row] for row in rows]
+    lengths = [len(row) for row in rows]
+    lists = Lists(
+        grades=np.array([grade for row in grades for grade in row], dtype=np.int32),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        topics=np.zeros(len(rows), dtype=np.int64),
+        levels=np.array([0, 1, 2], dtype=np.int32),
+        level_counts=np.array([[4, 2, 1]]),
+        highest_grade=2,
+    )
+    names = tuple(f"r{place}" for place in range(len(rows)))
+    there = np.ones((len(rows), 1), dtype=bool)
+    return Alignment(names, ("t",), lists, there, there, ((),) * len(rows), np.zeros(sum(lengths), dtype=bool))
+
+
+def by_trying_all(row, measure, chance, depth):
+    """Give the expected score over all labels of the holes within the depth."""
+    shares = [1 - chance[0], chance[0] * (1 - chance[1]), chance[0] * chance[1]]
+    holes = [place for place, letter in enumerate(row[:depth]) if letter == "?"]
+    total = 0.0
+    for labels in product(range(3), repeat=len(holes)):
+        grades = [NOT_POOLED if letter == "?" else int(letter) for letter in row]
+        counts = np.array([4, 2, 1])
+        for place, label in zip(holes, labels, strict=True):
+            grades[place] = label
+            counts[label] += 1
+        one = small_alignment([row]).lists
+        filled = replace(one, grades=np.array(grades, dtype=np.int32), level_counts=counts[np.newaxis], _relevant={})
+        total += float(np.prod([shares[label] for label in labels])) * float(measure.values(filled)[0])
+    return total
+
+
+ROWS = ["1?0?2", "??1", "012", "?0?1??", "2?"]
+CHANCE = (0.3, 0.4)
+
+
+@pytest.mark.parametrize("name", ["P@3", "P(rel=2)@5", "CG@4", "DCG@5", "DCG(gain='exponential')@5", "RBP", "RBP@3"])
+def test_the_loss_of_an_additive_measure_is_the_exact_mean_over_all_labels(name):
+    measure = parse_measure(name)
+    depth = depths_that_matter(measure, np.array([5]))
+    alignment = small_alignment(ROWS)
+    loss = expected_loss(alignment, measure, flat_kappa(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=1)
+    wanted = [by_trying_all(row, measure, CHANCE, int(depth[0])) for row in ROWS]
+    scores = measure.values(alignment.lists)
+    np.testing.assert_allclose(loss.mean, wanted - scores, atol=1e-12)
+    np.testing.assert_allclose(loss.by_topic[:, 0], wanted - scores, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["nDCG@5", "nDCG", "AP", "RR", "R@3", "Rprec", "Bpref", "Q", "ERR@5", "RBP(gain='topic')", "Success@2"]
+)
+def test_drawn_losses_come_near_the_mean_over_all_labels(name):
+    measure = parse_measure(name)
+    depth = depths_that_matter(measure, np.array([5]))
+    alignment = small_alignment(ROWS)
+    loss = expected_loss(
+        alignment, measure, flat_kappa(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=400
+    )
+    wanted = [by_trying_all(row, measure, CHANCE, int(depth[0])) for row in ROWS]
+    np.testing.assert_allclose(loss.mean, wanted - measure.values(alignment.lists), atol=0.02)
+
+
+@pytest.mark.parametrize("name", ["P@3", "nDCG@5"])
+def test_the_scale_of_a_measure_multiplies_its_losses(name):
+    alignment, measure = small_alignment(ROWS), parse_measure(name)
+    plain, raised = (
+        expected_loss(
+            alignment,
+            measure,
+            replace(flat_kappa(*CHANCE), scale=scale, factor=Upper(2.0, 22, is_maximum=False)),
+            depth=np.array([5]),
+            rng=np.random.default_rng(1),
+        )
+        for scale in (1.0, 1.5)
+    )
+    np.testing.assert_allclose(raised.mean, 1.5 * plain.mean)
+    np.testing.assert_allclose(raised.upper, 1.5 * plain.upper)
+
+
+def test_a_run_without_holes_that_matter_loses_nothing_and_others_are_not_touched():
+    alignment = small_alignment(["012??", "?12"])
+    loss = expected_loss(
+        alignment, parse_measure("nDCG@3"), flat_kappa(*CHANCE), depth=np.array([3]), rng=np.random.default_rng(1),
+        runs=[0],
+    )  # fmt: skip
+    np.testing.assert_array_equal(loss.mean, [0.0, np.nan])
+    np.testing.assert_array_equal(loss.upper, [0.0, np.nan])
+
+
+@pytest.mark.parametrize("name", ["nDCG@10", "AP", "P@10"])
+def test_the_loss_of_a_run_does_not_depend_on_the_other_runs(made, name):
+    collection = made(pooled=5)
+    provenance = collection.prefixes.by("group")
+    measure = parse_measure(name)
+    depth = depths_that_matter(measure, provenance.depth)
+    kappa = learned(tally_of(collection.alignment, depth, provenance))
+    everybody = expected_loss(collection.alignment, measure, kappa, depth=depth, rng=np.random.default_rng(7))
+    for run in collection.outsiders:
+        alone = align(collection.qrels, [collection.runs[run]])
+        loss = expected_loss(alone, measure, kappa, depth=depth, rng=np.random.default_rng(7))
+        np.testing.assert_allclose(
+            [loss.mean[0], loss.upper[0]], [everybody.mean[run], everybody.upper[run]], atol=1e-12
+        )
+
+
+def test_a_measure_with_another_way_to_put_topics_together_is_summed_its_own_way():
+    alignment = small_alignment(["1?", "??"])
+    wide = replace(
+        alignment,
+        run_names=("r",),
+        topic_ids=("a", "b"),
+        lists=replace(alignment.lists, topics=np.array([0, 1]), level_counts=np.array([[4, 2, 1]] * 2), _relevant={}),
+        present=np.ones((1, 2), dtype=bool),
+        scored=np.ones((1, 2), dtype=bool),
+    )
+    measure = parse_measure("P(agg='max')@2")
+    loss = expected_loss(wide, measure, flat_kappa(*CHANCE), depth=np.array([2, 2]), rng=np.random.default_rng(1))
+    assert loss.mean[0] == pytest.approx(0.15)
+
+
+def test_grades_that_kappa_does_not_know_are_refused_and_so_is_drawing_nothing():
+    alignment = small_alignment(ROWS)
+    with pytest.raises(InputError, match="about the grades"):
+        expected_loss(
+            alignment, parse_measure("AP"), flat_kappa(0.3), depth=np.array([5]), rng=np.random.default_rng(1)
+        )
+    with pytest.raises(UsageError, match="at least one draw"):
+        expected_loss(
+            alignment, parse_measure("AP"), flat_kappa(*CHANCE), depth=np.array([5]), rng=np.random.default_rng(1),
+            draws=0,
+        )  # fmt: skip
+
+
+def by_hand():
+    """Two groups and an outsider on one topic; a and c are common, b and d unique to one, e and f to two."""
+    from cranfield.runs.order import ranked
+    from cranfield.runs.run import Rows
+
+    def run(tag, documents):
+        import pyarrow as pa
+
+        size = len(documents)
+        return ranked(
+            Rows(
+                topic_ids=pa.array(["t"], pa.large_string()),
+                topics=np.zeros(size, dtype=np.int32),
+                document_ids=pa.array(list(documents), pa.large_string()),
+                documents=np.arange(size, dtype=np.int32),
+                scores=np.arange(size, 0, -1.0),
+                ranks=None,
+                tags=((tag, 1),),
+            )
+        )
+
+    qrels = qrels_of([("t", letter, grade) for letter, grade in zip("abcdef", (1, 1, 0, 0, 1, 0), strict=True)])
+    runs = [run("one", "abcd"), run("two", "ecfa"), run("new", "xayb")]
+    alignment = align(qrels, runs)
+    contributors = [Contributor("one", "1"), Contributor("two", "2"), Contributor("new", "3", contributing=False)]
+    return alignment, provenance_of(alignment, qrels, runs, contributors, depth=4)
+
+
+def test_the_tally_parts_what_is_judged_anyway_from_what_only_the_group_brought():
+    alignment, provenance = by_hand()
+    tally = tally_of(alignment, np.array([4]), provenance)
+    assert tally.judged[:, 0].tolist() == [[1, 1], [1, 1], [0, 2]]
+    assert tally.own.sum(axis=2)[:, 0].tolist() == [[1, 1], [1, 1], [0, 0]]
+    # b stands at rank 2 and d at 4, e at 1 and f at 3: octaves 1 and 2, 0 and 2
+    assert tally.own[0, 0].tolist() == [[0, 0], [0, 1], [1, 0]]
+    assert tally.own[1, 0].tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert tally.shared[:, 0].tolist() == [[1, 1], [1, 1], [0, 0]]
+    outside = tally_of(alignment, np.array([3]))
+    assert outside.judged[:, 0].tolist() == [[1, 2], [2, 1], [0, 1]]
+    assert not outside.own.any()
+
+
+def test_kappa_is_the_rate_of_holes_over_the_rate_of_the_other_judged_documents():
+    alignment, provenance = by_hand()
+    kappa = learned(tally_of(alignment, np.array([4]), provenance))
+    assert (kappa.value, kappa.by_grade, kappa.by_group) == (1.0, (1.0,), (("1", 1.0), ("2", 1.0)))
+    assert (kappa.groups, kappa.holes, kappa.relevant, kappa.spread.is_maximum) == (2, 4, 2, True)
+    shallow = learned(tally_of(alignment, np.array([3]), provenance))
+    # one: a judged, b and c -> b own, c judged; two: c judged, e and f own
+    assert shallow.value == pytest.approx((2 / 3) / (1 / 3))
+
+
+def test_each_grade_has_a_kappa_of_its_own():
+    own = np.array([[[[8, 1, 1]]], [[[8, 2, 0]]]])
+    judged = np.array([[[4, 4, 2]], [[4, 2, 4]]])
+    kappa = learned(Tally((0, 1, 2), ("a", "b"), np.array([0, 1], dtype=np.int32), judged, own, 0 * judged))
+    assert kappa.by_grade == pytest.approx(((3 / 20) / (6 / 20), (1 / 20) / (6 / 20)))
+    assert kappa.value == pytest.approx((4 / 20) / (12 / 20))
+    assert len(kappa.steps) == 2
+
+
+def test_groups_of_a_family_alone_can_teach():
+    alignment, provenance = by_hand()
+    tally = tally_of(alignment, np.array([4]), provenance)
+    assert learned(tally, np.array([1, 2])).by_group == (("2", 1.0),)
+
+
+def test_holes_of_better_runs_are_relevant_more_often_and_the_model_learns_it():
+    rng = np.random.default_rng(3)
+    rates = np.linspace(0.2, 0.7, 24)
+    hole = chances(-1.5 + 2.5 * (logit(rates) - logit(0.45)))
+    judged = rng.binomial(400, rates)
+    found = rng.binomial(300, hole)
+    tally = Tally(
+        (0, 1),
+        tuple(f"g{number:02}" for number in range(24)),
+        np.arange(24, dtype=np.int32),
+        np.stack([400 - judged, judged], axis=1)[:, np.newaxis],
+        np.stack([300 - found, found], axis=1)[:, np.newaxis, np.newaxis],
+        np.zeros((24, 1, 2), dtype=np.int64),
+    )
+    kappa = learned(tally)
+    assert kappa.steps[0].run_slope == pytest.approx(2.5, abs=0.3)
+    expected = at_least(kappa, tally.judged, 1)[:, 0, 0, 1]
+    np.testing.assert_allclose(expected, hole, atol=0.1)
+    assert expected.mean() == pytest.approx(found.mean() / 300, rel=0.02)
+
+
+def test_beyond_the_rates_of_the_contributors_the_slope_is_at_most_one():
+    step = Step(0.5, -1.0, 3.0, 1.0, 0.0, 0.0, -0.5, 0.5)
+    kappa = replace(flat_kappa(0.5), steps=(step,))
+    seen = logit(at_least(kappa, np.array([[[1, 9]], [[10, 10]]]) * 10_000, 1)[:, 0, 0, 1])
+    assert seen[0] == pytest.approx(-1.0 + 3 * 0.5 + (logit(0.9) - 0.5), abs=0.01)
+    assert seen[1] == pytest.approx(-1.0, abs=0.01)
+
+
+def test_the_chance_of_a_hole_depends_on_the_octave_of_its_rank():
+    step = Step(0.5, -1.0, 1.0, 1.0, -0.5, 1.0, 0.0, 0.0)
+    kappa = replace(flat_kappa(0.5), steps=(step,))
+    seen = logit(at_least(kappa, np.array([[[5, 5]]]), 4)[0, 0, :, 1])
+    np.testing.assert_allclose(seen, [-0.5, -1.0, -1.5, -2.0])
+    assert octave_of(np.array([1, 2, 3, 4, 5, 8, 9, 16, 17, 100])).tolist() == [0, 1, 2, 2, 3, 3, 4, 4, 5, 7]
+    measure = parse_measure("P@4")
+    loss = expected_loss(
+        small_alignment(["????"]),
+        measure,
+        replace(kappa, levels=(0, 1, 2), steps=(step, replace(step, intercept=-20.0))),
+        depth=np.array([4]),
+        rng=np.random.default_rng(1),
+    )
+    rank_chances = chances(np.array([-0.5, -1.0, -1.5, -1.5]))
+    assert loss.mean[0] == pytest.approx(rank_chances.mean())
+
+
+def test_a_new_run_meets_one_group_more_than_one_that_was_held_out():
+    own = np.array([[[[80, 20]]]] * 4)
+    shared = np.array([[[30, 60]]] * 4)
+    tally = Tally((0, 1), tuple("abcd"), np.arange(4, dtype=np.int32), np.array([[[50, 50]]] * 4), own, shared)
+    growth = learned(tally).growth
+    before, now = (20 + 60 / 3) / (100 + 90 / 3), 20 / 100
+    assert growth == pytest.approx((now / before) ** (np.log(4 / 3) / np.log(3 / 2)), rel=0.01)
+    alone = learned(replace(tally, shared=0 * shared))
+    assert alone.growth == 1.0
+    assert learned(tally).plain == pytest.approx(alone.plain * growth)
+
+
+@pytest.mark.parametrize("name", ["AP", "RR", "nDCG@10", "P@10"])
+def test_expected_losses_are_scaled_to_what_held_out_contributors_lost(made, name):
+    collection = made(seed=4, topics=60, runs=2, taste=1.5)
+    provenance = collection.prefixes.by("group")
+    measure = parse_measure(name)
+    depth = depths_that_matter(measure, provenance.depth)
+    kappa = replace(learned(tally_of(collection.alignment, depth, provenance)), growth=1.0)
+    ratio = scaled(collection.alignment, measure, kappa, provenance, depth=depth, rng=np.random.default_rng(1)).scale
+    own = hold_out_own(collection.alignment, provenance, [measure])
+    assert 0.5 <= ratio <= 2.0
+    if name == "P@10":
+        assert ratio == pytest.approx(1.0, abs=0.1)
+    if name == "AP":
+        assert ratio > 1.0
+    expected = sum(_expected_of(collection, provenance, kappa, measure, depth))
+    assert ratio == pytest.approx((own.drop[0].sum() + 0.0005 * 16) / (expected + 0.0005 * 16), rel=0.05)
+
+
+def _expected_of(collection, provenance, kappa, measure, depth):
+    """Give what each run is expected to lose when its own group is left out, one group after the other."""
+    for group in range(len(provenance.groups)):
+        cells = np.full(len(collection.alignment.lists), group, dtype=np.int32)
+        without = replace(collection.alignment, lists=lists_without(collection.alignment.lists, provenance, cells))
+        runs = np.flatnonzero(provenance.group_of_run == group).tolist()
+        yield (
+            expected_loss(without, measure, kappa, depth=depth, rng=np.random.default_rng(2), runs=runs)
+            .mean[runs]
+            .sum()
+        )
+
+
+def test_in_a_pool_that_was_played_again_holes_are_what_would_not_have_been_chosen():
+    alignment, provenance = by_hand()
+    removed = np.zeros((2, 6), dtype=bool)
+    removed[0, 0] = removed[1, 5] = True  # without one: a is not chosen; without two: f
+    kept = {one.name: getattr(provenance, one.name) for one in fields(Provenance)}
+    tally = tally_of(alignment, np.array([4]), Replayed(**kept, removed=removed))
+    assert tally.own.sum(axis=2)[:, 0].tolist() == [[0, 1], [1, 0], [0, 0]]
+    assert not tally.shared.any()
+
+
+def test_the_upper_ends_are_those_of_the_model_and_of_plain_kappa():
+    kappa = replace(
+        flat_kappa(0.2, 0.5), factor=Upper(3.0, 22, is_maximum=False), plain=0.5, plain_factor=Upper(2.0, 22, False)
+    )
+    model, plain = upper_ends(kappa, np.array([[[2, 1, 1]]]), 1)
+    np.testing.assert_allclose(model[0, 0, 0], [1, 0.6, 0.3])
+    np.testing.assert_allclose(plain[0, 0, 0], [1, 0.5, 0.25])
+
+
+def test_without_any_hole_the_prior_is_what_remains():
+    weights = fitted(
+        np.zeros((0, 3)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32),
+        prior=np.array([-1.0, 1.0, 1.0]), spread=np.ones(3),
+    ).weights  # fmt: skip
+    np.testing.assert_allclose(weights, [-1.0, 1.0, 1.0])
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(2, 6),
+    st.sampled_from([(0.15,), (0.5,), (0.02,), (0.3, 0.1), (0.4, 0.2, 0.05)]),
+    st.sampled_from(["P@10", "nDCG@10", "AP", "RBP", "Bpref"]),
+)
+def test_losses_are_numbers_that_stay_inside_what_is_possible(made, seed, pooled, rates, name):
+    collection = made(seed=seed, topics=4, documents=40, groups=pooled + 2, pooled=pooled, rates=rates, length=20)
+    provenance = collection.prefixes.by("group")
+    measure = parse_measure(name)
+    depth = depths_that_matter(measure, provenance.depth)
+    kappa = learned(tally_of(collection.alignment, depth, provenance))
+    loss = expected_loss(collection.alignment, measure, kappa, depth=depth, rng=np.random.default_rng(1), draws=8)
+    scores = measure.values(collection.alignment.lists).reshape(collection.alignment.shape)
+    assert np.isfinite(loss.mean).all()
+    assert np.isfinite(loss.upper).all()
+    assert ((scores + loss.by_topic >= -1e-12) & (scores + loss.by_topic <= 1 + 1e-12)).all()
+    if name in ("P@10", "RBP"):
+        assert (loss.by_topic >= -1e-12).all()
+        assert (loss.upper >= loss.mean - 1e-12).all()

@@ -1,0 +1,90 @@
+"""New relevant documents by depth, and the curve through them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from cranfield.errors import UsageError
+from cranfield.evaluate.align import align
+from cranfield.evaluate.mappings import qrels_from, ranking_from
+from cranfield.reuse.depth import best_ranks, extrapolated, fit_decay, new_by_depth, repooled
+from cranfield.reuse.provenance import Contributor, provenance_of
+
+QRELS = qrels_from({"1": {"a": 1, "b": 0, "c": 2, "d": -1, "e": 1}, "2": {"a": 0, "f": 1}})
+RUNS = [
+    ranking_from({"1": ["a", "x", "c", "e"], "2": ["a"]}, tag="A"),
+    ranking_from({"1": ["b", "c", "d"], "2": ["y", "a", "f"]}, tag="B"),
+    ranking_from({"1": ["e"], "2": ["f"]}, tag="new"),
+]
+ALIGNED = align(QRELS, RUNS)
+PROVENANCE = provenance_of(ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth=3)
+
+
+def test_a_document_is_met_at_the_best_rank_of_a_contributor():
+    assert best_ranks(ALIGNED, PROVENANCE).tolist() == [1, 1, 2, 3, 0, 1, 3]
+
+
+def test_each_depth_has_its_new_documents():
+    found = new_by_depth(ALIGNED, PROVENANCE)
+    assert found.judged.tolist() == [[2, 1, 0], [1, 0, 1]]
+    assert found.relevant.tolist() == [[1, 1, 0], [0, 0, 1]]
+    assert new_by_depth(ALIGNED, PROVENANCE, rel=2).relevant.tolist() == [[0, 1, 0], [0, 0, 0]]
+
+
+def test_a_topic_that_yields_at_its_last_depth_is_not_exhausted():
+    assert new_by_depth(ALIGNED, PROVENANCE).not_exhausted() == ["2"]
+    shallower = provenance_of(
+        ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth={"1": 2, "2": 0}
+    )
+    assert new_by_depth(ALIGNED, shallower).not_exhausted() == ["1"]
+
+
+def test_a_shallower_pool_has_only_what_it_would_have_seen():
+    shallower = provenance_of(ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth=1)
+    assert list(repooled(QRELS, shallower)) == [("1", "a", 1), ("1", "b", 0), ("2", "a", 0)]
+
+
+def test_the_fit_finds_the_curve_that_the_counts_lie_on():
+    found = fit_decay(300 * np.arange(1, 41) ** -0.6 - 1)
+    assert (found.c, found.s, found.error) == pytest.approx((300, -0.6, 0), abs=1e-9)
+
+
+def test_the_interval_is_one_standard_error_of_the_fit_away():
+    new = np.round(400 * np.arange(1, 51) ** -0.63 * np.tile([0.9, 1.1], 25)).astype(int)
+    found = extrapolated(new, to_depth=100)
+    decay = found.decay
+    beyond = np.arange(51, 101)
+    assert found.found == new.sum()
+    assert found.expected == pytest.approx((decay.c * beyond**decay.s - 1).sum())
+    assert found.low == pytest.approx((decay.c * math.exp(-decay.error) * beyond**decay.s - 1).sum())
+    assert found.high == pytest.approx((decay.c * math.exp(decay.error) * beyond**decay.s - 1).sum())
+    assert found.low < found.expected < found.high
+
+
+def test_the_sum_ends_where_the_curve_falls_to_nothing():
+    new = np.round(20 / np.arange(1, 31)).astype(int)
+    near, far = extrapolated(new, to_depth=200), extrapolated(new, to_depth=100_000)
+    assert near.expected == far.expected
+    assert far.low >= 0
+
+
+@pytest.mark.parametrize(
+    ("new", "reason"),
+    [
+        ([9, 5, 3, 2, 2, 1, 1, 1, 1], "the pool has 9 depths"),
+        ([0] * 20, "no contributor has a relevant document"),
+        ([3] * 20, "no decay is seen"),
+        (list(range(20)), "no decay is seen"),
+    ],
+)
+def test_what_cannot_be_extrapolated_says_why(new, reason):
+    found = extrapolated(new)
+    assert found.refusal.startswith(reason)
+    assert math.isnan(found.expected)
+    assert found.found == sum(new)
+
+
+def test_a_goal_within_the_pool_is_a_wrong_call():
+    with pytest.raises(UsageError, match="greater depth"):
+        extrapolated([5] * 20, to_depth=20)

@@ -1,0 +1,164 @@
+"""The real thing: the pool of TREC-2, with figures that were computed by other means, twice."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cranfield.evaluate.align import align
+from cranfield.evaluate.expression import parse_measures
+from cranfield.qrels.qrels import qrels_of
+from cranfield.reuse.collection import examine, levels_of
+from cranfield.reuse.depth import extrapolated, new_by_depth, repooled
+from cranfield.reuse.guessing import guess_contributors
+from cranfield.reuse.leave_out import hold_out_own, uniques_of
+from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
+from cranfield.runs.check import Expectations, check
+from cranfield.runs.reading import read_rows
+from cranfield.runs.repair import repair
+from cranfield.source import Source
+
+TREC_2 = Path(__file__).parents[2].parent / "shared" / "data" / "trec-2-adhoc"
+TOPICS = frozenset(str(topic) for topic in range(101, 151))
+MEASURES = parse_measures(["AP", "P@10", "nDCG@10", "Judged@10"])
+AP, P10, NDCG, _ = MEASURES
+
+pytestmark = [pytest.mark.shared, pytest.mark.slow]
+
+
+def a_run(path):
+    rows = read_rows(Source(path))
+    name = path.name.removeprefix("input.").removesuffix(".gz")
+    return repair(rows, check(rows, Expectations(topics=TOPICS)), name=name)[0]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return [a_run(path) for path in sorted((TREC_2 / "runs").iterdir())]
+
+
+@pytest.fixture(scope="module")
+def qrels():
+    text = (TREC_2 / "qrels" / "qrels.101-150.disk1.disk2").read_text(encoding="utf-8")
+    return qrels_of(
+        [(topic, document, int(grade)) for topic, _, document, grade in map(str.split, text.splitlines())]
+    )
+
+
+@pytest.fixture(scope="module")
+def contributors(runs):
+    told = (TREC_2 / "meta" / "desc.xml").read_text(encoding="utf-8")
+    groups = dict(re.findall(r"<tag>(.*?)</tag>\s*<organization>(.*?)</organization>", told))
+    return [Contributor(run.tag, groups[run.tag], contributing=run.tag != "rutfmed") for run in runs]
+
+
+@pytest.fixture(scope="module")
+def report(runs, qrels, contributors):
+    aligned = align(qrels, runs)
+    return examine(aligned, levels_of(prefixes_of(aligned, qrels, runs, contributors, depth=100)), MEASURES)
+
+
+def test_orphans_and_uniques(report):
+    assert (report.judged, report.orphans) == (62_620, 62_620 - 51_395)
+    assert report.orphan_share == pytest.approx(0.179, abs=0.0005)
+    assert report.relevance_rate == 11_645 / 62_620
+    uniques = {level: (one.uniques.judged.sum(), one.uniques.relevant.sum()) for level, one in report.levels.items()}
+    assert uniques == {"run": (26_866, 2_743), "group": (31_755, 3_507)}
+    by_group = report.levels["group"].uniques
+    assert dict(zip(by_group.groups, by_group.relevant.tolist(), strict=True))["Verity Corp."] == 386
+    assert sorted(by_group.relevant.tolist())[-3:] == [362, 384, 386]
+    assert sorted(report.levels["run"].uniques.relevant.tolist())[-3:] == [221, 328, 386]
+
+
+@pytest.mark.parametrize(
+    ("level", "measure", "mean", "largest", "worst", "lowest_tau", "mean_tau", "rank_drop"),
+    [
+        ("run", AP, 0.0236, 0.1150, "TOPIC2", 0.9858, 0.9978, 3),
+        ("group", AP, 0.0393, 0.1150, "lsia1", 0.9716, 0.9938, 4),
+        ("run", P10, 0.0117, 0.1057, "prc2", 0.9799, 0.9986, 7),
+        ("group", P10, 0.0201, 0.1220, "prc2", 0.9799, 0.9968, 7),
+    ],
+)
+def test_drops_and_rankings(report, level, measure, mean, largest, worst, lowest_tau, mean_tau, rank_drop):
+    found = report.levels[level].summary(measure)
+    assert round(found.relative.mean, 4) == mean
+    assert (round(found.relative.largest, 4), found.relative.worst) == (largest, worst)
+    assert (round(found.lowest_tau_b, 4), round(found.tau_b, 4)) == (lowest_tau, mean_tau)
+    assert (found.worst.drop.drop, found.worst.drop.systems) == (rank_drop, 38)
+    assert found.decisions.ad == 0
+
+
+def test_the_same_run_can_be_the_worst_by_a_digit_more(report):
+    drops = {
+        level: dict(zip(one.own.run_names, one.own.relative[0], strict=True)) for level, one in report.levels.items()
+    }
+    assert drops["run"]["TOPIC2"] == pytest.approx(0.114973, abs=1e-6)
+    assert drops["run"]["lsia1"] == pytest.approx(0.114259, abs=1e-6)
+    assert drops["group"]["lsia1"] == pytest.approx(0.115011, abs=1e-6)
+
+
+def test_absolute_drops(report):
+    found = {level: one.summary(AP) for level, one in report.levels.items()}
+    assert [round(one.drop.mean, 4) for one in found.values()] == [0.0045, 0.0080]
+    assert [round(one.drop.largest, 4) for one in found.values()] == [0.0274, 0.0274]
+    assert [one.falls for one in found.values()] == [12, 19]
+    by_precision = {level: one.summary(P10) for level, one in report.levels.items()}
+    assert [round(one.drop.mean, 5) for one in by_precision.values()] == [0.0047, 0.00854]
+    assert [round(one.drop.largest, 3) for one in by_precision.values()] == [0.046, 0.048]
+
+
+def test_the_verdict_is_with_care(report):
+    assert [verdict.fairness for verdict in report.verdicts] == ["with care", "with care", "fair"]
+    assert report.fairness == "with care"
+    assert [problem.code for problem in report.problems] == ["orphans"]
+
+
+def test_zobel_s_curve(report):
+    new = report.new_by_depth.relevant.sum(axis=0)
+    assert new[:10].tolist() == [441, 329, 272, 260, 226, 215, 208, 185, 174, 163]
+    half = extrapolated(new[:50], to_depth=100)
+    assert (round(half.decay.c, 1), round(half.decay.s, 4), round(half.expected)) == (446.2, -0.4132, 3728)
+    assert new[50:].sum() == 3331
+    whole = report.extrapolation
+    assert (round(whole.decay.c, 1), round(whole.decay.s, 4), round(whole.expected)) == (503.5, -0.4627, 4912)
+    assert whole.low < whole.expected < whole.high
+
+
+@pytest.mark.parametrize(
+    ("depth", "judged", "relevant", "unique", "means", "largest", "judged_after"),
+    [
+        (10, 7_214, 2_473, 1_293, (0.0962, 0.1862), (0.2940, 0.4938, 0.4622), (0.681, 0.340)),
+        (20, 12_863, 3_930, 1_814, (0.0757, 0.0981), (0.2295, 0.3320, 0.3121), (0.770, 0.400)),
+        (50, 28_082, 7_036, 2_773, (0.0538, 0.0385), (0.1622, 0.1743, 0.1741), (0.848, 0.440)),
+        (100, 51_395, 10_367, 3_507, (0.0401, 0.0201), (0.1178, 0.1220, 0.1236), (0.883, 0.462)),
+    ],
+)
+def test_pools_of_other_depths(
+    runs, qrels, contributors, depth, judged, relevant, unique, means, largest, judged_after
+):
+    made = repooled(qrels, provenance_of(align(qrels, runs), qrels, runs, contributors, depth=depth))
+    assert (len(made), int((made.grades > 0).sum())) == (judged, relevant)
+    aligned = align(made, runs)
+    provenance = provenance_of(aligned, made, runs, contributors, depth=depth)
+    own = hold_out_own(aligned, provenance, MEASURES)
+    assert uniques_of(aligned, provenance).relevant.sum() == unique
+    assert tuple(round(own.relative_spread(measure).mean, 4) for measure in (AP, P10)) == means
+    assert tuple(round(own.relative_spread(measure).largest, 4) for measure in (AP, P10, NDCG)) == largest
+    assert (round(own.held_out[3].mean(), 3), round(own.held_out[3].min(), 3)) == judged_after
+
+
+def test_scores_in_32_bits_give_the_other_counts(runs, qrels, contributors):
+    aligned = align(qrels, runs, reference="9")
+    provenance = provenance_of(aligned, qrels, runs, contributors, depth=100)
+    by_run = provenance_of(aligned, qrels, runs, contributors, depth=100, level="run")
+    assert provenance.judged_count - provenance.orphans == 51_392
+    assert (provenance.unique_counts.sum(), by_run.unique_counts.sum()) == (31_752, 26_863)
+    assert new_by_depth(aligned, provenance).relevant.sum() == 10_367
+
+
+def test_the_contributors_are_guessed_right(runs, qrels):
+    guess = guess_contributors(align(qrels, runs))
+    assert guess.depth == 100
+    assert [one.run for one in guess.contributors if not one.contributing] == ["rutfmed"]
+    assert np.isclose(guess.shares[[one.run for one in guess.contributors].index("rutfmed")], 0.8692, atol=0.0001)

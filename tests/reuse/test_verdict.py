@@ -1,0 +1,202 @@
+"""Verdicts: the table of rules, in order, and how they are worded."""
+
+from dataclasses import replace
+
+import pytest
+
+from cranfield.errors import ProblemsFound, UsageError
+from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.measure import measures
+from cranfield.reuse.thresholds import Thresholds, threshold_of
+from cranfield.reuse.verdict import Evidence, Verdict, takes_verdict, verdict_of
+from cranfield.reuse.wording import Account, account
+
+GOOD = Evidence(judged=0.95, topics=50, low_topics=0, holes=25, low=0.5, high=0.6, loss=0.004, upper=0.01, groups=22)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, ("SAFE", "small-loss", 0.004)),
+        ({"pool_judged": 0.62}, ("PROVISIONAL", "pool-unfinished", 0.62)),
+        ({"pooled": True, "judged": 1.0, "holes": 0}, ("POOLED", "contributed", 1.0)),
+        ({"holes": 0, "judged": 1.0}, ("SAFE", "no-holes", 0.0)),
+        ({"high": 0.51}, ("SAFE", "narrow-interval", 0.01)),
+        ({"judged": 0.49}, ("UNRELIABLE", "minority-judged", 0.49)),
+        ({"low_topics": 11}, ("UNRELIABLE", "topics-unjudged", 0.22)),
+        ({"low_topics": 10}, ("SAFE", "small-loss", 0.004)),
+        ({"loss": 0.031}, ("UNRELIABLE", "large-loss", 0.031)),
+        ({"loss": -0.031}, ("UNRELIABLE", "large-loss", -0.031)),
+        ({"untestable": "nobody knows", "loss": None, "upper": None}, ("UNTESTABLE", "kappa-unknown", 22)),
+        ({"loss": None, "upper": None}, ("UNTESTABLE", "kappa-unknown", 22)),
+        ({"loss": 0.011}, ("CAUTION", "loss", 0.011)),
+        ({"loss": -0.011}, ("CAUTION", "loss", -0.011)),
+        ({"loss": 0.03}, ("CAUTION", "loss", 0.03)),
+        ({"upper": 0.031}, ("CAUTION", "upper-loss", 0.031)),
+        ({"judged": 0.79}, ("CAUTION", "coverage", 0.79)),
+        ({"low": None, "high": None}, ("SAFE", "small-loss", 0.004)),
+    ],
+)
+def test_each_rule_gives_its_level_and_the_number_that_triggered_it(changes, expected):
+    found = verdict_of(replace(GOOD, **changes))
+    assert (found.level, found.rule, pytest.approx(found.number)) == expected
+    assert found.reason
+
+
+ALL_WRONG = Evidence(
+    judged=0.1, topics=10, low_topics=9, holes=9, low=0.1, high=0.9, pool_judged=0.5, loss=0.5, upper=0.9, pooled=True
+)
+
+
+def test_the_first_rule_that_applies_wins():
+    levels = []
+    evidence = ALL_WRONG
+    steps = [
+        {"pool_judged": 1.0},
+        {"pooled": False, "high": 0.105},
+        {"high": 0.9},
+        {"judged": 0.6},
+        {"low_topics": 1},
+        {"loss": None, "untestable": "no groups"},
+        {"loss": 0.02, "untestable": ""},
+        {"loss": 0.0},
+        {"upper": 0.0},
+        {"judged": 0.9},
+    ]
+    for step in [{}, *steps]:
+        evidence = replace(evidence, **step)
+        levels.append((verdict_of(evidence).level, verdict_of(evidence).rule))
+    assert levels == [
+        ("PROVISIONAL", "pool-unfinished"),
+        ("POOLED", "contributed"),
+        ("SAFE", "narrow-interval"),
+        ("UNRELIABLE", "minority-judged"),
+        ("UNRELIABLE", "topics-unjudged"),
+        ("UNRELIABLE", "large-loss"),
+        ("UNTESTABLE", "kappa-unknown"),
+        ("CAUTION", "loss"),
+        ("CAUTION", "upper-loss"),
+        ("CAUTION", "coverage"),
+        ("SAFE", "small-loss"),
+    ]
+
+
+def test_direct_evidence_beats_a_bad_collection():
+    whole = replace(GOOD, holes=0, judged=1.0, loss=None, upper=None, untestable="only 1 group fed the pool")
+    assert verdict_of(whole) == Verdict("SAFE", "no-holes", "no unjudged document within the depth that matters", 0.0)
+
+
+def test_a_run_that_is_hardly_judged_is_unreliable_even_where_nothing_can_be_learned():
+    dark = replace(GOOD, judged=0.3, loss=None, upper=None, untestable="only 1 group fed the pool")
+    assert verdict_of(dark).rule == "minority-judged"
+
+
+def test_thresholds_are_one_table_that_can_be_set():
+    strict = Thresholds().with_values({"tolerance": 0.002, "caution_judged": 0.99})
+    assert verdict_of(replace(GOOD, tolerance=strict.tolerance, loss=0.001, upper=0.001), strict).rule == "coverage"
+    rows = list(strict.rows())
+    assert rows[0] == ("tolerance", 0.002, 0.01, "how many points of a measure from 0 to 1 a reader forgives")
+    assert all(meaning for *_, meaning in rows)
+    assert threshold_of("tolerance=0.02") == ("tolerance", 0.02)
+
+
+def test_thresholds_that_cannot_be_are_all_listed_at_once():
+    with pytest.raises(ProblemsFound) as caught:
+        Thresholds().with_values({"tolerence": 0.1, "caution_judged": 1.5, "caution_loss": float("nan")})
+    told = [problem.message for problem in caught.value.problems]
+    assert "did you mean 'tolerance'" in told[0]
+    assert told[1:] == [
+        "caution_judged is a number from 0 to 1, not '1.5'",
+        "caution_loss is a number from 0 to 1e+06, not 'nan'",
+    ]
+    with pytest.raises(UsageError):
+        threshold_of("tolerance=much")
+
+
+def test_facts_counts_samples_and_condensed_lists_take_no_verdict():
+    taken = {name for name, kind in measures.items() if takes_verdict(_with_cutoff(name, kind.cutoff))}
+    refused = set(measures.names()) - taken
+    assert {"AP", "nDCG", "P", "RR", "RBP", "Bpref", "Rprec", "R", "Success", "DCG", "ERR", "Q"} <= taken
+    assert {
+        "infAP",
+        "xinfAP",
+        "infNDCG",
+        "statP",
+        "statAP",
+        "Judged",
+        "NumRel",
+        "NumRelRet",
+        "RBPResidual",
+    } <= refused
+    assert not takes_verdict(parse_measure("nDCG(judged_only=True)@10"))
+
+
+def _with_cutoff(name, cutoff):
+    return parse_measure(name + {"needed": "@10", "level": "@0.5"}.get(cutoff, ""))
+
+
+def test_the_account_reads_as_in_the_design():
+    evidence = replace(GOOD, judged=0.74, low_topics=4, holes=130, low=0.571, high=0.835, loss=0.043, upper=0.071)
+    told = Account(
+        run="dense-v2",
+        measure="nDCG@10",
+        score=0.61,
+        depth="10",
+        evidence=evidence,
+        verdict=verdict_of(evidence),
+        open_defeats=["A", "B"],
+        standing_wins={"P@10": ["C"]},
+        settled_by={"A": 58},
+    )
+    assert account(told) == (
+        "dense-v2 nDCG@10 .610 (unjudged = not relevant), possible .571-.835, judged@10 .74, 4 of 50 topics mostly"
+        " unjudged. Not in the pool. Its 130 holes are expected to be worth .043 (up to .071): UNRELIABLE, expected"
+        " loss .043 above .030. Its defeats by A and B are open; P@10: its win over C stands. Judging 58 documents"
+        " settles A."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "contributed", "expected"),
+    [
+        (
+            {"pooled": True, "judged": 1.0, "holes": 0},
+            True,
+            "judged@10 1.00. In the pool down to there. POOLED, it fed the pool down to the depth that matters.",
+        ),
+        (
+            {"loss": None, "upper": None, "untestable": "only 2 groups fed the pool", "holes": 1},
+            False,
+            (
+                "judged@10 .95. Not in the pool. What its one hole is worth cannot be told: UNTESTABLE,"
+                " only 2 groups fed the pool."
+            ),
+        ),
+        (
+            {"loss": -0.02, "upper": -0.04, "upper_is_maximum": True, "groups": 5},
+            True,
+            (
+                "judged@10 .95. In the pool, but not down to there. With its 25 holes judged it is expected to fall"
+                " by .020 (up to .040, the highest of 5 groups): CAUTION, expected to be .020 too high, above .010."
+            ),
+        ),
+        (
+            {"judged": 0.9999, "low": None, "high": None},
+            False,
+            (
+                "judged@10 .99. Not in the pool. Its 25 holes are expected to be worth .004 (up to .010): SAFE,"
+                " expected loss .004 within .010."
+            ),
+        ),
+    ],
+)
+def test_other_cases_are_worded_for_people_too(changes, contributed, expected):
+    evidence = replace(GOOD, **changes)
+    told = Account("r", "nDCG@10", 0.6, "10", evidence, verdict_of(evidence), contributed)
+    head = "r nDCG@10 .600 (unjudged = not relevant), "
+    possible = "" if evidence.low is None else "possible .500-.600, "
+    assert account(told) == head + possible + expected
+
+
+def test_a_nearly_finished_pool_never_looks_finished():
+    assert verdict_of(replace(GOOD, pool_judged=0.9999)).reason == "more than 99 % of the pool judged"

@@ -1,0 +1,111 @@
+"""A chair to sit in for a test: the program without a terminal, its keys, and what stands on its screen."""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from fake_desk import FakeDesk
+from textual.app import App
+from textual.events import Key
+from textual.pilot import Pilot
+
+from assessor_ui.app import ChairApp
+from assessor_ui.session import Session
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+class Chair:
+    """A program that runs, driven by keys."""
+
+    def __init__(self, pilot: Pilot[int], desk: FakeDesk) -> None:
+        self.pilot, self.app, self.desk = pilot, pilot.app, desk
+
+    async def settle(self) -> None:
+        """Wait until everything that was asked is done and drawn."""
+        await self.pilot.pause()
+        while any(not worker.is_finished for worker in self.app.workers):
+            await self.app.workers.wait_for_complete()
+            await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, each after the one before has been dealt with."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.settle()
+
+    async def type(self, text: str) -> None:
+        """Type a text, faster than anybody can."""
+        for letter in text:
+            event = Key("space" if letter == " " else letter, letter)
+            event.set_sender(self.app)
+            self.app._driver.send_message(event)  # type: ignore[union-attr]
+        await self.settle()
+
+    @property
+    def rows(self) -> list[str]:
+        """The lines on the screen."""
+        return rows_of(self.app)
+
+    @property
+    def text(self) -> str:
+        """All that is on the screen."""
+        return "\n".join(self.rows)
+
+    @property
+    def session(self) -> Session:
+        """The state machine below."""
+        assert isinstance(self.app, ChairApp)
+        return self.app.session
+
+
+def seated(
+    *,
+    size: tuple[int, int] = (80, 24),
+    theme: str = "dark",
+    desk: Callable[[], FakeDesk] = FakeDesk,
+    held: float = 0.0,
+) -> Callable[[Callable[[Chair], Awaitable[None]]], Callable[[], None]]:
+    """Make a test of something that happens in the chair."""
+
+    def decorate(test: Callable[[Chair], Awaitable[None]]) -> Callable[[], None]:
+        @functools.wraps(test)
+        def wrapped() -> None:
+            asyncio.run(sit())
+
+        async def sit() -> None:
+            made = desk()
+            app = ChairApp(Session(made), theme=theme, held=held)
+            async with app.run_test(size=size) as pilot:
+                chair = Chair(pilot, made)
+                await chair.settle()
+                await test(chair)
+
+        del wrapped.__wrapped__  # pytest would look for a fixture called chair
+        return wrapped
+
+    return decorate
+
+
+def rows_of(app: App[int]) -> list[str]:
+    """Give the lines on the screen, without the blanks at their ends."""
+    return ["".join(segment.text for segment in strip).rstrip() for strip in app.screen._compositor.render_strips()]
+
+
+def looks_of(app: App[int]) -> list[str]:
+    """Give the look of each line: where it changes, and into what."""
+    looks = []
+    for number, strip in enumerate(app.screen._compositor.render_strips()):
+        column, runs = 0, []
+        for segment in strip:
+            if segment.text.strip():
+                runs.append((column, segment.text.strip()[:12], str(segment.style)))
+            column += segment.cell_length
+        looks += [f"{number:>2} {column:>3} {text!r:<16} {style}" for column, text, style in runs]
+    return looks
+
+
+def picture_of(app: App[int]) -> str:
+    """Give the screen as text, with its looks below."""
+    return "\n".join([*rows_of(app), "=" * 20, *looks_of(app)]) + "\n"

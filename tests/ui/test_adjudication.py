@@ -1,0 +1,115 @@
+"""Deciding between assessors, on the screen and over plain lines."""
+
+import asyncio
+import io
+
+from fake_bench import CASES, FakeBench
+from seat import rows_of
+
+from assessor_ui.adjudication import Adjudication, run_plain
+from assessor_ui.app import ReaderApp
+from assessor_ui.screens.adjudicate import AdjudicateScreen
+from cranfield.errors import CollectionError
+
+
+async def settle(app: ReaderApp, pilot: object) -> None:
+    for _ in range(3):
+        await app.workers.wait_for_complete()
+        await pilot.pause()  # type: ignore[attr-defined]
+
+
+def decide(bench: FakeBench, *keys: str, size: tuple[int, int] = (80, 24)) -> str:
+    """Press keys on the screen; give what stands there in the end."""
+
+    async def sit() -> str:
+        deciding = Adjudication(bench)
+        app = ReaderApp(deciding, AdjudicateScreen(deciding), theme="dark", held=0)
+        async with app.run_test(size=size) as pilot:
+            await settle(app, pilot)
+            for key in keys:
+                await pilot.press(key)
+                await settle(app, pilot)
+            return "\n".join(rows_of(app))
+
+    return asyncio.run(sit())
+
+
+def test_document_grades_notes_and_evidence_are_side_by_side_without_names():
+    said = decide(FakeBench())
+    assert "A: 1 marginal" in said
+    assert "B: 3 highly relevant" in said
+    assert "A full method." in said
+    assert "“Soda cleans a burnt pan.”" in said
+    assert "Soda cleans a burnt pan. Wait an hour." in said
+    assert "1 of 2" in said
+
+
+def test_a_digit_decides_and_goes_on_and_u_takes_it_back():
+    bench = FakeBench()
+    said = decide(bench, "2", "u", "c", "h", "m", "enter", "3")
+    assert bench.log == [("decide", "d1", 2, ""), ("undo", "d1"), ("decide", "d1", 3, "hm")]
+    assert "✓ saved: decided 3 highly relevant for d1" in said
+    assert "C: 3 highly relevant" in said
+
+
+def test_a_case_put_off_comes_after_the_others():
+    bench = FakeBench()
+    said = decide(bench, "l", "2")
+    assert bench.log == [("postpone", "d1"), ("decide", "d3", 2, "")]
+    assert "Burnt rice" in said
+    assert "No disagreement is left" in decide(bench, "2")
+
+
+def test_a_decision_that_is_not_in_the_file_is_not_called_saved():
+    bench = FakeBench()
+    deciding = Adjudication(bench)
+    deciding.start()
+    bench.trouble = CollectionError("the disk is full")
+    assert deciding.judge(2).text == "NOT saved: the disk is full"
+    assert deciding.case is CASES[0]
+
+
+def test_evidence_of_several_is_joined_where_it_overlaps():
+    deciding = Adjudication(FakeBench())
+    deciding.start()
+    assert deciding.reading is not None
+    start = deciding.reading.page.body_start
+    assert deciding.evidence == [(start, start + 41)]
+
+
+def test_opinions_stand_in_the_order_of_their_grades():
+    deciding = Adjudication(FakeBench())
+    deciding.start()
+    assert [opinion.grade for opinion in deciding.opinions] == [1, 3]
+
+
+def test_the_screen_works_at_sixty_columns():
+    said = decide(FakeBench(), size=(60, 20))
+    assert "A: 1 marginal" in said
+    assert "3 highly relevant" in said
+
+
+def test_cases_are_decided_over_plain_lines():
+    bench, out = FakeBench(), io.StringIO()
+    status = run_plain(bench, lines=io.StringIO("2 as B says\nu\nl\nwhat\n3\ng\n0\n"), out=out)
+    said = out.getvalue()
+    assert status == 0
+    assert bench.log == [
+        ("decide", "d1", 2, "as B says"),
+        ("undo", "d1"),
+        ("postpone", "d1"),
+        ("decide", "d3", 3, ""),
+        ("decide", "d1", 0, ""),
+        ("leave",),
+    ]
+    assert said.startswith("case 1 of 2: burnt pans\n")
+    assert "opinion A: 1 marginal\n  evidence: a burnt pan. Wait an hour. T\nopinion B: 3 highly relevant\n" in said
+    assert "No disagreement is left to decide." in said
+
+
+def test_a_decision_refused_over_plain_lines_is_the_exit_status():
+    bench, out = FakeBench(), io.StringIO()
+    lines = io.StringIO("2\n")
+    bench.decide = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
+    assert run_plain(bench, lines=lines, out=out) == 1
+    assert "NOT saved: full" in out.getvalue()

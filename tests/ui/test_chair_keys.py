@@ -1,0 +1,389 @@
+"""Every key of the judging screen does what the help says."""
+
+from fake_desk import FakeDesk
+from seat import Chair, seated
+
+from assessor_ui import keymap
+from assessor_ui.screens.adjudicate import AdjudicateScreen
+from assessor_ui.screens.judge import JudgeScreen
+from cranfield.records import Document, Grade, GradeScale, Topic
+
+LONG = Document(
+    "long", "\n".join(f"Line {number} of a long text." for number in range(60)) + "\nThe pan is last.", "Long"
+)
+
+
+def long_desk() -> FakeDesk:
+    return FakeDesk(documents=(LONG,), queues={"T1": ["long"], "T2": []})
+
+
+def judged(desk: FakeDesk) -> list[tuple[object, ...]]:
+    return [call[:4] for call in desk.log if call[0] in ("judge", "postpone", "cannot", "undo")]
+
+
+@seated()
+async def test_a_digit_judges_saves_and_moves_on(chair: Chair):
+    assert "Burnt rice" in chair.text
+    await chair.press("2")
+    assert judged(chair.desk) == [("judge", "T1", "d1", 2)]
+    assert "Pan is a Greek god" not in chair.text
+    assert "A pan is a Greek god as well." in chair.text
+    assert "✓ saved: 2 relevant for d1   u takes it back" in chair.text
+
+
+@seated()
+async def test_a_digit_that_is_not_on_the_scale_saves_nothing_and_says_so(chair: Chair):
+    await chair.press("7")
+    assert chair.desk.log == []
+    assert "7 is not on the scale (0, 1, 2, 3); nothing was saved" in chair.text
+
+
+@seated(desk=lambda: FakeDesk(scale=GradeScale(tuple(Grade(n, f"g{n}", n) for n in (1, 2, 3)), relevant_from=2)))
+async def test_on_a_scale_from_one_to_three_the_key_is_the_grade(chair: Chair):
+    await chair.press("0", "3")
+    assert judged(chair.desk) == [("judge", "T1", "d1", 3)]
+
+
+@seated(desk=lambda: FakeDesk(scale=GradeScale(tuple(Grade(n, f"g{n}", n) for n in range(11)), relevant_from=1)))
+async def test_a_grade_of_two_digits_waits_for_the_second_one_or_for_enter(chair: Chair):
+    await chair.press("1")
+    assert chair.desk.log == []
+    assert "1… Enter for 1, another digit, or Esc" in chair.text
+    await chair.press("0", "1", "enter", "1", "escape", "4")
+    assert judged(chair.desk) == [("judge", "T1", "d1", 10), ("judge", "T1", "d2", 1), ("judge", "T2", "d3", 4)]
+
+
+@seated()
+async def test_u_takes_the_answers_back_one_by_one_down_to_the_start_of_the_sitting(chair: Chair):
+    await chair.press("2", "1", "u")
+    assert "A pan is a Greek god" in chair.text
+    assert "↶ taken back (1 marginal): d2 is open again" in chair.text
+    await chair.press("u")
+    assert "Burnt rice" in chair.text
+    await chair.press("u")
+    assert "nothing left to take back" in chair.text
+    await chair.press("0", "0", "0")
+    assert [call[:4] for call in chair.desk.log if call[0] == "judge"][2:] == [
+        ("judge", "T1", "d1", 0),
+        ("judge", "T1", "d2", 0),
+        ("judge", "T2", "d3", 0),
+    ]
+
+
+@seated()
+async def test_l_puts_a_document_off_and_it_comes_again_at_the_end(chair: Chair):
+    await chair.press("l")
+    assert "✓ saved: later for d1" in chair.text
+    await chair.press("0")
+    assert chair.session.item is not None
+    assert chair.session.item.document.id == "d1"
+
+
+@seated()
+async def test_x_asks_for_a_reason_before_it_says_that_a_document_cannot_be_judged(chair: Chair):
+    await chair.press("x")
+    await chair.press("enter")
+    assert chair.desk.log == []
+    assert "please give a reason; nothing was saved" in chair.text
+    await chair.press("x")
+    await chair.type("it is 100 % Dutch")
+    await chair.press("enter")
+    assert judged(chair.desk) == [("cannot", "T1", "d1", "it is 100 % Dutch")]
+
+
+@seated()
+async def test_while_a_note_is_typed_no_digit_judges(chair: Chair):
+    await chair.press("c")
+    await chair.type("12 uxl")
+    assert chair.desk.log == []
+    await chair.press("enter", "3")
+    assert [(*call[:4], call[5]) for call in chair.desk.log] == [("judge", "T1", "d1", 3, "12 uxl")]
+
+
+@seated()
+async def test_escape_leaves_a_prompt_as_if_it_had_not_been_opened(chair: Chair):
+    await chair.press("c")
+    await chair.type("no")
+    await chair.press("escape", "3")
+    assert [call[5] for call in chair.desk.log] == [""]
+
+
+@seated()
+async def test_g_shows_topic_scale_and_guidelines_and_no_digit_judges_meanwhile(chair: Chair):
+    await chair.press("g")
+    assert "Advice on prevention alone is marginal." in chair.text
+    assert "relevant · counts as relevant" in chair.text
+    await chair.press("2", "end")
+    assert "Read the whole document." in chair.text
+    await chair.press("escape")
+    assert chair.desk.log == []
+    assert "Burnt rice" in chair.text
+
+
+@seated()
+async def test_t_shows_topics_with_progress_and_goes_on_with_the_chosen_one(chair: Chair):
+    await chair.press("2", "l", "t")
+    assert "1/2, 1 later" in chair.text
+    assert "0/2" in chair.text
+    await chair.press("down", "enter")
+    assert "Keep bread in a linen bag." in chair.text
+    await chair.press("t", "up", "enter")
+    assert "A pan is a Greek god" in chair.text
+
+
+@seated()
+async def test_h_finds_an_earlier_answer_and_a_new_grade_replaces_it(chair: Chair):
+    await chair.press("2", "1", "h")
+    assert "2 relevant" in chair.text
+    await chair.press("slash")
+    await chair.type("rice")
+    assert "Pan\n" not in chair.text
+    await chair.press("enter", "enter")
+    assert "you said 2 relevant; a new grade replaces it, Esc goes back" in chair.text
+    await chair.press("0")
+    assert judged(chair.desk)[-1] == ("judge", "T1", "d1", 0)
+    assert "Keep bread in a linen bag." in chair.text
+
+
+@seated()
+async def test_escape_leads_back_to_the_document_in_turn_with_its_note(chair: Chair):
+    await chair.press("2", "c")
+    await chair.type("hm")
+    await chair.press("enter", "h", "enter")
+    assert "Burnt rice" in chair.text
+    await chair.press("escape")
+    assert "A pan is a Greek god" in chair.text
+    await chair.press("1")
+    assert chair.desk.log[-1][1:] == ("T1", "d2", 1, chair.desk.log[-1][4], "hm", ())
+
+
+@seated()
+async def test_question_mark_lists_all_keys(chair: Chair):
+    await chair.press("question_mark")
+    seen = chair.text
+    for _ in range(12):
+        await chair.press("space")
+        seen += chair.text
+    missing = [command.help for command in keymap.commands() if command.help.split(";")[0][:30] not in seen]
+    assert missing == []
+
+
+@seated()
+async def test_s_searches_the_collection_and_tells_judged_pooled_and_new_apart(chair: Chair):
+    await chair.press("2", "s")
+    await chair.type("pan")
+    await chair.press("enter")
+    assert "● judged 2" in chair.text
+    assert "○ pooled" in chair.text
+    assert "+ new" in chair.text
+
+
+@seated()
+async def test_a_found_document_is_judged_at_once_by_a_digit_and_marked(chair: Chair):
+    await chair.press("s")
+    await chair.type("vinegar")
+    await chair.press("enter", "3")
+    assert [call[:4] for call in chair.desk.log] == [("take", "T1", "d5", "vinegar"), ("judge", "T1", "d5", 3)]
+    assert "● judged 3" in chair.text
+    assert "✓ saved: 3 highly relevant for d5" in chair.text
+    await chair.press("escape")
+    assert "Burnt rice" in chair.text
+
+
+@seated()
+async def test_a_found_document_can_be_read_first_and_the_way_leads_back(chair: Chair):
+    await chair.press("s")
+    await chair.type("vinegar")
+    await chair.press("enter", "enter")
+    assert "Vinegar lifts what is burnt from a pan." in chair.text
+    await chair.press("1")
+    assert "Burnt rice" in chair.text
+
+
+@seated()
+async def test_digits_typed_into_the_search_line_judge_nothing(chair: Chair):
+    await chair.press("s")
+    await chair.type("2 pans")
+    await chair.press("enter", "slash", "1")
+    assert judged(chair.desk) == []
+
+
+@seated()
+async def test_u_in_the_list_of_found_documents_takes_back_and_returns_to_the_document(chair: Chair):
+    await chair.press("s")
+    await chair.type("vinegar")
+    await chair.press("enter", "3", "u")
+    assert judged(chair.desk)[-1] == ("undo", "T1", "d5")
+    assert "Vinegar lifts what is burnt from a pan." in chair.text
+
+
+@seated(size=(80, 20), desk=long_desk)
+async def test_a_long_document_says_how_much_is_left_and_scrolls_by_keys(chair: Chair):
+    assert "more lines ↓ Space" in chair.text
+    await chair.press("down", "j", "up", "k", "space", "pagedown", "pageup")
+    assert "Line 0 of" not in chair.text
+    await chair.press("end")
+    assert "the end" in chair.text
+    assert "The pan is last." in chair.text
+    await chair.press("home")
+    assert "Line 0 of" in chair.text
+
+
+@seated(size=(80, 20), desk=long_desk)
+async def test_n_and_N_go_from_hit_to_hit(chair: Chair):
+    await chair.press("n")
+    assert "hit 1 of 1" in chair.text
+    assert "The pan is last." in chair.text
+
+
+@seated()
+async def test_n_goes_on_and_N_goes_back_round_the_ends(chair: Chair):
+    await chair.press("n", "n")
+    assert "hit 2 of 4" in chair.text
+    await chair.press("N", "N")
+    assert "hit 4 of 4" in chair.text
+
+
+@seated(size=(80, 20), desk=long_desk)
+async def test_slash_finds_words_and_n_goes_through_them(chair: Chair):
+    await chair.press("slash")
+    await chair.type("line 5")
+    await chair.press("enter")
+    assert "11 places with: line 5" in chair.text
+    await chair.press("n")
+    assert "Line 50 of" in chair.text
+    await chair.press("slash")
+    await chair.type("nowhere")
+    await chair.press("enter")
+    assert "not in this document: nowhere" in chair.text
+
+
+@seated(size=(80, 20), desk=long_desk)
+async def test_b_goes_to_the_best_passage_and_B_opens_every_document_there(chair: Chair):
+    await chair.press("b")
+    assert "The pan is last." in chair.text
+    await chair.press("home", "B", "l")
+    assert "The pan is last." in chair.text
+
+
+@seated(size=(80, 20), desk=long_desk)
+async def test_plus_highlights_words_of_ones_own_and_takes_them_away_again(chair: Chair):
+    await chair.press("plus")
+    await chair.type("texts")
+    await chair.press("enter")
+    assert "highlighting texts: 60 hits here" in chair.text
+    await chair.press("plus")
+    await chair.type("texts")
+    await chair.press("enter")
+    assert "no longer highlighting texts" in chair.text
+
+
+@seated()
+async def test_f_folds_the_topic_to_less_and_back(chair: Chair):
+    assert "Advice on prevention" in chair.text
+    await chair.press("f")
+    assert ("Advice on prevention" in chair.text, "How can a burnt pan" in chair.text) == (False, True)
+    await chair.press("f")
+    assert ("burnt pans" in chair.text, "How can a burnt pan" in chair.text) == (True, False)
+    await chair.press("f")
+    assert "Advice on prevention" in chair.text
+
+
+@seated(desk=lambda: FakeDesk(topic_list=(Topic("T1", "pans", "d", "word " * 130), Topic("T2", "b"))))
+async def test_brackets_scroll_a_topic_that_is_too_long(chair: Chair):
+    assert "] more" in chair.text
+    await chair.press(*["right_square_bracket"] * 5)
+    assert "] more" not in chair.text
+    await chair.press("left_square_bracket")
+    assert "] more" in chair.text
+
+
+@seated()
+async def test_v_marks_a_sentence_as_evidence_that_is_saved_with_the_grade(chair: Chair):
+    await chair.press("v")
+    assert "marking:" in chair.text
+    await chair.press("2", "down", "shift+down", "left", "shift+right", "enter")
+    assert judged(chair.desk) == []
+    assert "evidence: “an hour. Then scrub the pans with”, saved with your grade" in chair.text
+    await chair.press("2")
+    (evidence,) = chair.desk.log[-1][6]  # type: ignore[misc]
+    text = chair.desk.documents[0].text
+    assert (evidence.text, text[evidence.start : evidence.end]) == ("an hour. Then scrub the pans with",) * 2
+
+
+@seated()
+async def test_a_mark_is_taken_away_with_d_and_left_alone_with_escape(chair: Chair):
+    await chair.press("v", "enter", "v", "escape")
+    assert len(chair.session.reading.kept) == 1  # type: ignore[union-attr]
+    await chair.press("v", "d")
+    assert chair.session.reading.kept == ()  # type: ignore[union-attr]
+
+
+@seated()
+async def test_d_changes_between_dark_and_light(chair: Chair):
+    before = chair.app.theme
+    await chair.press("d")
+    after = chair.app.theme
+    await chair.press("d")
+    assert (before, after, chair.app.theme) == ("cranfield-dark", "cranfield-light", "cranfield-dark")
+
+
+@seated()
+async def test_R_turns_break_reminders_off_and_on(chair: Chair):
+    await chair.press("R")
+    assert "no reminders of breaks any more" in chair.text
+    await chair.press("R")
+    assert "you will be reminded of breaks" in chair.text
+
+
+@seated()
+async def test_q_ends_the_sitting_and_gives_the_leases_back(chair: Chair):
+    await chair.press("2")
+    await chair.pilot.press("q")
+    await chair.pilot.pause()
+    await chair.app.workers.wait_for_complete()
+    assert chair.desk.log[-1] == ("leave",)
+    assert chair.app.return_value == 0
+
+
+@seated(held=1000.0)
+async def test_a_key_held_down_judges_once(chair: Chair):
+    await chair.press("2", "2", "2")
+    assert judged(chair.desk) == [("judge", "T1", "d1", 2)]
+    assert "the key is held down: nothing more was saved" in chair.text
+    await chair.press("1")
+    assert judged(chair.desk)[-1] == ("judge", "T1", "d2", 1)
+
+
+@seated()
+async def test_a_click_on_a_grade_judges(chair: Chair):
+    row = next(number for number, line in enumerate(chair.rows) if "not relevant" in line)
+    column = chair.rows[row].index("marginal")
+    await chair.pilot.click(offset=(column, row))
+    await chair.settle()
+    assert judged(chair.desk) == [("judge", "T1", "d1", 1)]
+
+
+@seated()
+async def test_a_span_drawn_with_the_mouse_is_marked_and_kept_with_enter(chair: Chair):
+    row = next(number for number, line in enumerate(chair.rows) if "Soda cleans" in line)
+    column = chair.rows[row].index("cleans")
+    await chair.pilot.mouse_down(offset=(column, row))
+    await chair.pilot.mouse_up(offset=(column + 5, row))
+    await chair.settle()
+    await chair.press("enter")
+    assert [piece.text for piece in chair.session.reading.kept] == ["cleans"]  # type: ignore[union-attr]
+
+
+def test_no_key_means_two_things_and_no_digit_is_taken():
+    for commands in (list(keymap.commands()), list(keymap.MARKING)):
+        keys = [key for command in commands for key in command.keys.split(",")]
+        assert len(keys) == len(set(keys))
+        assert [key for key in keys if key in "0123456789" or key == "enter"] in ([], ["enter"])
+
+
+def test_every_action_of_the_keymap_exists():
+    actions = {command.action.partition("(")[0] for command in [*keymap.commands(), *keymap.MARKING]}
+    assert {action for action in actions if not hasattr(JudgeScreen, f"action_{action}")} == set()
+    deciding = {command.action for _, group in keymap.adjudication() for command in group}
+    assert {action for action in deciding if not hasattr(AdjudicateScreen, f"action_{action}")} == set()

@@ -1,0 +1,119 @@
+"""Where the words of the topic stand in a document."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assessor_ui.highlight import Stems, densest, find, hits_of, terms_of
+from assessor_ui.page import page_of
+from assessor_ui.passages import marker_at, sentences
+from cranfield.errors import UnknownName
+from cranfield.records import Document, Topic
+
+STEMS = Stems("english")
+
+
+def seen(topic: Topic, text: str, *own: str) -> list[tuple[str, str]]:
+    return [(text[hit.start : hit.end], hit.source) for hit in hits_of(text, terms_of(topic, own, STEMS), STEMS)]
+
+
+def test_words_are_found_in_all_their_forms_and_cases():
+    assert seen(Topic("1", "burning pans"), "Burnt? The PAN burns; pan's, panel.") == [
+        ("PAN", "title"),
+        ("burns", "title"),
+        ("pan's", "title"),
+    ]
+
+
+def test_words_of_the_description_are_weaker_and_function_words_nothing():
+    topic = Topic("1", "pans", "How can the pans be cleaned?")
+    assert seen(topic, "How can pans be clean?") == [("pans", "title"), ("clean", "description")]
+
+
+def test_own_words_can_be_phrases_and_stand_before_the_topics():
+    assert seen(Topic("1", "baking soda"), "soda, baking soda, soda baking", "baking soda") == [
+        ("soda", "title"),
+        ("baking soda", "own"),
+        ("soda", "title"),
+        ("baking", "title"),
+    ]
+
+
+def test_composed_and_decomposed_letters_are_the_same():
+    assert seen(Topic("1", "cafe\u0301"), "Un café, un CAFE\u0301.") == [("café", "title"), ("CAFE\u0301", "title")]
+
+
+def test_scripts_without_blanks_are_found_by_pairs_of_characters():
+    assert seen(Topic("1", "焦げた鍋"), "鍋が焦げた。鍋") == [("焦げ", "title")]
+
+
+def test_words_with_vowel_signs_are_whole_words():
+    assert seen(Topic("1", "हिन्दी"), "यह हिन्दी है") == [("हिन्दी", "title")]
+
+
+def test_another_language_has_its_own_stems_and_an_unknown_one_is_named():
+    german = Stems("german")
+    assert german("Pfannen") == german("pfanne")
+    with pytest.raises(UnknownName, match="did you mean 'german'"):
+        Stems("germn")
+
+
+def test_the_densest_passage_has_the_most_different_words():
+    text = "pan " + "x " * 300 + "burnt pan soda " + "y " * 300 + "pan " * 8
+    hits = hits_of(text, terms_of(Topic("1", "burnt pan soda"), (), STEMS), STEMS)
+    passage = densest(hits)
+    assert passage is not None
+    assert text[slice(*passage)] == "burnt pan soda"
+    assert densest(()) is None
+
+
+def test_find_takes_letters_as_they_are_and_blanks_for_any_white_space():
+    text = "A (b)\n c. a (B) C"
+    assert [text[start:end] for start, end in find(text, "(b) c")] == ["(b)\n c", "(B) C"]
+    assert find(text, " ") == ()
+
+
+@given(st.text(max_size=80), st.text(max_size=20), st.text(max_size=20))
+def test_hits_are_in_order_and_never_overlap(text: str, title: str, own: str):
+    hits = hits_of(text, terms_of(Topic("1", title), [own], STEMS), STEMS)
+    assert all(hit.start < hit.end <= len(text) for hit in hits)
+    assert all(one.end <= other.start for one, other in pairwise(hits))
+
+
+def test_sentences_end_at_stops_and_line_ends():
+    text = 'One. "Two!" Three… 3.5 of\nfour 五。六'
+    assert [text[start:end] for start, end in sentences(text)] == [
+        "One.",
+        '"Two!"',
+        "Three…",
+        "3.5 of",
+        "four 五。",
+        "六",
+    ]
+
+
+def test_a_marker_moves_by_sentences_and_is_trimmed_by_words():
+    page = page_of(Document("d", "One two. Three four five. Six."))
+    marker = marker_at(page, 0)
+    assert marker is not None
+
+    def after(*moves: str) -> str:
+        moved = marker
+        for move in moves:
+            moved = moved.moved(move)  # type: ignore[arg-type]
+        return page.text[slice(*moved.span)]
+
+    assert after() == "One two."
+    assert after("previous") == "One two."
+    assert after("next") == "Three four five."
+    assert after("next", "next", "next") == "Six."
+    assert after("more") == "One two. Three four five."
+    assert after("more", "less") == "One two."
+    assert after("less") == "One two."
+    assert after("word more") == "One two. Three"
+    assert after("next", "word less") == "Three four"
+    assert after("next", "word less", "word less", "word less") == "Three"
+    assert after("next", "start later") == "four five."
+    assert after("next", "start earlier") == "two. Three four five."

@@ -1,0 +1,134 @@
+"""The same sitting over plain lines."""
+
+import io
+
+from fake_desk import FakeDesk
+
+from assessor_ui import keymap, plain
+from cranfield.errors import CollectionError
+from cranfield.records import Document
+
+
+def sit(desk: FakeDesk, *lines: str) -> tuple[int, str]:
+    out = io.StringIO()
+    status = plain.run(desk, lines=io.StringIO("".join(f"{line}\n" for line in lines)), out=out)
+    return status, out.getvalue()
+
+
+def calls(desk: FakeDesk) -> list[tuple[object, ...]]:
+    return [call[:4] for call in desk.log if call[0] != "keep"]
+
+
+def test_a_sitting_reads_as_question_document_and_answer():
+    status, said = sit(FakeDesk(queues={"T1": ["d1"], "T2": []}), "2")
+    assert status == 0
+    assert said == (
+        "topic T1: burnt pans\n"
+        "description: How can a burnt pan be cleaned?\n"
+        "narrative: Advice on prevention alone is marginal.\n"
+        "\n"
+        "document 1 of 1 for: burnt pans\n"
+        "Burnt rice\n"
+        "d1 · kind: tip\n"
+        "\n"
+        "Soda cleans a burnt pan. Wait an hour. Then scrub the pans with salt.\n"
+        "\n"
+        "grades: 0 not relevant, 1 marginal, 2 relevant, 3 highly relevant\n"
+        "answer> \n"
+        "saved: 2 relevant for d1\n"
+        "Nothing is left to judge. Thank you!\n"
+        "answer> Every answer that was shown as saved is in the collection.\n"
+    )
+
+
+def test_words_and_letters_do_the_same():
+    by_words, by_letters = FakeDesk(), FakeDesk()
+    sit(by_words, "later", "2", "undo", "cannot read this", "topics T2", "note so so", "3", "quit", "1")
+    sit(by_letters, "l", "2", "u", "x read this", "t T2", "c so so", "3", "q", "1")
+    expected = [
+        ("postpone", "T1", "d1", None),
+        ("judge", "T1", "d2", 2),
+        ("undo", "T1", "d2"),
+        ("cannot", "T1", "d2", "read this"),
+        ("judge", "T2", "d3", 3),
+        ("leave",),
+    ]
+    assert calls(by_words) == calls(by_letters) == expected
+
+
+def test_words_after_a_grade_are_its_note():
+    desk = FakeDesk()
+    sit(desk, "3 a full method")
+    assert desk.log[0][:6] == ("judge", "T1", "d1", 3, desk.log[0][4], "a full method")
+
+
+def test_the_end_of_the_lines_ends_the_sitting():
+    desk = FakeDesk()
+    assert sit(desk)[0] == 0
+    assert calls(desk) == [("leave",)]
+
+
+def test_what_is_not_understood_saves_nothing_and_says_so():
+    desk = FakeDesk()
+    status, said = sit(desk, "yes", "9", "-1", "²", "2x", "take 1", "give 1 2", "x", "")
+    assert (status, calls(desk)) == (0, [("leave",)])
+    assert said.count("not understood") == 4
+    assert "9 is not on the scale (0, 1, 2, 3); nothing was saved" in said
+
+
+def test_an_answer_that_could_not_be_saved_is_told_and_is_the_exit_status():
+    desk = FakeDesk(trouble=CollectionError("the disk is full"), trouble_in={"judge"})
+    status, said = sit(desk, "2")
+    assert status == 1
+    assert "NOT saved: the disk is full" in said
+    assert "saved: 2" not in said
+
+
+def test_words_are_found_read_and_marked():
+    desk = FakeDesk()
+    _, said = sit(
+        desk, "find hour", "n", "/ scrub", "best", "mark soda cleans", "mark nowhere", "unmark", "v an hour.", "2"
+    )
+    assert "1 place with: hour" in said
+    assert "Wait an hour.\n" in said
+    assert "Then scrub the pans with salt.\n" in said
+    assert "not in this document: nowhere" in said
+    judged = next(call for call in desk.log if call[0] == "judge")
+    assert [piece.text for piece in judged[6]] == ["an hour."]  # type: ignore[attr-defined]
+
+
+def test_a_search_lists_what_it_finds_and_judges_by_number():
+    desk = FakeDesk()
+    _, said = sit(desk, "search vinegar", "give 1 3", "s vinegar", "take 1", "back", "h", "take 1", "0")
+    assert "1. new: d5 Vinegar\n   Vinegar lifts what is burnt from a pan.\n" in said
+    assert "1. judged 3: d5 Vinegar" in said
+    assert "you said before: 3 highly relevant" in said
+    assert calls(desk) == [
+        ("take", "T1", "d5", "vinegar"),
+        ("judge", "T1", "d5", 3),
+        ("judge", "T1", "d5", 0),
+        ("leave",),
+    ]
+
+
+def test_guidelines_topics_history_and_help_are_told():
+    _, said = sit(FakeDesk(), "2", "g", "t", "h", "?", "f", "read")
+    assert "a document counts as relevant from grade 2" in said
+    assert "T1 burnt pans: 1/2\nT2 bread storage: 0/2\n" in said
+    assert "1. 2 relevant: d1 Burnt rice for T1\n" in said
+    assert all(f"\n{command.word}" in said for command in keymap.plain_commands())
+    assert said.count("A pan is a Greek god as well.") == 2
+
+
+def test_every_command_with_a_word_is_obeyed():
+    for command in keymap.plain_commands():
+        _, said = sit(FakeDesk(), f"{command.word} x")
+        assert "not understood" not in said
+
+
+def test_escape_sequences_never_reach_the_stream():
+    desk = FakeDesk(documents=(Document("d1\x1b[2J", "a\x1b]0;x\x07 \u202e", "\x1bt", {"k": "\x9b"}),))
+    desk.queues = {"T1": ["d1\x1b[2J"], "T2": []}
+    desk.guidelines = "\x1b[31mred"
+    _, said = sit(desk, "g", "note \x1b[1m", "find \x1b", "foo\x1b", "2", "h", "search a", "u")
+    assert not set(said) & set("\x1b\x07\x9b\u202e")

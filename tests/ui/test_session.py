@@ -1,0 +1,286 @@
+"""The sitting as a state machine, without any screen."""
+
+import pytest
+from fake_desk import FakeDesk
+
+from assessor_ui.session import Session
+from cranfield.errors import CollectionBusy, CollectionError
+from cranfield.judge.events import Evidence
+from cranfield.steps.desk import Found
+
+
+class HandClock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def desk() -> FakeDesk:
+    return FakeDesk()
+
+
+@pytest.fixture
+def session(desk: FakeDesk, clock: HandClock) -> Session:
+    made = Session(desk, clock=clock)
+    made.start()
+    return made
+
+
+def open_document(session: Session) -> str:
+    return session.item.document.id if session.item else ""
+
+
+def wait(session: Session, clock: HandClock, seconds: float) -> None:
+    clock.now += seconds
+    session.touch()
+
+
+def test_attention_leaves_idle_time_out(session: Session, desk: FakeDesk, clock: HandClock):
+    wait(session, clock, 10)
+    wait(session, clock, 3600)
+    clock.now += 5
+    session.judge(1)
+    assert desk.log == [("judge", "T1", "d1", 1, 75.0, "", ())]
+
+
+def test_each_document_has_its_own_time(session: Session, desk: FakeDesk, clock: HandClock):
+    clock.now += 7
+    session.judge(1)
+    clock.now += 9
+    session.judge(1)
+    assert [call[4] for call in desk.log] == [7.0, 9.0]
+
+
+def test_time_in_the_search_is_the_time_of_what_was_found(session: Session, desk: FakeDesk, clock: HandClock):
+    clock.now += 10
+    (hit,) = session.search("vinegar")
+    clock.now += 20
+    session.judge_found(hit, "vinegar", 3)
+    clock.now += 4
+    session.end_search()
+    clock.now += 5
+    session.judge(0)
+    assert [(call[2], call[4]) for call in desk.log if call[0] == "judge"] == [("d5", 20.0), ("d1", 15.0)]
+
+
+def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, desk: FakeDesk, clock: HandClock):
+    session.judge(2)
+    session.set_note("not yet")
+    session.begin_mark(0)
+    session.keep_mark()
+    clock.now += 11
+    session.reopen("T1", "d1")
+    clock.now += 3
+    session.judge(3)
+    assert (open_document(session), session.note) == ("d2", "not yet")
+    clock.now += 1
+    session.judge(0)
+    evidence = (Evidence(0, 29, "A pan is a Greek god as well."),)
+    assert desk.log[-2:] == [
+        ("judge", "T1", "d1", 3, 3.0, "", ()),
+        ("judge", "T1", "d2", 0, 12.0, "not yet", evidence),
+    ]
+
+
+def test_undo_gives_note_and_evidence_of_the_answer_back(session: Session, desk: FakeDesk):
+    session.set_note("why")
+    session.begin_mark(0)
+    session.keep_mark()
+    session.judge(2)
+    session.undo()
+    assert (open_document(session), session.note) == ("d1", "why")
+    session.judge(3)
+    judged = [call for call in desk.log if call[0] == "judge"]
+    assert judged[0][5:] == judged[1][5:] == ("why", (Evidence(0, 24, "Soda cleans a burnt pan."),))
+
+
+def test_after_undo_the_documents_come_in_their_old_order(session: Session):
+    session.judge(0)
+    session.judge(0)
+    session.undo()
+    session.undo()
+    order = []
+    for _ in range(4):
+        order.append(open_document(session))
+        session.judge(1)
+    assert order == ["d1", "d2", "d3", "d4"]
+    assert session.item is None
+
+
+def test_undo_keeps_what_was_written_about_the_document_that_was_open(session: Session):
+    session.judge(0)
+    session.set_note("half a thought")
+    session.undo()
+    session.judge(1)
+    assert (open_document(session), session.note) == ("d2", "half a thought")
+
+
+def test_a_found_document_that_the_desk_refuses_is_not_called_saved(session: Session, desk: FakeDesk):
+    (hit,) = session.search("vinegar")
+    desk.trouble = CollectionError("somebody else is judging it")
+    notice = session.judge_found(hit, "vinegar", 3)
+    assert (notice.kind, notice.text) == ("trouble", "NOT saved: somebody else is judging it")
+    assert (open_document(session), desk.log) == ("d1", [])
+
+
+def test_an_answer_that_the_desk_refuses_is_never_called_saved_and_the_document_stays(
+    session: Session, desk: FakeDesk, clock: HandClock
+):
+    desk.trouble = CollectionError("the disk is full: nothing was written")
+    clock.now += 5
+    for notice in (session.judge(2), session.later(), session.cannot("why")):
+        assert (notice.kind, notice.text) == ("trouble", "NOT saved: the disk is full: nothing was written")
+    assert (open_document(session), desk.log) == ("d1", [])
+    desk.trouble = None
+    assert session.judge(2).text == "saved: 2 relevant for d1"
+    assert desk.log == [("judge", "T1", "d1", 2, 5.0, "", ())]
+
+
+def test_an_answer_is_told_as_saved_even_where_the_next_document_fails(session: Session, desk: FakeDesk):
+    desk.trouble, desk.trouble_in = CollectionBusy("busy"), {"next_item"}
+    notice = session.judge(2)
+    assert (notice.kind, notice.text) == ("trouble", "saved: 2 relevant for d1; but then: busy")
+    assert (session.item, session.stuck) == (None, True)
+    assert session.enter().text == "busy"
+    desk.trouble = None
+    session.enter()
+    assert (open_document(session), session.stuck) == ("d2", False)
+
+
+@pytest.mark.parametrize("act", ["undo", "topics", "history", "search", "choose", "reopen", "leave"])
+def test_trouble_anywhere_is_a_sentence_and_the_sitting_goes_on(session: Session, desk: FakeDesk, act: str):
+    desk.trouble = CollectionBusy("somebody is writing")
+    calls = {
+        "undo": session.undo,
+        "topics": session.topics,
+        "history": session.history,
+        "search": lambda: session.search("pan"),
+        "choose": lambda: session.choose_topic("T2"),
+        "reopen": lambda: session.reopen("T1", "d1"),
+        "leave": session.leave,
+    }
+    calls[act]()
+    assert (session.notice.kind, session.notice.text) == ("trouble", "somebody is writing")
+    assert open_document(session) == "d1"
+
+
+def test_a_late_answer_is_told_as_a_second_opinion(session: Session, desk: FakeDesk):
+    desk.late = True
+    assert "as a second opinion" in session.judge(1).text
+
+
+def test_a_note_without_an_answer_is_saved_when_the_document_is_put_off_or_left(session: Session, desk: FakeDesk):
+    session.set_note("look again")
+    session.later()
+    session.set_note("and here")
+    session.leave()
+    assert [call[:4] for call in desk.log] == [
+        ("note", "T1", "d1", "look again"),
+        ("postpone", "T1", "d1", None),
+        ("note", "T1", "d2", "and here"),
+        ("leave",),
+    ]
+
+
+def test_the_open_document_judged_from_the_search_list_keeps_its_note_and_moves_on(session: Session, desk: FakeDesk):
+    session.set_note("mine")
+    hit = session.search("soda")[0]
+    session.judge_found(hit, "soda", 3)
+    assert [(call[0], call[2], call[3], call[5]) for call in desk.log] == [("judge", "d1", 3, "mine")]
+    assert open_document(session) == "d2"
+
+
+def test_a_judged_hit_is_opened_again_and_not_taken_into_the_pool(session: Session, desk: FakeDesk):
+    session.judge(2)
+    session.take(Found("d1", "", "", "judged", 2), "pan")
+    assert [call[0] for call in desk.log] == ["judge"]
+    assert session.item is not None
+    assert session.item.before is not None
+
+
+def test_another_topic_is_gone_on_with_at_once(session: Session):
+    assert session.choose_topic("T2").text == "topic: bread storage"
+    assert open_document(session) == "d3"
+
+
+def test_highlight_terms_belong_to_their_topic(session: Session):
+    session.highlight("salt")
+    assert [hit.source for hit in session.reading.hits if hit.source == "own"] == ["own"]
+    session.choose_topic("T2")
+    assert session.own_terms == {"T1": ("salt",)}
+    assert [hit for hit in session.reading.hits if hit.source == "own"] == []
+
+
+def test_the_lease_is_kept_while_somebody_reads_and_not_over_lunch(
+    session: Session, desk: FakeDesk, clock: HandClock
+):
+    clock.now += 60
+    session.tick()
+    clock.now += 3600
+    session.tick()
+    assert desk.log == [("keep", "d1")]
+
+
+def test_a_break_is_due_after_45_minutes_of_work_and_not_twice(desk: FakeDesk, clock: HandClock):
+    session = Session(desk, clock=clock)
+    session.start()
+    told = []
+    for _ in range(100):
+        wait(session, clock, 60)
+        told.append(session.tick() is not None)
+    assert [minute for minute, due in enumerate(told, 1) if due] == [45, 90]
+
+
+def test_a_pause_begins_the_count_anew_and_the_reminder_can_be_turned_off(desk: FakeDesk, clock: HandClock):
+    session = Session(desk, clock=clock, break_after_minutes=10)
+    for _ in range(9):
+        wait(session, clock, 60)
+    wait(session, clock, 400)
+    for _ in range(9):
+        wait(session, clock, 60)
+        assert session.tick() is None
+    wait(session, clock, 60)
+    notice = session.tick()
+    assert notice is not None
+    assert notice.kind == "break"
+    session.switch_reminder()
+    wait(session, clock, 250)
+    wait(session, clock, 250)
+    wait(session, clock, 250)
+    assert session.tick() is None
+
+
+def test_where_nothing_is_left_every_action_still_answers(session: Session):
+    for _ in range(4):
+        session.judge(0)
+    assert session.item is None
+    for act in (
+        lambda: session.judge(1),
+        session.later,
+        lambda: session.cannot("no"),
+        lambda: session.set_note("x"),
+        lambda: session.jump(1),
+        lambda: session.find("x"),
+        session.best,
+        lambda: session.begin_mark(0),
+        lambda: session.highlight("x"),
+        session.back,
+    ):
+        assert act().kind == "hint"
+    assert [hit.document for hit in session.search("vinegar")] == ["d5"]
+
+
+def test_progress_is_read_after_each_answer(session: Session):
+    session.judge(1)
+    assert session.progress is not None
+    assert (session.progress.done, session.progress.of) == (1, 4)
