@@ -1,18 +1,28 @@
 """`cranfield compare`: is a difference more than chance?"""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cranfield.cli import console
+from cranfield.cli.evaluate import NoVerdict
+from cranfield.cli.evaluated import qrels_named, runs_named_or_all
 from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cranfield.compare.comparison import PairResult
     from cranfield.report.table import Table, Value
     from cranfield.steps.compare import Compared, Comparing
-    from cranfield.steps.evaluate import Evaluated
+    from cranfield.steps.compare_claims import Claims
+    from cranfield.steps.evaluate import Asked, Evaluated
+    from cranfield.steps.reuse_field import PoolTold
+    from cranfield.store import Store
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
 _PAIRS_SHOWN = 40
@@ -20,7 +30,6 @@ _DEFAULT_MEASURES = ("AP", "nDCG@10")
 
 
 Runs = Annotated[list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)]
-QrelsFile = Annotated[Path | None, typer.Option("--qrels", help="The file of qrels.")]
 SavedScores = Annotated[
     list[Path] | None,
     typer.Option("--scores", help="Compare what evaluate --by-topic wrote (CSV, JSON lines) instead of runs."),
@@ -66,7 +75,7 @@ def add_to(app: typer.Typer) -> None:
 
 def compare(
     runs: Runs = None,
-    qrels: QrelsFile = None,
+    qrels: QrelsWord = None,
     scores: SavedScores = None,
     measure: Measures = None,
     baseline: Baselines = None,
@@ -85,39 +94,36 @@ def compare(
     seed: Seed = 1,
     allow_mixed_qrels: Mixed = False,
     plot: Plot = None,
+    layer: Layers = None,
+    no_verdict: NoVerdict = False,
+    groups: Groups = None,
+    pool_depth: PoolDepth = None,
+    card: CardFile = None,
+    pool: PoolName = "",
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
-    """Compare runs: differences, intervals, corrected significance."""
+    """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
     from cranfield.steps import compare as step
     from cranfield.steps.evaluate import Asked
     from cranfield.steps.plotting import plot_comparison
+    from cranfield.steps.reuse_field import PoolTold
 
     how = step.Comparing(tuple(baseline or ()), test, correction, alpha, tolerance, draws, seed)
     how = step.with_seed_systems(how, system or [])
+    if clusters is not None and duplicates != "novelty":
+        raise typer.BadParameter("--clusters is for --duplicates novelty")
+    told = PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
     if scores:
         found, compared = step.compare_saved(scores, how, allow_mixed_qrels=allow_mixed_qrels)
+        claims: Claims = {}
     else:
-        if qrels is None or not runs:
-            raise typer.BadParameter("give runs and --qrels FILE, or --scores FILE")
-        if clusters is not None and duplicates != "novelty":
-            raise typer.BadParameter("--clusters is for --duplicates novelty")
-        asked = Asked(
-            qrels=qrels,
-            runs=tuple(runs),
-            measures=tuple(measure or _DEFAULT_MEASURES),
-            topics=topics,
-            like=like,
-            duplicates=duplicates,
-            clusters=clusters,
-        )
-        with console.collection_if_any(collection) as store, console.progress() as progress:
-            found, compared = step.compare_runs(asked, how, store=store, progress=progress)
-    if format in _LONG_FORMATS:
-        console.put_table(_long(compared, found.scores.qrels_hash), format)
-    else:
-        for one in compared:
-            _put(one, how, format)
+        chosen = tuple(measure or _DEFAULT_MEASURES)
+        asking = partial(Asked, measures=chosen, topics=topics, like=like, duplicates=duplicates, clusters=clusters)
+        with console.collection_if_any(collection) as store:
+            asked = asking(qrels=qrels_named(store, qrels, layer), runs=runs_named_or_all(store, runs))
+            found, compared, claims = _of_runs(asked, how, None if no_verdict else told, store)
+    _put_all(found, compared, claims, how, format)
     if plot:
         console.say(f"drew {plot_comparison(compared[0], found.scores.topic_ids, plot)} into {plot}")
     for note in _notes(found):
@@ -125,11 +131,43 @@ def compare(
     _tell(compared, difference=difference, power=power, alpha=alpha)
 
 
-def _put(one: "Compared", how: "Comparing", format: str) -> None:
+def _of_runs(
+    asked: "Asked", how: "Comparing", told: "PoolTold | None", store: "Store | None"
+) -> "tuple[Evaluated, list[Compared], Claims]":
+    from cranfield.steps.compare import compare_runs
+
+    with console.progress() as progress:
+        found, compared = compare_runs(asked, how, store=store, progress=progress)
+    wanted = told is not None and not how.systems and asked.duplicates == "plain"
+    return found, compared, _claims(compared, asked, told, store) if wanted and told is not None else {}
+
+
+def _claims(compared: "list[Compared]", asked: "Asked", told: "PoolTold", store: "Store | None") -> "Claims":
+    """Work out what may be said of the pairs; for measures that are not ours nothing can be."""
+    from cranfield.evaluate.expression import Measure, parse_measures
+    from cranfield.steps.compare_claims import claims_of
+
+    if not all(isinstance(measure, Measure) for measure in parse_measures(asked.measures)):
+        return {}
+    found, trust = claims_of(compared, asked, told, store=store)
+    for note in trust.field.notes:
+        console.say(note)
+    return found
+
+
+def _put_all(found: "Evaluated", compared: "list[Compared]", claims: "Claims", how: "Comparing", format: str) -> None:
+    if format in _LONG_FORMATS:
+        console.put_table(_long(compared, claims, found.scores.qrels_hash), format)
+        return
+    for one in compared:
+        _put(one, claims, how, format)
+
+
+def _put(one: "Compared", claims: "Claims", how: "Comparing", format: str) -> None:
     """Write the standing and the pairs of one measure."""
     console.put_table(_standing(one, how), format)
     shown = one.results if how.baselines else sorted(one.results, key=lambda result: (result.adjusted_p, result.p))
-    console.put_table(_pairs(one, list(shown[:_PAIRS_SHOWN])), format)
+    console.put_wide_table(_pairs(one, list(shown[:_PAIRS_SHOWN]), claims), format)
     if len(one.results) > _PAIRS_SHOWN:
         console.say(f"the {_PAIRS_SHOWN} clearest of {len(one.results):,} pairs; --format csv gives all")
 
@@ -148,7 +186,7 @@ def _standing(one: "Compared", how: "Comparing") -> "Table":
     return table_of(["run", Column(one.measure, numeric=True), "group"], rows, caption=one.measure, notes=[note])
 
 
-def _pairs(one: "Compared", results: list) -> "Table":  # type: ignore[type-arg]
+def _pairs(one: "Compared", results: "Sequence[PairResult]", claims: "Claims") -> "Table":
     from cranfield.report.table import Column, table_of
 
     columns = [
@@ -157,10 +195,11 @@ def _pairs(one: "Compared", results: list) -> "Table":  # type: ignore[type-arg]
         Column("difference", numeric=True),
         Column("low", "95% from", numeric=True),
         Column("high", "to", numeric=True),
-        Column("won", "won/tied/lost"),
+        Column("won", "won/tied/lost", numeric=True),
         Column("effect", digits=2, numeric=True),
         Column("p", numeric=True),
         Column("corrected", numeric=True),
+        *([Column("claim", "while documents are unjudged")] if claims else []),
     ]
     rows = [
         (
@@ -173,18 +212,33 @@ def _pairs(one: "Compared", results: list) -> "Table":  # type: ignore[type-arg]
             result.effect,
             result.p,
             result.adjusted_p,
+            *_claimed(one, result, claims),
         )
         for result in results
     ]
     return table_of(columns, rows)
 
 
-def _long(compared: "list[Compared]", qrels_hash: str) -> "Table":
+def _claimed(one: "Compared", result: "PairResult", claims: "Claims") -> "tuple[Value, ...]":
+    """Give the claim of a pair as a cell, where claims were worked out at all."""
+    if not claims:
+        return ()
+    claim = claims.get((one.measure, result.a, result.b))
+    if claim is None:
+        return ("",)
+    return (f"{claim.level}: {claim.winner}" if claim.winner else claim.level,)
+
+
+def _long(compared: "list[Compared]", claims: "Claims", qrels_hash: str) -> "Table":
     """Give one row per measure and pair with everything that is known of it."""
     from cranfield.report.table import table_of
     from cranfield.steps.compare import long_records
 
     records = long_records(compared, qrels_hash)
+    for record in records if claims else ():
+        claim = claims.get((record["measure"], record["a"], record["b"]))
+        record["claim"] = None if claim is None else claim.level
+        record["claim_reason"] = None if claim is None else claim.reason
     return table_of(list(records[0]), [tuple(record.values()) for record in records])
 
 

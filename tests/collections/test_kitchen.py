@@ -1,5 +1,6 @@
 """The shipped collection is what its collection.toml says, by counts and by three records."""
 
+import csv
 import json
 import tomllib
 from hashlib import sha256
@@ -25,6 +26,11 @@ def topics() -> list[Topic]:
     return [one for one in read_topics(FOLDER / "topics.trec") if isinstance(one, Topic)]
 
 
+def judgments(name: str) -> list[dict[str, str]]:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def test_every_file_has_its_checksum():
     on_disk = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file()}
     assert set(CARD["checksums"]) == on_disk - {"collection.toml", "README.md"}
@@ -41,6 +47,10 @@ def test_the_counts_are_right():
         "groups": len({request.group for request in requests}),
         "contributing_runs": len(contributing),
         "contributing_groups": len({request.group for request in contributing}),
+        "pooled": 130,
+        "judgments": sum(row["assessor"] == "reader-1" for row in judgments("judgments.csv")),
+        "second_opinions": sum(row["assessor"] == "reader-2" for row in judgments("judgments.csv")),
+        "after": len(judgments("after.csv")),
     }
 
 

@@ -1,0 +1,99 @@
+"""What may be said of each pair of runs while documents are unjudged: proved, supported, conservative win, open."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cranfield.steps.compare import Compared
+from cranfield.steps.evaluate_asked import Asked
+from cranfield.steps.evaluate_reading import read_in_full
+from cranfield.steps.reuse_field import Field, PoolTold, field_of
+from cranfield.steps.settling import highest_grade
+from cranfield.steps.trust import Trusted, trusted
+from cranfield.steps.watching import Progress, silent
+from cranfield.store import Store
+from cranfield.store.scales import current_scale
+
+if TYPE_CHECKING:
+    from cranfield.compare.comparison import PairResult
+    from cranfield.evaluate.align import Alignment
+    from cranfield.evaluate.expression import Measure
+    from cranfield.reuse.claims import Claim
+    from cranfield.reuse.identities import Identities
+
+MOST_PAIRS = 300
+"""For how many pairs of a measure claims are worked out, the clearest first; each takes a while."""
+
+Claims = dict[tuple[str, str, str], "Claim"]
+"""By measure and the two runs, as in the results of the comparison."""
+
+
+def claims_of(
+    compared: Sequence[Compared],
+    asked: Asked,
+    told: PoolTold,
+    *,
+    store: Store | None = None,
+    progress: Progress = silent,
+) -> tuple[Claims, Trusted]:
+    """Work out what may be said of the pairs of a comparison; also gives how far each score can be trusted."""
+    from cranfield.evaluate.expression import own_measures, parse_measures
+
+    rel = 1 if store is None else current_scale(store)[1].relevant_from
+    measures = own_measures(parse_measures(asked.measures, threshold=rel))
+    field = field_of(asked, told, store=store)
+    trust = trusted(field, measures, store=store)
+    by_name = {str(measure): measure for measure in measures}
+    aligned, documents = _with_documents(asked, field, store)
+    claims: Claims = {}
+    for done, one in enumerate(compared, start=1):
+        measure = by_name.get(one.measure)
+        if measure is not None and measure.quality and trust.of(measure) is not None:
+            for result in clearest(one.results):
+                found = _claim(result, measure, trust, aligned, documents, store)
+                claims[one.measure, result.a, result.b] = found
+        progress("looking at pairs", done, len(compared))
+    return claims, trust
+
+
+def clearest(results: "Sequence[PairResult]") -> "list[PairResult]":
+    """Give the pairs that claims are worked out for."""
+    return sorted(results, key=lambda result: (result.adjusted_p, result.p))[:MOST_PAIRS]
+
+
+def _with_documents(asked: Asked, field: Field, store: Store | None) -> "tuple[Alignment, Identities]":
+    """Align the runs with the ids of their documents: a document that two runs share has one label."""
+    from cranfield.evaluate.align import align
+    from cranfield.reuse.identities import identities
+
+    qrels, runs = read_in_full(replace(asked, qrels=field.read.qrels), store)
+    aligned = align(qrels, runs, topics=field.read.aligned.topic_ids, reference=asked.like or "10")
+    return aligned, identities(aligned, runs)
+
+
+def _claim(
+    result: "PairResult",
+    measure: "Measure",
+    trust: Trusted,
+    aligned: "Alignment",
+    documents: "Identities",
+    store: Store | None,
+) -> "Claim":
+    from cranfield.reuse.bounds import depth_that_matters
+    from cranfield.reuse.claims import claim_of
+    from cranfield.reuse.pairs import contest_of
+
+    first, second = (aligned.run_names.index(name) for name in (result.a, result.b))
+    contest = contest_of(
+        aligned,
+        documents,
+        measure,
+        first,
+        second,
+        depth=depth_that_matters(measure, pool_depth=trust.field.depth),
+        highest=highest_grade(store),
+    )
+    known = trust.of(measure)
+    loss = None if known is None else known.assessment.loss
+    upper = None if loss is None else (float(loss.upper[first]), float(loss.upper[second]))
+    return claim_of(contest, loss95=upper, p_value=float(result.adjusted_p), name_documents=False)

@@ -1,0 +1,88 @@
+"""What the shipped collection is for: a pool that wrongs one outsider, says so, and is put right."""
+
+import contextlib
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli import main
+
+KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
+
+
+def typed(folder: Path, *words: str) -> str:
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        ended = main._status(list(words))
+        out.flush()
+    assert ended == 0, err.getvalue()
+    return out.buffer.getvalue().decode()
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kitchen")
+    typed(folder, "init", "kitchen", "--scale", f"{KITCHEN / 'scale.toml'}")
+    typed(folder, "corpus", "add", f"{KITCHEN / 'documents.jsonl'}")
+    typed(folder, "corpus", "topics", f"{KITCHEN / 'topics.trec'}")
+    typed(folder, "runs", "submit", f"{KITCHEN / 'runs.toml'}")
+    typed(folder, "pool", "build", "depth 5")
+    typed(folder, "judge", "import", f"{KITCHEN / 'judgments.csv'}")
+    typed(folder, "judge", "assign", "reader-1", "reader-2", "--together")
+    typed(folder, "judge", "import", f"{KITCHEN / 'after.csv'}", "--layer", "after")
+    return folder
+
+
+def scores(folder: Path, *words: str) -> dict[tuple[str, str], dict[str, str]]:
+    shown = typed(folder, "evaluate", "-m", "P@5", "-m", "nDCG@5", "-m", "AP", *words, "-f", "csv")
+    return {(row["run"], row["measure"]): row for row in csv.DictReader(io.StringIO(shown))}
+
+
+MEASURES = ("P(rel=2)@5", "nDCG@5", "AP(rel=2)")
+
+
+def test_the_pool_and_the_judgments_are_the_same_pairs(kitchen: Path):
+    shown = typed(kitchen, "qrels", "export")
+    assert len(shown.splitlines()) == 130
+    facts = dict(csv.reader(io.StringIO(typed(kitchen, "status", "-f", "csv"))))
+    assert (facts["pooled documents"], facts["pooled, not judged"]) == ("130", "0")
+
+
+def test_contributors_are_pooled_the_lexical_outsider_is_safe_and_the_other_is_not(kitchen: Path):
+    found = scores(kitchen)
+    verdicts = {(run, measure): row["verdict"] for (run, measure), row in found.items()}
+    outsiders = {"whisk-bm25": "SAFE", "mortar-dense": "UNRELIABLE"}
+    assert verdicts == {(run, measure): outsiders.get(run, "POOLED") for run, measure in found}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_flagged_outsider_rises_to_the_top_once_its_finds_are_judged(kitchen: Path, measure: str):
+    before, after = scores(kitchen), scores(kitchen, "--layer", "main", "--layer", "after")
+
+    def rank(found: dict[tuple[str, str], dict[str, str]]) -> int:
+        values = {run: float(row["value"]) for (run, name), row in found.items() if name == measure}
+        return 1 + sum(value > values["mortar-dense"] for value in values.values())
+
+    assert rank(before) > 1
+    assert rank(after) == 1
+    assert after["mortar-dense", measure]["verdict"] == "SAFE"
+
+
+def test_the_expected_loss_was_about_right(kitchen: Path):
+    before, after = scores(kitchen), scores(kitchen, "--layer", "main", "--layer", "after")
+    for run in ("whisk-bm25", "mortar-dense"):
+        lost = float(after[run, "P(rel=2)@5"]["value"]) - float(before[run, "P(rel=2)@5"]["value"])
+        assert float(before[run, "P(rel=2)@5"]["loss"]) == pytest.approx(lost, abs=0.03)
+        low, high = (float(before[run, "P(rel=2)@5"][name]) for name in ("low", "high"))
+        assert low <= float(after[run, "P(rel=2)@5"]["value"]) <= high
+
+
+def test_the_list_that_settles_a_pair_is_a_queue_and_each_of_it_is_in_the_after_layer(kitchen: Path):
+    shown = typed(kitchen, "settle", "mortar-dense", "ladle-rm3", "-m", "P@5", "--all", "-f", "csv")
+    queued = {(row["topic"], row["document"]) for row in csv.DictReader(io.StringIO(shown))}
+    with (KITCHEN / "after.csv").open(encoding="utf-8", newline="") as file:
+        later = {(row["topic"], row["document"]) for row in csv.DictReader(file)}
+    assert len(queued) == 18
+    assert queued <= later
