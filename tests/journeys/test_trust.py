@@ -1,0 +1,158 @@
+"""Scores that say how far they can be trusted, from bare files and in a collection."""
+
+import contextlib
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli import main
+
+TOPICS = [f"t{number}" for number in range(1, 13)]
+DEPTH = 3
+
+
+def typed(folder: Path, *words: str, status: int = 0) -> tuple[str, str]:
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        ended = main._status(list(words))
+        out.flush()
+    assert ended == status, err.getvalue()
+    return out.buffer.getvalue().decode(), err.getvalue()
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def ranking(run: int, topic: int) -> list[str]:
+    """Five contributors share documents and have one of their own; the outsider (9) has two that nobody has."""
+    shared = [f"d{(run + topic + step) % 4}" for step in range(3)]
+    own = [f"own{run}"] if run != 9 else ["far1", "far2"]
+    listed = [*own, *shared] if (run + topic) % 2 else [shared[0], *own, *shared[1:]]
+    return [*dict.fromkeys(listed), f"tail{run}a", f"tail{run}b"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pooled: set[tuple[str, str]] = set()
+    for run in (1, 2, 3, 4, 5, 9):
+        rows = []
+        for number, topic in enumerate(TOPICS):
+            for place, document in enumerate(ranking(run, number), start=1):
+                rows.append(f"{topic} Q0 {document} {place} {10 - place} r{run}\n")
+                if run != 9 and place <= DEPTH:
+                    pooled.add((topic, document))
+        (tmp_path / f"r{run}.run").write_text("".join(rows))
+    relevant = {"d0", "d1", "own1", "own2", "own4"}
+    (tmp_path / "qrels").write_text(
+        "".join(f"{topic} 0 {document} {int(document in relevant)}\n" for topic, document in sorted(pooled))
+    )
+    groups = [f"r{run}\tg{run}\tpooled\n" for run in range(1, 6)]
+    (tmp_path / "groups.tsv").write_text("".join([*groups, "r9\tnew group\tnew\n"]))
+    return tmp_path
+
+
+RUNS = [f"r{run}.run" for run in (1, 2, 3, 4, 5, 9)]
+POOL = ["--qrels", "qrels", "--groups", "groups.tsv", "--pool-depth", "3"]
+
+
+def test_a_score_with_holes_is_never_printed_without_its_flag(folder: Path):
+    shown, told = typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3")
+    rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.startswith("r")}
+    assert rows["r1"][-1] == "POOLED"
+    assert rows["r9"][-1] == "UNRELIABLE"
+    assert rows["r9"][1] == "!"
+    assert "r9 P@3" in told
+    assert "Not in the pool" in told
+
+
+def test_without_verdicts_the_table_is_scores_alone(folder: Path):
+    shown, _ = typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "--no-verdict")
+    assert shown.split()[:2] == ["run", "P@3"]
+    assert "POOLED" not in shown
+
+
+def test_one_run_is_judged_by_the_contributors_of_a_collection_that_are_not_asked_for(folder: Path):
+    together = table(typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv")[0])
+    typed(folder, "init", "trial")
+    contributing = [f"r{run}.run" for run in range(1, 6)]
+    for run in contributing:
+        typed(folder, "runs", "submit", run, "--group", f"g{run[1]}", "--contributing")
+    typed(folder, "pool", "build", "depth 3")
+    typed(folder, "judge", "import", "qrels")
+    alone = table(typed(folder, "evaluate", "r9.run", "-m", "P@3", "-f", "csv")[0])
+    assert [row["run"] for row in alone] == ["r9"]
+    same = next(row for row in together if row["run"] == "r9")
+    assert {name: alone[0][name] for name in ("value", "low", "high", "judged", "verdict")} == {
+        name: same[name] for name in ("value", "low", "high", "judged", "verdict")
+    }
+
+
+def test_a_card_gives_a_verdict_where_the_runs_are_not_at_hand(folder: Path):
+    typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--write-card", "card.json")
+    assert json.loads((folder / "card.json").read_text())["kind"] == "cranfield-reuse-card"
+    (with_runs,) = [
+        row for row in table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "-f", "csv")[0]) if row["run"] == "r9"
+    ]
+    (alone,) = table(
+        typed(folder, "evaluate", "r9.run", "--qrels", "qrels", "--card", "card.json", "-f", "csv", "-m", "P@3")[0]
+    )
+    assert (alone["verdict"], float(alone["loss"])) == (with_runs["verdict"], pytest.approx(float(with_runs["loss"])))
+
+
+def test_without_card_and_runs_it_is_untestable_or_worse_and_the_interval_is_there(folder: Path):
+    (alone,) = table(typed(folder, "evaluate", "r9.run", "--qrels", "qrels", "-m", "P@3", "-f", "csv")[0])
+    assert alone["verdict"] in ("UNTESTABLE", "UNRELIABLE")
+    assert float(alone["low"]) < float(alone["high"])
+    assert alone["loss"] == ""
+
+
+def test_contributors_are_guessed_and_said_to_be_a_guess(folder: Path):
+    _, told = typed(folder, "reuse", *RUNS, "--qrels", "qrels", "-m", "P@3")
+    assert "a guess" in told
+
+
+def test_what_settles_a_pair_does_settle_it(folder: Path):
+    shown, told = typed(folder, "settle", "r9.run", "r1.run", *POOL, "-m", "P@3", "--all", "-f", "csv")
+    queue = table(shown)
+    assert "OPEN" in told
+    with (folder / "qrels").open("a") as qrels:
+        qrels.writelines(f"{row['topic']} 0 {row['document']} 1\n" for row in queue)
+    _, told = typed(folder, "settle", "r9.run", "r1.run", *POOL, "-m", "P@3")
+    assert "PROVED" in told
+
+
+def test_a_group_file_that_names_other_runs_is_refused(folder: Path):
+    (folder / "other.tsv").write_text("someone\tg\tpooled\n")
+    _, told = typed(
+        folder, "evaluate", *RUNS, "--qrels", "qrels", "--groups", "other.tsv", "--pool-depth", "3", status=1
+    )
+    assert "the groups name none of these runs" in told
+
+
+def test_thresholds_are_shown_set_for_a_call_and_kept(folder: Path):
+    typed(folder, "init", "trial")
+    shown = table(typed(folder, "reuse", "--thresholds", "--threshold", "tolerance=0.05", "-f", "csv")[0])
+    assert next(row for row in shown if row["threshold"] == "tolerance")["value"] == "0.05"
+    typed(folder, "reuse", "--thresholds", "--threshold", "tolerance=0.02", "--keep")
+    shown = table(typed(folder, "reuse", "--thresholds", "-f", "csv")[0])
+    assert next(row for row in shown if row["threshold"] == "tolerance")["value"] == "0.02"
+    _, told = typed(folder, "reuse", "--thresholds", "--threshold", "tolerant=1", status=1)
+    assert "tolerance" in told
+
+
+def test_pairs_say_what_unjudged_documents_leave_of_them(folder: Path):
+    rows = table(typed(folder, "compare", "r9.run", "r1.run", "r3.run", *POOL, "-m", "P@3", "-f", "csv")[0])
+    claims = {(row["a"], row["b"]): row["claim"] for row in rows}
+    assert claims["r1", "r3"] == "proved"
+    assert "open" in claims.values()
+
+
+def test_pictures_are_drawn_into_a_folder(folder: Path):
+    pytest.importorskip("matplotlib")
+    typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--plot", "pictures")
+    drawn = {path.name for path in (folder / "pictures").iterdir()}
+    assert drawn == {"intervals-P-3.svg", "hold-out-P-3.svg", "coverage.svg", "relevant-by-depth.svg"}
