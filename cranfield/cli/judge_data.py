@@ -179,13 +179,17 @@ def agreement(
     blocks: Annotated[int, typer.Option(min=1, max=100, help="Stretches of time.")] = 5,
     format: Format = "table",
 ) -> None:
-    """Say how far assessors agree, with each other and with themselves."""
+    """Say how far assessors agree, with each other and with themselves, and what that does to the ranking of runs."""
+    from cranfield.steps.assessor_effect import effect_on_rankings, effect_table
     from cranfield.steps.judge_agreement import agreement_report
 
     if by is not None and by not in KINDS:
         raise UnknownName("table", by, KINDS)
     with console.collection(collection) as store:
-        report = agreement_report(store, layers=tuple(layer or ["main"]), seed=seed, draws=draws, blocks=blocks)
+        layers = tuple(layer or ["main"])
+        report = agreement_report(store, layers=layers, seed=seed, draws=draws, blocks=blocks)
+        if by is None and format not in _DATA_FORMATS:
+            effect = effect_on_rankings(store, layers=layers, seed=seed)
     if format in _DATA_FORMATS:
         console.put_table(long_table(report, by or "overall"), format)
         return
@@ -193,6 +197,8 @@ def agreement(
     for kind in [by] if by else usual:
         console.put_wide_table(shown_table(report, kind), format)
     if by is None:
+        if effect is not None:
+            console.put_wide_table(effect_table(effect), format)
         console.say("bars like .667 or .8 come from content analysis; judgments of relevance rarely reach them")
 
 
