@@ -150,7 +150,7 @@ def _claims(compared: "list[Compared]", asked: "Asked", told: "PoolTold", store:
     if not all(isinstance(measure, Measure) for measure in parse_measures(asked.measures)):
         return {}
     found, trust = claims_of(compared, asked, told, store=store)
-    for note in trust.field.notes:
+    for note in trust.notes:
         console.say(note)
     return found
 

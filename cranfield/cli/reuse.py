@@ -105,7 +105,7 @@ def reuse(
             field, measures = asked_field(doubt, store=store, progress=progress)
             found = trusted(field, measures, store=store, thresholds=values, closure=closure, further=further)
             report = examine_collection(field, [trust.measure for trust in found.trusts])
-    for note in field.notes:
+    for note in found.notes:
         console.say(note)
     _put(found, report, format, by_topic=by_topic)
     if describe:

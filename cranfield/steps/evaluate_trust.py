@@ -42,7 +42,7 @@ def evaluate_with_trust(
     field = field_of(asked, told, store=store, progress=progress)
     found = evaluate_and_tell(asked, store=store, read=first_runs(field.read, field.asked))
     trust = trusted(field, measures, store=store)
-    return replace(found, notes=(*found.notes, *field.notes)), trust
+    return replace(found, notes=(*found.notes, *trust.notes)), trust
 
 
 def first_runs(read: Read, count: int) -> Read:

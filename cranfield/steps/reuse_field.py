@@ -80,8 +80,10 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
     words = (*asked.runs, *(name for name in teachers if name not in asked.runs))
     read = _read(asked, words, store, progress)
     card = _card(told.card)
+    if card is not None:
+        card.refuse_others(read.aligned)
     rel = 1 if store is None else current_scale(store)[1].relevant_from
-    contributors, depth, notes, guessed = _contributors(read, told, stored, teachers)
+    contributors, depth, notes, guessed = _contributors(read, told, stored, _submitted(read, store, teachers))
     prefixes, levels = _brought(read, contributors, depth, stored, store)
     pool_depth = prefixes.depth if prefixes is not None else _without_pool(read, card, told.depth)
     return Field(
@@ -118,7 +120,7 @@ def _read(asked: Asked, words: "Sequence[str | AnyRun]", store: Store | None, pr
 
 
 def _contributors(
-    read: Read, told: PoolTold, stored: KnownPool | None, teachers: Sequence[str]
+    read: Read, told: PoolTold, stored: KnownPool | None, submitted: "list[Contributor]"
 ) -> "tuple[list[Contributor], int | None, list[str], bool]":
     """Give who fed the pool, its depth where it is one of equal depth, notes, and whether all that is a guess."""
     from cranfield.reuse.guessing import guess_contributors
@@ -127,7 +129,7 @@ def _contributors(
         return list(stored.contributors), stored.depth, list(stored.notes), False
     members = _members(told.groups)
     notes: list[str] = []
-    known = _named(read, members, notes) if members else _submitted(read, teachers)
+    known = _named(read, members, notes) if members else submitted
     if told.depth is not None and known:
         return known, told.depth, notes, False
     guess = guess_contributors(read.aligned)
@@ -139,7 +141,7 @@ def _contributors(
     fed = sum(one.contributing for one in guess.contributors)
     notes.append(
         f"a guess, from what is judged: {counted(fed, 'run')} fed the pool down to rank {guess.depth};"
-        " tell who did with --groups"
+        " each counts as a group of its own, which makes losses look smaller; tell who did with --groups"
     )
     return list(guess.contributors), guess.depth, notes, True
 
@@ -163,10 +165,16 @@ def _named(read: Read, members: "Sequence[Member]", notes: list[str]) -> "list[C
     return found
 
 
-def _submitted(read: Read, teachers: Sequence[str]) -> "list[Contributor]":
+def _submitted(read: Read, store: Store | None, teachers: Sequence[str]) -> "list[Contributor]":
+    """Give the stored runs that were submitted as contributing, with their groups."""
     from cranfield.reuse.contributors import Contributor
 
-    return [Contributor(run, "", contributing=True) for run in read.aligned.run_names if run in teachers]
+    known = {facts.name: facts for facts in run_facts(store)} if store is not None else {}
+    return [
+        Contributor(run, known[run].group_name, known[run].family)
+        for run in read.aligned.run_names
+        if run in teachers and run in known
+    ]
 
 
 def _brought(

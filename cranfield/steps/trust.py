@@ -62,6 +62,22 @@ class Trusted:
         """Give what was found under a measure; None for one that takes no verdict."""
         return next((trust for trust in self.trusts if trust.measure == measure), None)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known about all verdicts: who fed the pool, and measures that look deeper than it went."""
+        deepest = int(self.field.depth.max(initial=0))
+        deeper = [
+            str(one.measure)
+            for one in self.trusts
+            if isinstance(one.measure.cutoff, int)
+            and one.measure.cutoff > deepest
+            and self.field.prefixes is not None
+        ]
+        if not deeper:
+            return self.field.notes
+        said = f"the pool goes to rank {deepest}, and {', '.join(deeper)} deeper: contributors have holes there too"
+        return (*self.field.notes, f"{said}, and what they are worth is learned from the ranks above")
+
     def worst(self, run: int) -> "Verdict | None":
         """Give the worst verdict of a run under all measures."""
         found = [verdict for trust in self.trusts if (verdict := trust.verdict(run)) is not None]
