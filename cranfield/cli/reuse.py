@@ -81,7 +81,7 @@ def reuse(
 ) -> None:
     """Say how far scores can be trusted: for the collection's outsiders, and run by run."""
     from cranfield.steps.reuse import examine_collection
-    from cranfield.steps.reuse_asking import Doubt, asked_field, threshold_values
+    from cranfield.steps.reuse_asking import Doubt, about_titles, asked_field, threshold_values
     from cranfield.steps.trust import keep_thresholds, trusted
 
     values = threshold_values(threshold or ())
@@ -105,7 +105,8 @@ def reuse(
             field, measures = asked_field(doubt, store=store, progress=progress)
             found = trusted(field, measures, store=store, thresholds=values, closure=closure, further=further)
             report = examine_collection(field, [trust.measure for trust in found.trusts])
-    for note in found.notes:
+        words = () if store is None else about_titles(store, field)
+    for note in (*found.notes, *words):
         console.say(note)
     _put(found, report, format, by_topic=by_topic)
     if describe:

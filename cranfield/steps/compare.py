@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from cranfield.compare.comparison import PairResult
     from cranfield.compare.pairing import PairedScores
     from cranfield.compare.power import DiscriminativePower
-    from cranfield.compare.result import SignificanceTest
+    from cranfield.compare.result import SignificanceTest, Values
+    from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.scores import Scores
 
 TUKEY = "tukey"
@@ -91,17 +92,39 @@ def compare_scores(scores: "Scores", how: Comparing) -> "list[Compared]":
     """Compare scores that are there already."""
     if not scores.scored.all():
         raise UsageError("the runs are scored on different topics; compare them on --topics qrels or common")
-    return [_compared(str(measure), scores, place, how) for place, measure in enumerate(scores.measures)]
+    return [
+        _compared(*_comparable(measure, values), scores, how)
+        for measure, values in zip(scores.measures, scores.values, strict=True)
+    ]
 
 
-def _compared(measure: str, scores: "Scores", place: int, how: Comparing) -> Compared:
+def _comparable(measure: "AnyMeasure", values: "Values") -> "tuple[str, Values]":
+    """Give the name and the values that are compared, topic by topic, for a measure.
+
+    Geometric means are compared by logarithms: the difference of their means is the logarithm of a ratio of geometric
+    means. What is added up is compared by its means. A median, or an end, is no sum of what topics have.
+    """
+    import numpy as np
+
+    from cranfield.evaluate.aggregate import SMALLEST
+
+    if measure.aggregate == "mean":
+        return str(measure), values
+    if measure.aggregate == "sum":
+        return f"{measure} per topic", values
+    if measure.aggregate == "geometric":
+        return f"log {measure}", np.log(np.maximum(values, SMALLEST))
+    raise UsageError(
+        f"{measure} is the {measure.aggregate} of the topics, and cannot be compared topic by topic; take the mean"
+    )
+
+
+def _compared(measure: str, values: "Values", scores: "Scores", how: Comparing) -> Compared:
     from cranfield.compare.letters import beaten, letters_of
     from cranfield.compare.pairing import paired_scores
     from cranfield.compare.power import discriminative_power, residual_deviation
 
-    entries = paired_scores(
-        scores.run_names, scores.values[place], systems=_systems(scores.run_names, how.systems or {})
-    )
+    entries = paired_scores(scores.run_names, values, systems=_systems(scores.run_names, how.systems or {}))
     results = tuple(_results(entries, how))
     letters = {} if how.baselines else letters_of(results, entries.labels, alpha=how.alpha)
     return Compared(
@@ -189,7 +212,7 @@ def compared_frame(found: Evaluated, compared: Sequence[Compared]) -> "pandas.Da
     scores = found.scores
     frame = pd.DataFrame(long_records(compared, scores.qrels_hash)).drop(columns="qrels")
     notes = [*notes_of(found), *(note for one in compared for note in one.notes)]
-    frame.attrs.update(qrels=scores.qrels_hash, reference=f"trec_eval {scores.reference}", notes=notes)
+    frame.attrs.update(qrels=scores.qrels_hash, reference=scores.order, notes=notes)
     return frame
 
 

@@ -18,6 +18,8 @@ class Item:
     """A document to be judged for a topic. `position` of `of` is the place in the topic's queue, from 1.
 
     `before` is the assessor's own earlier answer where he comes back to the document (undo, history), else None.
+    `left` is how many documents of the topic are left for him; a desk that does not count leaves it away, and what
+    comes from this place on is taken for it.
     """
 
     topic: Topic
@@ -25,6 +27,12 @@ class Item:
     position: int
     of: int
     before: "Answer | None" = None
+    left: int | None = None
+
+    @property
+    def to_do(self) -> int:
+        """How many documents of the topic are left for the assessor."""
+        return self.of - self.position + 1 if self.left is None else self.left
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +57,31 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """Documents that would be the assessor's, did not somebody have them at the moment.
+
+    `own` of them another sitting of the same assessor has: one beside this, or one that was cut off. In `seconds` the
+    first of them comes back, unless it is answered or still being read.
+    """
+
+    documents: int
+    seconds: float
+    own: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TopicState:
-    """How far a topic is: how many documents it has for this assessor, and how many of them are done."""
+    """How far a topic is: how many documents it has for this assessor, and how many of them are done, by anybody.
+
+    `held` are those that are not done and cannot be given to him now; None where there are none.
+    """
 
     topic: Topic
     done: int
     of: int
     postponed: int
     mine: bool = True
+    held: Held | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +107,20 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How far the assessor is in all, and how fast. `seconds` is the median attention per document; None at first."""
+    """How far the assessor is in all, and how fast. `seconds` is the median attention per document; None at first.
+
+    `done` of `of` documents need him no more: he has answered them, or others have. `today` are his own answers.
+    """
 
     done: int
     of: int
     today: int
     seconds: float | None
+
+    @property
+    def left(self) -> int:
+        """How many documents are left for him."""
+        return self.of - self.done
 
 
 class Desk(Protocol):
@@ -98,9 +131,10 @@ class Desk(Protocol):
     guidelines: str
 
     def next_item(self) -> Item | None:
-        """Lease and give the next document of the current topic, else of the next topic with work; None: all done.
+        """Lease and give the next document of the current topic, else of the next topic with work.
 
-        Until it is answered, the same document is given again.
+        Until it is answered, the same document is given again. None: all is done, or what is left is held by others
+        (see `topics`).
         """
 
     def judge(

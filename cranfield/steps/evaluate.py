@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, quoted
 from cranfield.steps.evaluate_asked import DEFAULT_MEASURES, TOPIC_SETS, As, Asked, Duplicates, Ties
 from cranfield.steps.evaluate_letters import Letters, letters_of
 from cranfield.steps.evaluate_notes import copies_note, sample_notes
@@ -193,7 +193,11 @@ def explain_lists(
 
     qrels, runs = read_in_full(asked, store)
     rel, reference = _threshold(store), asked.like or "10"
-    return [(run.tag, explain(qrels, run, topic, rel=rel, depth=depth, reference=reference)) for run in runs]
+    lists = [(run.tag, explain(qrels, run, topic, rel=rel, depth=depth, reference=reference)) for run in runs]
+    if not any(steps for _, steps in lists):
+        names = ", ".join(quoted(name) for name, _ in lists)
+        raise InputError(f"there is no document for topic {quoted(topic)} in {names}")
+    return lists
 
 
 def _threshold(store: Store | None) -> int:

@@ -33,7 +33,8 @@ def topic_notes(scores: "Scores") -> list[str]:
     shared = {note.partition(": ")[2] for note in notes}
     if len(notes) > 1 and len(shared) == 1:
         notes = [f"each of {counted(len(notes), 'run')}: {shared.pop()}"]
-    return [*notes, f"qrels {scores.qrels_hash[:HASH_SHOWN]}, order of ties as in trec_eval {scores.reference}"]
+    order = f"as in trec_eval {scores.reference}" if scores.ties == "trec" else scores.ties
+    return [*notes, f"qrels {scores.qrels_hash[:HASH_SHOWN]}, order of ties {order}"]
 
 
 def _tie_notes(moved: "Sequence[Moved]") -> list[str]:

@@ -1,7 +1,7 @@
 """What an evaluation reads: qrels and runs, from files, from a collection, or as they are given."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -49,6 +49,7 @@ def read_aligned(
     With `keep_rows` the alignment knows the rows of the qrels too, which questions about the pool need.
     """
     problems: list[Problem] = []
+    _refuse_stdin_twice(asked.qrels, asked.runs)
     qrels = _qrels(asked.qrels, problems)
 
     def aligned() -> "tuple[list[AnyRun], Alignment]":
@@ -62,7 +63,8 @@ def read_aligned(
     contents = None if kept is None else contents_of(asked.runs, store)
     if kept is None or contents is None or qrels is None:
         return Read(cast("Qrels", qrels), *aligned())
-    return Read(qrels, *kept.get((what_qrels_say(qrels), contents, _topics(asked), asked.like), aligned))
+    key = (what_qrels_say(qrels), contents, _topics(asked), asked.like, keep_rows)
+    return Read(qrels, *kept.get(key, aligned))
 
 
 def read_runs(
@@ -70,6 +72,7 @@ def read_runs(
 ) -> "tuple[Qrels, list[AnyRun]]":
     """Read qrels and run files, runs the short way where possible; all problems are told at once."""
     problems: list[Problem] = []
+    _refuse_stdin_twice(qrels, words)
     judged = _qrels(qrels, problems)
     runs = _runs(words, StoredRuns(None), silent, problems, reader=partial(_short_way, judged, like or "10"))
     if judged is None or problems:
@@ -89,6 +92,7 @@ def read_all_in_full(words: "Sequence[str | Run]") -> "list[Run]":
 def read_in_full(asked: Asked, store: Store | None) -> "tuple[Qrels, list[Run]]":
     """Read qrels, and runs with all their ids; all problems are told at once."""
     problems: list[Problem] = []
+    _refuse_stdin_twice(asked.qrels, asked.runs)
     qrels = _qrels(asked.qrels, problems)
     found = _runs(asked.runs, StoredRuns(store), silent, problems, reader=lambda: in_full)
     if qrels is None or problems:
@@ -103,6 +107,7 @@ def read_with_subtopics(
     from cranfield.qrels.subtopics import SubtopicRow, read_subtopics
 
     problems: list[Problem] = []
+    _refuse_stdin_twice(asked.qrels, asked.runs)
     judged = None
     if isinstance(asked.qrels, Path):
         judged = _collected(partial(read_subtopics, Source(asked.qrels)), problems)
@@ -159,6 +164,12 @@ def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None
     return None
 
 
+def _refuse_stdin_twice(qrels: "Path | Qrels", words: "Sequence[str | AnyRun]") -> None:
+    """Refuse to take two things from one stream: the second would find nothing there."""
+    if [str(one) for one in (qrels, *words) if isinstance(one, str | Path)].count("-") > 1:
+        raise UsageError("standard input can be read once: give - for the qrels or for one run, not for both")
+
+
 def _unusable(problems: Sequence[Problem]) -> ProblemsFound:
     mended = any(problem.repairable for problem in problems)
     hint = "; cranfield runs check --repair FOLDER FILE… writes corrected copies" if mended else ""
@@ -183,23 +194,36 @@ def _runs(
     reader: Callable[[], Reader],
 ) -> "list[AnyRun]":
     """Load stored runs and read files, two at a time; problems of files are added to `problems`."""
-    named = [word for word in words if isinstance(word, str)]
+    named = dict.fromkeys(word for word in words if isinstance(word, str))
     for word in named:
         if word in stored and Path(word).exists():
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
+    absent = {word: why for word in named if _is_nowhere(word, stored) and (why := stored.why_missing(word))}
+    for word, why in absent.items():
+        problems.append(Problem("no-such-run", f"there is no such file, and {why}", file=word))
     read = in_full if all(word in stored for word in named) else reader()
     runs: list[AnyRun] = []
     with ThreadPoolExecutor(WORKERS) as workers:
         coming = {
             word: workers.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
-            for word in dict.fromkeys(named)
+            for word in named
+            if word not in absent
         }
         for done, given in enumerate(words, start=1):
-            run = _collected(coming[given].result, problems) if isinstance(given, str) else given
+            run = _come(given, coming, problems) if isinstance(given, str) else given
             if run is not None:
                 runs.append(run)
             progress("reading runs", done, len(words))
     return runs
+
+
+def _come(word: str, coming: "Mapping[str, Future[AnyRun]]", problems: list[Problem]) -> "AnyRun | None":
+    """Give a run that is being read; None where it cannot be, which is told already or added to `problems`."""
+    return _collected(coming[word].result, problems) if word in coming else None
+
+
+def _is_nowhere(word: str, stored: StoredRuns) -> bool:
+    return word not in stored and word != "-" and not Path(word).exists()
 
 
 def _short_way(qrels: "Qrels | None", reference: As) -> Reader:

@@ -97,7 +97,8 @@ class CollectionDesk:
             before = None if event is None else answer_of(event)
         found = stored_document(self._store, ticket.entry.document)
         document = found or Document(ticket.entry.document, "", NO_TEXT)
-        return Item(self._topic(ticket.topic), document, ticket.position, ticket.of, before)
+        topic, left = self._topic(ticket.topic), self._round.left(ticket.topic)
+        return Item(topic, document, ticket.position, ticket.of, before, left)
 
     def _topic(self, topic: str) -> Topic:
         return self._topics.get(topic) or Topic(topic, "")
@@ -144,7 +145,7 @@ class CollectionDesk:
         self._round.deferred.discard(again.pair)
         self._today -= taken_back is not None and taken_back.kind != "postponed"
         self._round.count(ticket.topic)
-        return item
+        return replace(item, left=self._round.left(ticket.topic))
 
     def _event(self, item: Item, kind: Kind, *, seconds: float | None = None) -> Event:
         return Event(
@@ -212,10 +213,11 @@ class CollectionDesk:
         """Give the topics he may judge in the order he goes through them, as they stand now."""
         counts = self._round.count_all()
         named = any(role != "anyone" for role in self._round.roles.values())
-        found = []
+        held, found = self._round.held(), []
         for topic in self._round.in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
             count, mine = counts[topic], not named or self._round.role(topic) != "anyone"
-            found.append(TopicState(self._topic(topic), count.done, count.of, count.postponed, mine))
+            state = TopicState(self._topic(topic), count.done, count.of, count.postponed, mine, held.get(topic))
+            found.append(state)
         return found
 
     def choose_topic(self, topic: str) -> None:
@@ -295,5 +297,4 @@ class CollectionDesk:
 
     def waiting(self) -> int:
         """Give how many documents others have before them that may still come to him."""
-        lines = [self._round.load(topic) for topic in self._round.roles]
-        return sum(line.count.of - line.count.done - len(line.fresh) - len(line.postponed) for line in lines)
+        return sum(held.documents for held in self._round.held().values())

@@ -38,10 +38,16 @@ class Seat:
 
     def blocks(self, leases: Collection[Lease], entry: Entry, answers: Answers) -> bool:
         """Say whether leases of others, or of another sitting of the same assessor, keep a document away."""
+        return self.blocking(leases, entry, answers) is not None
+
+    def blocking(self, leases: Collection[Lease], entry: Entry, answers: Answers) -> Lease | None:
+        """Give the lease that keeps a document away: one of his own other sittings, else the first to run out."""
         moment = self.clock()
         others = [one for one in leases if one.expires > moment and one.session != self.session]
-        own = any(one.assessor == self.assessor for one in others)
-        return own or (bool(others) and not may_lease(entry, answers, [one.assessor for one in others]))
+        own = [one for one in others if one.assessor == self.assessor]
+        if not own and (not others or may_lease(entry, answers, [one.assessor for one in others])):
+            return None
+        return min(own or others, key=lambda one: one.expires)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,10 @@ class Ticket:
 
 @dataclass
 class Line:
-    """The queue of one topic: what was not looked at yet, in order, and what was put off, longest first."""
+    """The queue of one topic: what was not looked at yet, in order, and what was put off, longest first.
+
+    `held` is what somebody else has before him, with the lease that keeps it away.
+    """
 
     topic: str
     role: Role
@@ -76,6 +85,7 @@ class Line:
     count: Count
     fresh: deque[Entry] = field(default_factory=deque)
     postponed: deque[Entry] = field(default_factory=deque)
+    held: Mapping[str, Lease] = field(default_factory=dict)
 
     def has_work(self, deferred: Collection[Pair]) -> bool:
         """Say whether something is there to be judged, but for what was put off a second time."""
@@ -98,12 +108,12 @@ def load_line(seat: Seat, work: Work, topic: str, role: Role) -> Line:
     members = work.in_order(topic, work.members(topic))
     states = {entry.document: work.state(entry, answers.get(entry.document, NOTHING), role) for entry in members}
     own = [entry for entry in members if states[entry.document] != "not his"]
-    free = [
-        entry
-        for entry in own
-        if states[entry.document] != "done"
-        and not seat.blocks(leases.get(entry.document, ()), entry, answers.get(entry.document, NOTHING))
-    ]
+    undone = [entry for entry in own if states[entry.document] != "done"]
+    blocking = (
+        seat.blocking(leases.get(entry.document, ()), entry, answers.get(entry.document, NOTHING)) for entry in undone
+    )
+    held = {entry.document: one for entry, one in zip(undone, blocking, strict=True) if one is not None}
+    free = [entry for entry in undone if entry.document not in held]
     off = [entry for entry in free if states[entry.document] == "postponed"]
     return Line(
         topic,
@@ -113,6 +123,7 @@ def load_line(seat: Seat, work: Work, topic: str, role: Role) -> Line:
         count=count_of(states.values()),
         fresh=deque(entry for entry in free if states[entry.document] == "open"),
         postponed=deque(sorted(off, key=lambda entry: answers[entry.document].own_event)),
+        held=held,
     )
 
 

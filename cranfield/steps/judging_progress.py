@@ -22,6 +22,7 @@ from cranfield.store.pace import (
     refusals,
     seconds_by_assessor,
 )
+from cranfield.store.packets import PACKET, packet_facts
 from cranfield.store.pools import facts_of_pool
 from cranfield.store.queues import queue_named
 
@@ -112,6 +113,9 @@ def judging_progress(store: Store, *, pool: str = "", queue: str = "", layer: st
 
 
 def _work(store: Store, pool: str, queue: str, layer: str) -> tuple[Work, str, str]:
+    """Give what is judged: a queue, a pool, and in a packet, where neither is named, its own queue."""
+    if not (queue or pool) and packet_facts(store) is not None:
+        queue = PACKET
     if queue:
         facts = queue_named(store, queue)
         return QueueWork(store, facts, Order(), planned_overlap(store)), facts.name, layer or facts.layer

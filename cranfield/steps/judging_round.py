@@ -7,6 +7,7 @@ from cranfield.judge.assignment import Role, topics_in_turn
 from cranfield.judge.events import Event
 from cranfield.judge.probes import choose_probe, falls_due
 from cranfield.judge.queue import Answers, Count, Entry
+from cranfield.steps.desk import Held
 from cranfield.steps.judging_line import Line, Pair, Seat, Ticket, count_topic, leased, load_line, pick
 from cranfield.steps.judging_work import Work
 from cranfield.store.answers import changes_of_others, judged_in_turn, latest_topic, probed
@@ -125,8 +126,22 @@ class Round:
         self._finished.discard(topic)
         self.deferred = {pair for pair in self.deferred if pair[0] != topic}
         self.line = self.load(topic)
+        self.counts[topic] = self.line.count
 
     # Places and counts
+
+    def left(self, topic: str) -> int:
+        """Give how many documents of a topic are left for him, as far as is known here."""
+        count = self.counts.get(topic) or self.count(topic)
+        return count.of - count.done
+
+    def held(self) -> dict[str, Held]:
+        """Give, for each topic where there are some, the documents that only others' leases keep from him."""
+        moment = self._seat.clock()
+        leases = live_leases(self._seat.store, self._seat.layer, moment=moment)
+        busy = dict.fromkeys(one.topic for one in leases if one.session != self._seat.session)
+        lines = [self.load(topic) for topic in busy if topic in self.roles]
+        return {line.topic: _held(line, self._seat.assessor, moment) for line in lines if line.held}
 
     def entry(self, topic: str, document: str) -> Entry:
         """Give a document as it stands in its queue; one that is in none is of the kind the sitting is about."""
@@ -168,3 +183,9 @@ class Round:
         role, after = self.role(ticket.topic), self._seat.answers(*ticket.pair)
         states = (self._work.state(ticket.entry, answers, role) for answers in (before, after))
         self.counts[ticket.topic] = self.counts[ticket.topic].after(*states)
+
+
+def _held(line: Line, assessor: str, moment: float) -> Held:
+    leases = line.held.values()
+    own = sum(lease.assessor == assessor for lease in leases)
+    return Held(len(leases), min(lease.expires for lease in leases) - moment, own)

@@ -65,6 +65,7 @@ def build_pool(store: Store, request: PoolRequest) -> "Pool":
     pool = build(plan, runs, topics=topics, seed=request.seed, order=request.order, clusters=clusters)
     if plan.is_live:
         check_live(store, pool, runs, clusters)
+        _check_until(pool)
     with store.write():
         _refuse_known_name(store, request.name)
         number = add_pool(store, _facts(request, pool))
@@ -87,6 +88,16 @@ def check_live(store: Store, pool: "Pool", runs: "PooledRuns", clusters: dict[st
 
     live = LivePool(pool.plan, runs, begun=pool, clusters=clusters, texts=reader(store), queries=queries(store))
     live.candidates(live.topics[0])
+
+
+def _check_until(pool: "Pool") -> None:
+    from cranfield.pool.budgets import check_until
+    from cranfield.pool.build import is_adaptive
+    from cranfield.pool.plan import Selection
+
+    for step in pool.plan.steps:
+        if isinstance(step, Selection) and is_adaptive(step) and step.amount.kind == "until":
+            check_until(str(step), pool.sizes.values(), int(step.amount.number))
 
 
 def manifest(pool: "Pool") -> PoolVersion:
@@ -119,8 +130,9 @@ def _facts(request: PoolRequest, pool: "Pool") -> PoolFacts:
 
 def _chosen(store: Store, request: PoolRequest) -> list[RunFacts]:
     chosen = runs_named(store, request.runs) or contributing_runs(store)
-    if request.priority is not None:
-        chosen = [facts for facts in chosen if facts.priority <= request.priority]
     if not chosen:
         raise InputError("no run is left to pool; submit runs with --contributing, or name some with --run")
-    return chosen
+    kept = [facts for facts in chosen if request.priority is None or facts.priority <= request.priority]
+    if not kept:
+        raise InputError(f"none of the runs has the priority {request.priority} or one before it")
+    return kept

@@ -223,8 +223,6 @@ class Refiller:
             add_content(store, number, "pool_undrawn", passed_over)
             if passed_over:
                 count_in_stratum(store, number, topic, stratum, more=len(passed_over), drawn=0)
-        if later:
-            kept.live.close(topic, rule)
         record_end(store, number, RecordedEnd(topic, rule, kept.version, kept.seen[0], bool(later), now()))
 
 

@@ -102,6 +102,18 @@ def about_collection(report: "CollectionReport") -> Iterator[str]:
         yield f"{'this makes it untestable' if problem.severity == 'error' else 'mind'}: {problem.message}"
 
 
+def about_titles(store: Store, field: Field) -> tuple[str, ...]:
+    """Say how many relevant documents have the words of their topic's title, where there is text."""
+    from cranfield.steps.title_words import title_words
+
+    found = title_words(store, field.read.qrels, relevant_from=field.relevant_from)
+    if found is None:
+        return ()
+    share, many = f"{100 * found[0]:.0f} %", counted(found[1], "topic")
+    said = f"a word of a title stands in {share} of the known relevant documents that could have it ({many})"
+    return (f"{said}; only a difference between collections on the same topics is evidence",)
+
+
 def accounts(found: Trusted) -> Iterator[str]:
     """Give every run under every measure in sentences."""
     from cranfield.reuse.wording import Account, account

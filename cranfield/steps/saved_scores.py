@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,21 +21,27 @@ def read_scores(files: Sequence[Path], *, allow_mixed_qrels: bool = False) -> "S
     """Give the scores of all files together, on the topics and measures that every run has."""
     values: dict[tuple[str, str, str], float] = {}
     hashes: dict[str, str] = {}
+    orders: dict[str, str] = {}
     problems: list[Problem] = []
     for file in files:
         for line, row in _rows(Source(file)):
-            problem = _take(row, values, hashes)
+            problem = _take(row, values, hashes, orders)
             if problem:
                 problems.append(Problem("bad-score", problem, file=str(file), lines=(line,)))
     if problems:
         raise ProblemsFound("these scores cannot be compared", problems)
     if len(hashes) > 1 and not allow_mixed_qrels:
-        told = ", ".join(f"{value} (for example run {quoted(run)})" for value, run in hashes.items())
         raise InputError(
-            f"the scores were made with different qrels: {told}; evaluate all runs with the same qrels, or give"
-            " --allow-mixed-qrels if you know what you do"
+            f"the scores were made with different qrels: {_told(hashes)}; evaluate all runs with the same qrels, or"
+            " give --allow-mixed-qrels if you know what you do"
         )
+    if len(orders) > 1:
+        raise InputError(f"the scores were made with different orders of ties: {_told(orders)}; evaluate all alike")
     return _scores(values, "+".join(hashes))
+
+
+def _told(found: Mapping[str, str]) -> str:
+    return ", ".join(f"{value} (for example run {quoted(run)})" for value, run in found.items())
 
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -53,20 +60,29 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
     yield from enumerate(reader, start=2)
 
 
-def _take(row: Mapping[str, object], values: dict[tuple[str, str, str], float], hashes: dict[str, str]) -> str:
-    """Take one row in, or say what is wrong with it."""
+def _take(
+    row: Mapping[str, object],
+    values: dict[tuple[str, str, str], float],
+    hashes: dict[str, str],
+    orders: dict[str, str],
+) -> str:
+    """Take one row in, or say what is wrong with it. A file from elsewhere need not tell the order of ties."""
     missing = [name for name in COLUMNS if row.get(name) is None]
     if missing:
         return f"there is no {missing[0]}; expected what cranfield evaluate --by-topic --format csv writes"
     run, topic, measure, value, qrels = (str(row[name]) for name in COLUMNS)
     hashes.setdefault(qrels, run)
+    if row.get("reference"):
+        orders.setdefault(str(row["reference"]), run)
     if topic == ALL:
         return ""
     key = (measure, run, topic)
     try:
         number = float(value)
     except ValueError:
-        return f"the value {quoted(value)} is not a number"
+        number = nan
+    if not isfinite(number):
+        return f"the value {quoted(value)} is not a finite number"
     if number != values.setdefault(key, number):
         return f"run {quoted(run)} has two values of {measure} for topic {quoted(topic)}"
     return ""

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from cranfield.errors import CranfieldError
 from cranfield.store import Store
-from cranfield.store.runs import fetched_order, fetched_run, id_table, run_facts
+from cranfield.store.runs import facts_of, fetched_order, fetched_run, id_table, run_facts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +31,13 @@ class StoredRuns:
 
     def __contains__(self, name: str) -> bool:
         return name in self._facts
+
+    def why_missing(self, name: str) -> str:
+        """Say why there is no such run, with the nearest names; nothing where there is no collection."""
+        try:
+            return "" if self._store is None else facts_of(self._store, name).name
+        except CranfieldError as error:
+            return str(error)
 
     @cached_property
     def _tables(self) -> "tuple[IdTable, IdTable]":

@@ -156,3 +156,19 @@ def test_pictures_are_drawn_into_a_folder(folder: Path):
     typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--plot", "pictures")
     drawn = {path.name for path in (folder / "pictures").iterdir()}
     assert drawn == {"intervals-P-3.svg", "hold-out-P-3.svg", "coverage.svg", "relevant-by-depth.svg"}
+
+
+def test_title_words_are_counted_where_there_is_text(folder: Path):
+    typed(folder, "init", "trial")
+    texts = {f"d{number}": f"{'red apples' if number < 2 else 'green pears'} number {number}" for number in range(4)}
+    (folder / "docs.jsonl").write_text(
+        "".join(f'{{"id": "{name}", "text": "{text}"}}\n' for name, text in texts.items())
+    )
+    (folder / "topics.tsv").write_text("1\tred apple\n2\tpears\n")
+    typed(folder, "corpus", "add", "docs.jsonl")
+    typed(folder, "corpus", "topics", "topics.tsv")
+    (folder / "few").write_text("1 0 d0 1\n1 0 d2 1\n1 0 d3 0\n2 0 d2 1\n")
+    for run in (1, 2):
+        (folder / f"s{run}.run").write_text("1 Q0 d0 1 3 s\n1 Q0 d2 2 2 s\n2 Q0 d2 1 3 s\n".replace(" s", f" s{run}"))
+    _, told = typed(folder, "reuse", "s1.run", "s2.run", "--qrels", "few", "-m", "P@1")
+    assert "a word of a title stands in 75 % of the known relevant documents" in told
