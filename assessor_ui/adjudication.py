@@ -7,6 +7,7 @@ from assessor_ui.messages import Notice
 from assessor_ui.page import Span
 from assessor_ui.reader import Reader
 from assessor_ui.session import TROUBLE
+from assessor_ui.typed_lines import asked_back, grade_of
 from cranfield.steps.bench import Bench, Case, Opinion
 from cranfield.text import shortened, visible, visible_line
 
@@ -131,7 +132,8 @@ def run_adjudication(bench: Bench, *, theme: str = "auto", language: str = "engl
 def run_plain(bench: Bench, *, lines: TextIO, out: TextIO, language: str = "english") -> int:
     """The same over plain lines; give the exit status: 1 where a decision could not be saved.
 
-    A line is a grade (words after it are the note), `later`, `undo`, `guidelines`, or `quit`.
+    A line is a grade (`2`, or `2: TEXT` with a note), `later`, `undo`, `guidelines`, or `quit`. Where nobody can be
+    asked back, a line that may have been meant as a grade counts as a decision that was not saved.
     """
     deciding = Adjudication(bench, language=language)
     failed = False
@@ -150,27 +152,30 @@ def run_plain(bench: Bench, *, lines: TextIO, out: TextIO, language: str = "engl
         out.write(PROMPT)
         out.flush()
         line = lines.readline()
-        word, _, rest = line.strip().partition(" ")
+        word = line.strip()
         if not line or word in ("q", "quit"):
             break
         out.write("\n")
         if word in ("g", "guidelines"):
             out.write(f"{visible(deciding.guidelines.strip()) or messages.NO_GUIDELINES}\n")
         elif word:
-            tell(_obeyed(deciding, word, rest.strip()))
+            failed = failed or (bool(asked_back(word)) and not lines.isatty())
+            tell(_obeyed(deciding, word))
     tell(deciding.leave())
     return 1 if failed else 0
 
 
-def _obeyed(deciding: Adjudication, word: str, rest: str) -> Notice:
-    if word.isdecimal() and word.isascii():
-        deciding.note = rest or deciding.note
-        return deciding.judge(int(word))
+def _obeyed(deciding: Adjudication, word: str) -> Notice:
+    if (typed := grade_of(word)) is not None:
+        deciding.note = typed.note or deciding.note
+        return deciding.judge(typed.grade)
+    if question := asked_back(word):
+        return Notice("hint", question)
     if word in ("u", "undo"):
         return deciding.undo()
     if word in ("l", "later"):
         return deciding.later()
-    known = "a grade (and a note), later, undo, guidelines, quit"
+    known = "GRADE, GRADE: NOTE, later, undo, guidelines, quit"
     return Notice("hint", f"not understood: {visible_line(shortened(word, 40))}; there are: {known}")
 
 

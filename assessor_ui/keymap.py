@@ -25,8 +25,8 @@ class Command:
 
 ANSWERS = (
     Command("undo", "u", "u", "take the last answer back and return to its document", "undo", short="undo"),
-    Command("later", "l", "l", "later: put the document at the end of its topic", "later", short="later"),
-    Command("cannot", "x", "x", "cannot judge, with a reason", "cannot", "REASON", "cannot judge"),
+    Command("later", "l", "l", "put the document off to the end of its topic", "later", short="later"),
+    Command("cannot", "x", "x", "say why the document cannot be judged", "cannot", "REASON", "cannot judge"),
     Command("note", "c", "c", "write a note that is saved with the answer", "note", "TEXT", "note"),
     Command(
         "mark",
@@ -36,7 +36,7 @@ ANSWERS = (
         "mark",
         "WORDS",
         "evidence",
-        plain="mark these words of the document as evidence",
+        plain="keep these words of the document as evidence",
     ),
 )
 READING = (
@@ -63,7 +63,13 @@ READING = (
     Command("best", "b", "b", "the passage with most of the topic's words", "best", short="best passage"),
     Command("best_first", "B", "B", "open every document at its best passage, or at the top again", "best-first"),
     Command(
-        "highlight", "plus", "+", "highlight words of your own in this topic, or no longer", "highlight", "WORDS"
+        "highlight",
+        "plus",
+        "+",
+        "highlight words of your own in this topic, or no longer",
+        "highlight",
+        "WORDS",
+        plain="count words of your own as hits in this topic, or no longer",
     ),
     Command(
         "fold",
@@ -87,10 +93,30 @@ PLACES = (
         short="guidelines",
         plain="the scale and the guidelines in full",
     ),
-    Command("topics", "t", "t", "all topics with progress; go on with another one", "topics", "[TOPIC]", "topics"),
-    Command("history", "h", "h", "your answers; find one and judge it again", "history", "[WORDS]", "history"),
+    Command(
+        "topics",
+        "t",
+        "t",
+        "all topics with progress; go on with another one",
+        "topics",
+        "[TOPIC]",
+        "topics",
+        "how far each is; with an id: go on with that one",
+    ),
+    Command(
+        "history",
+        "h",
+        "h",
+        "your answers; find one and judge it again",
+        "history",
+        "[WORDS]",
+        "history",
+        plain="your newest answers, or those with words; history more: older ones",
+    ),
     Command("search", "s", "s", "search the whole collection, and judge what you find", "search", "WORDS", "search"),
-    Command("help", "question_mark", "?", "all keys", "help", short="keys", plain="all words"),
+    Command(
+        "help", "question_mark", "?", "all keys", "help", "[all]", short="keys", plain="the everyday words, or all"
+    ),
     Command("back", "escape", "Esc", "leave a document that was opened out of turn", "back"),
     Command("theme", "d", "d", "dark or light"),
     Command("reminder", "R", "R", "break reminders off, or on again", "reminder"),
@@ -124,6 +150,13 @@ HINTS = ("help", "undo", "later", "cannot", "note", "next_hit", "best", "fold", 
 """The line of hints, the most wanted first: what does not fit is left out from the end."""
 
 
+EVERYDAY = (
+    *("undo", "later", "cannot", "note", "top", "fold", "guidelines"),
+    *("topics", "history", "search", "help", "leave"),
+)
+"""What help in plain lines says; all the rest comes with `help all`."""
+
+
 def commands() -> Iterator[Command]:
     """Give every command of the judging screen."""
     for _, group in GROUPS:
@@ -148,10 +181,17 @@ def plain_commands() -> Iterator[Command]:
     yield from (command for command in [*commands(), *PLAIN_ONLY] if command.word)
 
 
+def everyday_commands() -> Iterator[Command]:
+    """Give the commands that plain lines need every day."""
+    known = {command.action: command for command in plain_commands()}
+    yield from (known[action] for action in EVERYDAY)
+
+
 def markdown() -> str:
     """Give all keys as Markdown tables, for the docs."""
     lines = ["| key | plain lines | what it does |", "|---|---|---|"]
     lines.append("| `0` `1` `2` … | `0` `1` `2` … | judge with this grade and go on |")
+    lines.append("|  | `2: TEXT` `2 note TEXT` | judge with this grade and a note |")
     every = [*commands(), *PLAIN_ONLY]
     lines += [f"| {_keys(command.shown)} | {_word(command)} | {command.help} |" for command in every]
     lines += ["", "While marking evidence:", "", "| key | what it does |", "|---|---|"]

@@ -1,11 +1,13 @@
 """Every sentence the chair says."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
 from cranfield.errors import CranfieldError
 from cranfield.records import GradeScale
-from cranfield.steps.desk import Answer, Done, Found, Saved, TopicState
+from cranfield.steps.desk import Answer, Done, Found, Item, Saved, TopicState
 from cranfield.text import counted, shortened, visible_line
 
 Kind = Literal["saved", "undone", "trouble", "hint", "break"]
@@ -40,7 +42,11 @@ REMINDER_OFF = Notice("hint", "no reminders of breaks any more (R: on again)")
 REASON_NEEDED = Notice("hint", "please give a reason; nothing was saved")
 WORDS_NEEDED = Notice("hint", "there was no word to look for")
 ALL_DONE = "Nothing is left to judge. Thank you!"
-ALL_DONE_MORE = "Enter looks again · u takes the last one back · h history · s search · t topics · q ends"
+ALL_DONE_MORE = "u takes the last one back · h history · s search · t topics · q ends"
+ALL_DONE_WORDS = "undo takes the last answer back; history, search WORDS, topics; quit ends"
+ENTER = "Enter looks again"
+LOOK_AGAIN = f"Nothing for you at this moment, but not everything is judged ({ENTER})"
+NARRATIVE_FOLDED = Notice("hint", "narrative folded, f shows it")
 STUCK = "The next document could not be opened."
 STUCK_MORE = "Enter tries again · u takes the last answer back · q ends; all that was saved is safe"
 NO_GUIDELINES = "This collection has no guidelines."
@@ -52,7 +58,8 @@ GOODBYE = "Every answer that was shown as saved is in the collection."
 def saved(what: Saved, scale: GradeScale) -> Notice:
     """Say what is safely in the file."""
     document = visible_line(what.item.document.id)
-    text = f"saved: {answered(what.answer, scale)} for {document}"
+    note = ", with your note" if what.answer.kind == "judged" and what.answer.note else ""
+    text = f"saved: {answered(what.answer, scale)}{note} for {document}"
     if what.late:
         text += ", as a second opinion: your time with it was over and somebody else judged it meanwhile"
     return Notice("saved", text)
@@ -192,9 +199,45 @@ def topic_chosen(title: str) -> Notice:
 
 
 def topic_line(state: TopicState) -> str:
-    """Give the progress of a topic."""
+    """Give the progress of a topic, and why what is left cannot be had now: "8/9, 1 with another assessor"."""
     later = f", {state.postponed} later" if state.postponed else ""
-    return f"{state.done}/{state.of}{later}"
+    held, own = (state.held.documents, state.held.own) if state.held else (0, 0)
+    mine = f", {own} in another sitting of yours" if own else ""
+    others = f", {held - own} with another assessor" if held > own else ""
+    return f"{state.done}/{state.of}{later}{mine}{others}"
+
+
+def nothing_now(states: Sequence[TopicState], done: Done | None) -> str:
+    """Say why there is no document: all is judged, or what is left is before somebody else."""
+    waiting = [(state.topic.id, state.held) for state in states if state.held is not None]
+    if not waiting:
+        return LOOK_AGAIN if done is not None and done.left > 0 else ALL_DONE
+    documents, own = sum(held.documents for _, held in waiting), sum(held.own for _, held in waiting)
+    who = "another sitting of yours" if own == documents else "another assessor" if not own else "others"
+    which = ", ".join(visible_line(topic) for topic, _ in waiting[:3]) + (" and more" if len(waiting) > 3 else "")
+    minutes = max(ceil(min(held.seconds for _, held in waiting) / 60), 1)
+    what = f"{counted(documents, 'document')} of {which} {'is' if documents == 1 else 'are'} held by {who}"
+    return f"Nothing for you now: {what}; try again in up to {counted(minutes, 'minute')} ({ENTER})"
+
+
+def what_now(nothing: str, more: str, between: str) -> str:
+    """Say what can be done where there is no document; that Enter looks again is not said twice."""
+    return more if ENTER in nothing else f"{ENTER}{between}{more}"
+
+
+def left(item: Item | None, done: Done | None) -> str:
+    """Say what is left for the assessor: "2 left in this topic, 48 in all"."""
+    if item is None:
+        return f"{done.left:,} left in all" if done is not None and done.left else ""
+    everywhere = f", {done.left:,} in all" if done is not None else ""
+    return f"{item.to_do:,} left in this topic{everywhere}"
+
+
+def given_already(document: str, grade: int, scale: GradeScale) -> Notice:
+    """Say that a found document has this grade, and that it was not given again."""
+    return Notice(
+        "hint", f"{visible_line(document)} has {graded(grade, scale)} from you already; nothing was changed"
+    )
 
 
 def found_state(hit: Found) -> str:
@@ -211,9 +254,9 @@ def search_result(words: str, times: int) -> Notice:
 
 def pace(done: Done) -> str:
     """Give how fast it goes and how long it will take: "12 s each, about 53 min left"."""
-    if done.seconds is None or done.seconds < 1 or done.of <= done.done:
+    if done.seconds is None or done.seconds < 1 or done.left <= 0:
         return ""
-    return f"{done.seconds:.0f} s each, about {duration(done.seconds * (done.of - done.done))} left"
+    return f"{done.seconds:.0f} s each, about {duration(done.seconds * done.left)} left"
 
 
 def duration(seconds: float) -> str:

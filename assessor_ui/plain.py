@@ -1,9 +1,11 @@
 """The same sitting over plain lines: question, document, answer. For screen readers, pipes and scripts.
 
-A line is a grade, or a word or letter of the keymap with what follows it. Nothing is coloured, nothing is drawn over.
+A line is a grade (see `typed_lines`), or a word or letter of the keymap with what follows it. Nothing is coloured,
+nothing is drawn over. On a terminal lines are wrapped at blanks; through a pipe each stays one line.
 """
 
 import re
+import shutil
 from collections.abc import Callable
 from typing import TextIO
 
@@ -11,12 +13,17 @@ from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
 from assessor_ui.passages import sentences
 from assessor_ui.session import BREAK_AFTER_MINUTES, Session
+from assessor_ui.typed_lines import FORMS, asked_back, grade_of
+from assessor_ui.wrapping import wrap
 from cranfield.records import Topic
 from cranfield.steps.corpus_search import HIT_END, HIT_START
 from cranfield.steps.desk import Desk, Found, Past
 from cranfield.text import shortened, visible, visible_line
 
 PROMPT = "answer> "
+FOR_HELP = "type a grade and Enter; ? for help"
+HISTORY_PAGE = 20
+HISTORY_LIMIT = 200
 
 
 def run(
@@ -29,7 +36,8 @@ def run(
 ) -> int:
     """Let somebody judge line by line; give the exit status: 1 where an answer could not be saved.
 
-    The end of the lines ends the sitting.
+    The end of the lines ends the sitting. Where nobody can be asked back (`lines` is a pipe), a line that may have
+    been meant as a grade is an answer that was not saved.
     """
     session = Session(desk, break_after_minutes=break_after_minutes, language=language)
     return Lines(session, lines=lines, out=out).run()
@@ -44,6 +52,7 @@ class Lines:
         self._topic = ""
         self._listed: list[Found] | list[Past] = []
         self._words = ""
+        self._past, self._past_words, self._told = 0, "", False
         self._failed = self._ended = False
         self._verbs = _verbs(self)
 
@@ -66,6 +75,9 @@ class Lines:
         if session.reading is not self._shown or session.reading is None:
             self._shown = session.reading
             self._show_item()
+        if not self._told:
+            self._told = True
+            self._say(FOR_HELP)
         self._out.write(PROMPT)
         self._out.flush()
 
@@ -74,11 +86,16 @@ class Lines:
         word, _, rest = line.partition(" ")
         if line[:1] in ("/", "+") and len(word) > 1:
             word, rest = line[0], line[1:]
-        if word.isdecimal() and word.isascii():
-            self._grade(int(word), rest.strip())
+        if (typed := grade_of(line)) is not None:
+            self._grade(typed.grade, typed.note)
         elif word in self._verbs:
             self._verbs[word](rest.strip())
-        elif line:
+        elif not line:
+            self._tell(self._session.again())
+        elif question := asked_back(line):
+            self._failed = self._failed or not self._lines.isatty()
+            self._say(f"{question}, note TEXT only notes")
+        else:
             self._say(f"not understood: {visible_line(shortened(line, 60))}; ? lists the words, nothing was saved")
 
     def _grade(self, grade: int, note: str) -> None:
@@ -91,12 +108,14 @@ class Lines:
     def _show_item(self) -> None:
         item, reading = self._session.item, self._session.reading
         if item is None or reading is None:
-            self._say(messages.STUCK if self._session.stuck else messages.ALL_DONE)
+            self._say(self._session.nothing)
+            self._say(messages.what_now(self._session.nothing, messages.ALL_DONE_WORDS, "; "))
             return
         if item.topic.id != self._topic:
             self._topic = item.topic.id
             self._show_topic(item.topic)
-        self._say(f"document {item.position} of {item.of} for: {visible_line(item.topic.title)}")
+        left = messages.left(item, self._session.progress)
+        self._say(f"document for: {visible_line(item.topic.title)} ({left})")
         if item.before is not None:
             self._say(f"you said before: {messages.answered(item.before, self._session.scale)}")
         self._say(reading.page.text.strip())
@@ -128,12 +147,15 @@ class Lines:
         self._say(f"a document counts as relevant from grade {self._session.scale.relevant_from}")
         self._say(visible(self._session.desk.guidelines.strip()) or messages.NO_GUIDELINES)
 
-    def show_help(self, _: str) -> None:
-        """List the words."""
-        self._say("a grade judges; words after it are saved as a note")
-        for command in keymap.plain_commands():
+    def show_help(self, which: str) -> None:
+        """List the everyday words, or all."""
+        self._say(FORMS)
+        everything = which == "all"
+        for command in keymap.plain_commands() if everything else keymap.everyday_commands():
             letter = f" ({command.shown})" if len(command.shown) == 1 else ""
             self._say(f"{command.word} {command.argument}".strip() + f"{letter}: {command.plain or command.help}")
+        if not everything:
+            self._say("help all: the rest")
 
     def topics(self, topic: str) -> None:
         """List the topics, or go on with one."""
@@ -147,16 +169,20 @@ class Lines:
         self._tell_trouble()
 
     def history(self, words: str) -> None:
-        """List the assessor's own answers."""
+        """List the assessor's own answers, newest first, page by page."""
+        if words == "more":
+            words, begin = self._past_words, self._past
+        else:
+            begin = 0
         past = self._session.history(words)
-        self._listed = past
-        for number, line in enumerate(past, 1):
+        self._listed, self._past_words, self._past = past, words, min(begin + HISTORY_PAGE, len(past))
+        for number, line in enumerate(past[begin : self._past], begin + 1):
             said = messages.answered(line.answer, self._session.scale)
             note = f", note: {visible_line(line.answer.note)}" if line.answer.note else ""
             self._say(
                 f"{number}. {said}: {visible_line(line.document)} {visible_line(line.title)} for {line.topic}{note}"
             )
-        self._say("take NUMBER opens one again" if past else "no answers yet")
+        self._say(_below_history(self._past, len(past), begin))
         self._tell_trouble()
 
     def search(self, words: str) -> None:
@@ -275,7 +301,21 @@ class Lines:
             self._tell(notice)
 
     def _say(self, text: str) -> None:
+        if self._out.isatty():
+            width = shutil.get_terminal_size().columns
+            text = "\n".join(text[line.start : line.end] for line in wrap(text, width))
         self._out.write(f"{text}\n")
+
+
+def _below_history(shown: int, of: int, begin: int) -> str:
+    """Say what can be done with a page of the history, and how to see more."""
+    if not of:
+        return "no answers with these words, or none yet"
+    if begin >= of:
+        return "there are no older answers in this list"
+    if shown < of:
+        return f"{shown} of {of}; history more: older ones, take NUMBER opens one again"
+    return "take NUMBER opens one again" + ("; history WORDS finds still older ones" if of == HISTORY_LIMIT else "")
 
 
 def _verbs(lines: Lines) -> dict[str, Callable[[str], None]]:

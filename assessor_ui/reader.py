@@ -1,6 +1,7 @@
 """What anybody can do with an open document: type a grade, note, find, highlight, mark, fold the topic."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from assessor_ui import messages
@@ -17,6 +18,10 @@ FOLDS = ("full", "short", "title")
 """How much of the topic is in sight: everything, title and description, the title alone."""
 
 
+ROOM = 12
+"""The lines a document should have on the screen, at least."""
+
+
 class Opened(Protocol):
     """A document open before a topic: an item of a desk, or a case of a bench."""
 
@@ -27,6 +32,17 @@ class Opened(Protocol):
     @property
     def document(self) -> Document:
         """The document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """What is known of folding: the topic and its first document, who has folded, and whether it was told."""
+
+    topic: str = ""
+    first: Opened | None = None
+    by_itself: bool = False
+    chosen: bool = False
+    told: bool = False
 
 
 class Reader(ABC):
@@ -41,6 +57,7 @@ class Reader(ABC):
         self.best_first = self.stuck = False
         self.keys = GradeKeys(scale)
         self.own_terms: dict[str, tuple[str, ...]] = {}
+        self._folding = Folding()
 
     @abstractmethod
     def start(self) -> Notice:
@@ -119,8 +136,26 @@ class Reader(ABC):
 
     def switch_fold(self) -> str:
         """Show less of the topic, or all of it again."""
-        self.fold = FOLDS[(FOLDS.index(self.fold) + 1) % len(FOLDS)]
+        by_itself, self._folding = self._folding.by_itself, replace(self._folding, by_itself=False, chosen=True)
+        self.fold = FOLDS[0] if by_itself else FOLDS[(FOLDS.index(self.fold) + 1) % len(FOLDS)]
         return self.fold
+
+    def fold_if_crowded(self, opened: Opened, *, lines: int) -> None:
+        """Fold the narrative away after the first document of a topic, where it leaves too few `lines` to read in.
+
+        The next topic has it in full again. Whoever asked for it in this topic (`f`) keeps it.
+        """
+        before = self._folding
+        if opened.topic.id != before.topic:
+            self.fold = FOLDS[0] if before.by_itself else self.fold
+            self._folding = replace(before, topic=opened.topic.id, first=opened, by_itself=False, chosen=False)
+            return
+        settled = before.by_itself or before.chosen or opened is before.first
+        if settled or self.fold != FOLDS[0] or not 0 < lines < ROOM or not opened.topic.narrative.strip():
+            return
+        self.fold, self._folding = FOLDS[1], replace(before, by_itself=True, told=True)
+        if not before.told:
+            self._say(messages.NARRATIVE_FOLDED)
 
     def highlight(self, words: str) -> Notice:
         """Add a highlight term for this topic, or take one away that is there."""

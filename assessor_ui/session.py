@@ -53,6 +53,8 @@ class Session(Reader):
         self.attention, self.rest = Attention(clock, limit=idle_limit), Rest(clock, minutes=break_after_minutes)
         self.item: Item | None = None
         self.progress: Done | None = None
+        self.waiting: tuple[TopicState, ...] = ()
+        self._taken_back: Item | None = None
         self._aside: list[Draft] = []
         self._last_topic = ""
         self._before_search: float | None = None
@@ -83,7 +85,7 @@ class Session(Reader):
     def leave(self) -> Notice:
         """End the sitting. A note that belongs to no answer yet is saved on its own."""
         try:
-            self._save_note()
+            self._save_note(stands=self._standing_note)
             self.desk.leave()
         except TROUBLE as error:
             return self._say(messages.trouble(error))
@@ -106,7 +108,7 @@ class Session(Reader):
         return self._answer(self._later)
 
     def _later(self, item: Item, seconds: float) -> Saved:
-        self._save_note()
+        self._save_note(stands=self._standing_note)
         return self.desk.postpone(item, seconds=seconds)
 
     def cannot(self, reason: str) -> Notice:
@@ -130,6 +132,7 @@ class Session(Reader):
         notice = messages.undone(item.document.id, item.before, self.scale)
         self._put_aside()
         self._open(item)
+        self._taken_back = item
         return self._count(notice)
 
     def back(self) -> Notice:
@@ -199,11 +202,16 @@ class Session(Reader):
         return self._turn_to(lambda: self._taken(hit, words))
 
     def judge_found(self, hit: Found, words: str, grade: int) -> Notice:
-        """Judge a found document at once; the document in turn stays open, unless it is the same."""
+        """Judge a found document at once; the document in turn stays open, unless it is the same.
+
+        A grade that it has already is not given again: a digit typed twice is one judgment.
+        """
         if self.item is not None and _key(self.item) == (self.topic, hit.document):
             return self.judge(grade)
         if all(step.grade != grade for step in self.scale.grades):
             return self._say(messages.not_on_scale(str(grade), self.scale))
+        if hit.state == "judged" and hit.grade == grade:
+            return self._say(messages.given_already(hit.document, grade, self.scale))
         try:
             saved = self.desk.judge(self._taken(hit, words), grade, seconds=self.attention.seconds)
         except TROUBLE as error:
@@ -216,6 +224,11 @@ class Session(Reader):
     def topic(self) -> str:
         """The topic that is being judged, or was last."""
         return self.item.topic.id if self.item is not None else self._last_topic
+
+    @property
+    def nothing(self) -> str:
+        """Why no document is open."""
+        return messages.STUCK if self.stuck else messages.nothing_now(self.waiting, self.progress)
 
     @property
     def out_of_turn(self) -> bool:
@@ -258,6 +271,8 @@ class Session(Reader):
                 self._take_up(self._aside.pop())
             elif (item := self.desk.next_item()) is not None:
                 self._open(item)
+            else:
+                self.stuck, self.waiting = False, tuple(self.desk.topics())
         except TROUBLE as error:
             self.stuck = True
             return self._say(messages.saved_but(notice, error) if notice.text else messages.trouble(error))
@@ -294,9 +309,15 @@ class Session(Reader):
             self.reading.marked = draft.marked
         self.attention.begin(draft.seconds)
 
-    def _save_note(self) -> None:
-        before = self.item.before.note if self.item is not None and self.item.before else ""
-        if self.item is not None and self.note and self.note != before:
+    @property
+    def _standing_note(self) -> str:
+        """The note of the answer that stands; one that was taken back stands no more, and neither does its note."""
+        before = self.item.before if self.item is not None and self.item is not self._taken_back else None
+        return before.note if before else ""
+
+    def _save_note(self, *, stands: str = "") -> None:
+        """Save the note on its own, unless it `stands` already and goes on standing."""
+        if self.item is not None and self.note and self.note != stands:
             self.desk.note(self.item, self.note)
             self.note = ""
 

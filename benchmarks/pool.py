@@ -12,17 +12,29 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 
 from benchmarks.generate import Shape, _document_ids, _topic_ids, rankings, write_run
 from benchmarks.measuring import tell
+from cranfield.judge.events import Event
 from cranfield.pool.build import build
 from cranfield.pool.candidates import candidates_of
 from cranfield.pool.entrants import PooledRuns, PoolRun, pooled_runs
 from cranfield.pool.parsing import parse
 from cranfield.pool.strategies import strategies
+from cranfield.records import BINARY
 from cranfield.runs.encoding import CodedRun
+from cranfield.steps.opening import init_collection
+from cranfield.steps.pool_build import PoolRequest, build_pool
+from cranfield.steps.pool_live import Refiller
+from cranfield.steps.runs_intake import Request
+from cranfield.steps.runs_submit import submit_runs
+from cranfield.store import open_store
+from cranfield.store.events import append_events
+from cranfield.store.pools import documents_to_judge, pool_topics
+from cranfield.store.pools_live import choices
 
 THEIRS = """
 import sys, time, pathlib
@@ -118,6 +130,40 @@ def steps(runs: PooledRuns, names: list[str]) -> Iterator[tuple[str, float]]:
         yield name, 1000 * float(np.median(times))
 
 
+def refills(plan: str, folder: Path) -> tuple[int, float]:
+    """Give how many candidates a stored topic has, and the milliseconds of one refill after one judgment.
+
+    129 runs are submitted; the time is that of `Refiller.refill`: reading what is new, choosing, writing the record.
+    """
+    files = folder / "runs"
+    files.mkdir()
+    shape = Shape(runs=129, groups=43, topics=2, documents=1500)
+    for ranking in rankings(shape):
+        write_run(ranking, files / f"{ranking.tag}.run")
+    init_collection(folder / "live.db", name="benchmark", scale=BINARY)
+    with open_store(folder / "live.db") as store:
+        submit_runs(store, [Request(path=path, role="contributing") for path in files.iterdir()], max_depth=1500)
+        build_pool(store, PoolRequest(plan=plan))
+        refiller, topic = Refiller(store), pool_topics(store, "pool")[0]
+        rng, times = np.random.default_rng(1), []
+        waiting = [document for document, _ in documents_to_judge(store, "pool", topic)]
+        while len(times) < 200:
+            with store.write():
+                append_events(store, [_judged(topic, document, rng) for document in waiting], now="2026")
+                started = time.perf_counter()
+                refiller.refill("pool", topic, batch=1)
+                times.append(time.perf_counter() - started)
+            waiting = [choices(store, 1)[-1].document]
+        return len(refiller._kept["pool"].live.candidates(topic)), 1000 * float(np.median(times))
+
+
+def _judged(topic: str, document: str, rng: np.random.Generator) -> Event:
+    grade = int(rng.random() < 0.3)
+    return Event(
+        uuid=str(uuid4()), kind="judged", topic=topic, document=document, assessor="a", happened="2026", grade=grade
+    )
+
+
 def main() -> None:
     """Measure and print."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -132,6 +178,11 @@ def main() -> None:
     adaptive = [name for name, part in strategies.items() if part.kind == "adaptive" and name != "cal"]
     for name, time_taken in steps(coded(Shape(runs=129, groups=43, topics=1, documents=1500)), adaptive):
         print(f"  {name:<16} {time_taken:7.2f}", flush=True)
+    for plan in ("depth 5; hedge until 1400", "depth 5; max-mean-ns until 1400", "depth 5; mtf until 1400"):
+        with tempfile.TemporaryDirectory() as folder:
+            candidates, milliseconds = refills(plan, Path(folder))
+        print(f"one judgment in, one document out of a collection, {plan}: {milliseconds:.2f} ms", end=" ")
+        print(f"(129 runs, {candidates:,} candidates; below 10 wanted)", flush=True)
 
 
 if __name__ == "__main__":

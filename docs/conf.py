@@ -23,6 +23,12 @@ html_extra_path: list[str] = []
 
 LISTED = [
     "tutorial",
+    "how-to/organise-a-shared-task",
+    "how-to/evaluate-a-new-system",
+    "how-to/judge-with-a-team",
+    "how-to/choose-a-budget",
+    "how-to/move-from-trec-eval",
+    "how-to/use-a-notebook",
     "collection",
     "corpus",
     "runs",
@@ -41,6 +47,11 @@ LISTED = [
     "calibration",
     "report",
     "python",
+    "reference/commands",
+    "reference/measures",
+    "reference/formats",
+    "reference/thresholds",
+    "decisions/README",
 ]
 """The pages in the order of the way; those that are not here come after them, by name."""
 

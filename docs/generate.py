@@ -10,6 +10,7 @@ from cranfield.cli.main import app
 from cranfield.pool.strategies_page import page as strategies_page
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Column, Table, table_of
+from cranfield.reuse.thresholds import Thresholds
 from cranfield.runs.systems_page import page as systems_page
 from cranfield.steps.listing import known_formats
 from cranfield.steps.measures import measures_page
@@ -45,6 +46,18 @@ def pages() -> Iterator[tuple[str, str]]:
         "# Formats\n\n"
         + markdown(table_of(["of", "format", Column("summary", "what it is"), "read", "written"], known_formats())),
     )
+    yield "thresholds", thresholds_page()
+
+
+def thresholds_page() -> str:
+    """Give the page with the thresholds of the verdicts: name, default, meaning."""
+    rows = [(name, f"{default:g}", meaning) for name, _, default, meaning in Thresholds().rows()]
+    head = (
+        "# Thresholds\n\nThe numbers that decide a [verdict](../reuse.md#the-rules-in-their-order). "
+        "`cranfield reuse --thresholds` shows those in force, `--threshold NAME=NUMBER` sets one for a call, and "
+        "`--keep` keeps it for the collection.\n\n"
+    )
+    return head + markdown(table_of(["threshold", Column("default", numeric=True), "meaning"], rows))
 
 
 def with_keys(text: str) -> str:
@@ -79,7 +92,7 @@ def command_words() -> list[tuple[str, ...]]:
         inner = group.typer_instance
         found.append((str(inner.info.name),))
         found += [(str(inner.info.name), name_of(command)) for command in inner.registered_commands]
-    return found
+    return list(dict.fromkeys(found))
 
 
 def name_of(command: object) -> str:

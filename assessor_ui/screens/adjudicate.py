@@ -62,7 +62,8 @@ class AdjudicateScreen(ReadingScreen):
     def refresh_all(self) -> None:
         """Show the state of the session."""
         case = self.session.case
-        self.query_one(StatusLine).show((case.position, case.of) if case else None, None)
+        place = f"{case.position} of {case.of}" if case else ""
+        self.query_one(StatusLine).show(place, (case.position - 1, case.of) if case else None, None)
         super().refresh_all()
         self.run_worker(self.query_one(Opinions).show(self.session), group="opinions")
 

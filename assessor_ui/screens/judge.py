@@ -2,7 +2,7 @@
 
 from textual import events
 
-from assessor_ui import keymap
+from assessor_ui import keymap, messages
 from assessor_ui.passages import Move
 from assessor_ui.screens.lists import HistoryScreen, SearchScreen, TopicsScreen
 from assessor_ui.screens.reading import ReadingScreen, table_of_keys
@@ -22,9 +22,18 @@ class JudgeScreen(ReadingScreen):
 
     def refresh_all(self) -> None:
         """Show the state of the session."""
-        item = self.session.item
-        self.query_one(StatusLine).show((item.position, item.of) if item else None, self.session.progress)
+        item, done = self.session.item, self.session.progress
+        share = (max(item.of - item.to_do, 0), item.of) if item else None
+        self.query_one(StatusLine).show(messages.left(item, done), share, done)
+        if item is not None and not self.has_class("-wide"):
+            self.session.fold_if_crowded(item, lines=self.query_one(DocumentView).scrollable_content_region.height)
         super().refresh_all()
+
+    @property
+    def nothing(self) -> tuple[str, str]:
+        """What to say where there is no document."""
+        nothing = self.session.nothing
+        return nothing, messages.what_now(nothing, messages.ALL_DONE_MORE, " · ")
 
     @property
     def before(self) -> int | None:

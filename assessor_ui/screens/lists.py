@@ -93,7 +93,7 @@ class Chooser(ChairScreen[None]):
 class TopicsScreen(Chooser):
     """All topics with progress."""
 
-    heading = "Topics"
+    heading = "Topics, and what is done of them by you or others"
     hint = "↓↑ move · Enter goes on with a topic · Esc back"
 
     def on_mount(self) -> None:
@@ -103,7 +103,9 @@ class TopicsScreen(Chooser):
 
     async def _load(self) -> None:
         self._states = await self.chair.ask(self.session.topics)
-        self.fill(topic_line(state, here=state.topic.id == self.session.topic) for state in self._states)
+        column = max([14, *(len(messages.topic_line(state)) + 1 for state in self._states)])
+        lines = (topic_line(one, here=one.topic.id == self.session.topic, column=column) for one in self._states)
+        self.fill(lines)
         places = [number for number, state in enumerate(self._states) if state.topic.id == self.session.topic]
         if places:
             self.query_one(OptionList).highlighted = places[0]
@@ -116,12 +118,12 @@ class TopicsScreen(Chooser):
         self.chair.perform(lambda: self.session.choose_topic(topic))
 
 
-def topic_line(state: TopicState, *, here: bool) -> Content:
+def topic_line(state: TopicState, *, here: bool, column: int = 14) -> Content:
     """Give a topic with its progress."""
     return Content.assemble(
         ("▸ " if here else "  ", "$key"),
         (meter(state.done, state.of), "$saved" if state.done >= state.of else "$key"),
-        (f" {messages.topic_line(state):<14}", "$quiet"),
+        (f" {messages.topic_line(state):<{column}}", "$quiet"),
         (visible_line(shortened(state.topic.title, 120)), "" if state.mine else "$quiet"),
         (f"  {visible_line(state.topic.id)}", "$quiet"),
     )
@@ -188,6 +190,7 @@ class SearchScreen(Chooser):
         self._found: list[Found] = []
         self._words = ""
         self._keys = GradeKeys(self.session.scale)
+        self._judging = False
         self.query_one("#words", Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -220,16 +223,20 @@ class SearchScreen(Chooser):
     def _give(self, meant: int | Notice) -> None:
         if isinstance(meant, Notice):
             self.show_notice(meant)
-        else:
-            self.do(lambda: self._judge(meant))
+        elif self._judging:
+            self.show_notice(messages.TOO_EARLY)
+        elif self.chosen is not None:
+            hit, self._judging = self._found[self.chosen], True
+            self.do(lambda: self._judge(hit, meant))
 
-    async def _judge(self, grade: int) -> None:
-        if self.chosen is None:
-            return
-        hit = self._found[self.chosen]
-        notice = await self.chair.ask(lambda: self.session.judge_found(hit, self._words, grade))
-        if notice.kind == "saved":
-            await self._search(again=True)
+    async def _judge(self, hit: Found, grade: int) -> None:
+        """Judge a document; until the list shows its grade no other digit is taken."""
+        try:
+            notice = await self.chair.ask(lambda: self.session.judge_found(hit, self._words, grade))
+            if notice.kind == "saved":
+                await self._search(again=True)
+        finally:
+            self._judging = False
         self.show_notice(notice)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

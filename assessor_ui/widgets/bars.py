@@ -34,31 +34,29 @@ def meter(done: int, of: int, *, width: int = _METER) -> str:
 class StatusLine(Widget):
     """How far the assessor is, in the topic and in all, and how long it will take."""
 
-    _place: tuple[int, int] | None = None
+    _left = ""
+    _share: tuple[int, int] | None = None
     _done: Done | None = None
 
-    def show(self, place: tuple[int, int] | None, done: Done | None) -> None:
-        """Show the place in the queue, and how far the assessor is in all."""
-        self._place, self._done = place, done
+    def show(self, left: str, share: tuple[int, int] | None, done: Done | None) -> None:
+        """Show what is left, the share of the topic that is done, and the pace."""
+        self._left, self._share, self._done = left, share, done
         self.refresh()
 
     def render(self) -> Content:
-        """Draw as much as fits: the topic first, the pace last."""
+        """Draw as much as fits: what is left first, the pace after it."""
         left, right = self._parts()
-        while left and right and sum(cell_len(part) + 3 for part in [*left, *right]) > self.size.width + 3:
-            right.pop(0) if len(right) > 1 else left.pop()
+        while len(left + right) > 1 and sum(cell_len(part) + 3 for part in [*left, *right]) > self.size.width + 3:
+            right.pop(0) if right else left.pop()
         shown = " · ".join(left)
         gap = self.size.width - cell_len(shown) - cell_len(" · ".join(right))
         return Content.assemble((shown, "bold"), " " * max(gap, 1), (" · ".join(right), "$quiet"))
 
     def _parts(self) -> tuple[list[str], list[str]]:
-        place, done = self._place, self._done
-        left = [f"{place[0]} of {place[1]}", meter(place[0] - 1, place[1])] if place else []
-        if done is None:
-            return left, []
-        today = f"{done.today} today" if done.today else ""
-        right = [today, messages.pace(done), f"{done.done:,} of {done.of:,} in all"]
-        return left, [part for part in right if part]
+        done = self._done
+        left = [self._left, meter(*self._share) if self._share else ""]
+        right = [f"{done.today} today" if done.today else "", messages.pace(done)] if done is not None else []
+        return [part for part in left if part], [part for part in right if part]
 
 
 class ScaleBar(Widget):

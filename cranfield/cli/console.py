@@ -73,6 +73,13 @@ def put_wide_table(table: Table, format: str = "table") -> None:
         _put_rich(part)
 
 
+def fits(table: Table) -> bool:
+    """Say whether standard output is wide enough for a table: always, where it is no terminal."""
+    from cranfield.report.fitting import width_of
+
+    return not sys.stdout.isatty() or width_of(table) <= get_terminal_size().columns
+
+
 def table_formats(*, aliases: bool = False) -> list[str]:
     """Give the names that `--format` takes."""
     names = ["table", *renderers.names()]

@@ -1,6 +1,7 @@
 """`cranfield demo`: the whole way on the shipped collection, by the commands a user would type."""
 
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,11 +21,23 @@ def run_demo(folder: Path) -> None:
     kitchen = shipped_collection("kitchen")
     database = folder / "collection.db"
     for sentence, words in _story(kitchen, database, folder):
+        if words[:2] == ["judge", "import"] and "--layer" not in words:
+            _offer_to_judge(database)
         console.say()
         console.say(f"# {sentence}")
         _run([*words, "-C", str(database)])
     console.say()
+    console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
     console.say(f"The collection is {database}. Go on with it, for example: {console.hint('runs list', database)}")
+
+
+def _offer_to_judge(database: Path) -> None:
+    """Ask a person at the terminal whether he wants to sit in the assessor's chair; nobody is asked in a pipe."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    console.say()
+    if typer.confirm("Do you want to judge a few documents yourself? (q ends the sitting)", err=True):
+        _run(["judge", "--assessor", "you", "--topic", "T01", "-C", str(database)])
 
 
 def _story(kitchen: Path, database: Path, folder: Path) -> list[tuple[str, list[str]]]:
@@ -77,8 +90,50 @@ def _story(kitchen: Path, database: Path, folder: Path) -> list[tuple[str, list[
         ("Who brought what? One group can be the only one to have a document.", ["pool", "show"]),
         ("Why is this document in the pool of topic T01?", ["pool", "explain", "T01", "K146"]),
         ("The pool can be built again, and is the same to the last byte.", ["pool", "verify"]),
+        *_judging(kitchen, folder),
         ("The file can prove that it is sound.", ["check"]),
         ("And it knows what comes next.", ["status"]),
+    ]
+
+
+def _judging(kitchen: Path, folder: Path) -> list[tuple[str, list[str]]]:
+    """From judgments to a verdict that was right: the story of an outsider that the pool wrongs."""
+    measures = ["-m", "P@5", "-m", "nDCG@5", "-m", "AP"]
+    return [
+        (
+            "Two people have read the pooled documents; their recorded judgments are played in.",
+            ["judge", "import", f"{kitchen / 'judgments.csv'}"],
+        ),
+        (
+            "The first reader's word counts where they differ.",
+            ["judge", "assign", "reader-1", "reader-2", "--together", "--format", "csv"],
+        ),
+        ("How far do they agree?", ["judge", "agreement"]),
+        ("The qrels are frozen under a name and a hash.", ["qrels", "release", "first"]),
+        (
+            "Scores, each with a verdict: the pool knows little of what mortar-dense found, and says so.",
+            ["evaluate", *measures],
+        ),
+        (
+            "Both outsiders, told in full: one can be trusted, the other cannot.",
+            ["reuse", "mortar-dense", "whisk-bm25", "-m", "P@5", "--describe"],
+        ),
+        (
+            "Is mortar-dense worse than ladle-rm3? These documents settle it, the heaviest first.",
+            ["settle", "mortar-dense", "ladle-rm3", "-m", "P@5", "--all", "--queue", "settle", "--into", "after"],
+        ),
+        (
+            "They were judged later, with all of the outsiders' first ten, into a layer of its own called after.",
+            ["judge", "import", f"{kitchen / 'after.csv'}", "--layer", "after"],
+        ),
+        (
+            "With them the outsider that stood behind three others leads the field.",
+            ["evaluate", *measures, "--layer", "main", "--layer", "after"],
+        ),
+        (
+            "Everything on one page, to read, print and publish.",
+            ["report", "-m", "P@5", "-m", "nDCG@5", "-m", "AP", "-o", f"{folder / 'report.html'}"],
+        ),
     ]
 
 

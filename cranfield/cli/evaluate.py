@@ -117,7 +117,7 @@ def evaluate(
         if explain:
             chosen, topic = _explained(runs or [])
             asked = step.Asked(qrels=judged, runs=chosen, like=like)
-            console.put_table(_laid_open(topic, step.explain_lists(asked, topic, depth=depth, store=store)), format)
+            _put_laid_open(topic, step.explain_lists(asked, topic, depth=depth, store=store), format)
             return
         asked = step.Asked(
             qrels=judged,
@@ -200,7 +200,7 @@ def _long(found: "Evaluated", trust: "Trusted | None", by_topic: bool) -> "Table
     from cranfield.steps.evaluate_rows import added_columns, long_rows
 
     scores = found.scores
-    made_with = (scores.qrels_hash[:HASH_SHOWN], f"trec_eval {scores.reference}")
+    made_with = (scores.qrels_hash[:HASH_SHOWN], scores.order)
     rows = long_rows(found, by_topic=by_topic)
     added: dict[str, Sequence[Value]] = {**added_columns(found, rows, by_topic=by_topic)}
     if trust is not None:
@@ -270,6 +270,14 @@ def _printable(scores: "Scores", values: "NDArray[np.float64]") -> "list[Value]"
         int(value) if measure.aggregate == "sum" and value == int(value) else value
         for measure, value in zip(scores.measures, values.tolist(), strict=True)
     ]
+
+
+def _put_laid_open(topic: str, lists: "list[tuple[str, list[Step]]]", format: str) -> None:
+    """Write lists side by side; where a terminal is too narrow for that, one below the other."""
+    whole = _laid_open(topic, lists)
+    fits = format != "table" or console.fits(whole)
+    for table in [whole] if fits else [_laid_open(topic, [one]) for one in lists]:
+        console.put_table(table, format)
 
 
 def _laid_open(topic: str, lists: "list[tuple[str, list[Step]]]") -> "Table":

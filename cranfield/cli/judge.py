@@ -19,7 +19,6 @@ app = typer.Typer(name="judge", help="Judge what is pooled.", invoke_without_com
 judge_organise.add_to(app)
 judge_try.add_to(app)
 judge_data.add_commands(app)
-judge_data.add_commands(app)
 
 Plain = Annotated[
     bool, typer.Option("--plain", help="Questions and answers line by line: for pipes, scripts, screen readers.")
@@ -109,11 +108,10 @@ def _say_goodbye(desk: "CollectionDesk", collection: Path) -> None:
     if not done.of:
         console.say(f"{desk.assessor}: nothing here is to be judged by you")
         return
-    console.say(
-        f"{desk.assessor}: {counted(done.today, 'answer')} today; {done.done:,} of {done.of:,} documents done"
-    )
-    waiting = desk.waiting() if done.done < done.of else 0
+    left = f"{counted(done.left, 'document')} left for you" if done.left else "nothing is left for you"
+    console.say(f"{desk.assessor}: {counted(done.today, 'answer')} of yours today; {left}")
+    waiting = desk.waiting() if done.left else 0
     if waiting:
         console.say(f"{counted(waiting, 'document')} others have before them; they come back if nobody answers")
-    if done.done == done.of:
+    if not done.left:
         console.say(f"how far everybody is: {console.hint('judge progress', collection)}")

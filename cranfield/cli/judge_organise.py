@@ -1,5 +1,6 @@
 """`cranfield judge assign`, `progress`, `guidelines`, `scale`: what the organiser does."""
 
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -156,12 +157,23 @@ def _tell_progress(found: "JudgingProgress") -> None:
     share = f" ({found.judged / found.documents:.0%})" if found.documents else ""
     layer = "" if found.layer == "main" else f", layer {found.layer}"
     console.say(f"{found.name}{layer}: {found.judged:,} of {counted(found.documents, 'document')} judged{share}")
-    left = "" if found.hours is None else f", {found.hours:.1f} hours at {found.seconds:.0f} seconds each"
-    console.say(f"{counted(found.missing, 'answer')} missing, second ones included{left}")
+    console.say(what_is_missing(found))
     if found.leases:
         console.say(f"{counted(len(found.leases), 'document')} out: see --by lease")
     if found.refusals:
         console.say(f"{counted(len(found.refusals), 'time')} a document could not be judged: see --by cannot")
+
+
+def what_is_missing(found: "JudgingProgress") -> str:
+    """Say how many answers are missing and how long they take; or that there is nothing left to do."""
+    if not found.missing:
+        return "everything is judged, second answers included" if found.documents else "there is nothing to judge"
+    left = ""
+    if found.hours is not None and found.seconds is not None:
+        time = f"{found.hours:.1f} hours" if found.hours >= 1 else counted(ceil(60 * found.hours), "minute")
+        pace = counted(round(found.seconds), "second") if found.seconds >= 0.5 else "less than a second"
+        left = f", {time} at {pace} each"
+    return f"{counted(found.missing, 'answer')} missing, second ones included{left}"
 
 
 def guidelines(

@@ -21,6 +21,7 @@ from cranfield.cli import (
     measures,
     pool,
     qrels,
+    report,
     reuse,
     runs,
     settle,
@@ -45,6 +46,7 @@ app.add_typer(qrels.app)
 evaluate.add_to(app)
 compare.add_to(app)
 reuse.add_to(app)
+report.add_to(app)
 settle.add_to(app)
 trec_eval.add_to(app)
 measures.add_to(app)

@@ -96,13 +96,26 @@ def release(
     up_to_event: UpToEvent = None,
     unjudged: Unjudged = False,
     note: Annotated[str, typer.Option(help="A sentence that is kept with it.")] = "",
+    bundle: Annotated[
+        Path | None,
+        typer.Option(help="Also lay out a folder to publish: topics, qrels, pool, runs, cards, checksums."),
+    ] = None,
     format: Format = "table",
 ) -> None:
     """Freeze what is judged under a name, with a hash and a manifest; it never changes again."""
+    from cranfield.steps.qrels_bundle import check_folder, write_bundle
     from cranfield.steps.qrels_release import make_release
 
+    if bundle is not None:
+        check_folder(bundle)
     with console.collection(collection) as store:
         made = make_release(store, name, chosen=_chosen(layer, rule, as_of, up_to_event, unjudged), note=note)
+        if bundle is not None:
+            with console.progress() as progress:
+                files = write_bundle(store, name, bundle, progress=progress)
+            console.say(
+                f"laid out {counted(len(files), 'file')} in {bundle}: check them with sha256sum -c SHA256SUMS"
+            )
     _put_manifest(made, format)
     console.say(f"released {name}: {counted(made.judged, 'judgment')} on {counted(made.topics, 'topic')}")
 

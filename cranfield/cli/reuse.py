@@ -183,6 +183,9 @@ def _estimates_table(found: "Trusted", one: "Estimated") -> "Table":
         completed = one.completed
         told = (None, None, None) if completed is None else (completed.value, completed.low, completed.high)
         values = [None if value is None else float(value[run]) for value in told]
+        highest = None if trust is None else trust.assessment.evidence[run].high
+        if values[2] is not None and highest is not None:
+            values[2] = min(values[2], max(highest, values[0] or 0.0))
         shifted = None
         if one.shift is not None and trust is not None:
             shifted = float(trust.assessment.score[run] + one.shift.value)

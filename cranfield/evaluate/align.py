@@ -277,8 +277,10 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Pl
             raise InputError("no topic of the qrels is in every run")
         return np.array([place for place, topic in enumerate(qrels.topics) if topic in common], dtype=np.int64)
     wanted = set(topics)
+    if not wanted:
+        raise InputError("no topic is named, so that nothing can be scored")
     unknown = sorted(wanted.difference(qrels.topics))
-    if unknown or not wanted:
+    if unknown:
         shown = ", ".join(quoted(topic) for topic in unknown[:_NAMES_SHOWN])
         raise InputError(f"{counted(len(unknown), 'topic')} without qrels cannot be scored: {shown}")
     return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from cranfield.errors import InputError, quoted
 from cranfield.evaluate.align import Reference, align
 from cranfield.evaluate.lists import NOT_POOLED
 from cranfield.qrels.qrels import Qrels
@@ -33,11 +32,9 @@ class Step:
 def explain(
     qrels: Qrels, run: Run, topic: str, *, rel: int = 1, depth: int | None = None, reference: Reference = "10"
 ) -> list[Step]:
-    """Give the first ranks of a run's list for a topic."""
+    """Give the first ranks of a run's list for a topic; none where the run lacks the topic."""
     lists = align(qrels, [run], topics=[topic], reference=reference).lists
     documents = documents_of(run, topic, reference=reference)[:depth]
-    if not documents:
-        raise InputError(f"run {quoted(run.tag)} has no document for topic {quoted(topic)}")
     relevant = max(int(lists.relevant_count(rel)[0]), 1)
     return list(_steps(documents, lists.grades.tolist(), rel, relevant))
 

@@ -17,6 +17,9 @@ from cranfield.evaluate.trec_names import in_our_words
 
 Settings = tuple[tuple[str, Setting], ...]
 
+DEEPEST = 10**9
+"""The highest cutoff: no list is as long."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -189,8 +192,8 @@ def _cutoff(kind: MeasureKind, expression: Scanned) -> int | float | None:
         if not 0 <= given <= 1:
             raise UsageError(f"{where}a recall level is a number from 0 to 1, not {given:g}")
         return float(given)
-    if given != int(given) or given < 1:
-        raise UsageError(f"{where}a cutoff is a whole number from 1 up, not {given:g}")
+    if not 1 <= given <= DEEPEST or given != int(given):
+        raise UsageError(f"{where}a cutoff is a whole number from 1 up to {DEEPEST:,}, not {given:g}")
     return int(given)
 
 

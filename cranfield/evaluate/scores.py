@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.errors import InputError
 from cranfield.evaluate.aggregate import aggregated
 from cranfield.evaluate.align import Alignment, Reference, TopicCounts
 from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
+from cranfield.evaluate.lists import Lists, Values
 from cranfield.evaluate.measures.average import Rounding
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ ALL = "all"
 class Scores:
     """`values[m, r, t]` is the score of measure m for run r and topic t; `scored[r, t]` says which go into a mean.
 
-    `qrels_hash` and `reference` say what the scores were made with: scores of different qrels are not comparable.
+    `qrels_hash`, `reference` and `ties` say what the scores were made with: scores of different qrels, or of other
+    orders of tied documents, are not comparable.
     """
 
     measures: tuple[AnyMeasure, ...]
@@ -35,6 +38,12 @@ class Scores:
     counts: tuple[TopicCounts, ...] = ()
     qrels_hash: str = ""
     reference: Reference = "10"
+    ties: str = "trec"
+
+    @property
+    def order(self) -> str:
+        """The order of tied documents, in words: that of a version of trec_eval, or another one."""
+        return f"trec_eval {self.reference}" + ("" if self.ties == "trec" else f", ties {self.ties}")
 
     @cached_property
     def summary(self) -> NDArray[np.float64]:
@@ -65,7 +74,7 @@ class Scores:
         import pandas as pd
 
         frame = pd.DataFrame(list(self.rows(by_topic=by_topic)), columns=["run", "topic", "measure", "value"])
-        frame.attrs.update(qrels=self.qrels_hash, reference=f"trec_eval {self.reference}")
+        frame.attrs.update(qrels=self.qrels_hash, reference=self.order)
         return frame
 
 
@@ -76,7 +85,7 @@ def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rou
     """
     chosen = tuple(_rounded(measure, rounding) for measure in own_measures(measures))
     shape = alignment.shape
-    values = np.array([measure.values(alignment.lists).reshape(shape) for measure in chosen])
+    values = np.array([_finite(measure, alignment.lists).reshape(shape) for measure in chosen])
     rel = min((measure.rel for measure in chosen if measure.rel), default=1)
     return Scores(
         measures=chosen,
@@ -88,6 +97,15 @@ def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rou
         qrels_hash=alignment.qrels_hash,
         reference=alignment.reference,
     )
+
+
+def _finite(measure: Measure, lists: Lists) -> Values:
+    """Give the values of a measure; where they are no numbers, it was given too much."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = measure.values(lists)
+    if not np.isfinite(values).all():
+        raise InputError(f"{measure} is no number here: the grades, or its parameters, are too large for it")
+    return values
 
 
 def _rounded(measure: Measure, rounding: Rounding) -> Measure:

@@ -53,12 +53,12 @@ def score_with_ties(
         return scores
     if ties != "expected":
         sortable = _TiedLists.of(alignment, unlike=_worth)
-        return sortable.put_into(scores, [sortable.sorted(higher_first=ties == "best")])
+        return replace(sortable.put_into(scores, [sortable.sorted(higher_first=ties == "best")]), ties=ties)
     if rng is None:
         raise UsageError("an expected score needs a generator of random orders")
     # What was sampled from different strata weighs differently, whatever its grade.
     mixed = _TiedLists.of(alignment, unlike=np.asarray if alignment.lists.stratified is None else None)
-    return mixed.put_into(scores, mixed.shuffled(rng))
+    return replace(mixed.put_into(scores, mixed.shuffled(rng)), ties=ties)
 
 
 def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM) -> list[Moved]:

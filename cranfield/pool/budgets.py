@@ -1,5 +1,7 @@
 """A number of documents shared over topics."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from cranfield.errors import Problem, ProblemsFound
@@ -29,6 +31,14 @@ def check_budget(have: int, budget: int) -> None:
     if have > budget:
         message = f"a budget of {counted(budget, 'document')} is below what the steps before it choose: {have:,}"
         remedy = "raise the budget, or make the steps before it smaller"
+        raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
+
+
+def check_until(step: str, sizes: Collection[int], until: int) -> None:
+    """Refuse an adaptive step that every topic has gone beyond before it begins."""
+    if sizes and min(sizes) >= until:
+        message = f"'{step}' would choose nothing: the steps before it bring at least {min(sizes):,} to every topic"
+        remedy = "raise the number, or make the steps before it smaller"
         raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
 
 

@@ -14,17 +14,18 @@ def fitted(table: Table, width: int) -> list[Table]:
     One with fewer rows than number columns is turned on its side, if that fits: numbers stay below their like.
     Otherwise the number columns are dealt out, and each table repeats the columns before them.
     """
-    if _width(table) <= width:
+    if width_of(table) <= width:
         return [table]
     numbers = [place for place, column in enumerate(table.columns) if column.numeric]
     if len(table.columns) - len(numbers) == 1 and len(table.rows) < len(numbers):
         turned = _turned(table)
-        if _width(turned) <= width:
+        if width_of(turned) <= width:
             return [turned]
     return _dealt_out(table, numbers, width)
 
 
-def _width(table: Table) -> int:
+def width_of(table: Table) -> int:
+    """Give how many characters a terminal needs for a table."""
     return sum(_column_width(table, place) + _GAP for place in range(len(table.columns))) - _GAP + _EDGES
 
 
@@ -56,7 +57,12 @@ def _dealt_out(table: Table, numbers: list[int], width: int) -> list[Table]:
             left = room
         shares[-1].append(place)
         left -= needed
-    return [_with_columns(table, [*keys, *share]) for share in shares] or [table]
+    parts = [_with_columns(table, [*keys, *share]) for share in shares] or [table]
+    last = len(parts) - 1
+    return [
+        replace(part, caption="" if place else table.caption, notes=() if place < last else table.notes)
+        for place, part in enumerate(parts)
+    ]
 
 
 def _with_columns(table: Table, places: list[int]) -> Table:

@@ -16,6 +16,8 @@ from cranfield.text import visible, visible_line
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _FILTERED_FROM = 8
 """Tables with at least this many rows get a field to filter them."""
+_LONG = 40
+"""Cells with more letters are folded into several lines."""
 
 
 def render_html(page: Page) -> str:
@@ -160,11 +162,12 @@ def _heading(column: Column) -> str:
 def _cells(table: Table, number: int, row: tuple[Value, ...]) -> Iterator[str]:
     for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
         text = _line(printed(value, column))
+        is_long = len(text) > _LONG
         if (number, place) in table.bold:
             text = f"<strong>{text}</strong>"
         if column.kind == "verdict" and value:
             text = f'<span class="verdict {_class_of(str(value))}">{text}</span>'
-        attributes = ' class="number"' if column.numeric else ""
+        attributes = ' class="number"' if column.numeric else ' class="long"' if is_long else ""
         if isinstance(value, float) and value == value:
             attributes += f' data-value="{value!r}"'
         yield f'<th scope="row"{attributes}>{text}</th>' if place == 0 else f"<td{attributes}>{text}</td>"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.report.table import Column, Table, Value, table_of
-from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.evaluate.lists import Counts
@@ -134,7 +133,7 @@ def hold_out_table(report: "CollectionReport", *, level: "Level") -> Table | Non
             )
         )
     names = ("mean_drop", "relative_mean", "relative_median", "relative_p95", "relative_max")
-    headings = ("mean drop", "mean share", "median", "95 %", "largest")
+    headings = ("mean drop", "mean share", "median share", "95 % share", "largest share")
     columns = [Column("measure"), *(Column(n, h, numeric=True) for n, h in zip(names, headings, strict=True))]
     columns += [Column("worst_run", "of run"), *_taus(), Column("rank_drop", "worst fall", numeric=True)]
     columns += [Column("falling_run", "of run"), Column("flips", numeric=True)]
@@ -143,7 +142,9 @@ def hold_out_table(report: "CollectionReport", *, level: "Level") -> Table | Non
         columns,
         rows,
         caption=f"Each {level} held out ({found.method}): what its own runs lose, and what happens to the ranking",
-        notes=[f"95 %: the largest of {counted(upper.n, 'group')}"] if upper.is_maximum else [],
+        notes=[f"share: of the score; 95 %: the largest of {upper.n:,}"]
+        if upper.is_maximum
+        else ["share: of the score"],
     )
 
 

@@ -24,7 +24,8 @@ class Limits:
     it is not. Fewer than `fewest_groups` cannot be tested, fewer than `enough_groups` are told. `fitting` is the
     share of the contributors' pooled documents that must be in the qrels, of all together and of each. With more than
     `most_orphans` of the judged documents brought by nobody at hand nothing can be said; from `told_orphans` on it is
-    told. One group may own `largest_share` of the unique relevant documents.
+    told. One group may own `largest_share` of the unique relevant documents. Where all groups together have fewer
+    than `fewest_unique` judged documents of their own, holding them out shows nothing.
     """
 
     fair: float = 0.02
@@ -35,6 +36,7 @@ class Limits:
     most_orphans: float = 0.5
     told_orphans: float = 0.05
     largest_share: float = 0.5
+    fewest_unique: int = 5
 
 
 def pooled_shares(alignment: Alignment, provenance: Provenance) -> NDArray[np.float64]:
@@ -62,6 +64,7 @@ def doubts(
         _positives_only(alignment, rel),
         *_depth_that_does_not_fit(alignment, provenance, table),
         _orphans(provenance, table),
+        _little_unique(uniques, table),
         _one_owner(uniques, table),
         _not_fully_judged(provenance),
     ]
@@ -81,6 +84,17 @@ def _few_groups(provenance: Provenance, limits: Limits) -> Problem | None:
         message = f"there are only {number}; from {limits.enough_groups} on hold-outs tell more"
         return Problem("few-groups", message, severity="warning")
     return None
+
+
+def _little_unique(uniques: Uniques, limits: Limits) -> Problem | None:
+    """Say so where contributors found the same: a hold-out takes nothing away then, whatever an outsider finds."""
+    own = int(uniques.judged.sum())
+    if own >= limits.fewest_unique or len(uniques.groups) < limits.fewest_groups:
+        return None
+    message = (
+        f"only {counted(own, 'judged document')} came from one group alone, and {limits.fewest_unique} are needed"
+    )
+    return Problem("little-unique", f"{message}: holding groups out takes too little away to show anything")
 
 
 def _positives_only(alignment: Alignment, rel: int) -> Problem | None:

@@ -226,7 +226,10 @@ def _refuse_unknown(options: Mapping[str, object]) -> None:
 
 
 def open_collection(path: "PathLike", *, qrels: "Judged | None" = None) -> Opened:
-    """Open a collection; its runs are scored against `qrels`: a file, a frame, or topic -> document -> grade."""
+    """Open a collection. Its runs are scored by what is judged in it now, or by other `qrels`.
+
+    Those are the name of a release, a file, a frame, or topic -> document -> grade.
+    """
     from cranfield.steps.keeping import KeptAlignment
     from cranfield.steps.notebook_material import CollectionMaterial
 

@@ -13,7 +13,9 @@ from cranfield.source import Source
 from cranfield.steps.evaluate import Asked
 from cranfield.steps.evaluate_reading import read_all_in_full, read_runs
 from cranfield.steps.opening import open_collection
+from cranfield.steps.qrels_of import NOW, qrels_for
 from cranfield.store import Store
+from cranfield.store.releases import release_names
 from cranfield.store.runs import run_facts
 
 if TYPE_CHECKING:
@@ -27,15 +29,15 @@ _WITH_IDS = "with ids"
 
 @dataclass(frozen=True, eq=False)
 class CollectionMaterial:
-    """The runs of a collection, and qrels that were given with it."""
+    """The runs of a collection, and its qrels: those judged now, a release, or a file or qrels that are given."""
 
     store: Store
-    qrels: "Path | Qrels | None"
+    qrels: "str | Path | Qrels | None"
 
     @staticmethod
     def opened(path: "str | os.PathLike[str]", qrels: object) -> "CollectionMaterial":
         """Open the collection; the qrels are checked first, so that nothing stays open if they are wrong."""
-        judged = None if qrels is None else _judged(qrels)
+        judged = qrels if qrels is None or isinstance(qrels, str) else _judged(qrels)
         return CollectionMaterial(open_collection(Path(path)), judged)
 
     def names(self) -> tuple[str, ...]:
@@ -48,13 +50,19 @@ class CollectionMaterial:
 
     def with_runs(self, asked: Asked, names: Sequence[str] | None, *, with_ids: bool) -> Asked:
         """Put the qrels and the names of runs, or paths of files, into what is asked."""
-        if self.qrels is None:
-            raise UsageError("give the qrels: cf.open_collection(path, qrels='qrels.txt')")
         known = self.names()
         for name in names or ():
             if name not in known and not Path(name).exists():
                 raise UnknownName("run", str(name), known)
-        return replace(asked, qrels=self.qrels, runs=known if names is None else tuple(map(str, names)))
+        return replace(asked, qrels=self._qrels(), runs=known if names is None else tuple(map(str, names)))
+
+    def _qrels(self) -> "Path | Qrels":
+        """Give the qrels that are meant; what is judged now is looked up anew each time."""
+        word = self.qrels
+        if word is not None and not isinstance(word, str):
+            return word
+        ours = word is None or word == NOW or word in release_names(self.store)
+        return qrels_for(self.store, word, with_unjudged=True) if ours or word is None else Path(word)
 
     def close(self) -> None:
         """Close the file."""

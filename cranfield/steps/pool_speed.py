@@ -28,7 +28,10 @@ class Speed:
         basis = (
             f"the median of {counted(self.measured_on, 'judgment')}" if self.measured_on else "assumed, not measured"
         )
-        return f"about {self.hours(documents):,.1f} hours at {self.seconds:g} seconds a document ({basis})"
+        hours = self.hours(documents)
+        time = f"{hours:,.1f} hours" if hours >= 1 else counted(max(round(60 * hours), 1), "minute")
+        pace = f"{self.seconds:g} seconds" if self.seconds >= 1 else "less than a second"
+        return f"about {time} at {pace} a document ({basis})"
 
 
 def judging_speed(store: Store, *, seconds_per_document: float | None = None) -> Speed:

@@ -34,9 +34,9 @@ def check_folder(folder: Path) -> None:
 
 
 def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress = silent) -> list[Path]:
-    """Lay out a release as a folder that can be published; gives the files. No assessor and no document text is in it.
+    """Lay out a release as a folder that can be published; gives the files.
 
-    SHA256SUMS comes last: a folder without it is not complete.
+    No assessor and no text of a document is in it. SHA256SUMS comes last: a folder without it is not complete.
     """
     check_folder(folder)
     material = material_of(store, Wanted(qrels=release, public=True), progress=progress)

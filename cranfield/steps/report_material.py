@@ -91,7 +91,7 @@ def _qrels(store: Store, wanted: Wanted, missing: list[str]) -> "Qrels | None":
     try:
         return qrels_for(store, wanted.qrels, with_unjudged=True, layers=wanted.layers)
     except InputError as error:
-        if wanted.qrels is not None:
+        if wanted.qrels is not None or wanted.layers != (MAIN,):
             raise
         missing.append(f"scores, since {error}")
         return None

@@ -80,9 +80,9 @@ def _told(name: str, found: "Trusted", report: "CollectionReport | None") -> "tu
 def _of_intervals(name: str, found: "Trusted") -> "tuple[str, str, Table]":
     from cranfield.report.table import Column, table_of
     from cranfield.steps.reuse_asking import rows_of
-    from cranfield.steps.reuse_plotting import _file_name
+    from cranfield.steps.reuse_plotting import file_name
 
-    trust = next(one for one in found.trusts if name == f"intervals-{_file_name(one)}")
+    trust = next(one for one in found.trusts if name == f"intervals-{file_name(one)}")
     rows = [(row[0], row[2], row[3], row[4], row[9]) for row in rows_of(trust, range(found.field.asked))]
     headings = (("score", ""), ("low", "at least"), ("high", "at most"), ("loss_upper", "expected loss up to"))
     columns = [Column("run"), *(Column(one, heading, numeric=True) for one, heading in headings)]
@@ -92,15 +92,16 @@ def _of_intervals(name: str, found: "Trusted") -> "tuple[str, str, Table]":
     caption = (
         f"{trust.measure}. Thin lines that overlap: nobody knows which of the runs is better before more is judged."
     )
-    caption += " Orange runs did not feed the pool as deep as the measure looks; a long thick line: they probably deserve more."
+    caption += " Orange runs did not feed the pool as deep as the measure looks;"
+    caption += " a long thick line says that they probably deserve more."
     return alternative, caption, table_of(columns, rows, caption=f"{trust.measure}: scores and what is possible")
 
 
 def _of_hold_out(name: str, found: "Trusted", report: "CollectionReport") -> "tuple[str, str, Table]":
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.reuse_plotting import _file_name
+    from cranfield.steps.reuse_plotting import file_name
 
-    measure = next(one.measure for one in found.trusts if name == f"hold-out-{_file_name(one)}")
+    measure = next(one.measure for one in found.trusts if name == f"hold-out-{file_name(one)}")
     level = report.levels["group"]
     own, groups = level.own, level.uniques.groups
     drops, names = own.drop[own.measures.index(measure)], found.field.read.aligned.run_names

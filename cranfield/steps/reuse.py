@@ -49,12 +49,11 @@ def _estimated(field: Field, trust: Trust) -> Estimated:
     if "group" in field.levels and len(field.levels["group"].groups) > 1:
         own = hold_out_own(field.read.aligned, field.levels["group"], [trust.measure])
         shift = webber_park_shift(own.drop[0], own.group_of_run)
-    takes = "judged_only" in trust.measure.kind.parameters
     return Estimated(
         measure=trust.measure,
         completed=None if assessment.loss is None else completed(assessment.score, assessment.loss),
         shift=shift,
-        condensed=condensed_sibling(field.read.aligned, trust.measure)[1] if takes else None,
+        condensed=condensed_sibling(field.read.aligned, trust.measure)[1],
     )
 
 

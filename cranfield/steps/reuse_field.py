@@ -134,7 +134,8 @@ def _contributors(
         return known, told.depth, notes, False
     guess = guess_contributors(read.aligned)
     if guess.refusal:
-        return [], None, [*notes, f"which runs fed the pool is not known: {guess.refusal}"], True
+        unknown = [] if told.card is not None else [f"which runs fed the pool is not known: {guess.refusal}"]
+        return [], None, [*notes, *unknown], True
     if known:
         notes.append(f"the depth of the pool was not told; from what is judged it looks like {guess.depth}")
         return known, guess.depth, notes, True

@@ -26,15 +26,16 @@ def draw_all(found: Trusted, report: "CollectionReport | None", folder: Path) ->
 def figures(found: Trusted, report: "CollectionReport | None") -> "Iterator[tuple[str, Figure]]":
     """Give (name, figure): intervals and losses for each measure, coverage, and relevance by depth."""
     for trust in found.trusts:
-        yield f"intervals-{_file_name(trust)}", _intervals(found, trust)
+        yield f"intervals-{file_name(trust)}", _intervals(found, trust)
         if report is not None and "group" in report.levels:
-            yield f"hold-out-{_file_name(trust)}", _hold_out(report, trust)
+            yield f"hold-out-{file_name(trust)}", _hold_out(report, trust)
     yield "coverage", _coverage(found)
     if report is not None:
         yield "relevant-by-depth", _by_depth(report)
 
 
-def _file_name(trust: Trust) -> str:
+def file_name(trust: Trust) -> str:
+    """Give a measure as part of the name of a file."""
     return "".join(letter if letter.isalnum() else "-" for letter in str(trust.measure)).strip("-")
 
 

@@ -75,8 +75,10 @@ def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Even
     for name, source in dict.fromkeys((event.assessor, event.source) for event in added):
         add_assessor(store, name, kind=source, now=now)
     store.connection.executemany(_INSERT_NUMBERED, ([event.sequence, *_values(event)] for event in added))
-    before = _answered_before(store, first, {event.layer for event in added})
     subjects = dict.fromkeys(_subject(store, event) if event.kind == "undone" else key_of(event) for event in added)
+    before = _answered_before(store, first, {key.layer for key in subjects})
+    undone = _undone_before(store, first, [event.uuid for event in added])
+    before |= {(event.layer, event.topic, event.document, event.assessor) for event in added if event.uuid in undone}
     answers = fold(added)
     fresh = [key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before]
     rows = [_row(key, answers[key]) for key in fresh if key in answers]
@@ -92,6 +94,17 @@ def _known_uuids(store: Store, uuids: Sequence[str]) -> set[str]:
         part = uuids[start : start + _AT_ONCE]
         marks = ", ".join("?" * len(part))
         found |= {row[0] for row in store.rows(f"SELECT uuid FROM judgment_events WHERE uuid IN ({marks})", *part)}
+    return found
+
+
+def _undone_before(store: Store, first: int, uuids: Sequence[str]) -> set[str]:
+    """Give which of some events were taken back before they came: packets arrive in any order."""
+    found: set[str] = set()
+    for start in range(0, len(uuids), _AT_ONCE):
+        part = uuids[start : start + _AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        query = f"SELECT undoes FROM judgment_events WHERE sequence < ? AND undoes IN ({marks}) AND undoes <> ''"
+        found |= {row[0] for row in store.rows(query, first, *part)}
     return found
 
 

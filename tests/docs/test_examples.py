@@ -2,8 +2,9 @@
 
 The commands of a page's `console` blocks and the code of its `python` blocks are run one after the other in one
 folder; all code of a page shares its names. A block under `<!-- file: NAME -->` is the content of a file the commands
-use; `<!-- status: N -->` before a `console` block says that its last command ends with status N;
-`<!-- not run: WHY -->` leaves a block out. A line of code with a comment `# -> VALUE` must print as VALUE.
+use; `<!-- status: N -->` before a `console` block says that its last command ends with status N, and that all lines
+of the block that are no commands are printed by them; `<!-- not run: WHY -->` leaves a block out. A line of code with
+a comment `# -> VALUE` must print as VALUE.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ import pytest
 from cranfield.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 BLOCK = re.compile(r"(?:<!-- (file|status|not run): (.*?) -->\n)?```(\w*)\n(.*?)```", re.DOTALL)
 KITCHEN = ROOT / "collections" / "kitchen"
 
@@ -59,7 +60,7 @@ def run(words: list[str]) -> tuple[int, str]:
         out.flush()
     if target:
         target.write_bytes(out.buffer.getvalue())
-    return status, err.getvalue()
+    return status, out.buffer.getvalue().decode() + err.getvalue()
 
 
 def furnish(folder: Path) -> None:
@@ -75,6 +76,7 @@ def furnish(folder: Path) -> None:
     (folder / "notes").mkdir()
     (folder / "notes" / "pans.md").write_text("# Pans\n\nKeep them dry.\n")
     (folder / "collections").symlink_to(ROOT / "collections")
+    (folder / "texts").symlink_to(ROOT / "docs" / "examples" / "texts")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -94,16 +96,18 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path):
 
 
 def run_block(block: Block) -> None:
-    typed = list(commands(block))
+    typed, printed = list(commands(block)), ""
     for place, words in enumerate(typed, start=1):
         expected = int(block.value) if block.remark == "status" and place == len(typed) else 0
         if words[0] == "init":
             Path("collection.db").unlink(missing_ok=True)
         status, told = run(words)
+        printed += told
         assert status == expected, f"cranfield {shlex.join(words)}\n{told}"
     if block.remark == "status":
-        shown = [line for line in block.text.splitlines() if not line.startswith("$ ")]
-        assert [line for line in shown if line not in told] == []
+        whole = block.text.replace("\\\n", " ")
+        shown = [line for line in whole.splitlines() if not line.startswith("$ ")]
+        assert [line for line in shown if line.rstrip() not in printed] == []
 
 
 def run_code(block: Block, names: dict[str, object]) -> None:

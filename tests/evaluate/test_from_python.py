@@ -211,7 +211,23 @@ def test_a_wrong_call_is_told(call, message: str):
     assert message in str(refused.value)
 
 
-def test_a_collection_without_qrels_says_how_to_give_them():
+def test_without_qrels_a_collection_takes_what_is_judged_in_it_now(folder: Path):
     collection().close()
-    with cf.open_collection("c.db") as runs, pytest.raises(cf.CranfieldError, match="give the qrels"):
+    with cf.open_collection("c.db") as runs, pytest.raises(cf.CranfieldError, match="there are no judgments yet"):
+        runs.evaluate("AP")
+    (folder / "binary").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n3 0 z 0\n", encoding="utf-8")
+    assert _status(["judge", "import", "binary", "-C", "c.db"]) == 0
+    with cf.open_collection("c.db") as runs:
+        found = runs.evaluate("AP")
+    assert rows(found) == [("first", "all", "AP", 0.5), ("second", "all", "AP", pytest.approx(1 / 6))]
+
+
+def test_a_release_is_named_like_a_file(folder: Path):
+    collection().close()
+    (folder / "binary").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n3 0 z 0\n", encoding="utf-8")
+    assert _status(["judge", "import", "binary", "-C", "c.db"]) == 0
+    assert _status(["qrels", "release", "v1", "-C", "c.db"]) == 0
+    with cf.open_collection("c.db", qrels="v1") as runs:
+        assert runs.evaluate("AP", runs=["first"])["value"].tolist() == [0.5]
+    with cf.open_collection("c.db", qrels="nowhere") as runs, pytest.raises(cf.CranfieldError, match="no such file"):
         runs.evaluate("AP")

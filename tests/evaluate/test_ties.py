@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
@@ -60,3 +62,26 @@ def test_ties_in_32_bits_are_ties_only_in_version_9():
 def test_ties_of_topics_that_do_not_count_are_left_out():
     run = run_from({"0": {"x": 1.0, "y": 1.0}, "1": {"a": 1.0}, "2": {"a": 1.0, "b": 1.0}})
     assert align(QRELS, [run], topics=["2"]).tied.tolist() == [False, True]
+
+
+@settings(max_examples=min(settings.default.max_examples, 500))
+@given(data=st.data())
+def test_best_and_worst_are_those_of_runs_that_break_their_ties_by_grade(data):
+    """What only the lists with mixed ties are scored for must come out as if all were written down in that order."""
+    grades = st.dictionaries(st.sampled_from("abcdef"), st.integers(-1, 2), min_size=1)
+    judged = data.draw(st.dictionaries(st.sampled_from(["1", "2", "3"]), grades, min_size=1))
+    scored = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 2), min_size=1)
+    run = st.dictionaries(st.sampled_from(["1", "2", "3"]), scored, min_size=1)
+    runs = data.draw(st.lists(run, min_size=1, max_size=3))
+    measures = parse_measures(["AP", "RR", "nDCG@2", "P@1", "RBP"])
+    qrels = qrels_from(judged)
+    for ties, sign in (("best", -1), ("worst", 1)):
+
+        def ordered(topic: str, found: dict[str, int], sign: int = sign) -> list[str]:
+            worth = {name: max(judged.get(topic, {}).get(name, 0), 0) for name in found}
+            return sorted(found, key=lambda name: (-found[name], sign * worth[name]))
+
+        written = [ranking_from({topic: ordered(topic, found) for topic, found in run.items()}) for run in runs]
+        expected = score(align(qrels, written), measures).values
+        tied = [run_from({topic: dict(found) for topic, found in run.items()}) for run in runs]
+        assert np.allclose(score_with_ties(align(qrels, tied), measures, ties=ties).values, expected, atol=1e-12)

@@ -24,7 +24,7 @@ SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 1_000 if SOAK else 20
 PROCESSES, EACH = 8, 500 if SOAK else 40
 TOPICS, DEPTH = 50, 100
-SCRIPT = "1\n0\n1 with a note\nl\nu\n0\nx torn\n" * 1_000
+SCRIPT = "1\n0\n1: with a note\nl\nu\n0\nx torn\n" * 1_000
 SAVED = re.compile(
     r"^(?:answer> )?saved: (?:(?P<grade>\d+) [^\n]*?|later|cannot judge) for (?P<document>\S+?)[,;.]?$"
 )

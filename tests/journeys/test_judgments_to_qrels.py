@@ -191,7 +191,7 @@ def test_assessors_are_compared_and_their_disputes_decided(kitchen: Path):
     cases, err = typed(kitchen, "judge", "adjudicate", "--list", "-f", "csv")
     assert sorted(row["grades"] for row in rows(cases)) == ["0 2", "1 2", "2 3"]
     assert "3 cases open" in err
-    out, err = typed(kitchen, "judge", "adjudicate", "-a", "eve", "--plain", answers="1 half\n1\n1\n")
+    out, err = typed(kitchen, "judge", "adjudicate", "-a", "eve", "--plain", answers="1: half\n1\n1\n")
     assert not {"ada", "bob"} & set(out.split())
     assert "0 cases open" in typed(kitchen, "judge", "adjudicate", "--list")[1]
     exported, _ = typed(kitchen, "qrels", "export")

@@ -132,6 +132,8 @@ def test_of_near_duplicates_one_stands_for_the_others(kitchen: Path):
         (["depth 5", "--run", "nobody"], 2, "unknown run 'nobody'"),
         (["depth 5", "--topic", "T99"], 1, "no selected run has the topic 'T99'"),
         (["depth 5; mtf budget 50 across topics"], 1, "a budget of 50 documents is below what the steps before it"),
+        (["depth 5; mtf until 5"], 1, "'mtf until 5' would choose nothing: the steps before it bring at least 5"),
+        (["depth 5", "--run", "ladle-rm3", "--priority", "1"], 1, "none of the runs has the priority 1"),
         (["mtf budget 50 across topics floor=9"], 1, "a floor of 9 for 15 topics needs 135 documents"),
         (["depth 5", "--run", "whisk-bm25", "--priority", "1", "--topic", "T99", "--topic", "T98"], 1, "'T98'"),
         (["depth 5; mtf until 20; rrf budget 500"], 2, "a budget for all topics cannot follow an adaptive step"),

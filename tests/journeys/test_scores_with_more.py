@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,16 @@ def test_comparison_by_novelty_compares_what_evaluate_scores(folder: Path):
     assert "novelty: 2 retrieved documents with a grade above 0 counted as not relevant" in told
     idle = typed(folder, *words, "--clusters", "clusters.tsv", status=2)[1]
     assert "--clusters is for --duplicates novelty" in idle
+
+
+def test_a_narrow_terminal_loses_no_column_of_a_comparison_or_a_list(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    pairs = ("compare", "copies.run", "new.run", "--qrels", "qrels", "-m", "AP")
+    out = typed(folder, *pairs, terminal=True)[0]
+    assert all(name in out for name in ("difference", "95% from", "won/tied/lost", "effect", "corrected"))
+    lists = typed(folder, "evaluate", "--qrels", "qrels", "--explain", "copies.run", "1", "new.run", terminal=True)[0]
+    plain = re.sub("\x1b\\[[0-9;]*m", "", lists)
+    assert plain.count("DCG") == 2
+    assert "topic 1: copies" in plain
+    assert max(len(line) for line in plain.splitlines()) <= 60

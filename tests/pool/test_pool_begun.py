@@ -69,6 +69,21 @@ def test_standing_with_some_judgments_is_having_been_told_them_alone(worked, dat
     assert live.known == fresh.known
 
 
+def test_a_budget_that_was_spent_is_not_any_more_when_a_judgment_is_taken_back(worked):
+    plan = parse("max-mean budget 4 across topics floor=1")
+    live = LivePool(plan, worked)
+    judged = {"1": [], "2": []}
+    while choices := live.offer().choices:
+        one = Judged(choices[0].topic, choices[0].document, True)
+        judged[one.topic].append(one)
+        live.told(one)
+    assert live.ended == dict.fromkeys(["1", "2"], "budget 4 reached")
+    topic = max(judged, key=lambda name: len(judged[name]))
+    live.stand(topic, judged[topic][:-1])
+    assert live.ended == {}
+    assert len(live.offer(9).choices) == 1
+
+
 def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(worked):
     plan = parse("hedge until 5 stop=nonrelevant:2; sample 50%")
     live = LivePool(plan, worked, topics=["1"])
@@ -98,16 +113,18 @@ def test_a_topic_that_was_closed_offers_nothing_whatever_is_taken_back(worked):
 
 
 def test_a_warm_up_that_is_judged_late_does_not_count_as_steps_without_a_find(worked):
-    live = LivePool(parse("depth 1; mtf stop=dry:3"), worked, topics=["1"])
+    live = LivePool(parse("depth 1; mtf stop=dry:2"), worked, topics=["1"])
     warm_up = [choice.document for choice in live.offer(3).choices]
     others = [choice.document for choice in live.offer(5, under_judgment=[("1", one) for one in warm_up]).choices]
-    for document in others[:2]:
-        live.told(Judged("1", document, False))
+    for document, label in zip(others[:2], [False, True], strict=True):
+        live.told(Judged("1", document, label))
     for document in warm_up:
         live.told(Judged("1", document, False))
     assert live.ended == {}
     live.told(Judged("1", others[2], False))
-    assert live.ended == {"1": "nothing relevant in the last 3 steps"}
+    assert live.ended == {}
+    live.told(Judged("1", others[3], False))
+    assert live.ended == {"1": "nothing relevant in the last 2 steps"}
 
 
 def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(worked):

@@ -13,9 +13,11 @@ from cranfield.errors import InputError, ProblemsFound, UsageError
 from cranfield.judge.events import Event
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.parsing import parse
+from cranfield.steps.pool_labels import HandedOut, Label, labels_of
 from cranfield.steps.pool_live import Refilled, Refiller, refill
 from cranfield.store.events import append_events
 from cranfield.store.leases import Lease, put_lease
+from cranfield.store.pools_live import StandingAnswer, documents_touched, topics_touched
 
 EXAMPLES = 400 if os.environ.get("CRANFIELD_SOAK") else 12
 
@@ -278,7 +280,60 @@ def test_a_topic_waits_for_one_that_finds_more_unless_other_people_judge_that(ha
         hall.store.connection.execute("INSERT INTO assignments VALUES ('p', 'eva', 'primary', '')")
         hall.store.connection.execute("INSERT INTO assignments VALUES ('q', 'kim', 'primary', '')")
     assert hall.refill("q", batch=2) == Refilled(2, None)
+    with hall.store.write():
+        hall.store.connection.execute("INSERT INTO assignments VALUES ('p', 'kim', 'share', '')")
+    for document in hall.to_judge("q"):
+        hall.judge("q", document)
+    assert hall.refill("q", batch=2) == Refilled(0, None)
     assert hall.wrong() == []
+
+
+def test_a_pool_learns_in_the_order_in_which_documents_came_or_were_judged():
+    handed_out = HandedOut()
+    for document, when in {
+        "warm-up": (0, 0),
+        "early": (0, 0),
+        "known": (7, 2),
+        "known-too": (7, 1),
+        "new": (7, 3),
+    }.items():
+        handed_out.add("1", document, when)
+    labels = {
+        "warm-up": Label(False, 6),
+        "early": Label(True, 2),
+        "known": Label(True, 1),
+        "known-too": Label(None, 5),
+        "new": Label(False, 9),
+        "not in the pool": Label(True, 3),
+    }
+    told = [(one.document, one.relevant) for one in handed_out.told("1", labels)]
+    assert told == [("early", True), ("warm-up", False), ("known-too", None), ("known", True), ("new", False)]
+    assert handed_out.told("2", labels) == []
+
+
+def test_a_label_is_the_latest_grade_and_a_decision_goes_before_opinions():
+    def label(*answers):
+        return labels_of([StandingAnswer("d", *answer) for answer in answers], {1: 1, 2: 2})["d"]
+
+    assert label((False, 0, 1, 4), (False, 1, 1, 6)) == Label(True, 4)
+    assert label((False, 1, 1, 6), (False, 0, 1, 8)) == Label(False, 6)
+    assert label((True, 0, 1, 5), (False, 1, 1, 9)) == Label(False, 5)
+    assert label((False, 1, 2, 3)) == Label(False, 3)  # relevant from 2 on the second scale
+    assert label((False, None, 1, 2), (False, 1, 1, 7)) == Label(True, 2)
+    assert label((False, None, 1, 2)) == Label(None, 2)
+
+
+def test_an_event_that_is_not_there_any_more_means_that_all_topics_are_looked_at(hall):
+    hall.submit(WIDE)
+    first = hall.judge("p", "p01")
+    second = hall.judge("q", "q01")
+    assert topics_touched(hall.store, after=(1, first.uuid)) == {"q"}
+    assert topics_touched(hall.store, after=(2, second.uuid)) == set()
+    assert topics_touched(hall.store, after=(2, "rolled back")) == {"p", "q"}
+    assert documents_touched(hall.store, "q", after=(1, first.uuid)) == {"q01"}
+    assert documents_touched(hall.store, "q", after=(2, "rolled back")) is None
+    hall.undo(first)
+    assert topics_touched(hall.store, after=(2, second.uuid)) == {"p"}
 
 
 TAMPERED = [

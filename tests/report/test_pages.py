@@ -110,3 +110,12 @@ def test_named_tables_are_found_behind_folds_and_figures_too():
 @pytest.mark.parametrize(("title", "anchor"), [("Pool & bias", "pool-bias"), ("日本", "section")])
 def test_a_section_can_be_linked_to(title, anchor):
     assert Section(title, ()).anchor == anchor
+
+
+def test_long_text_is_folded_and_a_badge_is_not_long():
+    table = table_of(
+        [Column("run"), Column("verdict", kind="verdict"), Column("why")], [["a", "UNRELIABLE", "x" * 60]]
+    )
+    html = render_html(Page("t", (Section("s", (TableBlock("one", table),)),)))
+    assert '<td><span class="verdict unreliable">UNRELIABLE</span></td>' in html
+    assert f'<td class="long">{"x" * 60}</td>' in html

@@ -7,7 +7,7 @@ from cranfield.errors import CollectionError, CranfieldError
 from cranfield.judge.events import Evidence
 from cranfield.records import Document, Grade, GradeScale, Topic
 from cranfield.steps.corpus_search import HIT_END, HIT_START
-from cranfield.steps.desk import Answer, Done, Found, Item, Past, Saved, TopicState
+from cranfield.steps.desk import Answer, Done, Found, Held, Item, Past, Saved, TopicState
 
 FOUR_GRADES = GradeScale(
     (
@@ -35,7 +35,10 @@ DOCUMENTS = (
 
 @dataclass
 class FakeDesk:
-    """An assessor's seat without a collection. `trouble` lets calls fail, `late` makes answers late."""
+    """An assessor's seat without a collection. `trouble` lets calls fail, `late` makes answers late.
+
+    `held_documents` are never given, and `held` is what the topics say of them.
+    """
 
     assessor: str = "ada"
     scale: GradeScale = FOUR_GRADES
@@ -46,6 +49,8 @@ class FakeDesk:
     trouble: CranfieldError | None = None
     trouble_in: set[str] = field(default_factory=set)
     late: bool = False
+    held: dict[str, Held] = field(default_factory=dict)
+    held_documents: set[str] = field(default_factory=set)
     log: list[tuple[object, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -59,7 +64,8 @@ class FakeDesk:
         order = [self._current, *(topic.id for topic in self.topic_list if topic.id != self._current)]
         for topic in order:
             answers = {document: self._answers.get((topic, document)) for document in self.queues.get(topic, [])}
-            fresh = [document for document, answer in answers.items() if answer is None]
+            free = {document: answer for document, answer in answers.items() if document not in self.held_documents}
+            fresh = [document for document, answer in free.items() if answer is None]
             later = [document for document, answer in answers.items() if answer and answer.kind == "postponed"]
             if fresh or later:
                 self._current = topic
@@ -173,10 +179,12 @@ class FakeDesk:
 
     def _item(self, topic: str, document: str) -> Item:
         queue = self.queues[topic]
+        done = [answer.kind != "postponed" for name in queue if (answer := self._answers.get((topic, name)))]
         position = queue.index(document) + 1 if document in queue else len(queue)
         topics = {each.id: each for each in self.topic_list}
+        before = self._answers.get((topic, document))
         return Item(
-            topics[topic], self._document(document), position, len(queue), self._answers.get((topic, document))
+            topics[topic], self._document(document), position, len(queue), before, left=len(queue) - sum(done)
         )
 
     def _document(self, name: str) -> Document:
@@ -188,7 +196,8 @@ class FakeDesk:
     def _state(self, topic: Topic) -> TopicState:
         answers = [self._answers.get((topic.id, document)) for document in self.queues[topic.id]]
         later = sum(answer is not None and answer.kind == "postponed" for answer in answers)
-        return TopicState(topic, sum(answer is not None for answer in answers) - later, len(answers), later)
+        done = sum(answer is not None for answer in answers) - later
+        return TopicState(topic, done, len(answers), later, held=self.held.get(topic.id))
 
     def _found(self, topic: str, document: Document, wanted: list[str]) -> Found:
         answer = self._answers.get((topic, document.id))

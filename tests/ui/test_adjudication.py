@@ -91,7 +91,7 @@ def test_the_screen_works_at_sixty_columns():
 
 def test_cases_are_decided_over_plain_lines():
     bench, out = FakeBench(), io.StringIO()
-    status = run_plain(bench, lines=io.StringIO("2 as B says\nu\nl\nwhat\n3\ng\n0\n"), out=out)
+    status = run_plain(bench, lines=io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out=out)
     said = out.getvalue()
     assert status == 0
     assert bench.log == [
@@ -105,6 +105,13 @@ def test_cases_are_decided_over_plain_lines():
     assert said.startswith("case 1 of 2: burnt pans\n")
     assert "opinion A: 1 marginal\n  evidence: a burnt pan. Wait an hour. T\nopinion B: 3 highly relevant\n" in said
     assert "No disagreement is left to decide." in said
+
+
+def test_a_remark_that_begins_with_a_digit_decides_nothing():
+    bench, out = FakeBench(), io.StringIO()
+    assert run_plain(bench, lines=io.StringIO("2 or 3\n"), out=out) == 1
+    assert bench.log == [("leave",)]
+    assert "is this a grade? nothing was saved; 2 alone judges, 2: TEXT judges with a note\n" in out.getvalue()
 
 
 def test_a_decision_refused_over_plain_lines_is_the_exit_status():

@@ -1,12 +1,15 @@
 """Every key of the judging screen does what the help says."""
 
-from fake_desk import FakeDesk
+from dataclasses import replace
+
+from fake_desk import BREAD, PANS, FakeDesk
 from seat import Chair, seated
 
 from assessor_ui import keymap
 from assessor_ui.screens.adjudicate import AdjudicateScreen
 from assessor_ui.screens.judge import JudgeScreen
 from cranfield.records import Document, Grade, GradeScale, Topic
+from cranfield.steps.desk import Held
 
 LONG = Document(
     "long", "\n".join(f"Line {number} of a long text." for number in range(60)) + "\nThe pan is last.", "Long"
@@ -387,3 +390,54 @@ def test_every_action_of_the_keymap_exists():
     assert {action for action in actions if not hasattr(JudgeScreen, f"action_{action}")} == set()
     deciding = {command.action for _, group in keymap.adjudication() for command in group}
     assert {action for action in deciding if not hasattr(AdjudicateScreen, f"action_{action}")} == set()
+
+
+@seated()
+async def test_a_digit_typed_twice_in_the_list_of_found_documents_judges_once(chair: Chair):
+    await chair.press("s")
+    await chair.type("vinegar")
+    await chair.press("enter")
+    await chair.type("33")
+    await chair.press("3")
+    assert judged(chair.desk) == [("judge", "T1", "d5", 3)]
+    assert "d5 has 3 highly relevant from you already" in chair.text
+
+
+def crowded_desk() -> FakeDesk:
+    return FakeDesk(topic_list=(replace(PANS, narrative="Prevention alone is marginal. " * 30), BREAD))
+
+
+@seated(desk=crowded_desk)
+async def test_a_long_narrative_folds_after_the_first_document_and_f_shows_it_again(chair: Chair):
+    assert "Prevention" in chair.text
+    await chair.press("2")
+    assert "Prevention" not in chair.text
+    assert "How can a burnt pan be cleaned?" in chair.text
+    assert "narrative folded, f shows it" in chair.text
+    assert "✓ saved: 2 relevant for d1" in chair.text
+    await chair.press("f")
+    assert "Prevention" in chair.text
+
+
+@seated(size=(120, 34), desk=crowded_desk)
+async def test_beside_the_document_the_narrative_stays(chair: Chair):
+    await chair.press("2")
+    assert "Prevention" in chair.text
+
+
+def held_desk() -> FakeDesk:
+    return FakeDesk(held={"T2": Held(1, 500.0)}, held_documents={"d4"})
+
+
+@seated(desk=held_desk)
+async def test_the_last_document_before_somebody_else_is_told_and_enter_looks_again(chair: Chair):
+    await chair.press("1", "1", "1")
+    shown = " ".join(chair.text.split())
+    assert "Nothing for you now: 1 document of T2 is held by another assessor; try again in up to 9 minutes" in shown
+    assert "1 left in all" in chair.rows[0]
+    await chair.press("t")
+    assert "1/2, 1 with another assessor" in chair.text
+    await chair.press("escape")
+    chair.desk.held_documents.clear()
+    await chair.press("enter")
+    assert "The baker" in chair.text

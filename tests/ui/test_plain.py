@@ -2,11 +2,20 @@
 
 import io
 
+import pytest
 from fake_desk import FakeDesk
 
 from assessor_ui import keymap, plain
 from cranfield.errors import CollectionError
 from cranfield.records import Document
+from cranfield.steps.desk import Held
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def sit(desk: FakeDesk, *lines: str) -> tuple[int, str]:
@@ -27,16 +36,18 @@ def test_a_sitting_reads_as_question_document_and_answer():
         "description: How can a burnt pan be cleaned?\n"
         "narrative: Advice on prevention alone is marginal.\n"
         "\n"
-        "document 1 of 1 for: burnt pans\n"
+        "document for: burnt pans (1 left in this topic, 1 in all)\n"
         "Burnt rice\n"
         "d1 · kind: tip\n"
         "\n"
         "Soda cleans a burnt pan. Wait an hour. Then scrub the pans with salt.\n"
         "\n"
         "grades: 0 not relevant, 1 marginal, 2 relevant, 3 highly relevant\n"
+        "type a grade and Enter; ? for help\n"
         "answer> \n"
         "saved: 2 relevant for d1\n"
         "Nothing is left to judge. Thank you!\n"
+        "Enter looks again; undo takes the last answer back; history, search WORDS, topics; quit ends\n"
         "answer> Every answer that was shown as saved is in the collection.\n"
     )
 
@@ -56,10 +67,95 @@ def test_words_and_letters_do_the_same():
     assert calls(by_words) == calls(by_letters) == expected
 
 
-def test_words_after_a_grade_are_its_note():
+def test_a_note_given_with_the_grade_is_saved_and_confirmed():
+    for line in ("3: a full method", "3 note a full method"):
+        desk = FakeDesk()
+        _, said = sit(desk, line)
+        assert desk.log[0][:6] == ("judge", "T1", "d1", 3, desk.log[0][4], "a full method")
+        assert "saved: 3 highly relevant, with your note for d1\n" in said
+
+
+def test_a_remark_that_begins_with_a_digit_never_judges():
     desk = FakeDesk()
-    sit(desk, "3 a full method")
-    assert desk.log[0][:6] == ("judge", "T1", "d1", 3, desk.log[0][4], "a full method")
+    status, said = sit(desk, "2 or 3: it depends on the pan")
+    assert calls(desk) == [("leave",)]
+    assert status == 1  # through a pipe nobody can be asked
+    assert (
+        "is this a grade? nothing was saved; 2 alone judges, 2: TEXT judges with a note, note TEXT only notes\n"
+        in said
+    )
+
+
+def test_on_a_terminal_a_remark_that_was_asked_back_is_no_failure():
+    lines = Terminal("2 or 3: it depends\n2\n")
+    desk = FakeDesk()
+    assert plain.run(desk, lines=lines, out=io.StringIO()) == 0
+    assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
+
+
+def test_long_lines_are_wrapped_at_blanks_on_a_terminal_and_left_alone_in_a_pipe(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    text = "Soda cleans a burnt pan. Wait an hour. Then scrub the pans with salt."
+    terminal, pipe = Terminal(), io.StringIO()
+    for out in (terminal, pipe):
+        plain.run(FakeDesk(), lines=io.StringIO(""), out=out)
+    assert f"\n{text}\n" in pipe.getvalue()
+    assert "\nSoda cleans a burnt pan. Wait an hour.\nThen scrub the pans with salt.\n" in terminal.getvalue()
+    assert max(len(line) for line in terminal.getvalue().splitlines() if not line.startswith("answer>")) <= 40
+
+
+def test_what_others_hold_is_told_with_the_time_and_enter_looks_again():
+    desk = FakeDesk(
+        queues={"T1": ["d1"], "T2": []}, held_documents={"d1"}, held={"T1": Held(documents=1, seconds=61)}
+    )
+
+    class Typed(Terminal):
+        def __iter__(self):
+            yield from ("t\n", "\n")
+            desk.held_documents.clear()
+            desk.held.clear()
+            yield from ("\n", "2\n")
+
+    out = io.StringIO()
+    assert plain.run(desk, lines=Typed(), out=out) == 0
+    sentence = (
+        "Nothing for you now: 1 document of T1 is held by another assessor;"
+        " try again in up to 2 minutes (Enter looks again)\n"
+    )
+    assert out.getvalue().count(sentence) == 3
+    assert "T1 burnt pans: 0/1, 1 with another assessor\n" in out.getvalue()
+    assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
+
+
+def test_help_begins_with_everyday_words_and_has_the_rest_under_all():
+    _, said = sit(FakeDesk(), "?")
+    told = said.split("answer> \n")[1].split("answer> ")[0]
+    assert told.startswith("a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note\nundo (u): ")
+    listed = [line.split(" ")[0].rstrip(":") for line in told.splitlines()[1:-1]]
+    assert listed == [command.word for command in keymap.everyday_commands()]
+    assert told.endswith("help all: the rest\n")
+    for command in keymap.plain_commands():
+        assert not (command.plain or command.help).startswith(f"{command.word}:")
+
+
+def test_the_history_comes_in_pages():
+    names = [f"d{number}" for number in range(45)]
+    desk = FakeDesk(documents=tuple(Document(name, "pan") for name in names), queues={"T1": names, "T2": []})
+    _, said = sit(desk, *["1"] * 45, "h", "h more", "history more", "h more", "take 45")
+    pages = said.split("answer> \n")[46:]
+    assert [len([line for line in page.splitlines() if ". 1 marginal:" in line]) for page in pages] == [
+        20,
+        20,
+        5,
+        0,
+        0,
+    ]
+    assert "20 of 45; history more: older ones, take NUMBER opens one again\n" in pages[0]
+    assert pages[1].startswith("21. 1 marginal: d24 ")
+    assert "\ntake NUMBER opens one again\n" in pages[2]
+    assert pages[3].startswith("there are no older answers in this list\n")
+    assert "you said 1 marginal" in pages[4]
+    assert "\nd0\n" in pages[4]
 
 
 def test_the_end_of_the_lines_ends_the_sitting():
@@ -112,7 +208,7 @@ def test_a_search_lists_what_it_finds_and_judges_by_number():
 
 
 def test_guidelines_topics_history_and_help_are_told():
-    _, said = sit(FakeDesk(), "2", "g", "t", "h", "?", "f", "read")
+    _, said = sit(FakeDesk(), "2", "g", "t", "h", "help all", "f", "read")
     assert "a document counts as relevant from grade 2" in said
     assert "T1 burnt pans: 1/2\nT2 bread storage: 0/2\n" in said
     assert "1. 2 relevant: d1 Burnt rice for T1\n" in said

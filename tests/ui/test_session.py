@@ -6,7 +6,8 @@ from fake_desk import FakeDesk
 from assessor_ui.session import Session
 from cranfield.errors import CollectionBusy, CollectionError
 from cranfield.judge.events import Evidence
-from cranfield.steps.desk import Found
+from cranfield.records import Topic
+from cranfield.steps.desk import Found, Held
 
 
 class HandClock:
@@ -284,3 +285,104 @@ def test_progress_is_read_after_each_answer(session: Session):
     session.judge(1)
     assert session.progress is not None
     assert (session.progress.done, session.progress.of) == (1, 4)
+
+
+@pytest.mark.parametrize("end", ["later", "cannot", "leave"])
+def test_the_note_of_an_answer_that_was_taken_back_is_kept(session: Session, desk: FakeDesk, end: str):
+    session.set_note("a full method")
+    session.judge(3)
+    session.undo()
+    assert session.note == "a full method"
+    {"later": session.later, "cannot": lambda: session.cannot("torn"), "leave": session.leave}[end]()
+    assert [call for call in desk.log if call[0] == "note"] == [("note", "T1", "d1", "a full method")]
+
+
+def test_the_note_of_an_answer_that_stands_is_not_saved_a_second_time(session: Session, desk: FakeDesk):
+    session.set_note("a full method")
+    session.judge(3)
+    session.reopen("T1", "d1")
+    session.later()
+    session.reopen("T1", "d1")
+    session.leave()
+    assert [call for call in desk.log if call[0] == "note"] == []
+
+
+def test_a_grade_that_a_found_document_has_already_is_not_given_again(session: Session, desk: FakeDesk):
+    hit = Found("d5", "Vinegar", "", "judged", 3)
+    assert session.judge_found(hit, "vinegar", 3).text == (
+        "d5 has 3 highly relevant from you already; nothing was changed"
+    )
+    assert desk.log == []
+    assert session.judge_found(hit, "vinegar", 2).kind == "saved"
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (
+            {"T1": Held(1, 540.0)},
+            "1 document of T1 is held by another assessor; try again in up to 9 minutes (Enter looks again)",
+        ),
+        (
+            {"T1": Held(2, 60.0, own=2)},
+            "2 documents of T1 are held by another sitting of yours; try again in up to 1 minute (Enter looks again)",
+        ),
+        (
+            {"T1": Held(1, 3.0, own=1), "T2": Held(1, 90.0)},
+            "2 documents of T1, T2 are held by others; try again in up to 1 minute (Enter looks again)",
+        ),
+    ],
+)
+def test_documents_that_others_hold_are_not_called_done(held: dict[str, Held], said: str):
+    desk = FakeDesk(held=held, held_documents={"d1", "d2", "d3", "d4"})
+    session = Session(desk)
+    session.start()
+    assert session.nothing == f"Nothing for you now: {said}"
+
+
+def test_what_is_left_but_held_by_nobody_is_not_called_done():
+    session = Session(FakeDesk(held_documents={"d1", "d2", "d3", "d4"}))
+    session.start()
+    assert session.nothing == "Nothing for you at this moment, but not everything is judged (Enter looks again)"
+
+
+def test_a_desk_that_holds_nothing_back_is_done_when_it_is_done(session: Session):
+    for _ in range(4):
+        session.judge(0)
+    assert session.nothing == "Nothing is left to judge. Thank you!"
+
+
+def test_the_narrative_folds_after_the_first_document_of_a_topic_where_room_is_scarce(session: Session):
+    first = session.item
+    assert first is not None
+    session.fold_if_crowded(first, lines=9)
+    session.fold_if_crowded(first, lines=9)
+    assert session.fold == "full"
+    session.judge(1)
+    assert session.item is not None
+    session.fold_if_crowded(session.item, lines=9)
+    assert (session.fold, session.notice.text) == ("short", "narrative folded, f shows it")
+    assert session.switch_fold() == "full"
+    session.fold_if_crowded(session.item, lines=9)
+    assert session.fold == "full"
+
+
+def test_folding_is_told_once_and_each_topic_begins_in_full(session: Session):
+    folds, told = [], []
+    while session.item is not None:
+        session.fold_if_crowded(session.item, lines=11)
+        folds.append((session.item.document.id, session.fold))
+        told.append(session.notice.text == "narrative folded, f shows it")
+        session.judge(1)
+    assert folds == [("d1", "full"), ("d2", "short"), ("d3", "full"), ("d4", "short")]
+    assert told == [False, True, False, False]
+
+
+def test_with_twelve_lines_or_without_a_narrative_nothing_folds():
+    for lines, narrative in ((12, "Long."), (3, "")):
+        session = Session(FakeDesk(topic_list=(Topic("T1", "pans", "", narrative),)))
+        session.start()
+        while session.item is not None:
+            session.fold_if_crowded(session.item, lines=lines)
+            assert session.fold == "full"
+            session.judge(1)

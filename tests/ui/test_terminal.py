@@ -133,11 +133,11 @@ def test_what_the_screen_called_saved_survives_kill_nine(terminal: Terminal, col
 
 def test_plain_lines_through_a_pipe_judge_the_same_collection(collection: Path):
     judge = [sys.executable, "-m", "cranfield", "judge", "-C", str(collection), "--assessor", "ada", "--plain"]
-    told = subprocess.run(judge, input="2\n1 hm\nu\n3\nq\n", capture_output=True, text=True, check=True, timeout=120)
+    told = subprocess.run(judge, input="2\n1: hm\nu\n3\nq\n", capture_output=True, text=True, check=True, timeout=120)
     assert [line for line in told.stdout.splitlines() if line.startswith(("saved:", "taken back"))] == [
         "saved: 2 relevant for K003",
-        "saved: 1 marginal for K004",
+        "saved: 1 marginal, with your note for K004",
         "taken back (1 marginal): K004 is open again",
-        "saved: 3 highly relevant for K004",
+        "saved: 3 highly relevant, with your note for K004",
     ]
     assert [(grade, note) for _, grade, note in answers(collection)] == [(3, "hm"), (2, "")]

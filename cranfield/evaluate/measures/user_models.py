@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.evaluate.lists import Lists, Values, ratio
+from cranfield.evaluate.lists import Lists, Values
 from cranfield.evaluate.measure import Range, measure
 
 Persistence = Annotated[float, Range(0, 1, open=True)]
@@ -57,9 +57,12 @@ def expected_reciprocal_rank(
     """
     highest = max_grade or lists.highest_grade
     found = lists.relevant(1).within(cutoff)
-    satisfied = (np.exp2(np.minimum(found.grade, highest)) - 1.0) / 2.0**highest
-    going_on = ratio(found.running(1.0 - satisfied, multiply=True), 1.0 - satisfied)
-    return found.total(satisfied * going_on / found.rank)
+    # (2^grade - 1) / 2^max, without numbers that are too large for a double
+    satisfied = np.ldexp(1.0, np.minimum(found.grade, highest) - highest) - np.ldexp(1.0, -highest)
+    above = np.ones(len(found))
+    above[1:] = 1.0 - satisfied[:-1]
+    above[found.ordinal == 1] = 1.0
+    return found.total(satisfied * found.running(above, multiply=True) / found.rank)
 
 
 def powers(p: float, rank: NDArray[np.int64]) -> Values:

@@ -1,0 +1,1 @@
+"""One module per report: facts become the sections of a page."""

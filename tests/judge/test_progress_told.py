@@ -1,0 +1,50 @@
+"""What `judge progress` looks at, and what it says below its table."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli.judge_organise import what_is_missing
+from cranfield.errors import CranfieldError
+from cranfield.steps.judge_packet import PacketRequest, make_packet
+from cranfield.steps.judging import open_desk
+from cranfield.steps.judging_progress import JudgingProgress, TopicProgress, judging_progress
+from cranfield.store import Store, open_store
+
+
+def test_in_a_packet_progress_looks_at_the_queue_of_the_packet(judging: Store, tmp_path: Path):
+    make_packet(judging, tmp_path / "packet.db", PacketRequest(assessor="eve", topics=("t3",)))
+    with open_store(tmp_path / "packet.db") as packet:
+        desk = open_desk(packet, assessor="eve")
+        item = desk.next_item()
+        assert item is not None
+        desk.judge(item, 2, seconds=1)
+        desk.leave()
+        found = judging_progress(packet)
+        assert [(one.topic, one.documents, one.judged, one.missing) for one in found.topics] == [("t3", 3, 1, 2)]
+        with pytest.raises(CranfieldError, match="pool"):
+            judging_progress(packet, pool="pool")
+
+
+def progress(*, missing: int, seconds: float | None) -> JudgingProgress:
+    topic = TopicProgress("t1", "", 9, 9 - missing, missing, 0, 0, 0)
+    return JudgingProgress("pool", "main", (topic,), (), (), (), seconds)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (progress(missing=0, seconds=1.0), "everything is judged, second answers included"),
+        (progress(missing=1, seconds=None), "1 answer missing, second ones included"),
+        (progress(missing=2, seconds=1.2), "2 answers missing, second ones included, 1 minute at 1 second each"),
+        (
+            progress(missing=1, seconds=0.1),
+            "1 answer missing, second ones included, 1 minute at less than a second each",
+        ),
+        (progress(missing=8, seconds=900), "8 answers missing, second ones included, 2.0 hours at 900 seconds each"),
+        (replace(progress(missing=0, seconds=None), topics=()), "there is nothing to judge"),
+    ],
+)
+def test_what_is_missing_is_said_as_it_is(found: JudgingProgress, said: str):
+    assert what_is_missing(found) == said

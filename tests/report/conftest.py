@@ -1,0 +1,73 @@
+"""A small judged collection with everything a report speaks of, made once for all tests of this folder."""
+
+import contextlib
+import csv
+import io
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli import main
+from cranfield.store import open_store
+
+KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
+HOSTILE = "<script>alert('title')</script>"
+ASSESSORS = ("Ada Lovelace", "Bob Hostile")
+
+Command = Callable[..., str]
+
+
+def run_command(*words: object) -> str:
+    """Run a command in this process, and give what it prints."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main._status([str(word) for word in words])
+        out.flush()
+    assert status == 0, err.getvalue()
+    return out.buffer.getvalue().decode()
+
+
+@pytest.fixture(scope="session")
+def command() -> Command:
+    """Give a function that runs a command."""
+    return run_command
+
+
+@pytest.fixture(scope="session")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection of eleven runs and fifteen topics that two people judged; all documents are titled as a script."""
+    folder = tmp_path_factory.mktemp("judged")
+    path = folder / "collection.db"
+    documents = [json.loads(line) for line in (KITCHEN / "documents.jsonl").read_text(encoding="utf-8").splitlines()]
+    (folder / "documents.jsonl").write_text(
+        "".join(json.dumps({**one, "title": HOSTILE}) + "\n" for one in documents), encoding="utf-8"
+    )
+    run_command(
+        "init", "kitchen", "--scale", KITCHEN / "scale.toml", "--guidelines", KITCHEN / "guidelines.md", "-C", path
+    )
+    run_command("corpus", "add", folder / "documents.jsonl", "-C", path)
+    run_command("corpus", "topics", KITCHEN / "topics.trec", "-C", path)
+    run_command("runs", "submit", KITCHEN / "runs.toml", "-C", path)
+    run_command("pool", "build", "depth 5", "-C", path)
+    write_judgments(path, folder / "judgments.csv")
+    run_command("judge", "import", folder / "judgments.csv", "-C", path)
+    return path
+
+
+def write_judgments(path: Path, file: Path) -> None:
+    """Grade the pool by its letters: nothing is relevant for T03, and every third document has a second opinion."""
+    with open_store(path) as store:
+        pairs = store.rows("SELECT topic, document FROM pool_entries ORDER BY topic, document")
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["topic", "document", "grade", "assessor", "time", "note"])
+        for number, (topic, document) in enumerate(pairs):
+            drawn = sha256(f"{topic} {document}".encode()).digest()
+            grade = 0 if topic == "T03" else drawn[0] % 4
+            moment = f"2026-01-{1 + number % 28:02d}T10:00Z"
+            writer.writerow([topic, document, grade, ASSESSORS[0], moment, "a private note"])
+            if number % 3 == 0:
+                writer.writerow([topic, document, (grade + drawn[1] % 2) % 4, ASSESSORS[1], moment, ""])

@@ -1,0 +1,136 @@
+"""The page as a browser shows it: it asks nobody, complains of nothing, sorts, filters, and serves everybody."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CACHE = Path(__file__).parents[2] / "build" / "axe"
+WIDTHS = (1300, 390)
+
+
+def missing(what: str) -> Any:
+    """Skip where something is not installed; where everything must be, fail."""
+    if os.environ.get("CRANFIELD_CI"):
+        pytest.fail(f"{what} is missing, and here it must not be")
+    pytest.skip(f"{what} is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        missing("chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def page_file(judged: Path, command) -> Path:
+    path = judged.with_name("browsed.html")
+    command("report", "-o", path, "-C", judged)
+    return path
+
+
+class Opened:
+    """A page with everything that it said and asked for."""
+
+    def __init__(self, browser: Any, path: Path, *, width: int = 1300, scheme: str = "light") -> None:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.page = context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def column(self, table: str, place: int) -> list[str]:
+        script = """([name, place]) => Array.from(
+            document.querySelector(`[data-name="${name}"] tbody`).rows).filter((row) => !row.hidden)
+            .map((row) => row.cells[place].textContent)"""
+        return list(self.page.evaluate(script, [table, place]))
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, page_file: Path) -> Opened:
+    return Opened(browser, page_file)
+
+
+def test_nothing_is_complained_of_and_nobody_is_asked(opened: Opened, page_file: Path):
+    assert opened.said == []
+    assert [url for url in opened.asked if not url.startswith("data:")] == [page_file.as_uri()]
+
+
+def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(browser: Any, page_file: Path):
+    shown = Opened(browser, page_file)
+    button = shown.page.locator('[data-name="leaderboard"] thead button').first
+    button.click()
+    names = shown.column("leaderboard", 0)
+    assert names == sorted(names)
+    button.press("Enter")
+    assert shown.column("leaderboard", 0) == names[::-1]
+    assert shown.page.locator('[data-name="leaderboard"] th[aria-sort]').get_attribute("aria-sort") == "descending"
+
+
+def test_the_filter_leaves_the_rows_with_all_words(browser: Any, page_file: Path):
+    shown = Opened(browser, page_file)
+    shown.page.locator('[data-name="leaderboard"] input').fill("LARDER bm25-desc")
+    assert shown.column("leaderboard", 0) == ["larder-bm25-desc"]
+    assert shown.page.locator('[data-name="leaderboard"] [role=status]').text_content() == "1 of 11 rows"
+
+
+def test_a_title_that_is_a_script_is_shown_and_not_run(opened: Opened):
+    opened.page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+    assert opened.page.get_by_text("<script>alert('title')</script>").count() > 0
+    assert opened.page.locator("script").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_the_screen(browser: Any, page_file: Path, tmp_path: Path, width: int, scheme: str):
+    shown = Opened(browser, page_file, width=width, scheme=scheme)
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
+    picture = Path(os.environ.get("CRANFIELD_SCREENSHOTS", tmp_path)) / f"report-{width}-{scheme}.png"
+    shown.page.screenshot(path=picture, full_page=True)
+    assert picture.stat().st_size > 10_000
+
+
+def axe() -> str:
+    """Give the source of axe-core, fetched once."""
+    source = CACHE / "node_modules" / "axe-core" / "axe.min.js"
+    if not source.exists():
+        if shutil.which("npm") is None:
+            missing("npm")
+        CACHE.mkdir(parents=True, exist_ok=True)
+        words = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(CACHE), "axe-core@4"]
+        if subprocess.run(words, capture_output=True, timeout=120).returncode:
+            missing("axe-core")
+    return source.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_accessibility_checker_finds_nothing_serious(browser: Any, page_file: Path, scheme: str):
+    source = axe()
+    shown = Opened(browser, page_file, scheme=scheme)
+    # Topics are all alike: one of them stands for the others, and the checker is slow.
+    opening = (
+        "for (const part of document.querySelectorAll('details:not(#topics details + details)')) part.open = true"
+    )
+    shown.page.evaluate(opening)
+    shown.page.evaluate(source)
+    # Numbers in figures are drawings: each figure has a text of its own, and its table.
+    found = shown.page.evaluate("axe.run({exclude: ['.drawing']})")
+    assert len(found["passes"]) > 10
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in serious] == []

@@ -1,0 +1,44 @@
+"""What a typed line means."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assessor_ui.typed_lines import TypedGrade, asked_back, grade_of
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("2", TypedGrade(2)),
+        ("10", TypedGrade(10)),
+        ("2: only the title fits", TypedGrade(2, "only the title fits")),
+        ("2 note only the title fits", TypedGrade(2, "only the title fits")),
+        ("2: 3 would be too much", TypedGrade(2, "3 would be too much")),
+    ],
+)
+def test_a_grade_stands_alone_or_before_a_colon_or_the_word_note(line: str, meant: TypedGrade):
+    assert grade_of(line) == meant
+    assert asked_back(line) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["2 or 3: hard to say", "2:30 in the oven", "2 notes", "2 note", "2:", "2 3", "3 a full method", "2, I think"],
+)
+def test_a_remark_that_begins_with_a_digit_is_asked_back(line: str):
+    assert grade_of(line) is None
+    digit = line[0]
+    assert asked_back(line) == (
+        f"is this a grade? nothing was saved; {digit} alone judges, {digit}: TEXT judges with a note"
+    )
+
+
+@pytest.mark.parametrize("line", ["", "yes", "-1", "²", "2x", "later", "1.5 l of water"])
+def test_other_lines_are_neither(line: str):
+    assert (grade_of(line), asked_back(line)) == (None, "")
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="\n\r"), max_size=20))
+def test_no_line_is_both_a_grade_and_asked_back(line: str):
+    assert grade_of(line) is None or asked_back(line) == ""
