@@ -121,6 +121,11 @@ def quoted(value: object, *, limit: int = 80) -> str:
     return repr(shown)
 
 
+def not_utf8(error: UnicodeEncodeError) -> InputError:
+    """Give the sentence about words that are not UTF-8: those of a command line come as lone surrogates."""
+    return InputError(f"{quoted(error.object)} is not UTF-8; write it in UTF-8, as the collection stores all text")
+
+
 def nearest(name: str, known: Sequence[str]) -> list[str]:
     """Give at most two of the known words that are spelled most like `name`, whatever the case."""
     by_folded = {word.casefold(): word for word in known}

@@ -4,6 +4,7 @@ Documents, runs and notes are hostile until shown otherwise: an escape sequence 
 terminal, a bidi override can turn a file name round. Every front shows foreign text through `visible`.
 """
 
+import os
 import re
 
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
@@ -30,6 +31,11 @@ def visible_line(text: str) -> str:
 def _replacement(match: re.Match[str]) -> str:
     code = ord(match.group())
     return _PICTURES.get(code) or f"<U+{code:04X}>"
+
+
+def storable(name: str) -> str:
+    """Give a file's name with bytes that are not UTF-8 as backslash escapes: SQLite stores nothing but UTF-8."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def shortened(text: str, width: int) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from cranfield.cli import console
 from cranfield.cli.evaluate import NoVerdict
-from cranfield.cli.evaluated import qrels_named, runs_named_or_all
+from cranfield.cli.evaluated import collection_meant, qrels_named, runs_named_or_all
 from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 from cranfield.text import counted
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from cranfield.steps.compare_claims import Claims
     from cranfield.steps.evaluate import Asked, Evaluated
     from cranfield.steps.reuse_field import PoolTold
+    from cranfield.steps.trust import Trusted
     from cranfield.store import Store
+
+    Said = tuple[Claims, Trusted | None]
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
 _PAIRS_SHOWN = 40
@@ -116,14 +119,14 @@ def compare(
     told = PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
     if scores:
         found, compared = step.compare_saved(scores, how, allow_mixed_qrels=allow_mixed_qrels)
-        claims: Claims = {}
+        said: Said = ({}, None)
     else:
         chosen = tuple(measure or _DEFAULT_MEASURES)
         asking = partial(Asked, measures=chosen, topics=topics, like=like, duplicates=duplicates, clusters=clusters)
-        with console.collection_if_any(collection) as store:
+        with collection_meant(collection, qrels, runs) as store:
             asked = asking(qrels=qrels_named(store, qrels, layer), runs=runs_named_or_all(store, runs))
-            found, compared, claims = _of_runs(asked, how, None if no_verdict else told, store)
-    _put_all(found, compared, claims, how, format)
+            found, compared, said = _of_runs(asked, how, None if no_verdict else told, store)
+    _put_all(found, compared, said, how, format)
     if plot:
         console.say(f"drew {plot_comparison(compared[0], found.scores.topic_ids, plot)} into {plot}")
     for note in _notes(found):
@@ -133,43 +136,60 @@ def compare(
 
 def _of_runs(
     asked: "Asked", how: "Comparing", told: "PoolTold | None", store: "Store | None"
-) -> "tuple[Evaluated, list[Compared], Claims]":
+) -> "tuple[Evaluated, list[Compared], Said]":
     from cranfield.steps.compare import compare_runs
 
     with console.progress() as progress:
         found, compared = compare_runs(asked, how, store=store, progress=progress)
     wanted = told is not None and not how.systems and asked.duplicates == "plain"
-    return found, compared, _claims(compared, asked, told, store) if wanted and told is not None else {}
+    return found, compared, _claims(compared, asked, told, store) if wanted and told is not None else ({}, None)
 
 
-def _claims(compared: "list[Compared]", asked: "Asked", told: "PoolTold", store: "Store | None") -> "Claims":
+def _claims(compared: "list[Compared]", asked: "Asked", told: "PoolTold", store: "Store | None") -> "Said":
     """Work out what may be said of the pairs; for measures that are not ours nothing can be."""
     from cranfield.evaluate.expression import Measure, parse_measures
     from cranfield.steps.compare_claims import claims_of
 
     if not all(isinstance(measure, Measure) for measure in parse_measures(asked.measures)):
-        return {}
+        return {}, None
     found, trust = claims_of(compared, asked, told, store=store)
     for note in trust.notes:
         console.say(note)
-    return found
+    return found, trust
 
 
-def _put_all(found: "Evaluated", compared: "list[Compared]", claims: "Claims", how: "Comparing", format: str) -> None:
+def _put_all(found: "Evaluated", compared: "list[Compared]", said: "Said", how: "Comparing", format: str) -> None:
     if format in _LONG_FORMATS:
-        console.put_table(_long(compared, claims, found.scores.qrels_hash), format)
+        console.put_table(_long(compared, said[0], found.scores.qrels_hash), format)
         return
     for one in compared:
-        _put(one, claims, how, format)
+        _put(one, said, how, format)
 
 
-def _put(one: "Compared", claims: "Claims", how: "Comparing", format: str) -> None:
+def _put(one: "Compared", said: "Said", how: "Comparing", format: str) -> None:
     """Write the standing and the pairs of one measure."""
-    console.put_table(_standing(one, how), format)
+    console.put_table(_with_verdicts(_standing(one, how), one, said[1]), format)
     shown = one.results if how.baselines else sorted(one.results, key=lambda result: (result.adjusted_p, result.p))
-    console.put_wide_table(_pairs(one, list(shown[:_PAIRS_SHOWN]), claims), format)
+    console.put_wide_table(_pairs(one, list(shown[:_PAIRS_SHOWN]), said[0]), format)
     if len(one.results) > _PAIRS_SHOWN:
         console.say(f"the {_PAIRS_SHOWN} clearest of {len(one.results):,} pairs; --format csv gives all")
+
+
+def _with_verdicts(table: "Table", one: "Compared", trust: "Trusted | None") -> "Table":
+    """Give the standing with the verdict on each score beside it."""
+    from dataclasses import replace
+
+    from cranfield.report.table import Column
+
+    found = None if trust is None else next((each for each in trust.trusts if str(each.measure) == one.measure), None)
+    if found is None:
+        return table
+    names = found.assessment.run_names
+    verdicts = {
+        name: verdict.level for name, verdict in zip(names, found.assessment.verdicts, strict=True) if verdict
+    }
+    rows = tuple((*row, verdicts.get(str(row[0]), "")) for row in table.rows)
+    return replace(table, columns=(*table.columns, Column("verdict", kind="verdict")), rows=rows)
 
 
 def _standing(one: "Compared", how: "Comparing") -> "Table":

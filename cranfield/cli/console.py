@@ -208,6 +208,8 @@ def collection(path: Path) -> Iterator["Store"]:
             told = True
 
     with open_collection(path, waiting=waiting) as store:
+        if store.kept_as:
+            say(f"{path} was of an older version and has been brought up to date; as it was, it is {store.kept_as}")
         yield store
 
 

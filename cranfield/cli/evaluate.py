@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.evaluated import marked, qrels_named, runs_named_or_all
+from cranfield.cli.evaluated import HOLES, collection_meant, marked, qrels_named, runs_named_or_all
 from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 from cranfield.text import counted
@@ -112,7 +112,7 @@ def evaluate(
     _refuse_idle_options(duplicates, clusters, plot, curve)
     if plot:
         refuse_other_kinds(plot)
-    with console.collection_if_any(collection) as store:
+    with collection_meant(collection, qrels, [*(runs or [])[:1], *(runs or [])[2:]] if explain else runs) as store:
         judged = qrels_named(store, qrels, layer)
         if explain:
             chosen, topic = _explained(runs or [])
@@ -161,6 +161,8 @@ def _tell(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: s
 
         for sentence in sentences(trust):
             console.say(sentence)
+        if by_topic and format not in _LONG_FORMATS:
+            console.say(f"{HOLES} the topic has unjudged documents within the depth that matters")
 
 
 def _plot(found: "Evaluated", path: Path) -> None:

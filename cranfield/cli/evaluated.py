@@ -1,18 +1,53 @@
 """What `evaluate` and `compare` share: which qrels and runs are meant, and marks behind scores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from cranfield.cli import console
+from cranfield.cli.options import COLLECTION
+
 if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
     from cranfield.qrels.qrels import Qrels
     from cranfield.report.table import Table, Value
-    from cranfield.steps.trust import Trusted
+    from cranfield.steps.trust import Trust, Trusted
     from cranfield.store import Store
+
+
+@contextmanager
+def collection_meant(path: Path, qrels: str | None, runs: Sequence[str] | None) -> "Iterator[Store | None]":
+    """Open the collection that is meant: none where qrels and runs are files and nobody has named a collection.
+
+    A collection that happens to lie in the folder must not change what files say by its pool and its scale.
+    """
+    if path == COLLECTION and path.exists() and _is_default() and _are_files(qrels, runs):
+        console.say(f"qrels and runs are files, so {path} is not looked at; -C {path} takes its pool and scale")
+        yield None
+        return
+    with console.collection_if_any(path) as store:
+        yield store
+
+
+def _is_default() -> bool:
+    """Say whether the collection was named by nobody, neither on the command line nor in the environment."""
+    try:
+        from typer._click.globals import get_current_context  # newer versions of typer carry their own click
+    except ImportError:
+        from click import get_current_context  # type: ignore[no-redef]
+    context = get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source("collection")
+    return source is not None and source.name == "DEFAULT"
+
+
+def _are_files(qrels: str | None, runs: Sequence[str] | None) -> bool:
+    return (
+        qrels is not None and Path(qrels).is_file() and bool(runs) and all(Path(run).is_file() for run in runs or ())
+    )
 
 
 def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] | None) -> "Path | Qrels":
@@ -44,6 +79,15 @@ def runs_named_or_all(store: "Store | None", runs: Sequence[str] | None) -> tupl
     return stored
 
 
+HOLES = "°"
+"""What stands behind the score of a topic with unjudged documents in the depth that matters."""
+
+
+def _mark_of_topic(trust: "Trust", run: int, topic: str) -> str:
+    holes = trust.assessment.holes
+    return HOLES if holes.count[run, holes.topic_ids.index(topic)] else ""
+
+
 def marked(table: "Table", trust: "Trusted", scores: "Scores") -> "Table":
     """Give a table of scores with a mark behind each that is doubtful, and the worst verdict of each run."""
     from cranfield.report.table import Column, printed
@@ -59,10 +103,11 @@ def marked(table: "Table", trust: "Trusted", scores: "Scores") -> "Table":
 
     def cell(row: "tuple[Value, ...]", place: int) -> "Value":
         one = by_measure[place - keys]
-        if one is None or not widest[place - keys]:
+        if one is None or (keys == 1 and not widest[place - keys]):
             return row[place]
         whole = keys == 1 or row[1] == "all"
-        mark = mark_of(one.verdict(places[str(row[0])])) if whole else ""
+        run = places[str(row[0])]
+        mark = mark_of(one.verdict(run)) if whole else _mark_of_topic(one, run, str(row[1]))
         return f"{printed(row[place], table.columns[place])} {mark or ' '}"
 
     def verdict(row: "tuple[Value, ...]") -> "Value":

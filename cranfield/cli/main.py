@@ -27,7 +27,7 @@ from cranfield.cli import (
     settle,
     trec_eval,
 )
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, not_utf8
 
 app = typer.Typer(
     name="cranfield",
@@ -103,6 +103,8 @@ def _status(arguments: list[str]) -> int:
         app(args=_verbose_first(arguments), prog_name="cranfield")
     except CranfieldError as error:
         return console.fail(error)
+    except UnicodeEncodeError as error:
+        return console.fail(not_utf8(error))
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         console.say(f"cranfield: {place}{error.strerror or error}")

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cranfield.cli import console
+from cranfield.cli.evaluated import collection_meant
 from cranfield.cli.options import COLLECTION, Collection, Format
 
 if TYPE_CHECKING:
+    from cranfield.evaluate.expression import Measure
     from cranfield.report.table import Table
     from cranfield.reuse.collection import CollectionReport
     from cranfield.steps.reuse import Estimated
@@ -85,7 +87,7 @@ def reuse(
     from cranfield.steps.trust import keep_thresholds, trusted
 
     values = threshold_values(threshold or ())
-    with console.collection_if_any(collection) as store:
+    with collection_meant(collection, qrels, runs) as store:
         if keep:
             keep_thresholds(_needed(store), values)
         if thresholds:
@@ -108,15 +110,25 @@ def reuse(
         words = () if store is None else about_titles(store, field)
     for note in (*found.notes, *words):
         console.say(note)
+    _say_without_verdict(found, measures)
     _put(found, report, format, by_topic=by_topic)
-    if describe:
-        _describe(found)
-    if estimates:
-        _put_estimates(found, format)
+    _put_more(found, format, describe=describe, estimates=estimates)
     if write_card is not None:
         _write_card(found, write_card)
     if plot is not None:
         _plot(found, report, plot)
+
+
+def _put_more(found: "Trusted", format: str, *, describe: bool, estimates: bool) -> None:
+    if describe:
+        _describe(found)
+    if estimates:
+        _put_estimates(found, format)
+
+
+def _say_without_verdict(found: "Trusted", measures: "list[Measure]") -> None:
+    for without in [one for one in measures if found.of(one) is None]:
+        console.say(f"{without} takes no verdict: it is no score that unjudged documents could change")
 
 
 def _needed(store: "Store | None") -> "Store":

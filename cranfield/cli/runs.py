@@ -109,6 +109,9 @@ def submit(
             console.say(
                 f"note: {outcome.name} is there already; {difference} (withdraw it and submit it again to change)"
             )
+    pairs = zip(requests, outcomes, strict=True)
+    if alone := [one.name for request, one in pairs if one.what == "submitted" and not request.group]:
+        console.say(f"note: without --group the name of a run is taken as its group: {', '.join(alone)}")
     stored = sum(outcome.what == "submitted" for outcome in outcomes)
     unchanged = len(outcomes) - stored
     console.say(f"{counted(stored, 'run')} submitted" + (f", {unchanged:,} there already" if unchanged else ""))
@@ -164,6 +167,8 @@ def show(name: Name, collection: Collection = COLLECTION, format: Format = "tabl
     with console.collection(collection) as store:
         facts, warnings = show_run(store, name)
     console.put_table(facts_table(facts), format)
+    if "withdrawn" in facts:
+        console.say(f"note: {name} was withdrawn; submit it again to use it")
     console.put_problems(warnings)
 
 
@@ -180,7 +185,9 @@ def export(
     from cranfield.steps.runs_show import export_run
 
     with console.collection(collection) as store, console.binary_output(output) as stream:
-        export_run(store, name, stream, format=to)
+        facts = export_run(store, name, stream, format=to)
+    if facts.withdrawn:
+        console.say(f"note: {name} was withdrawn on {facts.withdrawn[:10]} ({facts.withdrawn_because})")
 
 
 @app.command()

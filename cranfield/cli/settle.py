@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cranfield.cli import console
+from cranfield.cli.evaluated import collection_meant
 from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures, PoolDepth, PoolName, QrelsWord
 
@@ -65,7 +66,7 @@ def settle(
         card=card,
         pool=pool,
     )
-    with console.collection_if_any(collection) as store:
+    with collection_meant(collection, qrels, doubt.runs) as store:
         if queue and store is None:
             raise typer.BadParameter("--queue keeps a queue in a collection; there is none here")
         documents = _narrowed(doubt, store, everything) if to_safe else _decided(doubt, store, closure, everything)
@@ -111,7 +112,10 @@ def _told(one: "Settled") -> "list[str]":
 
     claim, found = one.claim, one.settlement
     if not claim.winner:
-        return [f"{one.measure}: {found.leader or claim.loser} and {found.other} are equal ({claim.level})"]
+        low, high = claim.ends
+        return [
+            f"{one.measure}: the two runs are equal, and labels could make the difference {low:+.4f} to {high:+.4f}"
+        ]
     low, high = claim.ends
     lead = f"{claim.winner} leads {claim.loser} by {claim.lead:.4f} ({low:+.4f} to {high:+.4f})"
     said = [f"{one.measure}: {lead}: {claim.level.upper()}, {claim.reason}"]

@@ -34,6 +34,12 @@ def nul_problem(count: int, line: int) -> Problem:
     return Problem("nul", f"{characters}, replaced by U+FFFD", "warning", lines=(line,))
 
 
+def lone_carriage_return(line: int) -> Problem:
+    """Say that a carriage return stands alone: old Macs ended lines so, and records would run into each other."""
+    message = "a carriage return stands alone, not before a line feed"
+    return Problem("lone-carriage-return", message, lines=(line,), remedy="end lines with a line feed")
+
+
 def is_error(problem: Problem) -> bool:
     """Whether the record that a problem is about cannot be taken."""
     return problem.severity == "error"
@@ -62,7 +68,10 @@ class Lines:
             return "\n"
         text, problems = decoded(data, self.number)
         self._problems += problems
-        return text[:-2] + "\n" if text.endswith("\r\n") else text
+        text = text[:-2] + "\n" if text.endswith("\r\n") else text
+        if "\r" in text:
+            self._problems.append(lone_carriage_return(self.number))
+        return text
 
     def take_problems(self) -> list[Problem]:
         """Give the problems since the last time."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cranfield.corpus.choice import no_format, recognised
+from cranfield.corpus.decoding import is_error
 from cranfield.corpus.formats import document_formats, topic_formats
 from cranfield.errors import Problem
 from cranfield.records import Document
@@ -20,7 +21,7 @@ def read_documents(path: Path | Source, *, format: str | None = None) -> Iterato
     reader = document_formats.get(document_format_of(source, format))
     is_empty = True
     for record in reader.read(source):
-        is_empty = False
+        is_empty = is_empty and isinstance(record, Problem) and not is_error(record)
         yield record.at(source.name) if isinstance(record, Problem) and not record.file else record
     if is_empty:
         yield Problem("empty", "there are no documents in it", file=source.name)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cranfield.corpus.decoding import decoded, is_error
 from cranfield.errors import Problem, quoted
 from cranfield.source import UTF8_BOM, Source
 
@@ -16,6 +17,7 @@ LARGEST_RECORD = 1 << 26
 
 _BLOCK = 1 << 20
 _LONGEST_TAG = 2048
+_INNER = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
 _ANY_TAG = re.compile(rb"<[^<>]*>")
 
 
@@ -98,6 +100,8 @@ def _pieces(source: Source, pattern: re.Pattern[bytes]) -> Iterator[tuple[bytes,
             block = stream.read(_BLOCK)
             # What may be the start of a tag stays for the next round.
             safe = max(done, len(rest) - _LONGEST_TAG) if block else len(rest)
+            # No character is cut in two: a byte 10…… belongs to what stands before it.
+            safe = next((at for at in range(safe, max(safe - 4, done), -1) if rest[at : at + 1] not in _INNER), safe)
             if safe > done:
                 yield rest[done:safe], b""
             rest = rest[safe:] + block
@@ -106,6 +110,8 @@ def _pieces(source: Source, pattern: re.Pattern[bytes]) -> Iterator[tuple[bytes,
 def _outside(text: bytes, line: int) -> Problem | None:
     if text.isspace() or not text:
         return None
+    if error := next(filter(is_error, decoded(text, line)[1]), None):
+        return error
     seen = _ANY_TAG.sub(b" ", text).strip()
     if not seen:
         return None

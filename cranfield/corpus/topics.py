@@ -29,7 +29,7 @@ def read_topics(
     records = reader.read(source)
     is_empty = True
     for record in _numbered(records) if ids == "position" else records:
-        is_empty = False
+        is_empty = is_empty and isinstance(record, Problem) and not is_error(record)
         yield record.at(source.name) if isinstance(record, Problem) else record
     if is_empty:
         yield Problem("empty", "there are no topics in it", file=source.name)

@@ -68,6 +68,19 @@ class Found:
             top[filled] = np.maximum.reduceat(values, self.starts[filled])
         return top
 
+    def highest_from(self, values: Values, ordinal: Counts) -> Values:
+        """Give the highest value of each cell from a document on, by its place among those of the cell (from 1).
+
+        0 where the cell has no such document.
+        """
+        top = np.zeros(len(self.starts) - 1)
+        there = np.flatnonzero((self.count >= ordinal) & (self.count > 0))
+        if len(there):
+            begin = self.starts[there] + np.maximum(ordinal[there], 1) - 1
+            spans = np.stack([begin, self.starts[there + 1]], axis=1).ravel()
+            top[there] = np.maximum.reduceat(np.append(values, 0.0), spans)[::2]
+        return top
+
     def before(self, marked: NDArray[np.bool_]) -> Counts:
         """Count for each document the marked ones of its cell that stand above it."""
         running = np.concatenate([[0], np.cumsum(marked)])
@@ -81,6 +94,34 @@ class Found:
         function = np.multiply if multiply else np.add
         function.accumulate(matrix, axis=1, out=matrix)
         return matrix[self.cell, self.ordinal - 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Running:
+    """How many rows of one kind stand before each row, all lists one after the other, and before the end."""
+
+    before: NDArray[np.int32]
+    offsets: Counts
+
+    @staticmethod
+    def of(marked: NDArray[np.bool_], offsets: Counts) -> "Running":
+        """Count the marked rows."""
+        before = np.zeros(len(marked) + 1, dtype=np.int32)
+        np.cumsum(marked, out=before[1:])
+        return Running(before, offsets)
+
+    def above(self, found: Found) -> Counts:
+        """Give for each document how many stand above it in its list."""
+        first = self.offsets[found.cell]
+        above: Counts = (self.before[first + found.rank - 1] - self.before[first]).astype(np.int64)
+        return above
+
+    def within(self, cutoff: int | None) -> Counts:
+        """Give for each list how many are among its first ranks; None means all."""
+        first, end = self.offsets[:-1], self.offsets[1:]
+        last = end if cutoff is None else np.minimum(end, first + cutoff)
+        inside: Counts = (self.before[last] - self.before[first]).astype(np.int64)
+        return inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +161,16 @@ class Lists:
     def judged(self) -> Found:
         """The retrieved documents that have a grade from 0 up."""
         return self.pooled if not (self.pooled.grade < 0).any() else self.pooled.where(self.pooled.grade >= 0)
+
+    @cached_property
+    def judged_so_far(self) -> Running:
+        """How many documents with a grade from 0 up stand before each; cheaper than to list them all."""
+        return Running.of(self.grades >= 0, self.offsets)
+
+    @cached_property
+    def pooled_so_far(self) -> Running:
+        """How many documents that are in the qrels stand before each."""
+        return Running.of(self.grades != NOT_POOLED, self.offsets)
 
     @cached_property
     def unjudged(self) -> Found:

@@ -81,7 +81,7 @@ def trust_table(rows: Sequence[tuple[Value, ...]], *, measure: str, depth: str) 
         Column("loss", "expected loss", numeric=True),
         Column("loss_upper", "up to", numeric=True),
         Column("rank", numeric=True),
-        Column("ranks", "possible ranks"),
+        Column("ranks", "ranks by interval"),
         Column("verdict", kind="verdict"),
         Column("reason", "why"),
     ]

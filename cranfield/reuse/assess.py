@@ -83,6 +83,8 @@ def assessed(
     taught = _taught(alignment, measure, knowledge, depth, table, scaling)
     loss = _loss(alignment, measure, taught, knowledge.families, holes, rng=drawing, draws=draws)
     nothing = np.full(runs, np.nan)
+    if loss is not None and low is not None and high is not None:
+        loss = within_interval(loss, _summaries(alignment, measure), low, high)
     assessment = Assessment(
         measure=measure,
         run_names=alignment.run_names,
@@ -103,6 +105,15 @@ def assessed(
     given = takes_verdict(measure)
     verdicts = tuple(verdict_of(one, table) if given else None for one in evidence)
     return replace(assessment, evidence=evidence, verdicts=verdicts)
+
+
+def within_interval(loss: Loss, score: Values, low: Values, high: Values) -> Loss:
+    """Give the expected loss where it leaves the score possible: nothing is expected that no labels could do."""
+    with np.errstate(invalid="ignore"):
+        known = np.isfinite(low) & np.isfinite(high) & (low <= score) & (score <= high)
+    lowest, highest = np.where(known, low - score, -np.inf), np.where(known, high - score, np.inf)
+    mean, upper = (np.clip(values, lowest, highest) for values in (loss.mean, loss.upper))
+    return Loss(loss.measure, loss.by_topic, mean, upper)
 
 
 def tolerance_of(measure: Measure, lists: Lists, thresholds: Thresholds) -> float:

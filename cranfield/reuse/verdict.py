@@ -160,6 +160,8 @@ def _named_loss(loss: float) -> str:
 
 def _points(value: float) -> str:
     """Give a difference of scores with three digits, as scores are printed here: .043."""
+    if 0 < abs(value) < 0.0005:
+        return "less than .001"
     text = f"{abs(value):.3f}"
     shown = text[1:] if text.startswith("0.") else text
     return f"-{shown}" if value < 0 and float(text) else shown

@@ -13,7 +13,7 @@ class Account:
 
     `depth` is the k of judged@k in words; "" for RBP, whose weight has none. `open_defeats` are runs above it that
     it may beat all the same, `standing_wins` those it surely beats, by measure; `settled_by` says how many documents
-    to judge to settle a pair. `contributed` says whether it fed the pool at all.
+    to judge to settle a pair. `contributed` says whether it fed the pool at all, None where nobody knows.
     """
 
     run: str
@@ -22,7 +22,7 @@ class Account:
     depth: str
     evidence: Evidence
     verdict: Verdict | None
-    contributed: bool = False
+    contributed: bool | None = False
     open_defeats: Sequence[str] = ()
     standing_wins: Mapping[str, Sequence[str]] = field(default_factory=dict)
     settled_by: Mapping[str, int] = field(default_factory=dict)
@@ -52,6 +52,8 @@ def _score(told: Account) -> str:
 
 
 def _pool(told: Account) -> str:
+    if told.contributed is None:
+        return ""
     if told.evidence.pooled:
         return "In the pool down to there."
     return "In the pool, but not down to there." if told.contributed else "Not in the pool."

@@ -46,10 +46,15 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
 def rank_story(rows: Rows) -> RankStory:
     """Compare the rank column with the order by score.
 
-    Put in order of rank, the scores of a topic must not rise; where they do, the ranks contradict them.
+    Put in order of rank, the scores of a topic must not rise; where they do, the ranks contradict them. A topic in
+    which a row has no usable rank is left out.
     """
-    if rows.ranks is None or (rows.ranks == NO_RANK).any():
+    if rows.ranks is None:
         return RankStory()
+    without = np.unique(rows.topics[rows.ranks == NO_RANK])
+    if len(without):
+        kept = np.flatnonzero(~np.isin(rows.topics, without))
+        return rank_story(rows.only(kept)) if len(kept) else RankStory()
     groups, by_score = rows.by_topic, rows.by_score.places
     inner = groups.offsets[1:-1] - 1
     ranks = taken(rows.ranks, by_score)

@@ -124,7 +124,7 @@ def sentences(trust: Trusted) -> "Iterator[str]":
                 depth=depth_words(one),
                 evidence=assessment.evidence[run],
                 verdict=assessment.verdicts[run],
-                contributed=bool(assessment.holes.contributed[run].any()),
+                contributed=trust.field.fed_pool(run),
             )
         )
     if len(flagged) > TOLD_AT_MOST:

@@ -13,8 +13,8 @@ from cranfield.source import Source
 from cranfield.steps.watching import Progress, now, silent
 from cranfield.store import Store
 from cranfield.store.adding import Added
-from cranfield.store.sources import LoadedFile, add_source, finish_source
-from cranfield.text import counted
+from cranfield.store.sources import LoadedFile, add_source, came_from, finish_source
+from cranfield.text import counted, storable
 
 Record = TypeVar("Record", Document, Topic)
 
@@ -47,6 +47,7 @@ class _Tally:
     updated: int = 0
     bad: int = 0
     noted: int = 0
+    records: int = 0
     problems: list[Problem] = field(default_factory=list)
 
     def note(self, problem: Problem) -> None:
@@ -55,13 +56,10 @@ class _Tally:
         if len(self.problems) < PROBLEMS_KEPT:
             self.problems.append(problem if problem.file else problem.at(self.name))
 
-    def count(self, added: Added, noun: str) -> None:
+    def count(self, added: Added) -> None:
         self.new += added.new
         self.same += added.same
         self.updated += added.updated
-        for identifier in added.clashing:
-            message = f"{noun} {quoted(identifier)} is there already, in this file or before it, with other content"
-            self.note(Problem(f"{noun}-clash", message, remedy="give it another id, or use --update to replace it"))
 
     def loaded(self) -> Loaded:
         return Loaded(self.name, self.new, self.same, self.updated, self.bad, tuple(self.problems))
@@ -89,15 +87,30 @@ def load_file(
     tally = _Tally(source.name)
     format = kind.format_of(source)
     log.info("loading %s from %s as %s", kind.table, source.name, format)
-    file = LoadedFile(kind.table, source.path.name, format, "" if source.is_folder else source.file_sha256)
+    digest = "" if source.is_folder else source.file_sha256
+    file = LoadedFile(kind.table, storable(source.path.name), format, digest)
     watched = replace(source, watch=_told_in_megabytes(source, kind.table, progress))
     with store.write():
         number = add_source(store, file, now=now())
         for batch in _batches(kind.read(source if source.is_piped else watched, format), tally):
-            tally.count(kind.add(store, batch, number), kind.noun)
+            added = kind.add(store, [record for _, record in batch], number)
+            tally.count(added)
+            for place in added.places:
+                tally.note(_clash(store, kind, *batch[place], source=number))
         finish_source(store, number, records=tally.new + tally.updated)
         _refuse_bad(tally, kind.noun, keep_going=keep_going)
     return tally.loaded()
+
+
+def _clash(store: Store, kind: Kind[Record], place: int, record: Record, *, source: int) -> Problem:
+    """Say which record of the file clashes, and with what."""
+    where = "earlier in this file" if came_from(store, kind.table, record.id) == source else "in the collection"
+    message = f"{kind.noun} {quoted(record.id)} (record {place:,} of the file) is there already, {where}"
+    return Problem(
+        f"{kind.noun}-clash",
+        f"{message}, with other content",
+        remedy="give it another id, or use --update to replace it",
+    )
 
 
 def _told_in_megabytes(source: Source, table: str, progress: Progress) -> Callable[[int], None]:
@@ -116,16 +129,18 @@ def _refuse_bad(tally: _Tally, noun: str, *, keep_going: bool) -> None:
         raise ProblemsFound(f"{tally.name} has {found}: {said}", tally.problems, total=tally.noted)
 
 
-def _batches(records: Iterable[Record | Problem], tally: _Tally) -> Iterator[list[Record]]:
-    """Give the good records in batches, noting the bad ones."""
+def _batches(records: Iterable[Record | Problem], tally: _Tally) -> Iterator[list[tuple[int, Record]]]:
+    """Give the good records in batches, each with its number in the file, noting the bad ones, which count too."""
     stream = iter(records)
     while chunk := list(_until_broken(stream, tally, BATCH)):
         good = []
         for record in chunk:
             if isinstance(record, Problem):
+                tally.records += record.severity == "error"
                 tally.note(record)
             else:
-                good.append(record)
+                tally.records += 1
+                good.append((tally.records, record))
         yield good
 
 

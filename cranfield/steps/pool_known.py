@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from cranfield.steps.pool_inputs import entrants_of_version, queries, reader, with_ids
 from cranfield.store import Store
-from cranfield.store.pools import facts_of_pool, pool_facts, pool_topics, pooled_runs
+from cranfield.store.pools import facts_of_pool, pool_facts, pool_number, pool_topics, pooled_runs
 from cranfield.store.pools_content import versions_of_pool
+from cranfield.store.pools_live import ends
 from cranfield.store.runs import run_facts
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class KnownPool:
     """A stored pool: its plan, and the runs that fed it and are still here.
 
     `depth` is set where the pool is the first so many documents of each run and nothing else: then holding a group
-    out is deleting what it alone brought. Any other plan is played again without the group.
+    out is deleting what it alone brought. Any other plan is played again without the group. `finished` is the share
+    of the topics for which a live plan has chosen everything.
     """
 
     name: str
@@ -32,6 +34,7 @@ class KnownPool:
     contributors: "tuple[Contributor, ...]"
     depth: int | None
     entries: tuple[tuple[str, str, str], ...]
+    finished: float = 1.0
     notes: tuple[str, ...] = ()
 
 
@@ -56,8 +59,14 @@ def known_pool(store: Store, name: str = "") -> KnownPool | None:
         contributors=contributors,
         depth=depth,
         entries=() if depth is not None else tuple(_entries(store, facts.name)),
+        finished=_finished(store, facts.name) if plan.is_live else 1.0,
         notes=(f"withdrawn since the pool was made, and not held out: {', '.join(gone)}",) if gone else (),
     )
+
+
+def _finished(store: Store, name: str) -> float:
+    ended, topics = ends(store, pool_number(store, name)), pool_topics(store, name)
+    return len(ended) / len(topics) if topics else 1.0
 
 
 def depth_of(plan: "Plan") -> int | None:

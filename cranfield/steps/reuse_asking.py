@@ -88,7 +88,9 @@ def about_collection(report: "CollectionReport") -> Iterator[str]:
         f" {report.orphans:,} of the judged documents ({100 * report.orphan_share:.1f} %) come from nobody here"
     )
     gone = report.extrapolation
-    if gone.refusal:
+    if any(problem.severity == "error" for problem in report.problems):
+        pass
+    elif gone.refusal:
         yield f"relevant documents that were missed cannot be estimated: {gone.refusal}"
     else:
         yield (
@@ -129,7 +131,7 @@ def accounts(found: Trusted) -> Iterator[str]:
                     depth=depth_words(trust),
                     evidence=assessment.evidence[run],
                     verdict=assessment.verdicts[run],
-                    contributed=bool(assessment.holes.contributed[run].any()),
+                    contributed=found.field.fed_pool(run),
                 )
             )
 

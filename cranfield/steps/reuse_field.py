@@ -45,7 +45,8 @@ class Field:
     """All runs that a verdict looks at, aligned: the first `asked` of them were asked for, the others only teach.
 
     `prefixes` is what the contributors brought, None where nobody knows. `depth` is the depth of the pool, one number
-    per topic. `notes` is what should be known about all this.
+    per topic, and `finished` the share of its topics for which everything has been chosen. `notes` is what should be
+    known about all this.
     """
 
     read: Read
@@ -55,6 +56,7 @@ class Field:
     depth: "Counts"
     families: tuple[str, ...]
     relevant_from: int
+    finished: float = 1.0
     card: "Card | None" = None
     guessed: bool = False
     notes: tuple[str, ...] = ()
@@ -70,13 +72,19 @@ class Field:
             card=self.card,
             families=self.families,
             relevant_from=self.relevant_from,
+            pool_judged=self.finished,
         )
+
+    def fed_pool(self, run: int) -> bool | None:
+        """Say whether a run fed the pool, at whatever depth; None where nobody knows who did."""
+        provenance = self.levels.get("group")
+        return None if provenance is None else bool(provenance.group_of_run[run] >= 0)
 
 
 def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progress: Progress = silent) -> Field:
     """Read and align what was asked for together with the runs that fed the pool."""
     stored = known_pool(store, told.pool) if store is not None and told.groups is None else None
-    teachers = _teachers(store, stored)
+    teachers = _teachers(store, stored) if told.groups is None and told.card is None else ()
     words = (*asked.runs, *(name for name in teachers if name not in asked.runs))
     read = _read(asked, words, store, progress)
     card = _card(told.card)
@@ -94,6 +102,7 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
         depth=pool_depth,
         families=_families(read, store, contributors),
         relevant_from=rel,
+        finished=1.0 if stored is None else stored.finished,
         card=card,
         guessed=guessed,
         notes=tuple(notes),
@@ -132,10 +141,13 @@ def _contributors(
     known = _named(read, members, notes) if members else submitted
     if told.depth is not None and known:
         return known, told.depth, notes, False
+    if told.card is not None and not known:
+        return [], None, notes, False  # what a card says is known, and better than any guess
+    if told.depth is not None:
+        notes.append("--pool-depth says nothing without --groups: who fed the pool is guessed, and how deep")
     guess = guess_contributors(read.aligned)
     if guess.refusal:
-        unknown = [] if told.card is not None else [f"which runs fed the pool is not known: {guess.refusal}"]
-        return [], None, [*notes, *unknown], True
+        return [], None, [*notes, f"which runs fed the pool is not known: {guess.refusal}"], True
     if known:
         notes.append(f"the depth of the pool was not told; from what is judged it looks like {guess.depth}")
         return known, guess.depth, notes, True

@@ -9,9 +9,11 @@ from cranfield.steps.watching import now
 from cranfield.store import Store
 from cranfield.store.runs import (
     RunFacts,
-    coded_run,
+    coded_run_by_number,
     facts_of,
     id_table,
+    latest_facts,
+    latest_number,
     run_facts,
     warnings_of,
     withdraw_run,
@@ -24,8 +26,8 @@ def list_runs(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
 
 
 def show_run(store: Store, name: str) -> tuple[dict[str, Value], list[Problem]]:
-    """Give what is known of one run, and what intake found in it and kept."""
-    facts = facts_of(store, name)
+    """Give what is known of one run, withdrawn or not, and what intake found in it and kept."""
+    facts = latest_facts(store, name)
     shown: dict[str, Value] = {
         "run": facts.name,
         "tag": facts.tag,
@@ -42,17 +44,22 @@ def show_run(store: Store, name: str) -> tuple[dict[str, Value], list[Problem]]:
         "file SHA-256": facts.file_sha256,
         "submitted": facts.submitted,
     }
+    if facts.withdrawn:
+        shown |= {"withdrawn": facts.withdrawn, "because": facts.withdrawn_because}
     return shown, warnings_of(store, name)
 
 
-def export_run(store: Store, name: str, stream: BinaryIO, *, format: str = "trec") -> None:
-    """Write an equivalent file: reading it gives the same topics, documents, order and scores."""
+def export_run(store: Store, name: str, stream: BinaryIO, *, format: str = "trec") -> RunFacts:
+    """Write an equivalent file: reading it gives the same topics, documents, order and scores.
+
+    A withdrawn run is written too; the facts that are given say so.
+    """
     from cranfield.runs.format import run_formats
     from cranfield.runs.ids import from_coded
 
     writer = run_formats.get(format)
-    facts = facts_of(store, name)
-    coded = coded_run(store, name)
+    facts = latest_facts(store, name)
+    coded = coded_run_by_number(store, latest_number(store, name))
     run = from_coded(
         coded,
         id_table(store, "topic"),
@@ -61,6 +68,7 @@ def export_run(store: Store, name: str, stream: BinaryIO, *, format: str = "trec
         order=facts.ordered_by,  # type: ignore[arg-type]
     )
     writer.write(run, stream)
+    return facts
 
 
 def withdraw(store: Store, names: Sequence[str], *, because: str) -> None:

@@ -11,7 +11,7 @@ from cranfield.steps.runs_likeness import likeness_warnings
 from cranfield.steps.watching import Progress, now, silent
 from cranfield.store import Store
 from cranfield.store.runs import RunFacts, add_ids, add_run, run_facts
-from cranfield.text import counted
+from cranfield.text import counted, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,10 @@ def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"] + list(further)
     if errors:
         refused = counted(len({problem.file for problem in errors}), "file")
+        repairable = any(problem.repairable for problem in errors)
+        mend = "; cranfield runs check --repair FOLDER mends what it can" if repairable else ""
         raise ProblemsFound(
-            f"{refused} refused, so nothing was submitted; cranfield runs check --repair FOLDER mends what it can",
+            f"{refused} refused, so nothing was submitted{mend}",
             [*problems, *further],
         )
 
@@ -82,7 +84,7 @@ def name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> lis
                     "taken-tag",
                     f"the name {quoted(one.name)} is taken by {by}",
                     file=str(one.request.path),
-                    remedy="give it another name with --name, change the tag, or withdraw the other run first",
+                    remedy="name it with --name or by its file with --names file, or withdraw the other run first",
                 )
             )
     return problems
@@ -122,7 +124,7 @@ def _facts(one: Examined) -> RunFacts:
         topics=len(run.topic_ids),
         rows=run.row_count,
         content_hash=one.content_hash,
-        file_name=Path(request.path).name,
+        file_name=storable(Path(request.path).name),
         file_sha256=one.file_sha256,
         submitted=now(),
     )

@@ -65,6 +65,12 @@ class Trusted:
     @property
     def notes(self) -> tuple[str, ...]:
         """What should be known about all verdicts: who fed the pool, and measures that look deeper than it went."""
+        changed = [
+            f"{name} {value:g} ({default:g})"
+            for name, value, default, _ in self.thresholds.rows()
+            if value != default
+        ]
+        told = (f"thresholds that are not the usual ones: {', '.join(changed)}",) if changed else ()
         deepest = int(self.field.depth.max(initial=0))
         deeper = [
             str(one.measure)
@@ -74,9 +80,9 @@ class Trusted:
             and self.field.prefixes is not None
         ]
         if not deeper:
-            return self.field.notes
+            return (*self.field.notes, *told)
         said = f"the pool goes to rank {deepest}, and {', '.join(deeper)} deeper: contributors have holes there too"
-        return (*self.field.notes, f"{said}, and what they are worth is learned from the ranks above")
+        return (*self.field.notes, *told, f"{said}, and what they are worth is learned from the ranks above")
 
     def worst(self, run: int) -> "Verdict | None":
         """Give the worst verdict of a run under all measures."""

@@ -1,7 +1,7 @@
 """Adding records that may be there already: what documents and topics have in common."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cranfield.store import engine
@@ -10,12 +10,16 @@ from cranfield.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of a batch: how many are new, which were there already, and which clash with what is there."""
+    """What became of a batch: how many are new, which were there already, and which clash with what is there.
+
+    `places` are those of the clashing records in the batch, from 0.
+    """
 
     new: int
     same: int = 0
     updated: int = 0
     clashing: tuple[str, ...] = ()
+    places: tuple[int, ...] = field(default=(), compare=False)
 
 
 def add_rows(
@@ -38,11 +42,13 @@ def add_rows(
         connection.execute("ROLLBACK TO batch")
         connection.execute("RELEASE batch")
     outcomes = [_add_one(store, table, columns, insert, row, update=update) for row in rows]
+    places = tuple(place for place, outcome in enumerate(outcomes) if outcome == "clashing")
     return Added(
         new=outcomes.count("new"),
         same=outcomes.count("same"),
         updated=outcomes.count("updated"),
-        clashing=tuple(row[0] for row, outcome in zip(rows, outcomes, strict=True) if outcome == "clashing"),
+        clashing=tuple(rows[place][0] for place in places),
+        places=places,
     )
 
 

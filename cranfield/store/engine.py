@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.errors import CollectionBusy, CollectionError
+from cranfield.errors import CollectionBusy, CollectionError, not_utf8
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,16 +33,16 @@ IntegrityError = sqlite3.IntegrityError
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
 
 
-def connect(path: Path, *, mode: str = "rw") -> "sqlite3.Connection":
+def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> "sqlite3.Connection":
     """Open the file with our settings: explicit transactions, WAL, full synchronisation, foreign keys.
 
-    `isolation_level=None` keeps Python from starting transactions behind our back.
+    `isolation_level=None` keeps Python from starting transactions behind our back. Errors name the file `called`.
     """
     if sqlite3.sqlite_version_info < _OLDEST:
         raise CollectionError(
             f"SQLite {sqlite3.sqlite_version} is too old; pip install 'cranfield[sqlite]' brings a current one"
         )
-    with translated(path):
+    with translated(called or path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
@@ -73,6 +73,8 @@ def translated(path: Path) -> Iterator[None]:
     """Turn what SQLite raises into a sentence about the collection at `path`."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise not_utf8(error) from None
     except sqlite3.OperationalError as error:
         raise _operational(path, str(error)) from error
     except sqlite3.DatabaseError as error:

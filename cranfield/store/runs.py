@@ -100,12 +100,27 @@ def _no_such_run(store: Store, name: str) -> CranfieldError:
     return UnknownName("run", name, [facts.name for facts in run_facts(store)])
 
 
+def latest_number(store: Store, name: str) -> int:
+    """Give the number of the run with this name: the standing one, else the one that was withdrawn last."""
+    query = "SELECT number FROM runs WHERE name = ? ORDER BY withdrawn IS NOT NULL, number DESC LIMIT 1"
+    number = store.value(query, name)
+    if number is None:
+        raise _no_such_run(store, name)
+    return int(number)
+
+
+def latest_facts(store: Store, name: str) -> RunFacts:
+    """Give the facts of one run, withdrawn or not, or say which runs there are."""
+    row = store.row(f"SELECT {_FACTS} FROM runs WHERE number = ?", latest_number(store, name))
+    return RunFacts(**dict(zip(RunFacts.__dataclass_fields__, row, strict=True)))
+
+
 def warnings_of(store: Store, name: str) -> list[Problem]:
     """Give what intake found in a run and kept."""
     rows = store.rows(
         """SELECT code, message, count, lines, topic FROM run_warnings
-           WHERE run = (SELECT number FROM runs WHERE name = ? AND withdrawn IS NULL) ORDER BY rowid""",
-        name,
+           WHERE run = ? ORDER BY rowid""",
+        latest_number(store, name),
     )
     return [
         Problem(code, message, "warning", lines=tuple(json.loads(lines)), count=count, topic=topic)

@@ -24,6 +24,11 @@ def add_source(store: Store, file: LoadedFile, *, now: str) -> int:
     return int(cursor.lastrowid or 0)
 
 
+def came_from(store: Store, table: str, identifier: str) -> int:
+    """Give the number of the file that brought a document or topic."""
+    return int(store.value(f"SELECT source FROM {table} WHERE id = ?", identifier))
+
+
 def finish_source(store: Store, number: int, *, records: int) -> None:
     """Record how many records the file brought; one that brought none leaves no trace."""
     if records:

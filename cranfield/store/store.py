@@ -34,6 +34,8 @@ class Store:
         self, path: Path, connection: "sqlite3.Connection", *, waiting: Waiting = _ignore, writable: bool = True
     ) -> None:
         self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
+        self.kept_as: Path | None = None
+        """The copy of the file as it was, where opening it brought it up to date."""
 
     def __enter__(self) -> "Store":
         return self
@@ -125,7 +127,7 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
         raise CollectionError(f"{path} exists already; choose another name, or go on with it (cranfield status)")
     if not path.parent.is_dir():
         raise CollectionError(f"there is no folder {path.parent} to make {path.name} in")
-    with whole_file(path) as unfinished, Store(unfinished, engine.connect(unfinished, mode="rwc")) as store:
+    with whole_file(path) as unfinished, Store(path, _new_file(unfinished, path)) as store:
         store.row("PRAGMA journal_mode = WAL")
         with store.write() as connection:
             connection.execute(f"PRAGMA application_id = {engine.APPLICATION_ID}")
@@ -174,11 +176,17 @@ def _refuse_foreign_or_newer(store: Store) -> None:
 
 
 def _bring_up_to_date(store: Store) -> None:
+    if not store.writable:
+        raise CollectionError(
+            f"{store.path} is of an older version of Cranfield and must be brought up to date, but it can only be read"
+            " here; copy it to a folder that can be written and open the copy"
+        )
     keep = store.path.with_name(f"{store.path.name}.before-{known_names()[-1]}")
     if not keep.exists():
         backup_to(store, keep)
     with store.write():
         migrate(store.tables)
+    store.kept_as = keep
 
 
 def backup_to(store: Store, target: Path) -> None:
@@ -187,10 +195,11 @@ def backup_to(store: Store, target: Path) -> None:
         raise CollectionError(f"{target} exists already; a backup never overwrites a file")
     if not target.parent.is_dir():
         raise CollectionError(f"there is no folder {target.parent} for the copy")
-    with whole_file(target) as unfinished, engine.translated(target), closing(_new_file(unfinished)) as copy:
+    with whole_file(target) as unfinished, engine.translated(target), closing(_new_file(unfinished, target)) as copy:
         store.connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
 
 
-def _new_file(path: Path) -> "sqlite3.Connection":
-    return engine.connect(path, mode="rwc")
+def _new_file(path: Path, called: Path) -> "sqlite3.Connection":
+    """Open a file that will be `called` otherwise once it is complete; errors give that name."""
+    return engine.connect(path, mode="rwc", called=called)

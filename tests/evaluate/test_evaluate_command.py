@@ -143,5 +143,5 @@ def test_a_word_that_is_a_stored_run_and_a_file_is_an_error(capsys, files: Path)
     for words in (["init", "t"], ["corpus", "add", "documents.jsonl"], ["corpus", "topics", "topics.jsonl"]):
         assert _status(words) == 0
     assert _status(["runs", "submit", "small"]) == 0
-    assert _status(["evaluate", "--qrels", "qrels", "small"]) == 2
+    assert _status(["evaluate", "--qrels", "qrels", "small", "-C", "collection.db"]) == 2
     assert "is a stored run and a file" in capsys.readouterr().err

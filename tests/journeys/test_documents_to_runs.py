@@ -212,7 +212,7 @@ def test_the_same_file_again_adds_nothing_and_changed_documents_need_a_word(shel
     assert "0 documents added, 1 there already" in shell("corpus", "add", file).stderr
     file.write_text('{"id": "a", "text": "changed"}\n')
     assert (
-        "is there already, in this file or before it, with other content"
+        "is there already, in the collection, with other content"
         in shell("corpus", "add", file, status=1).stderr
     )
     assert "1 replaced" in shell("corpus", "add", file, "--update").stderr

@@ -115,7 +115,7 @@ def test_a_collection_brings_its_own_clusters(folder: Path):
     (folder / "documents.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
     typed(folder, "init", "test")
     typed(folder, "corpus", "add", "documents.jsonl")
-    words = (*BOTH, "--duplicates", "novelty", "-m", "P@2", "-f", "csv")
+    words = (*BOTH, "--duplicates", "novelty", "-m", "P@2", "-f", "csv", "-C", "collection.db")
     assert "cranfield corpus duplicates" in typed(folder, *words, status=1)[1]
     typed(folder, "corpus", "duplicates")
     rows = list(csv.DictReader(io.StringIO(typed(folder, *words)[0])))

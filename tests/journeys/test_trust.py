@@ -170,5 +170,32 @@ def test_title_words_are_counted_where_there_is_text(folder: Path):
     (folder / "few").write_text("1 0 d0 1\n1 0 d2 1\n1 0 d3 0\n2 0 d2 1\n")
     for run in (1, 2):
         (folder / f"s{run}.run").write_text("1 Q0 d0 1 3 s\n1 Q0 d2 2 2 s\n2 Q0 d2 1 3 s\n".replace(" s", f" s{run}"))
-    _, told = typed(folder, "reuse", "s1.run", "s2.run", "--qrels", "few", "-m", "P@1")
+    _, told = typed(folder, "reuse", "s1.run", "s2.run", "--qrels", "few", "-m", "P@1", "-C", "collection.db")
     assert "a word of a title stands in 75 % of the known relevant documents" in told
+
+
+def test_files_are_files_whatever_collection_lies_beside_them(folder: Path):
+    before = typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv")[0]
+    typed(folder, "init", "other", "--scale", "0=no,1=perhaps,2=yes", "--relevant-from", "2")
+    after, told = typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv")
+    assert after == before
+    assert "is not looked at" in told
+    assert "P(rel=2)@3" in typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv", "-C", "collection.db")[0]
+
+
+def test_what_is_expected_stays_within_what_is_possible(folder: Path):
+    for row in table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "-m", "nDCG@3", "-m", "AP", "-f", "csv")[0]):
+        if row["loss"]:
+            score, low, high = (float(row[name]) for name in ("score", "low", "high"))
+            for loss in (float(row["loss"]), float(row["loss_upper"])):
+                assert low - 1e-9 <= score + loss <= high + 1e-9, row
+
+
+def test_a_live_pool_that_has_not_ended_is_provisional(folder: Path):
+    typed(folder, "init", "trial")
+    for run in range(1, 6):
+        typed(folder, "runs", "submit", f"r{run}.run", "--group", f"g{run}", "--contributing")
+    typed(folder, "pool", "build", "depth 1; mtf until 12")
+    typed(folder, "judge", "import", "qrels")
+    rows = table(typed(folder, "evaluate", "-m", "P@2", "-f", "csv")[0])
+    assert {row["verdict"] for row in rows} == {"PROVISIONAL"}

@@ -114,8 +114,15 @@ def test_qrels_of_positives_alone_are_untestable():
     assert report_of(qrels, runs, contributors).fairness == "fair"
 
 
-def test_a_depth_deeper_than_the_pool_is_untestable():
+def test_contributors_that_found_the_same_show_nothing():
     qrels, runs, contributors = a_collection(depth=10)
+    report = report_of(qrels, runs, contributors, depth=10)
+    assert codes(report) == [("little-unique", "error")]
+    assert report.fairness == "untestable"
+
+
+def test_a_depth_deeper_than_the_pool_is_untestable():
+    qrels, runs, contributors = a_collection(own=1, depth=10)
     assert codes(report_of(qrels, runs, contributors, depth=10)) == []
     report = report_of(qrels, runs, contributors, depth=100)
     assert codes(report) == [("depth-does-not-fit", "error")]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from cranfield.corpus.checked import checked_document, checked_topic
-from cranfield.corpus.decoding import decoded, is_error, nul_problem
+from cranfield.corpus.decoding import decoded, is_error, lone_carriage_return, nul_problem
 from cranfield.corpus.formats import document_formats, topic_formats
 from cranfield.corpus.spelling import DOCUMENT_FIELDS, TOPIC_FIELDS, Fields, expected, plan_for
 from cranfield.errors import Problem, SourceError, quoted
@@ -161,6 +161,8 @@ def _loaded(text: str, line: int) -> Any:
             at, place = line + content.count("\n"), "where it ends"
         else:
             at, place = line + error.lineno - 1, f"at column {error.colno}"
+        if "\r" in content.replace("\r\n", "\n"):
+            return lone_carriage_return(at)
         return Problem("bad-json", f"not JSON: {error.msg} {place}", lines=(at,))
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -59,8 +59,7 @@ def interpolated_precision(lists: Lists, *, cutoff: float, rel: int = 1, roundin
     """
     found = lists.relevant(rel)
     needed = documents_needed(cutoff, lists.relevant_count(rel), rounding)
-    reached = found.ordinal >= needed[found.cell]
-    return found.where(reached).highest((found.ordinal / found.rank)[reached])
+    return found.highest_from(found.ordinal / found.rank, needed)
 
 
 @measure("IPrecAvg", "ElevenPoint")
@@ -69,7 +68,11 @@ def interpolated_average(lists: Lists, *, rel: int = 1, rounding: Rounding = "ex
 
     `rounding` as in IPrec. Source: Salton; trec_eval 11pt_avg.
     """
-    levels = [interpolated_precision(lists, cutoff=level, rel=rel, rounding=rounding) for level in reversed(ELEVEN)]
+    found = lists.relevant(rel)
+    precision, relevant = found.ordinal / found.rank, lists.relevant_count(rel)
+    levels = [
+        found.highest_from(precision, documents_needed(level, relevant, rounding)) for level in reversed(ELEVEN)
+    ]
     total: Values = np.add.accumulate(levels)[-1]
     return total / len(ELEVEN)
 

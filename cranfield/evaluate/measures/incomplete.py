@@ -18,10 +18,8 @@ def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
     above it and N all of the topic. The term is 1 where n = 0, even with N = 0. Unjudged documents are passed over.
     0 where the topic has no relevant document. Source: Buckley and Voorhees, SIGIR 2004, as trec_eval bpref has it.
     """
-    judged = lists.judged
-    is_relevant = judged.grade >= rel
-    above = judged.before(~is_relevant)[is_relevant]
-    found = judged.where(is_relevant)
+    found = lists.relevant(rel)
+    above = lists.judged_so_far.above(found) - (found.ordinal - 1)
     relevant = lists.relevant_count(rel)[found.cell]
     most = np.minimum(lists.nonrelevant_count(rel)[found.cell], relevant)
     terms = np.where(above > 0, 1.0 - ratio(np.minimum(above, relevant), most), 1.0)
@@ -37,14 +35,11 @@ def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     over R. Pooled but unjudged documents have a negative grade in the qrels. 0 where R = 0.
     Source: Yilmaz and Aslam, CIKM 2006, as trec_eval infAP has it.
     """
-    pooled = lists.pooled
-    is_relevant = pooled.grade >= rel
-    is_other = (pooled.grade >= 0) & ~is_relevant
-    relevant, other = pooled.before(is_relevant)[is_relevant], pooled.before(is_other)[is_relevant]
-    found = pooled.where(is_relevant)
-    pooled_above = pooled.ordinal[is_relevant] - 1
+    found = lists.relevant(rel)
+    relevant, judged = found.ordinal - 1, lists.judged_so_far.above(found)
+    pooled_above = lists.pooled_so_far.above(found)
     above = (found.rank - 1).astype(float)
-    guess = (relevant + _EPSILON) / (relevant + other + 2 * _EPSILON)
+    guess = (relevant + _EPSILON) / (judged + 2 * _EPSILON)
     expected = 1.0 / (above + 1.0) + (above / (above + 1.0)) * ratio(pooled_above, above) * guess
     return ratio(found.total(np.where(above > 0, expected, 1.0)), lists.relevant_count(rel))
 
@@ -56,7 +51,7 @@ def judged_share(lists: Lists, *, cutoff: int) -> Values:
     (judged in the first k) / min(k, N), N the length of the list; 0 for an empty list. A negative grade is not a
     judgment. Judged@k and Unjudged@k add up to 1 on any list that is not empty. Source: ir_measures Judged.
     """
-    return ratio(lists.judged.within(cutoff).count, np.minimum(lists.length, cutoff))
+    return ratio(lists.judged_so_far.within(cutoff), np.minimum(lists.length, cutoff))
 
 
 @measure("Unjudged", "Holes", monotone=False, quality=False)
@@ -67,7 +62,7 @@ def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"]
     list. Source: trec_eval unj_k.
     """
     size = np.minimum(lists.length, cutoff)
-    return ratio(size - lists.judged.within(cutoff).count, size if over == "list" else float(cutoff))
+    return ratio(size - lists.judged_so_far.within(cutoff), size if over == "list" else float(cutoff))
 
 
 @measure("FirstUnjudged", bounds=None, monotone=False, quality=False)
