@@ -107,7 +107,6 @@ def evaluate(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from cranfield.steps import evaluate as step
     from cranfield.steps.plotting import refuse_other_kinds
-    from cranfield.steps.reuse_field import PoolTold
 
     _refuse_idle_options(duplicates, clusters, plot, curve)
     if plot:
@@ -132,11 +131,17 @@ def evaluate(
         )
         if measure:
             asked = step.with_measures(asked, measure)
-        told = PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
-        found, trust = _found(asked, None if no_verdict else told, store)
+        told = None if no_verdict else _told(groups, pool_depth, card, pool)
+        found, trust = _found(asked, told, store)
     _tell(found, trust, by_topic, format)
     if plot:
         _plot(found, plot)
+
+
+def _told(groups: Path | None, depth: int | None, card: Path | None, pool: str) -> "PoolTold":
+    from cranfield.steps.reuse_field import PoolTold
+
+    return PoolTold(groups=groups, depth=depth, card=card, pool=pool)
 
 
 def _found(asked: "Asked", told: "PoolTold | None", store: "Store | None") -> "tuple[Evaluated, Trusted | None]":

@@ -168,7 +168,7 @@ def show(name: Name, collection: Collection = COLLECTION, format: Format = "tabl
         facts, warnings = show_run(store, name)
     console.put_table(facts_table(facts), format)
     if "withdrawn" in facts:
-        console.say(f"note: {name} was withdrawn; submit it again to use it")
+        console.say(f"note: {name} was withdrawn on {str(facts['withdrawn'])[:10]}; submit it again to use it")
     console.put_problems(warnings)
 
 

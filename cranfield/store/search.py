@@ -51,7 +51,7 @@ def search(store: Store, query: str, *, limit: int = 10, every_word: bool = Fals
         expression,
         limit,
     )
-    return [Hit(*row[:3], " ".join(row[3].split())) for row in rows]
+    return [Hit(document, score, title, " ".join(snippet.split())) for document, score, title, snippet in rows]
 
 
 def ranked(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:

@@ -178,8 +178,8 @@ def _refuse_foreign_or_newer(store: Store) -> None:
 def _bring_up_to_date(store: Store) -> None:
     if not store.writable:
         raise CollectionError(
-            f"{store.path} is of an older version of Cranfield and must be brought up to date, but it can only be read"
-            " here; copy it to a folder that can be written and open the copy"
+            f"{store.path} is of an older version of Cranfield and must be brought up to date, but it can only be"
+            " read here; copy it to a folder that can be written and open the copy"
         )
     keep = store.path.with_name(f"{store.path.name}.before-{known_names()[-1]}")
     if not keep.exists():

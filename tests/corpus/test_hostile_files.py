@@ -187,3 +187,29 @@ def test_large_hostile_files_end_before_the_time_is_up(tmp_path, read, name, kin
 @pytest.mark.parametrize("kind", LARGE)
 def test_large_hostile_pages_end_before_the_time_is_up(kind):
     html_to_text(LARGE[kind].decode())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("tsv", b"1\tone\r2\ttwo\r3\tthree\r"),
+        ("tsv", b"1\tone\n2\ttwo\rmore\n"),
+        ("csv", b"id,text\n1,one\r2,two\n"),
+        ("jsonl", b'{"id": "1", "text": "x"}\r{"id": "2", "text": "y"}\n'),
+        ("smart", b".I 1\n.W\none\r.I 2\r.W\rtwo\n"),
+    ],
+)
+def test_a_lone_carriage_return_is_named_and_never_merges_records(tmp_path, name, content):
+    (tmp_path / "file").write_bytes(content)
+    found = list(read_documents(tmp_path / "file", format=name))
+    assert "lone-carriage-return" in {record.code for record in found if isinstance(record, Problem)}
+    assert not [record for record in found if isinstance(record, Document) and "\r" in record.text]
+    assert len([record for record in found if isinstance(record, Document)]) <= 1
+
+
+@pytest.mark.parametrize("name", [name for name in document_formats.names() if name != "folder"])
+@pytest.mark.parametrize("content", [b"", b"\n", b"id\ttext\n", b"nothing to see\n"])
+def test_a_file_without_a_document_is_an_error_in_every_format(tmp_path, name, content):
+    (tmp_path / "file").write_bytes(content)
+    found = list(read_documents(tmp_path / "file", format=name))
+    assert "error" in {record.severity for record in found}

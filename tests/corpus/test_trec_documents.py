@@ -189,3 +189,23 @@ def test_writing_and_reading_gives_the_same_documents(tmp_path_factory, document
     document_formats.get("trec").write(documents, stream)
     path.write_text(stream.getvalue(), encoding="utf-8")
     assert [record for record in read_documents(path, format="trec") if isinstance(record, Document)] == documents
+
+
+def test_text_without_any_record_is_an_error_after_the_warning(documents_in, brief):
+    assert brief(documents_in("just words\n", format="trec")) == [
+        ("outside", "warning", (1,)),
+        ("empty", "error", ()),
+    ]
+
+
+def test_bytes_outside_of_records_must_be_utf_8_too(documents_in, brief):
+    record = b"<DOC><DOCNO>1</DOCNO>x</DOC>\n"
+    found = documents_in(record + b"\ncaf\xe9\n" + record.replace(b"1", b"2"), format="trec")
+    assert brief(found) == [Document("1", "x"), ("not-utf-8", "error", (3,)), Document("2", "x")]
+
+
+def test_characters_at_the_edge_of_a_block_are_not_taken_for_another_encoding(documents_in):
+    for shift in range(4):
+        outside = "." * shift + "€" * 800_000
+        found = documents_in(outside + "<DOC><DOCNO>1</DOCNO>x</DOC>", format="trec")
+        assert {record.code for record in found[:-1]} == {"outside"}

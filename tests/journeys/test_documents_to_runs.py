@@ -110,7 +110,7 @@ def test_a_withdrawn_run_stays_in_the_history_and_its_name_is_free(kitchen: Shel
     assert rows(kitchen("runs", "list", "--format", "csv").stdout) == []
     gone = rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").stdout)
     assert [(row["run"], row["because"]) for row in gone] == [("trivet-lsa", "wrong index")]
-    assert "was withdrawn on" in kitchen("runs", "show", "trivet-lsa", status=1).stderr
+    assert "was withdrawn on" in kitchen("runs", "show", "trivet-lsa").stderr
     kitchen("runs", "submit", run)
     assert len(rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").stdout)) == 2
     kitchen("check")
@@ -211,10 +211,7 @@ def test_the_same_file_again_adds_nothing_and_changed_documents_need_a_word(shel
     shell("corpus", "add", file)
     assert "0 documents added, 1 there already" in shell("corpus", "add", file).stderr
     file.write_text('{"id": "a", "text": "changed"}\n')
-    assert (
-        "is there already, in the collection, with other content"
-        in shell("corpus", "add", file, status=1).stderr
-    )
+    assert "is there already, in the collection, with other content" in shell("corpus", "add", file, status=1).stderr
     assert "1 replaced" in shell("corpus", "add", file, "--update").stderr
     assert "changed" in shell("corpus", "show", "a").stdout
     shell("check")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.steps.opening import init_collection
+from cranfield.steps.opening import init_collection, open_collection
 
 
 def cranfield(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -46,7 +46,8 @@ def test_a_topic_twice_in_a_file_is_the_same_or_a_clash(folder: Path):
     assert "1 topic added, 1 there already" in cranfield(folder, "corpus", "topics", "twice.tsv").stderr
     (folder / "clash.tsv").write_text("8\tx\n8\ty\n")
     refused = cranfield(folder, "corpus", "topics", "clash.tsv")
-    assert (refused.returncode, "topic '8' is there already" in refused.stderr) == (1, True)
+    said = "topic '8' (record 2 of the file) is there already, earlier in this file"
+    assert (refused.returncode, said in refused.stderr) == (1, True)
 
 
 def test_clashes_are_told_together_with_other_problems(folder: Path):
@@ -188,3 +189,83 @@ def test_names_are_never_cut_on_a_narrow_terminal(folder: Path):
     ).stdout  # fmt: skip
     assert "larder-bm25-with-a-long-name-2" in shown
     assert "…" not in shown
+
+
+NOT_UTF8 = os.fsdecode(b"\xff")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("corpus", "show", NOT_UTF8),
+        ("corpus", "search", NOT_UTF8 + "a"),
+        ("runs", "show", NOT_UTF8),
+        ("runs", "submit", "a.run", "--group", NOT_UTF8),
+        ("runs", "submit", "a.run", "--description", NOT_UTF8),
+        ("runs", "submit", "a.run", "--name", NOT_UTF8),
+    ],
+)
+def test_words_that_are_not_utf_8_are_answered_with_a_sentence(folder: Path, words: tuple[str, ...]):
+    done = cranfield(folder, *words)
+    assert done.returncode == 1
+    assert "is not UTF-8" in done.stderr or "cannot be the name of a run" in done.stderr
+    assert json.loads(cranfield(folder, "runs", "list", "-f", "json").stdout) == []
+
+
+def test_files_whose_names_are_not_utf_8_are_loaded_and_their_names_kept_with_escapes(folder: Path):
+    latin = os.fsdecode(b"caf\xe9")
+    (folder / f"{latin}.jsonl").write_text('{"id": "e1", "text": "x"}\n')
+    (folder / f"{latin}.tsv").write_text("9\tcoffee\n")
+    (folder / f"{latin}.run").write_bytes((folder / "a.run").read_bytes())
+    assert cranfield(folder, "corpus", "add", f"{latin}.jsonl").returncode == 0
+    assert cranfield(folder, "corpus", "topics", f"{latin}.tsv").returncode == 0
+    assert cranfield(folder, "runs", "submit", f"{latin}.run").returncode == 0
+    assert stored(folder, "a")["file"] == "caf\\xe9.run"
+    with open_collection(folder / "collection.db") as store:
+        names = [name for (name,) in store.rows("SELECT name FROM sources ORDER BY number")]
+    assert names == ["d.jsonl", "t.tsv", "caf\\xe9.jsonl", "caf\\xe9.tsv"]
+
+
+def test_a_clash_says_which_record_it_is_and_with_what(folder: Path):
+    (folder / "clash.jsonl").write_text(
+        '{broken\n{"id": "n", "text": "1"}\n{"id": "n", "text": "2"}\n{"id": "d1", "text": "3"}\n'
+    )
+    told = cranfield(folder, "corpus", "add", "clash.jsonl").stderr
+    assert "document 'n' (record 3 of the file) is there already, earlier in this file, with other content" in told
+    assert "document 'd1' (record 4 of the file) is there already, in the collection, with other content" in told
+
+
+def test_a_taken_name_is_answered_with_names_file_and_without_a_repair(folder: Path):
+    cranfield(folder, "runs", "submit", "a.run")
+    (folder / "b.run").write_text("1 Q0 d1 1 9 a\n")
+    refused = cranfield(folder, "runs", "submit", "b.run")
+    assert (refused.returncode, "--names file" in refused.stderr, "--repair" in refused.stderr) == (1, True, False)
+    (folder / "c.run").write_text("1 Q0 d1 1 9 c\n1 Q0 d1 2 8 c\n")
+    assert "runs check --repair FOLDER mends what it can" in cranfield(folder, "runs", "submit", "c.run").stderr
+
+
+def test_a_withdrawn_run_is_still_shown_and_exported_and_said_to_be_withdrawn(folder: Path):
+    cranfield(folder, "runs", "submit", "a.run")
+    before = cranfield(folder, "runs", "export", "a").stdout
+    cranfield(folder, "runs", "withdraw", "a", "--because", "a bug")
+    shown, written = cranfield(folder, "runs", "show", "a", "-f", "json"), cranfield(folder, "runs", "export", "a")
+    assert json.loads(shown.stdout)["because"] == "a bug"
+    assert "a was withdrawn" in shown.stderr
+    assert (written.returncode, written.stdout) == (0, before)
+    assert "(a bug)" in written.stderr
+    assert cranfield(folder, "runs", "show", "b").returncode == 2
+
+
+def test_a_run_without_a_group_is_said_to_be_a_group_of_its_own(folder: Path):
+    said = "without --group the name of a run is taken as its group: a"
+    assert said in cranfield(folder, "runs", "submit", "a.run").stderr
+    (folder / "b.run").write_text("1 Q0 d1 1 9 b\n")
+    assert "without --group" not in cranfield(folder, "runs", "submit", "b.run", "--group", "g").stderr
+
+
+def test_line_ends_in_a_snippet_become_blanks(folder: Path):
+    (folder / "lines.jsonl").write_text(json.dumps({"id": "l", "text": "one\ntwo\tthree\r\nfour"}))
+    cranfield(folder, "corpus", "add", "lines.jsonl")
+    (hit,) = json.loads(cranfield(folder, "corpus", "search", "two", "-f", "json").stdout)
+    assert hit["snippet"] == "one two three four"
+    assert "one [two] three four" in cranfield(folder, "corpus", "search", "two").stdout

@@ -243,3 +243,12 @@ def test_lines_are_right_after_blank_and_refused_lines(tmp_path):
 
 def test_an_empty_file_is_just_empty(tmp_path):
     assert brief(found(tmp_path, "", topics=["1"])) == [("empty", "error", (), 1)]
+
+
+def test_a_rank_that_is_no_integer_hides_no_contradiction_in_other_topics(tmp_path):
+    text = "1 Q0 a x 3 t\n1 Q0 b 1 2 t\n2 Q0 a 2 3 t\n2 Q0 b 1 2 t\n"
+    assert brief(found(tmp_path, text)) == [
+        ("rank-not-an-integer", "warning", (1,), 1),
+        ("rank-disagrees", "warning", (3,), 1),
+    ]
+    assert brief(found(tmp_path, text[:26])) == [("rank-not-an-integer", "warning", (1,), 1)]

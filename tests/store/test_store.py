@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.cli import console
 from cranfield.errors import CollectionBusy, CollectionError
 from cranfield.steps.check import check_collection
 from cranfield.steps.opening import init_collection
@@ -259,3 +260,44 @@ def test_a_file_that_cannot_be_written_is_read_all_the_same(small: Store, monkey
         assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
         with pytest.raises(CollectionError, match="can only be read here"), store.write():
             pass
+
+
+def test_an_older_file_that_can_only_be_read_is_answered_with_what_to_do(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store.close()
+    usual = engine.connect
+    monkeypatch.setattr(engine, "connect_for_use", lambda path: (usual(path, mode="ro"), False))
+    later = tmp_path / "later"
+    later.mkdir()
+    (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
+    monkeypatch.setattr(migrate.migrations, "__path__", [*migrate.migrations.__path__, str(later)])
+    with pytest.raises(CollectionError, match=r"of an older version .* copy it to a folder that can be written"):
+        open_store(store.path)
+    assert not list(tmp_path.glob("*.before-*"))
+
+
+def test_the_user_is_told_that_a_file_was_brought_up_to_date_and_where_the_copy_is(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    store.close()
+    later = tmp_path / "later"
+    later.mkdir()
+    (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
+    monkeypatch.setattr(migrate.migrations, "__path__", [*migrate.migrations.__path__, str(later)])
+    for told in (True, False):
+        with console.collection(store.path):
+            assert ("collection.db.before-m9998_more" in capsys.readouterr().err) is told
+
+
+def test_a_place_that_cannot_be_written_is_told_by_the_name_that_was_asked_for(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*words: object, **options: object) -> None:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    monkeypatch.setattr(engine.sqlite3, "connect", refuse)
+    for make in (lambda path: init_collection(path, name="x"), lambda path: backup_to(store, path)):
+        with pytest.raises(CollectionError) as refused:
+            make(tmp_path / "new.db")
+        assert str(refused.value).startswith(f"{tmp_path / 'new.db'} cannot be opened")
