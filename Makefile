@@ -41,7 +41,7 @@ soak: $(VENV)/.dev
 # The environment of a user has no development tools; that of a developer has both.
 $(VENV)/.user: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[baselines]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[baselines,plots]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml
