@@ -113,6 +113,8 @@ def test_it_does_not_matter_where_a_file_is_cut(tmp_path: Path, monkeypatch, pie
     assert direct(tmp_path, text.replace("10 Q0 b", "2 Q0 h")) is None
     assert direct(tmp_path, text.replace("Q0 g", "Q0 b")) is None
     assert direct(tmp_path, text.replace("Q0 g", "Q0  g")) is None
+    for name in "bcdefg":
+        assert direct(tmp_path, text.replace(f"Q0 {name} 1 1", f"Q0 {name} 1 1.5")) is None
 
 
 def test_a_very_long_line_is_not_ordinary(tmp_path: Path, monkeypatch):

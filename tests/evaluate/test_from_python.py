@@ -93,6 +93,12 @@ def test_a_file_is_read_once_whatever_is_asked_of_it(folder: Path):
     assert rows(runs.evaluate("AP", topics=["1"], runs=["second"])) == [("second", "all", "AP", 0.5)]
 
 
+def test_runs_that_are_asked_for_in_turn_are_not_taken_for_each_other():
+    runs = files()
+    for name, value in (("first", 0.5), ("second", 1 / 6), ("first", 0.5)):
+        assert rows(runs.evaluate("AP", runs=[name])) == [(name, "all", "AP", pytest.approx(value))]
+
+
 def test_another_order_of_ties_is_read_anew(folder: Path):
     (folder / "near").write_text("1 Q0 a 1 1.00000001 near\n1 Q0 b 2 1.0 near\n", encoding="utf-8")
     runs = cf.open_files(qrels="qrels", runs="near")
