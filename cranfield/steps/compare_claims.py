@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from cranfield.steps.compare import Compared
 from cranfield.steps.evaluate_asked import Asked
-from cranfield.steps.evaluate_reading import read_in_full
-from cranfield.steps.reuse_field import Field, PoolTold, field_of
-from cranfield.steps.settling import highest_grade
+from cranfield.steps.reuse_field import PoolTold, field_of
+from cranfield.steps.settling import highest_grade, with_documents
 from cranfield.steps.trust import Trusted, trusted
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
@@ -44,7 +43,8 @@ def claims_of(
     field = field_of(asked, told, store=store)
     trust = trusted(field, measures, store=store)
     by_name = {str(measure): measure for measure in measures}
-    aligned, documents = _with_documents(asked, field, store)
+    full = replace(asked, qrels=field.read.qrels)
+    aligned, documents = with_documents(full, store, topics=field.read.aligned.topic_ids)
     claims: Claims = {}
     for done, one in enumerate(compared, start=1):
         measure = by_name.get(one.measure)
@@ -59,16 +59,6 @@ def claims_of(
 def clearest(results: "Sequence[PairResult]") -> "list[PairResult]":
     """Give the pairs that claims are worked out for."""
     return sorted(results, key=lambda result: (result.adjusted_p, result.p))[:MOST_PAIRS]
-
-
-def _with_documents(asked: Asked, field: Field, store: Store | None) -> "tuple[Alignment, Identities]":
-    """Align the runs with the ids of their documents: a document that two runs share has one label."""
-    from cranfield.evaluate.align import align
-    from cranfield.reuse.identities import identities
-
-    qrels, runs = read_in_full(replace(asked, qrels=field.read.qrels), store)
-    aligned = align(qrels, runs, topics=field.read.aligned.topic_ids, reference=asked.like or "10")
-    return aligned, identities(aligned, runs)
 
 
 def _claim(

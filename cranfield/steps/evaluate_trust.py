@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cranfield.steps.evaluate import Evaluated, evaluate_and_tell
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.evaluate_reading import Read
-from cranfield.steps.reuse_asking import MARKS, depth_words
+from cranfield.steps.reuse_asking import MARKS, told_of
 from cranfield.steps.reuse_field import PoolTold, field_of
 from cranfield.steps.trust import WORST_FIRST, Trusted, trusted
 from cranfield.steps.watching import Progress, silent
@@ -102,8 +102,6 @@ def _cells(trust: Trusted, one: "Trust") -> "Iterator[tuple[tuple[str, str, str]
 
 def sentences(trust: Trusted) -> "Iterator[str]":
     """Say what the marks mean, and of the runs that are marked what is wrong with their scores."""
-    from cranfield.reuse.wording import Account, account
-
     flagged = []
     for run in range(trust.field.asked):
         doubtful = [one for one in trust.trusts if (said := one.verdict(run)) is not None and MARKS[said.level]]
@@ -115,18 +113,7 @@ def sentences(trust: Trusted) -> "Iterator[str]":
     used = {_level(one, run) for _, run, one in flagged}
     yield "; ".join(f"{MARKS[level]} {level}" for level in WORST_FIRST if level in used)
     for _, run, one in sorted(flagged, key=lambda item: item[:2])[:TOLD_AT_MOST]:
-        assessment = one.assessment
-        yield account(
-            Account(
-                run=assessment.run_names[run],
-                measure=str(one.measure),
-                score=float(assessment.score[run]),
-                depth=depth_words(one),
-                evidence=assessment.evidence[run],
-                verdict=assessment.verdicts[run],
-                contributed=trust.field.fed_pool(run),
-            )
-        )
+        yield told_of(trust, one, run)
     if len(flagged) > TOLD_AT_MOST:
         yield f"… and {counted(len(flagged) - TOLD_AT_MOST, 'run')} more; cranfield reuse --describe tells of all"
 

@@ -156,8 +156,24 @@ class PoolWork:
             add_found(self.store, topic, document, assessor=assessor, words=words, now=now)
 
 
+class FixedWork:
+    """Work that is small and does not grow."""
+
+    def counted(self, layer: str, assessor: str) -> dict[str, Count]:
+        """It is small: its topics are counted one by one."""
+        return {}
+
+    def grows(self, topic: str) -> bool:
+        """Nothing comes of itself."""
+        return False
+
+    def refill(self, topic: str) -> bool:
+        """Nothing comes of itself."""
+        return False
+
+
 @dataclass(frozen=True)
-class QueueWork:
+class QueueWork(FixedWork):
     """The documents of a named queue."""
 
     store: Store
@@ -189,25 +205,13 @@ class QueueWork:
         """Say how a document stands for the assessor."""
         return state_of(entry, answers, role)
 
-    def counted(self, layer: str, assessor: str) -> dict[str, Count]:
-        """It is small: its topics are counted one by one."""
-        return {}
-
-    def grows(self, topic: str) -> bool:
-        """A queue does not grow."""
-        return False
-
-    def refill(self, topic: str) -> bool:
-        """A queue does not grow."""
-        return False
-
     def add(self, topic: str, document: str, *, assessor: str, words: str, now: str) -> None:
         """Record the find: it belongs to what is judged of the topic."""
         add_found(self.store, topic, document, assessor=assessor, words=words, now=now)
 
 
 @dataclass(frozen=True)
-class AgainWork:
+class AgainWork(FixedWork):
     """What the assessor has judged, as far as scale or guidelines have changed since."""
 
     store: Store
@@ -242,25 +246,13 @@ class AgainWork:
         """Say whether it was judged under the versions in force."""
         return state_again(answers, self.versions)
 
-    def counted(self, layer: str, assessor: str) -> dict[str, Count]:
-        """It is small: its topics are counted one by one."""
-        return {}
-
-    def grows(self, topic: str) -> bool:
-        """What was judged does not grow."""
-        return False
-
-    def refill(self, topic: str) -> bool:
-        """What was judged does not grow."""
-        return False
-
     def add(self, topic: str, document: str, *, assessor: str, words: str, now: str) -> None:
         """Record the find: it belongs to what is judged of the topic."""
         add_found(self.store, topic, document, assessor=assessor, words=words, now=now)
 
 
 @dataclass(frozen=True)
-class TrialWork:
+class TrialWork(FixedWork):
     """A draft topic: a sample of the hits of its words, and what its author found beside them."""
 
     store: Store
@@ -292,18 +284,6 @@ class TrialWork:
     def state(self, entry: Entry, answers: Answers, role: Role) -> State:
         """Say how a document stands for the author."""
         return state_of(entry, answers, role)
-
-    def counted(self, layer: str, assessor: str) -> dict[str, Count]:
-        """It is small: its topics are counted one by one."""
-        return {}
-
-    def grows(self, topic: str) -> bool:
-        """The sample does not grow."""
-        return False
-
-    def refill(self, topic: str) -> bool:
-        """The sample does not grow."""
-        return False
 
     def add(self, topic: str, document: str, *, assessor: str, words: str, now: str) -> None:
         """Keep the pool as it is: a draft has none yet."""

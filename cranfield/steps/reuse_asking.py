@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import UsageError
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.qrels_of import qrels_for
 from cranfield.steps.reuse_field import Field, PoolTold, field_of
@@ -88,11 +88,10 @@ def about_collection(report: "CollectionReport") -> Iterator[str]:
         f" {report.orphans:,} of the judged documents ({100 * report.orphan_share:.1f} %) come from nobody here"
     )
     gone = report.extrapolation
-    if any(problem.severity == "error" for problem in report.problems):
-        pass
-    elif gone.refusal:
+    testable = all(problem.severity != "error" for problem in report.problems)
+    if testable and gone.refusal:
         yield f"relevant documents that were missed cannot be estimated: {gone.refusal}"
-    else:
+    elif testable:
         yield (
             f"going from depth {gone.from_depth} to {gone.to_depth} would probably find {gone.expected:,.0f} more"
             f" relevant documents ({gone.low:,.0f} to {gone.high:,.0f}); {gone.found:,} were found"
@@ -118,22 +117,27 @@ def about_titles(store: Store, field: Field) -> tuple[str, ...]:
 
 def accounts(found: Trusted) -> Iterator[str]:
     """Give every run under every measure in sentences."""
-    from cranfield.reuse.wording import Account, account
-
     for run in range(found.field.asked):
         for trust in found.trusts:
-            assessment = trust.assessment
-            yield account(
-                Account(
-                    run=assessment.run_names[run],
-                    measure=str(trust.measure),
-                    score=float(assessment.score[run]),
-                    depth=depth_words(trust),
-                    evidence=assessment.evidence[run],
-                    verdict=assessment.verdicts[run],
-                    contributed=found.field.fed_pool(run),
-                )
-            )
+            yield told_of(found, trust, run)
+
+
+def told_of(found: Trusted, trust: Trust, run: int) -> str:
+    """Give one run under one measure in sentences."""
+    from cranfield.reuse.wording import Account, account
+
+    assessment = trust.assessment
+    return account(
+        Account(
+            run=assessment.run_names[run],
+            measure=str(trust.measure),
+            score=float(assessment.score[run]),
+            depth=depth_words(trust),
+            evidence=assessment.evidence[run],
+            verdict=assessment.verdicts[run],
+            contributed=found.field.fed_pool(run),
+        )
+    )
 
 
 MARKS = {"UNRELIABLE": "!", "UNTESTABLE": "~", "PROVISIONAL": "…", "CAUTION": "?", "SAFE": "", "POOLED": ""}
@@ -143,9 +147,3 @@ MARKS = {"UNRELIABLE": "!", "UNTESTABLE": "~", "PROVISIONAL": "…", "CAUTION": 
 def mark_of(verdict: "Verdict | None") -> str:
     """Give the mark of a verdict."""
     return "" if verdict is None else MARKS[verdict.level]
-
-
-def refuse_without_runs(field: Field) -> None:
-    """Refuse to go on where nobody is known to have fed the pool."""
-    if field.prefixes is None:
-        raise InputError("it is not known which runs fed the pool: tell it with --groups and --pool-depth")

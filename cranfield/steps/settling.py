@@ -1,6 +1,6 @@
 """The few documents whose judging decides between two runs, or makes one score safe, as a judging queue."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cranfield.errors import InputError, UsageError, quoted
@@ -8,6 +8,7 @@ from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.evaluate_reading import read_in_full
 from cranfield.steps.pool_speed import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.steps.reuse_asking import Doubt, asked_field
+from cranfield.steps.trust import SEED, Trusted, trusted
 from cranfield.steps.watching import now
 from cranfield.store import Store
 from cranfield.store.documents import known_among
@@ -16,13 +17,14 @@ from cranfield.store.queues import Queued, add_queue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cranfield.evaluate.align import Alignment, TopicSet
     from cranfield.evaluate.expression import Measure
     from cranfield.reuse.bounds import Closure
     from cranfield.reuse.claims import Claim
+    from cranfield.reuse.identities import Identities
     from cranfield.reuse.pairs import Contest
     from cranfield.reuse.queued import QueuedDocument
     from cranfield.reuse.settling import Narrowing, Settlement
-    from cranfield.steps.reuse_field import Field
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,38 +39,42 @@ class Settled:
 
 def settle_runs(doubt: Doubt, *, store: Store | None, closure: "Closure" = "at-k") -> list[Settled]:
     """Find what to judge to decide between two runs, measure by measure."""
+    from cranfield.reuse.bounds import depth_that_matters
+    from cranfield.reuse.pairs import contest_of
     from cranfield.reuse.settling import settle
 
     if len(doubt.runs) != 2:
         raise UsageError("settle takes two runs")
     field, measures = asked_field(doubt, store=store)
     speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
+    trust = trusted(field, measures, store=store)
+    aligned, documents = with_documents(Asked(qrels=field.read.qrels, runs=doubt.runs), store)
     found = []
     for measure in measures:
-        contest = _contest(doubt, field, measure, store, closure)
-        found.append(Settled(measure, _claim(contest, field, measure, store), settle(contest), speed))
+        contest = contest_of(
+            aligned,
+            documents,
+            measure,
+            0,
+            1,
+            depth=depth_that_matters(measure, pool_depth=field.depth),
+            closure=closure,
+            highest=highest_grade(store),
+        )
+        found.append(Settled(measure, _claim(contest, trust, measure), settle(contest), speed))
     return found
 
 
-def _contest(doubt: Doubt, field: "Field", measure: "Measure", store: Store | None, closure: "Closure") -> "Contest":
+def with_documents(
+    asked: Asked, store: Store | None, *, topics: "TopicSet" = "qrels"
+) -> "tuple[Alignment, Identities]":
+    """Align runs with the ids of their documents: a document that two runs share has one label."""
     from cranfield.evaluate.align import align
-    from cranfield.reuse.bounds import depth_that_matters
     from cranfield.reuse.identities import identities
-    from cranfield.reuse.pairs import contest_of
 
-    asked = Asked(qrels=field.read.qrels, runs=doubt.runs)
     qrels, runs = read_in_full(asked, store)
-    aligned = align(qrels, runs)
-    return contest_of(
-        aligned,
-        identities(aligned, runs),
-        measure,
-        0,
-        1,
-        depth=depth_that_matters(measure, pool_depth=field.depth),
-        closure=closure,
-        highest=highest_grade(store),
-    )
+    aligned = align(qrels, runs, topics=topics, reference=asked.like or "10")
+    return aligned, identities(aligned, runs)
 
 
 def highest_grade(store: Store | None) -> int | None:
@@ -78,16 +84,15 @@ def highest_grade(store: Store | None) -> int | None:
     return None if store is None else current_scale(store)[1].highest
 
 
-def _claim(contest: "Contest", field: "Field", measure: "Measure", store: Store | None) -> "Claim":
+def _claim(contest: "Contest", trust: Trusted, measure: "Measure") -> "Claim":
     import numpy as np
 
     from cranfield.compare.significance.student import student
     from cranfield.reuse.claims import claim_of
     from cranfield.reuse.pairs import difference_of
-    from cranfield.steps.trust import SEED, trusted
 
-    trust = trusted(field, [measure], store=store).of(measure)
-    loss = None if trust is None or trust.assessment.loss is None else trust.assessment.loss.upper
+    known = trust.of(measure)
+    loss = None if known is None or known.assessment.loss is None else known.assessment.loss.upper
     upper = None if loss is None else (float(loss[0]), float(loss[1]))
     values = difference_of(contest).values
     rng = np.random.default_rng(SEED)
@@ -95,30 +100,29 @@ def _claim(contest: "Contest", field: "Field", measure: "Measure", store: Store 
     return claim_of(contest, loss95=upper, p_value=p_value)
 
 
-def safe_run(doubt: Doubt, *, store: Store | None, tolerance: float | None = None) -> "list[tuple[Narrowing, Speed]]":
-    """Find what to judge to bring a run to SAFE, measure by measure."""
-    from cranfield.evaluate.align import align
+def safe_run(doubt: Doubt, *, store: Store | None) -> "list[tuple[Narrowing, Speed]]":
+    """Find what to judge to bring a run to SAFE, measure by measure that takes a verdict."""
     from cranfield.reuse.bounds import depth_that_matters
-    from cranfield.reuse.identities import identities
     from cranfield.reuse.settling import to_safe
-    from cranfield.steps.trust import trusted
 
-    (run,) = doubt.runs
     field, measures = asked_field(doubt, store=store)
-    full = read_in_full(Asked(qrels=field.read.qrels, runs=(run,)), store)
-    aligned = align(*full)
-    documents = identities(aligned, full[1])
+    aligned, documents = with_documents(Asked(qrels=field.read.qrels, runs=doubt.runs), store)
     speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
-    found = []
-    for measure in measures:
-        trust = trusted(field, [measure], store=store).of(measure)
-        wanted = tolerance if tolerance is not None else 0.01 if trust is None else trust.assessment.tolerance
-        depth = depth_that_matters(measure, pool_depth=field.depth)
-        narrowing = to_safe(
-            aligned, documents, measure, 0, tolerance=wanted, depth=depth, highest=highest_grade(store)
+    return [
+        (
+            to_safe(
+                aligned,
+                documents,
+                trust.measure,
+                0,
+                tolerance=trust.assessment.tolerance,
+                depth=depth_that_matters(trust.measure, pool_depth=field.depth),
+                highest=highest_grade(store),
+            ),
+            speed,
         )
-        found.append((narrowing, speed))
-    return found
+        for trust in trusted(field, measures, store=store).trusts
+    ]
 
 
 def keep_queue(
@@ -144,8 +148,3 @@ def first_of(settled: Settled) -> "tuple[QueuedDocument, ...]":
     """Give the documents that suffice if none of them is relevant; all where that is not known."""
     count = settled.settlement.if_not_relevant
     return settled.settlement.queue if count is None else settled.settlement.queue[:count]
-
-
-def with_measures(doubt: Doubt, measures: "Sequence[str]") -> Doubt:
-    """Give the same doubt about other measures."""
-    return replace(doubt, measures=tuple(measures))
