@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -13,13 +14,16 @@ from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.reuse.card import Card, Entry
 from cranfield.reuse.holes import Holes, depths_that_matter, holes_of, judged_of_pool
 from cranfield.reuse.kappa import Kappa, learned
+from cranfield.reuse.lessons import Lessons
 from cranfield.reuse.loss import Loss, expected_loss
 from cranfield.reuse.provenance import Provenance
 from cranfield.reuse.scaling import scaled
-from cranfield.reuse.tally import Tally, tally_of
+from cranfield.reuse.tally import Tally
 from cranfield.reuse.testable import NO_PROVENANCE, why_untaught, why_untestable
 from cranfield.reuse.thresholds import Thresholds
 from cranfield.reuse.verdict import Evidence, Verdict, takes_verdict, verdict_of
+
+Learn = Literal["always", "where there are holes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +77,24 @@ def assessed(
     rng: np.random.Generator,
     thresholds: Thresholds | None = None,
     draws: int | None = None,
+    lessons: Lessons | None = None,
+    learn: Learn = "always",
 ) -> Assessment:
-    """Assess all runs by one measure. `low` and `high` are the exact intervals of the runs' scores."""
+    """Assess all runs by one measure. `low` and `high` are the exact intervals of the runs' scores.
+
+    `lessons` are those of the alignment and the provenance, if other measures are asked about too. Where no run has a
+    hole there is nothing to expect: nothing need be learned then, unless kappa itself is wanted.
+    """
     table = thresholds or Thresholds()
     runs = alignment.shape[0]
     depth = depths_that_matter(measure, knowledge.pool_depth)
     holes = holes_of(alignment, measure, pool_depth=knowledge.pool_depth, provenance=knowledge.provenance)
     scaling, drawing = rng.spawn(2)
-    taught = _taught(alignment, measure, knowledge, depth, table, scaling)
-    loss = _loss(alignment, measure, taught, knowledge.families, holes, rng=drawing, draws=draws)
+    if learn == "always" or holes.any:
+        taught = _taught(alignment, measure, knowledge, depth, table, scaling, lessons)
+        loss = _loss(alignment, measure, taught, knowledge.families, holes, rng=drawing, draws=draws)
+    else:
+        taught, loss = _Taught(), Loss(measure, np.zeros(alignment.shape), np.zeros(runs), np.zeros(runs))
     nothing = np.full(runs, np.nan)
     if loss is not None and low is not None and high is not None:
         loss = within_interval(loss, _summaries(alignment, measure), low, high)
@@ -151,6 +164,7 @@ def _taught(
     depth: Counts,
     table: Thresholds,
     rng: np.random.Generator,
+    lessons: Lessons | None,
 ) -> _Taught:
     """Learn from the contributors; else take the card's word."""
     if knowledge.provenance is None and knowledge.card is not None:
@@ -158,14 +172,14 @@ def _taught(
     reason = why_untestable(alignment, knowledge.provenance, table, relevant_from=knowledge.relevant_from)
     if reason or knowledge.provenance is None:
         return _Taught(untestable=reason or NO_PROVENANCE)
-    tally = tally_of(alignment, depth, knowledge.provenance)
-    kappa = learned(tally)
+    lessons = lessons or Lessons(alignment, knowledge.provenance)
+    kappa = lessons.kappa(depth)
     reason = why_untaught(kappa, table)
     if reason:
         return _Taught(untestable=reason)
     if takes_verdict(measure):
-        kappa = scaled(alignment, measure, kappa, knowledge.provenance, depth=depth, rng=rng)
-    families = family_kappas(tally, knowledge.families, table)
+        kappa = scaled(measure, kappa, lessons, depth=depth, rng=rng)
+    families = family_kappas(lessons.tally(depth), knowledge.families, table)
     return _Taught(kappa, tuple((family, replace(one, scale=kappa.scale)) for family, one in families))
 
 

@@ -15,11 +15,11 @@ from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Lists, Values
 from cranfield.reuse.held_out import lists_without
 from cranfield.reuse.holes import Holes, depths_that_matter, holes_of
-from cranfield.reuse.kappa import Kappa, learned
+from cranfield.reuse.kappa import Kappa
+from cranfield.reuse.lessons import Lessons
 from cranfield.reuse.loss import Loss, expected_loss
 from cranfield.reuse.provenance import Prefixes, Provenance
 from cranfield.reuse.scaling import scaled
-from cranfield.reuse.tally import tally_of
 from cranfield.reuse.testable import why_untaught, why_untestable
 from cranfield.reuse.thresholds import Thresholds
 from cranfield.reuse.verdict import Evidence, Level, verdict_of
@@ -125,8 +125,8 @@ def _part(
 ) -> _Part:
     depth = depths_that_matter(measure, others.depth)
     holes = holes_of(reduced, measure, pool_depth=others.depth, provenance=others)
-    kappa = learned(tally_of(reduced, depth, others))
-    kappa = scaled(reduced, measure, kappa, others, depth=depth, rng=rng)
+    lessons = Lessons(reduced, others)
+    kappa = scaled(measure, lessons.kappa(depth), lessons, depth=depth, rng=rng)
     loss = expected_loss(reduced, measure, kappa, depth=depth, rng=rng, runs=runs.tolist())
     before, after = (measure.values(one.lists).reshape(full.shape)[runs] for one in (reduced, full))
     true = np.array(

@@ -46,6 +46,11 @@ class Holes:
         """The topics of each run that have a list to speak of."""
         return self.scored & ~np.isnan(self.judged)
 
+    @property
+    def any(self) -> bool:
+        """Whether a run has a hole within k."""
+        return bool(self.count[self.counted].any())
+
     def mean(self, run: int) -> float:
         """Give the mean of judged@k; 1 for a run without any document, which has no hole."""
         shares = self.judged[run][self.counted[run]]

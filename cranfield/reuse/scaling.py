@@ -10,13 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts, Values
-from cranfield.reuse.held_out import NONE_HELD_OUT, lists_without
 from cranfield.reuse.kappa import Kappa
+from cranfield.reuse.lessons import Lessons
 from cranfield.reuse.loss import expected_gain
-from cranfield.reuse.provenance import Provenance
 
 DRAWS = 8
 
@@ -28,19 +26,17 @@ TOO_SMALL = 0.0005
 
 
 def scaled(
-    alignment: Alignment,
     measure: Measure,
     kappa: Kappa,
-    provenance: Provenance,
+    lessons: Lessons,
     *,
     depth: Counts,
     rng: np.random.Generator,
 ) -> Kappa:
     """Give kappa with the scale of a measure: what contributors lost over what they were expected to lose."""
-    contributing = np.flatnonzero(provenance.group_of_run >= 0)
-    held_out = np.where(provenance.group_of_run >= 0, provenance.group_of_run, np.int32(NONE_HELD_OUT))
-    cells = np.repeat(held_out, len(alignment.topic_ids)).astype(np.int32)
-    without = replace(alignment, lists=lists_without(alignment.lists, provenance, cells))
+    alignment = lessons.alignment
+    contributing = np.flatnonzero(lessons.provenance.group_of_run >= 0)
+    without = replace(alignment, lists=lessons.without)
     copies = len(without.lists.level_counts) // max(len(depth), 1)
     as_held_out = replace(kappa, steps=tuple([step.times(1 / kappa.growth) for step in kappa.steps[:1]]))
     as_held_out = replace(as_held_out, steps=as_held_out.steps + kappa.steps[1:], scale=1.0)

@@ -12,6 +12,9 @@ from cranfield.reuse.provenance import Provenance
 
 Mask = NDArray[np.bool_]
 
+MOST_FLAGS = 50_000_000
+"""Up to so many pairs of a row and a group are counted with a flag for each; sorting them takes longer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tally:
@@ -39,10 +42,16 @@ class Tally:
         )
 
 
-def tally_of(alignment: Alignment, depth: Counts, provenance: Provenance | None = None) -> Tally:
+def tally_of(
+    alignment: Alignment,
+    depth: Counts,
+    provenance: Provenance | None = None,
+    *,
+    groups_of_row: Counts | None = None,
+) -> Tally:
     """Count what all runs have within `depth`, one number per topic. Without provenance all runs are outsiders.
 
-    Topics that do not count for a run are left out.
+    Topics that do not count for a run are left out. `groups_of_row` is what `groups_of_rows` gives, if it is known.
     """
     prefix = prefix_of(alignment.lists, depth)
     judged = prefix.lists.judged
@@ -52,7 +61,7 @@ def tally_of(alignment: Alignment, depth: Counts, provenance: Provenance | None 
     own = shared = np.zeros(len(found), dtype=bool)
     if provenance is not None:
         group_of_run, groups = provenance.group_of_run, provenance.groups
-        own, shared = _brought(alignment, prefix, found, provenance)
+        own, shared = _brought(alignment, prefix, found, provenance, groups_of_row)
     return Tally(
         levels=tuple(alignment.lists.levels.tolist()),
         groups=groups,
@@ -68,7 +77,9 @@ def octave_of(rank: Counts) -> Counts:
     return np.ceil(np.log2(np.maximum(rank, 1))).astype(np.int64)
 
 
-def _brought(alignment: Alignment, prefix: Prefix, found: Found, provenance: Provenance) -> tuple[Mask, Mask]:
+def _brought(
+    alignment: Alignment, prefix: Prefix, found: Found, provenance: Provenance, groups_of_row: Counts | None
+) -> tuple[Mask, Mask]:
     """Say of documents whether they go with the run's own group, and whether they would with one other group."""
     places = prefix.places_of(found)
     group = np.repeat(provenance.group_of_run, len(alignment.topic_ids))[found.cell]
@@ -77,19 +88,25 @@ def _brought(alignment: Alignment, prefix: Prefix, found: Found, provenance: Pro
     if provenance.method != "deletion":
         return own, np.zeros(len(found), dtype=bool)
     pooled = (found.rank <= provenance.depth[alignment.lists.topics[found.cell]]) & (group >= 0)
-    return own, pooled & (_group_counts(alignment, provenance)[here.qrels_row] == 2)
+    counts = groups_of_rows(alignment, provenance) if groups_of_row is None else groups_of_row
+    return own, pooled & (counts[here.qrels_row] == 2)
 
 
-def _group_counts(alignment: Alignment, provenance: Provenance) -> Counts:
+def groups_of_rows(alignment: Alignment, provenance: Provenance) -> Counts:
     """Count the groups that have each row of the qrels in a pooled prefix."""
     prefix = prefix_of(alignment.lists, provenance.depth)
     group_of_cell = np.repeat(provenance.group_of_run, len(alignment.topic_ids))
     group = np.repeat(group_of_cell, prefix.lists.length)
     row = provenance.qrels_row[prefix.places]
     brought = (row >= 0) & (group >= 0)
-    size = max(len(provenance.groups), 1)
-    pairs = np.unique(row[brought].astype(np.int64) * size + group[brought])
-    return np.bincount(pairs // size, minlength=len(provenance.owner))
+    size, rows = max(len(provenance.groups), 1), len(provenance.owner)
+    pairs = row[brought].astype(np.int64) * size + group[brought]
+    if rows * size > MOST_FLAGS:
+        return np.bincount(np.unique(pairs) // size, minlength=rows)
+    flags = np.zeros(rows * size, dtype=bool)
+    flags[pairs] = True
+    counts: Counts = flags.reshape(rows, size).sum(axis=1)
+    return counts
 
 
 def _by_octave(alignment: Alignment, found: Found, octaves: int) -> Counts:

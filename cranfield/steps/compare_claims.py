@@ -41,7 +41,7 @@ def claims_of(
     rel = 1 if store is None else current_scale(store)[1].relevant_from
     measures = own_measures(parse_measures(asked.measures, threshold=rel))
     field = field_of(asked, told, store=store)
-    trust = trusted(field, measures, store=store)
+    trust = trusted(field, measures, store=store, learn="where there are holes")
     by_name = {str(measure): measure for measure in measures}
     full = replace(asked, qrels=field.read.qrels)
     aligned, documents = with_documents(full, store, topics=field.read.aligned.topic_ids)

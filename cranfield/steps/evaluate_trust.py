@@ -41,7 +41,7 @@ def evaluate_with_trust(
         return replace(found, notes=(*found.notes, note)) if measures else found, None
     field = field_of(asked, told, store=store, progress=progress)
     found = evaluate_and_tell(asked, store=store, read=first_runs(field.read, field.asked))
-    trust = trusted(field, measures, store=store)
+    trust = trusted(field, measures, store=store, learn="where there are holes")
     return replace(found, notes=(*found.notes, *trust.notes)), trust
 
 

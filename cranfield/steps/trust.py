@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cranfield.evaluate.expression import AnyMeasure, Measure
-    from cranfield.reuse.assess import Assessment
+    from cranfield.reuse.assess import Assessment, Learn
     from cranfield.reuse.bounds import Bounds, Closure
+    from cranfield.reuse.lessons import Lessons
     from cranfield.reuse.pairs import RankIntervals
     from cranfield.reuse.thresholds import Thresholds
     from cranfield.reuse.verdict import Verdict
@@ -98,10 +99,12 @@ def trusted(
     thresholds: Mapping[str, float] | None = None,
     closure: "Closure" = "at-k",
     further: int = 0,
+    learn: "Learn" = "always",
 ) -> Trusted:
-    """Give the verdicts of all runs of a field."""
+    """Give the verdicts of all runs of a field. `learn` says whether kappa is wanted where no run has a hole."""
     from cranfield.evaluate.expression import own_measures
     from cranfield.reuse.bounds import bounds, depth_that_matters
+    from cranfield.reuse.lessons import Lessons
     from cranfield.reuse.verdict import takes_verdict
 
     table = thresholds_in_force(store, thresholds)
@@ -114,11 +117,23 @@ def trusted(
         further=further,
         highest=None,
     )
-    trusts = tuple(_trust(field, measure, found, place, table) for place, measure in enumerate(chosen))
+    provenance = field.knowledge.provenance
+    lessons = None if provenance is None else Lessons(field.read.aligned, provenance)
+    trusts = tuple(
+        _trust(field, measure, found, place, table, lessons, learn) for place, measure in enumerate(chosen)
+    )
     return Trusted(field, trusts, table, found)
 
 
-def _trust(field: Field, measure: "Measure", found: "Bounds", place: int, table: "Thresholds") -> Trust:
+def _trust(
+    field: Field,
+    measure: "Measure",
+    found: "Bounds",
+    place: int,
+    table: "Thresholds",
+    lessons: "Lessons | None",
+    learn: "Learn",
+) -> Trust:
     import numpy as np
 
     from cranfield.reuse.assess import assessed
@@ -132,6 +147,8 @@ def _trust(field: Field, measure: "Measure", found: "Bounds", place: int, table:
         high=found.highest[place],
         rng=np.random.default_rng(SEED),
         thresholds=table,
+        lessons=lessons,
+        learn=learn,
     )
     score = assessment.score
     upper = score if assessment.loss is None else score + np.nan_to_num(np.maximum(assessment.loss.upper, 0.0))

@@ -19,6 +19,7 @@ from cranfield.reuse.holes import depths_that_matter
 from cranfield.reuse.kappa import Kappa, at_least, learned, upper_ends
 from cranfield.reuse.leave_out import hold_out_own
 from cranfield.reuse.logistic import chances, fitted, logit
+from cranfield.reuse.lessons import Lessons
 from cranfield.reuse.loss import expected_loss
 from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
 from cranfield.reuse.replaying import Replayed
@@ -306,7 +307,8 @@ def test_expected_losses_are_scaled_to_what_held_out_contributors_lost(made, nam
     measure = parse_measure(name)
     depth = depths_that_matter(measure, provenance.depth)
     kappa = replace(learned(tally_of(collection.alignment, depth, provenance)), growth=1.0)
-    ratio = scaled(collection.alignment, measure, kappa, provenance, depth=depth, rng=np.random.default_rng(1)).scale
+    lessons = Lessons(collection.alignment, provenance)
+    ratio = scaled(measure, kappa, lessons, depth=depth, rng=np.random.default_rng(1)).scale
     own = hold_out_own(collection.alignment, provenance, [measure])
     assert 0.5 <= ratio <= 2.0
     if name == "P@10":
