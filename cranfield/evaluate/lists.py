@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,9 +119,13 @@ class Running:
 
     def within(self, cutoff: int | None) -> Counts:
         """Give for each list how many are among its first ranks; None means all."""
-        first, end = self.offsets[:-1], self.offsets[1:]
-        last = end if cutoff is None else np.minimum(end, first + cutoff)
-        inside: Counts = (self.before[last] - self.before[first]).astype(np.int64)
+        length = np.diff(self.offsets)
+        return self.until(length if cutoff is None else np.minimum(length, cutoff))
+
+    def until(self, rank: Counts) -> Counts:
+        """Give for each list how many are among its first ranks: one number for each list, at most its length."""
+        first = self.offsets[:-1]
+        inside: Counts = (self.before[first + rank] - self.before[first]).astype(np.int64)
         return inside
 
 
@@ -166,6 +171,17 @@ class Lists:
     def judged_so_far(self) -> Running:
         """How many documents with a grade from 0 up stand before each; cheaper than to list them all."""
         return Running.of(self.grades >= 0, self.offsets)
+
+    @cached_property
+    def first_unjudged(self) -> Counts:
+        """The rank of the first document of each list without a grade, one past the end where there is none."""
+        passed = np.zeros(len(self), dtype=np.int64)
+        still = np.flatnonzero(self.length > 0)
+        while len(still):  # few lists go on for long, and most of them stop at once: no look at all rows
+            still = still[self.grades[self.offsets[still] + passed[still]] >= 0]
+            passed[still] += 1
+            still = still[passed[still] < self.length[still]]
+        return passed + 1
 
     @cached_property
     def pooled_so_far(self) -> Running:
@@ -217,8 +233,21 @@ class Lists:
         places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
         return replace(self._with(places, offsets), topics=self.topics[cells])
 
-    def _with(self, rows: NDArray[np.generic], offsets: Counts) -> "Lists":
-        """Give lists of some of the rows, by mask or by place."""
+    def between(self, first: int, last: int) -> "Lists":
+        """Give the lists from one cell up to, and without, another; no row is copied."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        return replace(
+            self._with(slice(begin, end), self.offsets[first : last + 1] - begin), topics=self.topics[first:last]
+        )
+
+    def pieces(self, rows: int) -> "list[Lists]":
+        """Give the lists in parts of about so many rows each, in their order."""
+        marks = np.arange(rows, max(len(self.grades), 1), rows)
+        edges = np.unique([0, *np.searchsorted(self.offsets, marks).tolist(), len(self)]).tolist()
+        return [self.between(first, last) for first, last in pairwise(edges)] or [self]
+
+    def _with(self, rows: NDArray[np.generic] | slice, offsets: Counts) -> "Lists":
+        """Give lists of some of the rows, by mask, by place, or from one to another."""
         sample = None if self.stratified is None else self.stratified.only(rows)
         return replace(self, grades=self.grades[rows], offsets=offsets, stratified=sample, _relevant={})
 

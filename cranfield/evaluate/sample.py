@@ -55,8 +55,8 @@ class Sample:
         """Count the strata of the topics from which nothing was drawn: of their documents nothing is known."""
         return int(self._by_topic((self.drawn == 0)[:, np.newaxis].astype(float)).sum())
 
-    def only(self, rows: NDArray[np.generic]) -> "Sample":
-        """Give the sample with some rows of the lists alone, by mask or by place."""
+    def only(self, rows: NDArray[np.generic] | slice) -> "Sample":
+        """Give the sample with some rows of the lists alone, by mask, by place, or from one to another."""
         return replace(self, at_rank=self.at_rank[rows])
 
     def _by_topic(self, values: Values) -> Values:

@@ -35,6 +35,9 @@ from cranfield.reuse.bounds_preference import preference_ends
 from cranfield.reuse.bounds_q import q_ends
 from cranfield.reuse.bounds_rprec import r_precision_ends
 
+_ROWS_AT_ONCE = 1 << 19
+"""How many rows of lists are worked on at once: what is made of them on the way takes many times their room."""
+
 Closure = Literal["at-k", "list", "open"]
 Tail = Literal["residual", "none"]
 Kind = Literal["exact", "loose", "none"]
@@ -147,14 +150,9 @@ def bounds(
     check_further(closure, further)
     lists = with_highest_grade(alignment.lists, highest)
     depths = [_depth(one, depth) for one in measures]
-    found: dict[bytes | None, Found] = {}
-    parts = []
-    for measure, deep in zip(measures, depths, strict=True):
-        reach = deep if closure == "at-k" else None
-        key = None if reach is None else np.asarray(reach, dtype=np.int64).tobytes()
-        if key not in found:
-            found[key] = holes_within(lists, reach)
-        parts.append(part_of(measure, lists, found[key], further=further, tail=tail))
+    reaches = [deep if closure == "at-k" else None for deep in depths]
+    pieces = [_parts(measures, piece, reaches, further, tail) for piece in lists.pieces(_ROWS_AT_ONCE)]
+    parts = [_joined(of_measure) for of_measure in zip(*pieces, strict=True)]
     shape = (len(measures), *alignment.shape)
     return Bounds(
         measures=tuple(measures),
@@ -170,6 +168,20 @@ def bounds(
         closure=closure,
         further=further,
     )
+
+
+def _parts(
+    measures: Sequence[AnyMeasure], lists: Lists, reaches: Sequence[Reach], further: int, tail: Tail
+) -> "list[Part]":
+    """Give the ends of all measures; the holes down to one depth are looked for once."""
+    found: dict[bytes | None, Found] = {}
+    parts = []
+    for measure, reach in zip(measures, reaches, strict=True):
+        key = None if reach is None else np.asarray(reach, dtype=np.int64).tobytes()
+        if key not in found:
+            found[key] = holes_within(lists, reach)
+        parts.append(part_of(measure, lists, found[key], further=further, tail=tail))
+    return parts
 
 
 def _depth(measure: AnyMeasure, depth: Depth) -> Reach:
@@ -234,10 +246,27 @@ def part_of(
     ends = _ends(freedom, tail)
     if counts_holes_as_nonrelevant(measure, lists.highest_grade):
         ends = replace(ends, lower=np.minimum(ends.lower, values), upper=np.maximum(ends.upper, values))
+    return _told(values, ends)
+
+
+def _told(values: NDArray[np.float64], ends: Ends) -> Part:
     count = 0 if ends.loose is None else int(ends.loose.sum())
-    return Part(
-        values, ends, "loose" if count else "exact", _LOOSE.format(count=count, lists=len(lists)) if count else ""
+    reason = _LOOSE.format(count=count, lists=len(values)) if count else ""
+    return Part(values, ends, "loose" if count else "exact", reason)
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    """Put what is known of lists piece by piece into one."""
+    if len(parts) == 1:
+        return parts[0]
+    values, lower, upper = (
+        np.concatenate(each)
+        for each in zip(*((part.values, part.ends.lower, part.ends.upper) for part in parts), strict=True)
     )
+    if parts[0].kind == "none":
+        return replace(parts[0], values=values, ends=Ends(lower, upper))
+    loose = [np.zeros(len(part.values), dtype=bool) if part.ends.loose is None else part.ends.loose for part in parts]
+    return _told(values, Ends(lower, upper, np.concatenate(loose)))
 
 
 def _none(values: NDArray[np.float64], reason: str) -> Part:

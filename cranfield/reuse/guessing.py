@@ -17,6 +17,8 @@ COVERED = 0.95
 """The share of its first documents that must be in the qrels for a run to pass for a contributor."""
 
 _FEWEST_LISTS = 2
+_FEWEST_RUNS = 2
+_NO_COMMON_DEPTH = "no two runs are judged down to a common depth"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,9 @@ def guess_contributors(alignment: Alignment) -> Guess:
 
     Judged means in the qrels, also where a grade is still missing. Topics that a run lacks do not count against it.
     """
+    if len(alignment.run_names) < _FEWEST_RUNS:
+        nothing = np.zeros(len(alignment.run_names))
+        return Guess(alignment.run_names, 0, nothing, 0, 0, _NO_COMMON_DEPTH)
     clear = _clear_depths(alignment)
     shares = _shares_by_depth(alignment)
     candidates = np.unique(clear[clear > 0])
@@ -57,10 +62,10 @@ def guess_contributors(alignment: Alignment) -> Guess:
     for depth in candidates[candidates < shares.shape[1]].tolist():
         fed = shares[:, depth] >= COVERED
         ending = int((clear[fed] == depth).sum())
-        if fed.sum() > 1 and ending >= max(most, _FEWEST_LISTS):
+        if fed.sum() >= _FEWEST_RUNS and ending >= max(most, _FEWEST_LISTS):
             best, most = depth, ending
     seen = int(alignment.present[shares[:, best] >= COVERED].sum()) if best else 0
-    refusal = "" if best else "no two runs are judged down to a common depth"
+    refusal = "" if best else _NO_COMMON_DEPTH
     return Guess(alignment.run_names, best, shares[:, best] if best else shares[:, 0], most, seen, refusal)
 
 

@@ -109,7 +109,7 @@ def holes_of(
     lists, shape = alignment.lists, alignment.shape
     depth = depths_that_matter(measure, pool_depth)
     reach = np.minimum(lists.length, depth[lists.topics])
-    count = prefix_of(lists, depth).lists.unjudged.count
+    count = reach - lists.judged_so_far.until(reach)
     judged = _weighed(lists, measure) if measure.name == "RBP" else 1.0 - ratio(count, reach)
     judged = np.where(lists.length > 0, judged, np.nan)
     contributed = np.zeros(shape, dtype=bool)
@@ -123,7 +123,7 @@ def holes_of(
         judged=judged.reshape(shape),
         count=count.reshape(shape),
         length=lists.length.reshape(shape),
-        first=_first_unjudged(lists).reshape(shape),
+        first=lists.first_unjudged.reshape(shape),
         short=(lists.length < depth[lists.topics]).reshape(shape),
         scored=alignment.scored,
         contributed=contributed,
@@ -154,14 +154,6 @@ def fitting_shares(alignment: Alignment, provenance: Provenance) -> Values:
     taken, known = prefix.length, prefix.pooled.count
     by_run = ratio(known.reshape(alignment.shape).sum(axis=1), taken.reshape(alignment.shape).sum(axis=1))
     return np.where(provenance.group_of_run >= 0, by_run, np.nan)
-
-
-def _first_unjudged(lists: Lists) -> Counts:
-    """Give the rank of the first unjudged document of each list, one past the end where there is none."""
-    unjudged = np.append(np.flatnonzero(lists.grades < 0), len(lists.grades))
-    first = unjudged[np.searchsorted(unjudged, lists.offsets[:-1])] - lists.offsets[:-1]
-    ranks: Counts = np.minimum(first, lists.length) + 1
-    return ranks
 
 
 def _weighed(lists: Lists, measure: Measure) -> Values:

@@ -71,6 +71,4 @@ def first_unjudged_rank(lists: Lists) -> Values:
 
     N + 1 where all N documents are judged. Above this rank no score depends on missing judgments.
     """
-    holes = lists.unjudged
-    first = holes.highest(1.0 / holes.rank)
-    return np.where(first > 0, np.rint(ratio(np.ones(len(lists)), first)), lists.length + 1.0)
+    return lists.first_unjudged.astype(float)
