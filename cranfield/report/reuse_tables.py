@@ -1,6 +1,6 @@
 """Tables about how far scores can be trusted, for the terminal, files and the report alike."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,8 +67,11 @@ def trust_data(rows: Sequence[tuple[Value, ...]]) -> Table:
     return table_of(columns, rows)
 
 
-def trust_table(rows: Sequence[tuple[Value, ...]], *, measure: str, depth: str) -> Table:
-    """Give rows of `trust_rows` of one measure as people read them, best first."""
+def trust_table(rows: Sequence[tuple[Value, ...]], *, measure: str, depth: str, guessed: bool = False) -> Table:
+    """Give rows of `trust_rows` of one measure as people read them, best first.
+
+    `guessed` says that nobody told who fed the pool, so that the verdicts rest on a guess.
+    """
     ordered = sorted(rows, key=lambda row: (-_number(row[2]), str(row[0])))
     at = f"judged@{depth}" if depth else "judged weight"
     columns = [
@@ -85,7 +88,8 @@ def trust_table(rows: Sequence[tuple[Value, ...]], *, measure: str, depth: str) 
         Column("verdict", kind="verdict"),
         Column("reason", "why"),
     ]
-    return table_of(columns, [_told(row) for row in ordered], caption=f"{measure}: how far the scores can be trusted")
+    said = f"{measure}: how far the scores can be trusted{', if the guess at who fed the pool is right' * guessed}"
+    return table_of(columns, [_told(row) for row in ordered], caption=said)
 
 
 def _told(row: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -138,14 +142,104 @@ def hold_out_table(report: "CollectionReport", *, level: "Level") -> Table | Non
     columns += [Column("worst_run", "of run"), *_taus(), Column("rank_drop", "worst fall", numeric=True)]
     columns += [Column("falling_run", "of run"), Column("flips", numeric=True)]
     upper = found.summary(found.own.measures[0]).relative.upper
+    said = f"share: of the score{f'; 95 %: the largest of {upper.n:,}' if upper.is_maximum else ''}"
+    said += f"; {len(report.run_names):,} runs are ranked; flips: significant differences that turn round"
     return table_of(
         columns,
         rows,
         caption=f"Each {level} held out ({found.method}): what its own runs lose, and what happens to the ranking",
-        notes=[f"share: of the score; 95 %: the largest of {upper.n:,}"]
-        if upper.is_maximum
-        else ["share: of the score"],
+        notes=[said],
     )
+
+
+def decisions_table(report: "CollectionReport", *, level: "Level" = "group") -> Table | None:
+    """Give how the paired t-test decides on pairs of a held-out run with another, with its group and without it."""
+    found = report.levels.get(level)
+    if found is None or not any(found.categories):
+        return None
+    headings = ("pairs", "both", "both, turned", "one", "one, turned", "none", "none, turned")
+    columns = [Column("measure")]
+    columns += [Column(n, h, numeric=True) for n, h in zip(("pairs", *_DECISIONS), headings, strict=True)]
+    columns.append(Column("agreement", digits=3, numeric=True))
+    return table_of(
+        columns,
+        [row[2:] for row in _decisions(report) if row[0] == level and row[1] == "own"],
+        caption=f"Which qrels call a difference significant: all of them, or those without the {level}?",
+        notes=["significant under both, one or none of them; turned: with the other run ahead"],
+    )
+
+
+def decisions_data(report: "CollectionReport") -> Table:
+    """Give the decisions at all levels, for data formats: on pairs of a held-out run with another, and on all."""
+    columns = [Column(name, numeric=name not in _TEXTS) for name in ("level", "pairs_of", "measure", "pairs")]
+    columns += [Column(name, numeric=True) for name in (*_DECISIONS, "agreement")]
+    return table_of(columns, list(_decisions(report)))
+
+
+def _decisions(report: "CollectionReport") -> Iterator[tuple[Value, ...]]:
+    for level, found in report.levels.items():
+        for measure in found.own.measures:
+            summary = found.summary(measure)
+            for word, one in (("own", summary.own_decisions), ("all", summary.decisions)):
+                counts = [getattr(one, name) for name in _DECISIONS]
+                agreement = None if one.agreement != one.agreement else one.agreement
+                yield (level, word, str(measure), one.pairs, *counts, agreement)
+
+
+def hold_out_data(report: "CollectionReport") -> Table:
+    """Give everything hold-outs show, for data formats: a row for each level and measure."""
+    rows: list[tuple[Value, ...]] = []
+    for level, found in report.levels.items():
+        for measure in found.own.measures:
+            summary = found.summary(measure)
+            worst = summary.worst
+            spreads = [
+                (one.mean, one.mean_absolute, one.median, one.upper.value, one.largest, one.worst)
+                for one in (summary.drop, summary.relative)
+            ]
+            taus = (summary.tau_b, summary.lowest_tau_b, summary.tau_ap, summary.lowest_tau_ap)
+            falls = (None, "") if worst is None else (worst.drop.drop, worst.run)
+            decisions = [getattr(summary.own_decisions, name) for name in _DECISIONS]
+            known = (level, found.method, str(measure), len(report.run_names), len(found.uniques.groups))
+            runs = (summary.drop.runs, summary.drop.upper.is_maximum)
+            rows.append((*known, *runs, *spreads[0], *spreads[1], *taus, *falls, *decisions))
+    return table_of(_named(_HOLD_OUT_COLUMNS), rows)
+
+
+def group_data(report: "CollectionReport") -> Table:
+    """Give what each held-out group, run or family shows, for data formats: a row for each, by each measure."""
+    rows: list[tuple[Value, ...]] = []
+    for level, found in report.levels.items():
+        for place, measure in enumerate(found.own.measures):
+            for number, group in enumerate(found.uniques.groups):
+                runs = np.flatnonzero(found.own.group_of_run == number)
+                drops = found.own.drop[place][runs]
+                ranking = found.rerankings[place][number]
+                unique = (int(found.uniques.judged[number]), int(found.uniques.relevant[number]))
+                loss = (float(drops.mean()), float(drops.max())) if len(runs) else (None, None)
+                taus = (ranking.tau_b, ranking.tau_ap, ranking.drop.drop, ranking.run)
+                rows.append((level, group, str(measure), len(runs), *unique, *loss, *taus))
+    return table_of(_named(_GROUP_COLUMNS), rows)
+
+
+_TEXTS = ("level", "pairs_of", "method", "measure", "group", "drop_worst_run", "relative_worst_run", "falling_run")
+_DECISIONS = ("aa", "ad", "ma", "md", "pa", "pd")
+_SPREAD = ("mean", "mean_absolute", "median", "p95", "max", "worst_run")
+_HOLD_OUT_COLUMNS = (
+    *("level", "method", "measure", "ranked_runs", "held_out", "runs", "p95_is_max"),
+    *(f"drop_{name}" for name in _SPREAD),
+    *(f"relative_{name}" for name in _SPREAD),
+    *("tau_b", "tau_b_lowest", "tau_ap", "tau_ap_lowest", "rank_drop", "falling_run"),
+    *_DECISIONS,
+)
+_GROUP_COLUMNS = (
+    *("level", "group", "measure", "runs", "unique_judged", "unique_relevant", "loss_mean", "loss_max"),
+    *("tau_b", "tau_ap", "rank_drop", "falling_run"),
+)
+
+
+def _named(names: Sequence[str]) -> list[Column]:
+    return [Column(name, numeric=name not in _TEXTS and name != "p95_is_max") for name in names]
 
 
 def _taus() -> list[Column]:

@@ -90,6 +90,7 @@ class _Lead:
         self.value = abs(found.value)
         low, high = found.ends
         self.ends = (low, high) if ahead == 0 else (-high, -low)
+        self.exact = found.exact
         self.is_equal = self.value <= TOLERANCE
         self.winner = "" if self.is_equal else found.names[ahead]
         self.loser = "" if self.is_equal else found.names[1 - ahead]
@@ -101,7 +102,8 @@ def _level(lead: _Lead, p_value: float | None, significant: float, *, rises: boo
     if lead.is_equal:
         return "open", "the two scores are equal"
     if lead.ends[0] > TOLERANCE:
-        return "proved", f"{lead.winner} leads by {lead.ends[0]:.4f} even if every unjudged document goes against it"
+        said = f"{lead.winner} leads by {lead.ends[0]:.4f} even if every unjudged document goes against it"
+        return "proved", said if lead.exact else said.replace("leads by", "leads by at least")
     tested = p_value is not None and p_value < significant
     if lead.loss is not None and tested and lead.value - lead.loss > TOLERANCE:
         return "supported", (
@@ -117,7 +119,8 @@ def _level(lead: _Lead, p_value: float | None, significant: float, *, rises: boo
 
 
 def _why_open(lead: _Lead, p_value: float | None, significant: float) -> str:
-    text = f"{lead.winner} leads by {lead.value:.4f}, and labels could make that {lead.ends[0]:+.4f}"
+    could = f"could make that {lead.ends[0]:+.4f}" if lead.exact else f"might make that {lead.ends[0]:+.4f} at worst"
+    text = f"{lead.winner} leads by {lead.value:.4f}, and labels {could}"
     if not np.isfinite(lead.ends).all():
         text = f"{lead.winner} leads by {lead.value:.4f}, by a measure without bounds"
     if lead.loss is not None and lead.value - lead.loss <= TOLERANCE:

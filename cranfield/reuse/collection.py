@@ -17,10 +17,11 @@ from cranfield.evaluate.scores import Scores, score
 from cranfield.reuse.categories import ALPHA, Categories, GroupCategories, categories_by_group, total
 from cranfield.reuse.contributors import Level
 from cranfield.reuse.depth import Extrapolation, NewByDepth, extrapolated_pool, new_by_depth
-from cranfield.reuse.doubts import Limits, doubts
+from cranfield.reuse.doubts import doubts
 from cranfield.reuse.leave_out import OwnHoldOut, Reranking, Uniques, hold_out_all, uniques_of
 from cranfield.reuse.provenance import Method, Prefixes, Provenance
 from cranfield.reuse.spread import Spread
+from cranfield.reuse.thresholds import Thresholds
 
 Fairness = Literal["fair", "with care", "unfair", "untestable"]
 
@@ -153,17 +154,17 @@ def examine(
     *,
     rel: int = 1,
     alpha: float = ALPHA,
-    limits: Limits | None = None,
+    thresholds: Thresholds | None = None,
 ) -> CollectionReport:
     """Hold out everything that can be held out, and judge the collection by it.
 
     `levels` must have the level `group`, by which the verdict is made; a level with a single member is left out.
     """
-    table = limits or Limits()
+    table = thresholds or Thresholds()
     chosen = own_measures(measures)
     full = score(alignment, chosen)
     by_group = levels["group"]
-    found = doubts(alignment, by_group, uniques_of(alignment, by_group, rel=rel), rel=rel, limits=table)
+    found = doubts(alignment, by_group, uniques_of(alignment, by_group, rel=rel), rel=rel, thresholds=table)
     reports = {
         level: _level_report(alignment, provenance, chosen, full, rel, alpha)
         for level, provenance in levels.items()
@@ -205,7 +206,7 @@ def _level_report(
 
 
 def _verdict(
-    measure: Measure, report: LevelReport | None, found: Sequence[Problem], limits: Limits
+    measure: Measure, report: LevelReport | None, found: Sequence[Problem], table: Thresholds
 ) -> MeasureVerdict:
     errors = [problem.message for problem in found if problem.severity == "error"]
     if errors or report is None:
@@ -215,12 +216,16 @@ def _verdict(
     if not summary.relative.runs:
         reason = "all contributors score below 0.01, and have no relative drop"
         return MeasureVerdict(measure, "untestable", reason, float("nan"))
-    told = f"contributors lose {drop:.1%} of their score on average when their own group is held out"
-    if drop >= limits.unfair:
-        return MeasureVerdict(measure, "unfair", f"{told}, {limits.unfair:.0%} or more", drop)
-    if drop >= limits.fair:
-        return MeasureVerdict(measure, "with care", f"{told}, {limits.fair:.0%} or more", drop)
+    told = f"contributors lose {100 * drop:.1f} % of their score on average when their own group is held out"
+    if drop >= table.unfair:
+        return MeasureVerdict(measure, "unfair", f"{told}, {_share(table.unfair)} or more", drop)
+    if drop >= table.fair:
+        return MeasureVerdict(measure, "with care", f"{told}, {_share(table.fair)} or more", drop)
     if summary.decisions.ad:
         flips = f"{summary.decisions.ad} significant differences turn round"
         return MeasureVerdict(measure, "with care", f"{told}, but {flips}", drop)
-    return MeasureVerdict(measure, "fair", f"{told}, less than {limits.fair:.0%}", drop)
+    return MeasureVerdict(measure, "fair", f"{told}, less than {_share(table.fair)}", drop)
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:g} %"

@@ -3,8 +3,6 @@
 Doubts that are errors make a collection untestable; the others are warnings that stand beside its verdict.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,30 +11,12 @@ from cranfield.evaluate.align import Alignment
 from cranfield.reuse.leave_out import Uniques
 from cranfield.reuse.pooled_rows import first_of_cells
 from cranfield.reuse.provenance import Provenance
+from cranfield.reuse.thresholds import Thresholds
 from cranfield.text import counted
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The numbers behind a collection's verdict and its doubts.
-
-    `fair` and `unfair` are mean relative drops: below the one a collection is fair to outsiders, from the other on
-    it is not. Fewer than `fewest_groups` cannot be tested, fewer than `enough_groups` are told. `fitting` is the
-    share of the contributors' pooled documents that must be in the qrels, of all together and of each. With more than
-    `most_orphans` of the judged documents brought by nobody at hand nothing can be said; from `told_orphans` on it is
-    told. One group may own `largest_share` of the unique relevant documents. Where all groups together have fewer
-    than `fewest_unique` judged documents of their own, holding them out shows nothing.
-    """
-
-    fair: float = 0.02
-    unfair: float = 0.06
-    fewest_groups: int = 3
-    enough_groups: int = 10
-    fitting: float = 0.9
-    most_orphans: float = 0.5
-    told_orphans: float = 0.05
-    largest_share: float = 0.5
-    fewest_unique: int = 5
+_RANKS_TO_SEE = 5
+_FALL = 0.15
+"""A depth beyond the pool shows where so much less of the last tenth is in the qrels than of the first half."""
 
 
 def pooled_shares(alignment: Alignment, provenance: Provenance) -> NDArray[np.float64]:
@@ -55,14 +35,19 @@ def pooled_shares(alignment: Alignment, provenance: Provenance) -> NDArray[np.fl
 
 
 def doubts(
-    alignment: Alignment, provenance: Provenance, uniques: Uniques, *, rel: int = 1, limits: Limits | None = None
+    alignment: Alignment,
+    provenance: Provenance,
+    uniques: Uniques,
+    *,
+    rel: int = 1,
+    thresholds: Thresholds | None = None,
 ) -> list[Problem]:
     """Find everything that speaks against trusting hold-outs at this level."""
-    table = limits or Limits()
+    table = thresholds or Thresholds()
     found = [
         _few_groups(provenance, table),
         _positives_only(alignment, rel),
-        *_depth_that_does_not_fit(alignment, provenance, table),
+        *_pool_that_does_not_fit(alignment, provenance, table),
         _orphans(provenance, table),
         _little_unique(uniques, table),
         _one_owner(uniques, table),
@@ -71,28 +56,28 @@ def doubts(
     return [problem for problem in found if problem is not None]
 
 
-def _few_groups(provenance: Provenance, limits: Limits) -> Problem | None:
+def _few_groups(provenance: Provenance, table: Thresholds) -> Problem | None:
     noun = {"run": "run", "group": "group", "family": "family"}[provenance.level]
     number = counted(
         len(provenance.groups), f"contributing {noun}", "contributing families" if noun == "family" else ""
     )
-    if len(provenance.groups) < limits.fewest_groups:
+    if len(provenance.groups) < table.fewest_groups:
         message = f"there is {number}" if len(provenance.groups) == 1 else f"there are {number}"
         why = "nearly everything would be unique to one of them"
-        return Problem("few-groups", f"{message}, and a hold-out needs {limits.fewest_groups}: {why}")
-    if len(provenance.groups) < limits.enough_groups:
-        message = f"there are only {number}; from {limits.enough_groups} on hold-outs tell more"
+        return Problem("few-groups", f"{message}, and a hold-out needs {table.fewest_groups:g}: {why}")
+    if len(provenance.groups) < table.enough_groups:
+        message = f"there are only {number}; from {table.enough_groups:g} on hold-outs tell more"
         return Problem("few-groups", message, severity="warning")
     return None
 
 
-def _little_unique(uniques: Uniques, limits: Limits) -> Problem | None:
+def _little_unique(uniques: Uniques, table: Thresholds) -> Problem | None:
     """Say so where contributors found the same: a hold-out takes nothing away then, whatever an outsider finds."""
     own = int(uniques.judged.sum())
-    if own >= limits.fewest_unique or len(uniques.groups) < limits.fewest_groups:
+    if own >= table.fewest_unique or len(uniques.groups) < table.fewest_groups:
         return None
     message = (
-        f"only {counted(own, 'judged document')} came from one group alone, and {limits.fewest_unique} are needed"
+        f"only {counted(own, 'judged document')} came from one group alone, and {table.fewest_unique:g} are needed"
     )
     return Problem("little-unique", f"{message}: holding groups out takes too little away to show anything")
 
@@ -105,17 +90,25 @@ def _positives_only(alignment: Alignment, rel: int) -> Problem | None:
     return Problem("positives-only", message, remedy="give the qrels with all judged documents, grade 0 included")
 
 
-def _depth_that_does_not_fit(alignment: Alignment, provenance: Provenance, limits: Limits) -> list[Problem]:
+def _pool_that_does_not_fit(alignment: Alignment, provenance: Provenance, table: Thresholds) -> list[Problem]:
+    """Give what speaks against depth or contributors; runs that do not fit a depth beyond the pool are no news."""
+    misfits, beyond = _misfits(alignment, provenance, table), _depth_beyond_the_pool(alignment, provenance)
+    if beyond is None:
+        return misfits
+    return [*(problem for problem in misfits if problem.severity == "error"), beyond]
+
+
+def _misfits(alignment: Alignment, provenance: Provenance, table: Thresholds) -> list[Problem]:
     shares = pooled_shares(alignment, provenance)
     known = np.flatnonzero(~np.isnan(shares))
     if not len(known):
         return [Problem("no-pooled-documents", "the contributors have no documents on these topics")]
     remedy = "give the depth that the pool really had, and the runs that really fed it"
     overall = float(shares[known].mean())
-    if overall < limits.fitting:
+    if overall < table.fitting_share:
         message = f"of what the contributors are said to have pooled, only {overall:.0%} is in the qrels"
         return [Problem("depth-does-not-fit", message, remedy=remedy)]
-    short = known[shares[known] < limits.fitting]
+    short = known[shares[known] < table.fitting_share]
     return [
         Problem(
             "run-does-not-fit",
@@ -127,21 +120,52 @@ def _depth_that_does_not_fit(alignment: Alignment, provenance: Provenance, limit
     ]
 
 
-def _orphans(provenance: Provenance, limits: Limits) -> Problem | None:
+def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Problem | None:
+    """Say so where contributors are judged down to a rank above the depth that was told, and seldom below it."""
+    shares = shares_by_rank(alignment, provenance)
+    if len(shares) < _RANKS_TO_SEE:
+        return None
+    last = max(len(shares) // 10, 3)
+    above, below = float(np.nanmean(shares[: len(shares) // 2])), float(np.nanmean(shares[-last:]))
+    if not above - below > _FALL:
+        return None
+    middle = (above + below) / 2
+    seen = int(np.flatnonzero(shares >= middle).max()) + 1
+    message = (
+        f"contributors are said to have pooled down to rank {len(shares)}, but below rank {seen} only {below:.0%} of"
+        f" their documents are in the qrels, and above it {above:.0%}: the pool seems to end there"
+    )
+    remedy = f"give the depth that the pool really had; {seen}, if that is right"
+    return Problem("depth-beyond-the-pool", message, severity="warning", remedy=remedy)
+
+
+def shares_by_rank(alignment: Alignment, provenance: Provenance) -> NDArray[np.float64]:
+    """Give for each rank down to the deepest pool depth the share of contributors' documents that the qrels have."""
+    topics = provenance.topic_count
+    runs = np.flatnonzero(provenance.group_of_run >= 0)
+    cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
+    places, taken = first_of_cells(alignment.lists, cells, np.tile(provenance.depth, len(runs)))
+    rank = np.arange(len(places)) - np.repeat(np.cumsum(taken) - taken, taken)
+    size = np.bincount(rank)
+    known = np.bincount(rank[provenance.qrels_row[places] >= 0], minlength=len(size))
+    return known / np.maximum(size, 1)
+
+
+def _orphans(provenance: Provenance, table: Thresholds) -> Problem | None:
     share = provenance.orphans / max(provenance.judged_count, 1)
     message = f"{counted(provenance.orphans, 'judged document')} ({share:.1%}) were brought by no contributor at hand"
     remedy = "give all contributing runs, and the depth that the pool really had"
-    if share > limits.most_orphans:
+    if share > table.most_orphans:
         return Problem("orphans", f"{message}: what hold-outs show is far too small", remedy=remedy)
-    if share > limits.told_orphans:
+    if share > table.told_orphans:
         return Problem("orphans", f"{message}: hold-outs show too little", severity="warning", remedy=remedy)
     return None
 
 
-def _one_owner(uniques: Uniques, limits: Limits) -> Problem | None:
+def _one_owner(uniques: Uniques, table: Thresholds) -> Problem | None:
     total = int(uniques.relevant.sum())
     most = int(np.argmax(uniques.relevant))
-    if len(uniques.groups) < 2 or not total or uniques.relevant[most] <= limits.largest_share * total:
+    if len(uniques.groups) < 2 or not total or uniques.relevant[most] <= table.largest_share * total:
         return None
     share = uniques.relevant[most] / total
     message = f"{quoted(uniques.groups[most])} owns {share:.0%} of the relevant documents that only one group brought"

@@ -36,6 +36,16 @@ class Thresholds:
     fitting_share: float = _number(
         0.9, "UNTESTABLE where a smaller share of what is said to have been pooled is in the qrels"
     )
+    fair: float = _number(0.02, "the pool is fair to outsiders where contributors lose a smaller share on average")
+    unfair: float = _number(0.06, "the pool is unfair where they lose this share or more; between the two: with care")
+    enough_groups: float = _number(10, "with fewer contributing groups it is said that they are few", highest=1e6)
+    fewest_unique: float = _number(
+        5, "the pool is untestable where fewer judged documents came from one group alone", highest=1e6
+    )
+    told_orphans: float = _number(
+        0.05, "a larger share of judged documents that no contributor at hand explains is told"
+    )
+    most_orphans: float = _number(0.5, "the pool is untestable where that share is larger than this")
 
     def rows(self) -> Iterator[tuple[str, float, float, str]]:
         """Give (name, value in force, default, meaning) of each threshold, in the order of the table."""

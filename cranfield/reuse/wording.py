@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from cranfield.reuse.verdict import Evidence, Verdict
 from cranfield.text import counted
 
+_NAMED = 6
+"""How many runs are named in a sentence; the rest is counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -33,7 +36,8 @@ def account(told: Account) -> str:
 
     dense-v2 nDCG@10 .610 (unjudged = not relevant), possible .571-.835, judged@10 .74, 4 of 50 topics mostly
     unjudged. Not in the pool. Its 130 holes are expected to be worth .043 (up to .071): UNRELIABLE, expected loss
-    .043 above .030. Its defeats by A and B are open; P@10: its win over C stands. Judging 58 documents settles A.
+    .043 above .030. Its defeats by A and B are open; P@10: its win over C stands. Judging 58 documents settles A, if
+    none of them is relevant.
     """
     parts = [_score(told), _pool(told), _holes(told), _pairs(told), _settling(told)]
     return " ".join(part for part in parts if part)
@@ -95,19 +99,23 @@ def _pairs(told: Account) -> str:
     for measure, beaten in told.standing_wins.items():
         if beaten:
             many = len(beaten) > 1
-            facts.append(
-                f"{measure}: its {'wins' if many else 'win'} over {_listed(beaten)} {'stand' if many else 'stands'}"
-            )
+            by = "" if measure == told.measure else f"{measure}: "
+            its = "its" if by or facts else "Its"
+            wins, stand = ("wins", "stand") if many else ("win", "stands")
+            facts.append(f"{by}{its} {wins} over {_listed(beaten)} {stand}")
     return "; ".join(facts) + "." if facts else ""
 
 
 def _settling(told: Account) -> str:
     return " ".join(
-        f"Judging {counted(count, 'document')} settles {other}." for other, count in told.settled_by.items()
+        f"Judging {counted(count, 'document')} settles {other}, if none of them is relevant."
+        for other, count in told.settled_by.items()
     )
 
 
 def _listed(names: Sequence[str]) -> str:
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

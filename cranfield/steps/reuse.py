@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.errors import UsageError
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from cranfield.evaluate.lists import Values
     from cranfield.reuse.card import Card
     from cranfield.reuse.collection import CollectionReport
+    from cranfield.reuse.contributors import Level
     from cranfield.reuse.estimates import Completed, Shift
+    from cranfield.reuse.thresholds import Thresholds
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +29,23 @@ class Estimated:
     condensed: "Values | None"
 
 
-def examine_collection(field: Field, measures: "Sequence[Measure]") -> "CollectionReport | None":
-    """Hold out runs, groups and families, and judge the collection by it; None where it is not known who fed it."""
+def examine_collection(
+    field: Field,
+    measures: "Sequence[Measure]",
+    *,
+    without: "Sequence[Level]" = (),
+    thresholds: "Thresholds | None" = None,
+) -> "CollectionReport | None":
+    """Hold out runs, groups and families, and judge the collection by it; None where it is not known who fed it.
+
+    `without` names levels that are left out: holding out each of many runs takes time that grows with their cube.
+    """
     from cranfield.reuse.collection import examine
 
     if "group" not in field.levels or not measures:
         return None
-    return examine(field.read.aligned, field.levels, list(measures), rel=field.relevant_from)
+    levels = {level: provenance for level, provenance in field.levels.items() if level not in without}
+    return examine(field.read.aligned, levels, list(measures), rel=field.relevant_from, thresholds=thresholds)
 
 
 def estimates(found: Trusted) -> "tuple[Estimated, ...]":
@@ -79,3 +92,12 @@ def card_for(found: Trusted) -> "Card":
         for trust in found.trusts
     ]
     return card_of(field.read.aligned, pool_depth=field.depth, groups=len(provenance.groups), entries=entries)
+
+
+def write_reuse_card(found: Trusted, path: Path) -> None:
+    """Write the card of the pool into a file, complete or not at all."""
+    from cranfield.reuse.card import card_text
+    from cranfield.writing import whole_file
+
+    with whole_file(path, replace=True) as unfinished:
+        unfinished.write_text(card_text(card_for(found)), encoding="utf-8")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cranfield.report.table import Value
     from cranfield.reuse.collection import CollectionReport
     from cranfield.reuse.verdict import Verdict
+    from cranfield.reuse.wording import Account
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +104,29 @@ def about_collection(report: "CollectionReport") -> Iterator[str]:
         yield f"{'this makes it untestable' if problem.severity == 'error' else 'mind'}: {problem.message}"
 
 
+def without_verdict(found: Trusted, measures: "Sequence[Measure]") -> Iterator[str]:
+    """Say which measures take no verdict."""
+    for measure in measures:
+        if found.of(measure) is None:
+            yield f"{measure} takes no verdict: it is no score that unjudged documents could change"
+
+
+def about_noise(found: Trusted) -> Iterator[str]:
+    """Say beside the tolerance how wide the intervals of differences are on these topics."""
+    from cranfield.compare.noise import median_half_width
+
+    aligned = found.field.read.aligned
+    common = aligned.scored.all(axis=0)
+    for trust in found.trusts if common.any() else ():
+        values = trust.measure.values(aligned.lists).reshape(aligned.shape)[:, common]
+        width = median_half_width(values)
+        if width == width:
+            yield (
+                f"{trust.measure}: verdicts forgive {trust.assessment.tolerance:g}; a difference of two of these"
+                f" runs is known to ±{width:.3f} on these topics (median of 95 % intervals)"
+            )
+
+
 def about_titles(store: Store, field: Field) -> tuple[str, ...]:
     """Say how many relevant documents have the words of their topic's title, where there is text."""
     from cranfield.steps.title_words import title_words
@@ -115,28 +139,26 @@ def about_titles(store: Store, field: Field) -> tuple[str, ...]:
     return (f"{said}; only a difference between collections on the same topics is evidence",)
 
 
-def accounts(found: Trusted) -> Iterator[str]:
-    """Give every run under every measure in sentences."""
-    for run in range(found.field.asked):
-        for trust in found.trusts:
-            yield told_of(found, trust, run)
-
-
 def told_of(found: Trusted, trust: Trust, run: int) -> str:
     """Give one run under one measure in sentences."""
-    from cranfield.reuse.wording import Account, account
+    from cranfield.reuse.wording import account
+
+    return account(account_of(found, trust, run))
+
+
+def account_of(found: Trusted, trust: Trust, run: int) -> "Account":
+    """Give what there is to tell of one run under one measure, other runs aside."""
+    from cranfield.reuse.wording import Account
 
     assessment = trust.assessment
-    return account(
-        Account(
-            run=assessment.run_names[run],
-            measure=str(trust.measure),
-            score=float(assessment.score[run]),
-            depth=depth_words(trust),
-            evidence=assessment.evidence[run],
-            verdict=assessment.verdicts[run],
-            contributed=found.field.fed_pool(run),
-        )
+    return Account(
+        run=assessment.run_names[run],
+        measure=str(trust.measure),
+        score=float(assessment.score[run]),
+        depth=depth_words(trust),
+        evidence=assessment.evidence[run],
+        verdict=assessment.verdicts[run],
+        contributed=found.field.fed_pool(run),
     )
 
 

@@ -46,11 +46,11 @@ class Field:
 
     `prefixes` is what the contributors brought, None where nobody knows. `depth` is the depth of the pool, one number
     per topic, and `finished` the share of its topics for which everything has been chosen. `notes` is what should be
-    known about all this.
+    known about all this. `words` are the runs as they were asked for: names, paths, or runs.
     """
 
     read: Read
-    asked: int
+    words: "tuple[str | AnyRun, ...]"
     prefixes: "Prefixes | None"
     levels: "dict[Level, Provenance]"
     depth: "Counts"
@@ -60,6 +60,11 @@ class Field:
     card: "Card | None" = None
     guessed: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> int:
+        """How many runs were asked for: they come first."""
+        return len(self.words)
 
     @property
     def knowledge(self) -> "Knowledge":
@@ -75,10 +80,31 @@ class Field:
             pool_judged=self.finished,
         )
 
+    @property
+    def positives_only(self) -> bool:
+        """Whether the qrels have nothing that was judged not relevant."""
+        lists = self.read.aligned.lists
+        return not lists.level_counts[:, lists.levels < self.relevant_from].sum()
+
     def fed_pool(self, run: int) -> bool | None:
         """Say whether a run fed the pool, at whatever depth; None where nobody knows who did."""
         provenance = self.levels.get("group")
         return None if provenance is None else bool(provenance.group_of_run[run] >= 0)
+
+    def fed_topics(self, run: int) -> "Counts | None":
+        """Give the places of the topics for which a run brought documents into the pool; None where nobody knows."""
+        import numpy as np
+
+        if self.prefixes is None:
+            return None
+        topics = self.prefixes.topic_of_row[self.prefixes.rows[self.prefixes.brought_by == run]]
+        return np.unique(topics[topics >= 0]).astype(np.int64)
+
+    def group_of(self, run: int) -> str:
+        """Give the group of a contributing run; nothing for an outsider, or where nobody knows."""
+        provenance = self.levels.get("group")
+        place = -1 if provenance is None else int(provenance.group_of_run[run])
+        return "" if provenance is None or place < 0 else provenance.groups[place]
 
 
 def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progress: Progress = silent) -> Field:
@@ -96,7 +122,7 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
     pool_depth = prefixes.depth if prefixes is not None else _without_pool(read, card, told.depth)
     return Field(
         read=read,
-        asked=len(asked.runs),
+        words=tuple(asked.runs),
         prefixes=prefixes,
         levels=levels,
         depth=pool_depth,

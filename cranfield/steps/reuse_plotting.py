@@ -1,4 +1,4 @@
-"""The pictures of pool bias."""
+"""The pictures of pool bias, on axes or written to files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from cranfield.steps.trust import Trust, Trusted
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from cranfield.report.figures import On
     from cranfield.reuse.collection import CollectionReport
 
 
@@ -25,13 +27,15 @@ def draw_all(found: Trusted, report: "CollectionReport | None", folder: Path) ->
 
 def figures(found: Trusted, report: "CollectionReport | None") -> "Iterator[tuple[str, Figure]]":
     """Give (name, figure): intervals and losses for each measure, coverage, and relevance by depth."""
+    from cranfield.report.figures import figure_of
+
     for trust in found.trusts:
-        yield f"intervals-{file_name(trust)}", _intervals(found, trust)
+        yield f"intervals-{file_name(trust)}", figure_of(draw_intervals(found, trust))
         if report is not None and "group" in report.levels:
-            yield f"hold-out-{file_name(trust)}", _hold_out(report, trust)
-    yield "coverage", _coverage(found)
+            yield f"hold-out-{file_name(trust)}", figure_of(draw_hold_out(report, trust))
+    yield "coverage", figure_of(draw_coverage(found))
     if report is not None:
-        yield "relevant-by-depth", _by_depth(report)
+        yield "relevant-by-depth", figure_of(draw_depths(report))
 
 
 def file_name(trust: Trust) -> str:
@@ -39,13 +43,14 @@ def file_name(trust: Trust) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in str(trust.measure)).strip("-")
 
 
-def _intervals(found: Trusted, trust: Trust) -> "Figure":
+def draw_intervals(found: Trusted, trust: Trust, *, on: "On" = None) -> "Axes":
+    """Draw what the score of each run could be under one measure."""
     import numpy as np
 
     from cranfield.report.bias_figures import intervals
 
     assessment = trust.assessment
-    runs = slice(0, found.field.asked)
+    runs, fed = slice(0, found.field.asked), [found.field.fed_pool(run) for run in range(found.field.asked)]
     score = assessment.score[runs]
     low, high = (np.where(np.isnan(ends), score, ends) for ends in (assessment.low[runs], assessment.high[runs]))
     upper = score if assessment.loss is None else score + np.nan_to_num(assessment.loss.upper[runs])
@@ -56,10 +61,13 @@ def _intervals(found: Trusted, trust: Trust) -> "Figure":
         (low, high),
         upper,
         contributing=np.asarray(assessment.holes.contributed[runs].any(axis=1)),
+        pooled=None if None in fed else np.array(fed, dtype=bool),
+        on=on,
     )
 
 
-def _hold_out(report: "CollectionReport", trust: Trust) -> "Figure":
+def draw_hold_out(report: "CollectionReport", trust: Trust, *, on: "On" = None) -> "Axes":
+    """Draw what the runs of each group lose under one measure when the group is held out."""
     import numpy as np
 
     from cranfield.report.bias_figures import hold_out_loss
@@ -68,19 +76,21 @@ def _hold_out(report: "CollectionReport", trust: Trust) -> "Figure":
     drops = own.drop[own.measures.index(trust.measure)]
     groups = report.levels["group"].uniques.groups
     by_group = [drops[np.flatnonzero(own.group_of_run == number)] for number in range(len(groups))]
-    return hold_out_loss(str(trust.measure), groups, by_group)
+    return hold_out_loss(str(trust.measure), groups, by_group, on=on)
 
 
-def _coverage(found: Trusted) -> "Figure":
+def draw_coverage(found: Trusted, *, on: "On" = None) -> "Axes":
+    """Draw how much of the top of each run is judged, topic by topic, down to the depth of the first measure."""
     from cranfield.report.bias_figures import coverage
 
     holes = found.trusts[0].assessment.holes
     runs = found.field.asked
     names = found.field.read.aligned.run_names[:runs]
-    return coverage(names, holes.topic_ids, holes.judged[:runs], depth=int(holes.depth.max()))
+    return coverage(names, holes.topic_ids, holes.judged[:runs], depth=int(holes.depth.max()), on=on)
 
 
-def _by_depth(report: "CollectionReport") -> "Figure":
+def draw_depths(report: "CollectionReport", *, on: "On" = None) -> "Axes":
+    """Draw how many new relevant documents each depth of the pool brought."""
     import numpy as np
 
     from cranfield.report.bias_figures import relevant_by_depth
@@ -89,4 +99,4 @@ def _by_depth(report: "CollectionReport") -> "Figure":
     reach = gone.to_depth if gone.decay is not None and not gone.refusal else 0
     fitted = gone.decay.new_at(np.arange(1, reach + 1)) if reach and gone.decay is not None else None
     found = report.new_by_depth.relevant.sum(axis=0).astype(np.float64)
-    return relevant_by_depth(found, fitted=fitted, until=reach)
+    return relevant_by_depth(found, fitted=fitted, until=reach, on=on)

@@ -8,7 +8,8 @@ from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.evaluate_reading import read_in_full
 from cranfield.steps.pool_speed import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.steps.reuse_asking import Doubt, asked_field
-from cranfield.steps.trust import SEED, Trusted, trusted
+from cranfield.steps.reuse_field import Field
+from cranfield.steps.trust import SEED, Trust, trusted
 from cranfield.steps.watching import now
 from cranfield.store import Store
 from cranfield.store.documents import known_among
@@ -17,7 +18,7 @@ from cranfield.store.queues import Queued, add_queue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cranfield.evaluate.align import Alignment, TopicSet
+    from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
     from cranfield.evaluate.expression import Measure
     from cranfield.reuse.bounds import Closure
     from cranfield.reuse.claims import Claim
@@ -39,16 +40,27 @@ class Settled:
 
 def settle_runs(doubt: Doubt, *, store: Store | None, closure: "Closure" = "at-k") -> list[Settled]:
     """Find what to judge to decide between two runs, measure by measure."""
+    if len(doubt.runs) != 2:
+        raise UsageError("settle takes two runs")
+    return settled(*asked_field(doubt, store=store), doubt.runs, store=store, closure=closure)
+
+
+def settled(
+    field: Field,
+    measures: "Sequence[Measure]",
+    runs: "Sequence[str | AnyRun]",
+    *,
+    store: Store | None,
+    closure: "Closure" = "at-k",
+) -> list[Settled]:
+    """Find what to judge to decide between the first two runs of a field, which are named or given with their ids."""
     from cranfield.reuse.bounds import depth_that_matters
     from cranfield.reuse.pairs import contest_of
     from cranfield.reuse.settling import settle
 
-    if len(doubt.runs) != 2:
-        raise UsageError("settle takes two runs")
-    field, measures = asked_field(doubt, store=store)
     speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
     trust = trusted(field, measures, store=store)
-    aligned, documents = with_documents(Asked(qrels=field.read.qrels, runs=doubt.runs), store)
+    aligned, documents = with_documents(Asked(qrels=field.read.qrels, runs=tuple(runs)), store)
     found = []
     for measure in measures:
         contest = contest_of(
@@ -61,7 +73,7 @@ def settle_runs(doubt: Doubt, *, store: Store | None, closure: "Closure" = "at-k
             closure=closure,
             highest=highest_grade(store),
         )
-        found.append(Settled(measure, _claim(contest, trust, measure), settle(contest), speed))
+        found.append(Settled(measure, claim_with_test(contest, trust.of(measure), 0, 1), settle(contest), speed))
     return found
 
 
@@ -84,16 +96,19 @@ def highest_grade(store: Store | None) -> int | None:
     return None if store is None else current_scale(store)[1].highest
 
 
-def _claim(contest: "Contest", trust: Trusted, measure: "Measure") -> "Claim":
+def claim_with_test(contest: "Contest", known: Trust | None, first: int, second: int) -> "Claim":
+    """Give what may be said of two runs, the first and the second of a contest, by their losses and a paired t-test.
+
+    `first` and `second` are their places among the runs of which something is known.
+    """
     import numpy as np
 
     from cranfield.compare.significance.student import student
     from cranfield.reuse.claims import claim_of
     from cranfield.reuse.pairs import difference_of
 
-    known = trust.of(measure)
     loss = None if known is None or known.assessment.loss is None else known.assessment.loss.upper
-    upper = None if loss is None else (float(loss[0]), float(loss[1]))
+    upper = None if loss is None else (float(loss[first]), float(loss[second]))
     values = difference_of(contest).values
     rng = np.random.default_rng(SEED)
     p_value = float(student(values, np.zeros_like(values), rng=rng).p) if len(values) > 1 else None
@@ -102,11 +117,17 @@ def _claim(contest: "Contest", trust: Trusted, measure: "Measure") -> "Claim":
 
 def safe_run(doubt: Doubt, *, store: Store | None) -> "list[tuple[Narrowing, Speed]]":
     """Find what to judge to bring a run to SAFE, measure by measure that takes a verdict."""
+    return made_safe(*asked_field(doubt, store=store), doubt.runs, store=store)
+
+
+def made_safe(
+    field: Field, measures: "Sequence[Measure]", runs: "Sequence[str | AnyRun]", *, store: Store | None
+) -> "list[tuple[Narrowing, Speed]]":
+    """Find what to judge to bring the first run of a field to SAFE; it is named or given with its ids."""
     from cranfield.reuse.bounds import depth_that_matters
     from cranfield.reuse.settling import to_safe
 
-    field, measures = asked_field(doubt, store=store)
-    aligned, documents = with_documents(Asked(qrels=field.read.qrels, runs=doubt.runs), store)
+    aligned, documents = with_documents(Asked(qrels=field.read.qrels, runs=tuple(runs)), store)
     speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
     return [
         (

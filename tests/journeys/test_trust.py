@@ -199,3 +199,99 @@ def test_a_live_pool_that_has_not_ended_is_provisional(folder: Path):
     typed(folder, "judge", "import", "qrels")
     rows = table(typed(folder, "evaluate", "-m", "P@2", "-f", "csv")[0])
     assert {row["verdict"] for row in rows} == {"PROVISIONAL"}
+
+
+PARTS = ("collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics", "estimates")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_table_can_be_had_alone_as_data(folder: Path, part: str):
+    rows = table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "-m", "AP", "--table", part, "-f", "csv")[0])
+    kept = json.loads(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "-m", "AP", "--table", part, "-f", "json")[0])
+    found = kept if isinstance(kept, list) else kept["rows"]
+    assert len(rows) == len(found) > 0
+    if part != "pool":
+        assert {row["measure"] for row in rows} == {"P@3", "AP"}
+
+
+def test_hold_outs_as_data_have_every_level_and_say_what_was_done(folder: Path):
+    rows = table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--table", "hold-outs", "-f", "csv")[0])
+    assert [(row["level"], row["method"], row["ranked_runs"], row["held_out"]) for row in rows] == [
+        ("run", "deletion", "6", "5"),
+        ("group", "deletion", "6", "5"),
+    ]
+    for row in rows:
+        assert abs(float(row["drop_mean"])) <= float(row["drop_mean_absolute"]) <= float(row["drop_max"])
+        pairs = sum(int(row[name]) for name in ("aa", "ad", "ma", "md", "pa", "pd"))
+        assert pairs == 5 * 5  # each of five contributors with the five others
+
+
+def test_data_formats_hold_one_table(folder: Path):
+    _, told = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--estimates", "-f", "csv", status=2)
+    assert "--table estimates" in told
+
+
+def test_the_pool_table_says_who_fed_it_how_deep_and_on_which_topics(folder: Path):
+    short = [line for line in (folder / "r5.run").read_text().splitlines(True) if not line.startswith("t1 ")]
+    (folder / "r5.run").write_text("".join(line for line in short if not line.startswith(("t2 Q0 tail", "t2 Q0 d"))))
+    rows = {
+        row["run"]: row
+        for row in table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--table", "pool", "-f", "csv")[0])
+    }
+    assert (rows["r1"]["fed_topics"], rows["r1"]["fed_from"], rows["r1"]["fed_to"]) == ("12", "3", "3")
+    assert (rows["r9"]["group"], rows["r9"]["fed_topics"], rows["r9"]["fed_to"]) == ("", "0", "")
+    assert (rows["r5"]["fed_topics"], rows["r5"]["missing"], rows["r5"]["short"]) == ("11", "1", "1")
+
+
+def test_sentences_say_which_defeats_are_open_which_wins_stand_and_what_settles_it(folder: Path):
+    shown, _ = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--describe")
+    (outsider,) = [line for line in shown.splitlines() if line.startswith("r9 P@3 .")]
+    assert "Not in the pool." in outsider
+    assert "open" in outsider
+    assert "documents settles" in outsider
+    compared = table(typed(folder, "compare", *RUNS, *POOL, "-m", "P@3", "-f", "csv")[0])
+    for row in compared:
+        if "r9" not in (row["a"], row["b"]):
+            continue
+        other = row["b"] if row["a"] == "r9" else row["a"]
+        ahead = (float(row["difference"]) > 0) == (row["a"] == "r9")
+        if row["claim"] == "open" and not ahead:
+            assert other in outsider.split(" open")[0].split("Its defeat")[1]
+
+
+def test_a_pool_that_cannot_be_tested_shows_no_hold_outs(folder: Path):
+    (folder / "two.tsv").write_text("r1\tg1\tpooled\nr2\tg2\tpooled\n")
+    words = ["--qrels", "qrels", "--groups", "two.tsv", "--pool-depth", "3"]
+    shown, told = typed(folder, "reuse", *RUNS, *words, "-m", "P@3")
+    assert "untestable" in shown
+    assert "a hold-out needs 3" in told
+    assert "held out (deletion)" not in shown
+
+
+def test_what_counts_as_fair_stands_in_the_table_of_thresholds_and_can_be_set(folder: Path):
+    shown = table(typed(folder, "reuse", "--thresholds", "-f", "csv")[0])
+    assert {"fair", "unfair", "most_orphans", "enough_groups"} <= {row["threshold"] for row in shown}
+    words = ["reuse", *RUNS, *POOL, "-m", "P@3", "--table", "collection", "-f", "csv"]
+    strict = table(typed(folder, *words, "--threshold", "fair=0", "--threshold", "unfair=0")[0])
+    lenient = table(typed(folder, *words, "--threshold", "fair=1", "--threshold", "unfair=1")[0])
+    assert [row["fairness"] for row in strict] == ["unfair"]
+    assert lenient[0]["fairness"] in ("fair", "with care")
+
+
+def test_verdicts_on_a_guess_say_so_where_they_stand(folder: Path):
+    shown, _ = typed(folder, "reuse", *RUNS, "--qrels", "qrels", "-m", "P@3")
+    assert "P@3: how far the scores can be trusted, if the guess at who fed the pool is right" in shown
+    shown, _ = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3")
+    assert "if the guess" not in shown
+
+
+def test_qrels_of_positives_alone_are_told_in_evaluate_too(folder: Path):
+    rows = [line for line in (folder / "qrels").read_text().splitlines(True) if line.split()[3] != "0"]
+    (folder / "positives").write_text("".join(rows))
+    _, told = typed(folder, "evaluate", *RUNS, "--qrels", "positives", "-m", "P@3")
+    assert "no document is judged not relevant" in told
+
+
+def test_the_tolerance_stands_beside_what_these_topics_can_tell(folder: Path):
+    _, told = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3")
+    assert "P@3: verdicts forgive 0.01; a difference of two of these runs is known to ±0." in told

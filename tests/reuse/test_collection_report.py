@@ -10,7 +10,8 @@ from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.mappings import qrels_from, ranking_from
 from cranfield.reuse.collection import examine, levels_of
-from cranfield.reuse.doubts import Limits, doubts, pooled_shares
+from cranfield.reuse.doubts import doubts, pooled_shares
+from cranfield.reuse.thresholds import Thresholds
 from cranfield.reuse.leave_out import uniques_of
 from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
 
@@ -28,7 +29,7 @@ def a_collection(*, groups=12, topics=10, own=0, depth=20):
     for group in range(groups):
         lists = {}
         for topic in ids:
-            ranked = [*relevant, *(f"n{number}" for number in range(8))]
+            ranked = [*relevant, *(f"n{number}" for number in range(9 - own))]
             rng.shuffle(ranked)
             ranked = [*(f"own{group}-{number}" for number in range(own)), *ranked, f"x{group}"]
             judged[topic] |= {document: int(document[0] in "ro") for document in ranked[:depth]}
@@ -66,15 +67,16 @@ def test_a_pool_in_which_everybody_is_alone_with_the_best_is_unfair():
     verdict = report.verdicts[1]
     assert verdict.drop > 0.06
     assert verdict.reason == (
-        f"contributors lose {verdict.drop:.1%} of their score on average when their own group is held out, 6% or more"
+        f"contributors lose {100 * verdict.drop:.1f} % of their score on average when their own group is held out,"
+        " 6 % or more"
     )
 
 
-def test_limits_can_be_set():
+def test_what_counts_as_fair_can_be_set():
     qrels, runs, contributors = a_collection(own=2)
-    assert report_of(qrels, runs, contributors, limits=Limits(fair=0.01, unfair=0.99)).fairness == "with care"
-    assert report_of(qrels, runs, contributors, limits=Limits(fair=0.001, unfair=0.002)).fairness == "unfair"
-    assert report_of(qrels, runs, contributors, limits=Limits(fewest_groups=13)).fairness == "untestable"
+    assert report_of(qrels, runs, contributors, thresholds=Thresholds(fair=0.01, unfair=0.99)).fairness == "with care"
+    assert report_of(qrels, runs, contributors, thresholds=Thresholds(fair=0.001, unfair=0.002)).fairness == "unfair"
+    assert report_of(qrels, runs, contributors, thresholds=Thresholds(fewest_groups=13)).fairness == "untestable"
 
 
 def test_a_significant_difference_that_turns_round_is_no_fair_pool():
@@ -87,7 +89,7 @@ def test_a_significant_difference_that_turns_round_is_no_fair_pool():
     ]
     qrels = qrels_from({topic: {"a": 1, "b": 1, "c": 1, "z": int(topic) % 2, "y": 0} for topic in ids})
     contributors = [Contributor(name, name) for name in "ABCD"]
-    report = report_of(qrels, runs, contributors, depth=3, limits=Limits(fair=0.99, unfair=1))
+    report = report_of(qrels, runs, contributors, depth=3, thresholds=Thresholds(fair=0.99, unfair=1))
     assert report.verdicts[1].fairness == "with care"
     assert report.verdicts[1].reason.endswith("but 3 significant differences turn round")
 
@@ -125,7 +127,8 @@ def test_a_depth_deeper_than_the_pool_is_untestable():
     qrels, runs, contributors = a_collection(own=1, depth=10)
     assert codes(report_of(qrels, runs, contributors, depth=10)) == []
     report = report_of(qrels, runs, contributors, depth=100)
-    assert codes(report) == [("depth-does-not-fit", "error")]
+    assert codes(report) == [("depth-does-not-fit", "error"), ("depth-beyond-the-pool", "warning")]
+    assert "below rank 10 " in report.problems[1].message
     assert report.verdicts[0].reason.startswith("of what the contributors are said to have pooled, only ")
 
 
@@ -151,7 +154,7 @@ def test_orphans_open_judgments_and_an_owner_of_most_are_told():
     for topic, document, grade in qrels:
         rows[topic][document] = grade
     for topic in rows:
-        rows[topic] |= {"orphan1": 0, "orphan2": 1, "open": -1, "y3": 1}
+        rows[topic] |= {"orphan1": 0, "orphan2": 1, "open": -1, "x3": 1}
     aligned_qrels = qrels_from(rows)
     told = report_of(aligned_qrels, runs, contributors, depth=20)
     assert codes(told) == [

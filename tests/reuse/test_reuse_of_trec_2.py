@@ -11,6 +11,7 @@ from cranfield.evaluate.expression import parse_measures
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.collection import examine, levels_of
 from cranfield.reuse.depth import extrapolated, new_by_depth, repooled
+from cranfield.reuse.doubts import doubts
 from cranfield.reuse.guessing import guess_contributors
 from cranfield.reuse.leave_out import hold_out_own, uniques_of
 from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
@@ -162,3 +163,21 @@ def test_the_contributors_are_guessed_right(runs, qrels):
     assert guess.depth == 100
     assert [one.run for one in guess.contributors if not one.contributing] == ["rutfmed"]
     assert np.isclose(guess.shares[[one.run for one in guess.contributors].index("rutfmed")], 0.8692, atol=0.0001)
+
+
+@pytest.mark.parametrize("depth", [110, 120, 150, 200])
+def test_a_depth_beyond_the_pool_is_told_with_the_depth_that_it_had(runs, qrels, contributors, depth):
+    aligned = align(qrels, runs)
+    provenance = prefixes_of(aligned, qrels, runs, contributors, depth=depth).by("group")
+    problems = doubts(aligned, provenance, uniques_of(aligned, provenance))
+    told = [problem for problem in problems if problem.code == "depth-beyond-the-pool"]
+    assert [problem.severity for problem in told] == ["warning"]
+    assert "below rank 100 " in told[0].message
+
+
+@pytest.mark.parametrize("depth", [10, 50, 100])
+def test_a_depth_that_the_pool_had_is_not_doubted(runs, qrels, contributors, depth):
+    aligned = align(qrels, runs)
+    provenance = prefixes_of(aligned, qrels, runs, contributors, depth=depth).by("group")
+    problems = doubts(aligned, provenance, uniques_of(aligned, provenance))
+    assert "depth-beyond-the-pool" not in [problem.code for problem in problems]
