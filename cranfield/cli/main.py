@@ -25,6 +25,7 @@ from cranfield.cli import (
     reuse,
     runs,
     settle,
+    simulate,
     trec_eval,
 )
 from cranfield.errors import CranfieldError, not_utf8
@@ -46,6 +47,7 @@ app.add_typer(qrels.app)
 evaluate.add_to(app)
 compare.add_to(app)
 reuse.add_to(app)
+simulate.add_to(app)
 report.add_to(app)
 settle.add_to(app)
 trec_eval.add_to(app)

@@ -21,7 +21,8 @@ Labels = Mapping[str, Mapping[str, bool]]
 class Replay:
     """What a plan would have judged, in order, with the known labels; None where no label is known.
 
-    A document without a known label stays unjudged: it costs its place in the order, and teaches nothing.
+    A document without a known label stays unjudged, unless another answer was asked for: it costs its place in the
+    order, and teaches nothing.
     """
 
     judged: tuple[Judged, ...]
@@ -57,8 +58,9 @@ def replay(
     seed: int = 0,
     texts: Texts | None = None,
     queries: Mapping[str, str] | None = None,
+    unknown: Label = None,
 ) -> Replay:
-    """Play a plan against known labels.
+    """Play a plan against known labels; `unknown` is what is said of a document without one.
 
     A plan that looks at each topic by itself is told in rounds: the first document of every topic, then the second
     of every topic and so on, so that equal places mean equal cost. With a budget across topics the order is the one
@@ -67,26 +69,26 @@ def replay(
     if not plan.is_live:
         pool = build(plan, runs, topics=topics, seed=seed)
         return Replay(
-            tuple(_in_rounds([_labelled(topic, pool.documents_of(topic), labels) for topic in pool.topics]))
+            tuple(_in_rounds([_labelled(topic, pool.documents_of(topic), labels, unknown) for topic in pool.topics]))
         )
     live = LivePool(plan, runs, topics=topics, seed=seed, texts=texts, queries=queries)
     if live.spreads:
-        return Replay(tuple(_judged(live, None, labels)))
-    return Replay(tuple(_in_rounds([_judged(live, topic, labels) for topic in live.topics])))
+        return Replay(tuple(_judged(live, None, labels, unknown)))
+    return Replay(tuple(_in_rounds([_judged(live, topic, labels, unknown) for topic in live.topics])))
 
 
-def _judged(live: LivePool, topic: str | None, labels: Labels) -> list[Judged]:
+def _judged(live: LivePool, topic: str | None, labels: Labels, unknown: Label) -> list[Judged]:
     """Judge one document after the other, of one topic or of all, until nothing is offered."""
     done = []
     while choices := live.offer(1, topics=None if topic is None else [topic]).choices:
-        done += _labelled(choices[0].topic, [choices[0].document], labels)
+        done += _labelled(choices[0].topic, [choices[0].document], labels, unknown)
         live.told(done[-1])
     return done
 
 
-def _labelled(topic: str, documents: Sequence[str], labels: Labels) -> list[Judged]:
+def _labelled(topic: str, documents: Sequence[str], labels: Labels, unknown: Label) -> list[Judged]:
     known = labels.get(topic, {})
-    return [Judged(topic, document, known.get(document)) for document in documents]
+    return [Judged(topic, document, known.get(document, unknown)) for document in documents]
 
 
 def _in_rounds(topics: Sequence[Sequence[Judged]]) -> list[Judged]:

@@ -40,7 +40,7 @@ class KnownPool:
 
 def known_pool(store: Store, name: str = "") -> KnownPool | None:
     """Give the pool of this name, or the latest; None where there is none."""
-    from cranfield.pool.parsing import parse
+    from cranfield.pool.parsing import parse_stored
     from cranfield.reuse.contributors import Contributor
 
     if not name and not pool_facts(store):
@@ -50,7 +50,7 @@ def known_pool(store: Store, name: str = "") -> KnownPool | None:
     fed = pooled_runs(store, facts.name)
     gone = [one.run for one in fed if one.run not in here]
     contributors = tuple(Contributor(one.run, one.group_name, here[one.run].family) for one in fed if one.run in here)
-    plan = parse(facts.plan_in_full)
+    plan = parse_stored(facts.plan_in_full)
     depth = None if facts.one_per_cluster else depth_of(plan)
     return KnownPool(
         name=facts.name,
@@ -72,9 +72,10 @@ def _finished(store: Store, name: str) -> float:
 def depth_of(plan: "Plan") -> int | None:
     """Give the depth of a plan that is `depth N` and nothing else; None for every other."""
     from cranfield.pool.plan import Scope, Selection
+    from cranfield.pool.strategies.depth import Depth
 
     (step, *others) = plan.steps
-    plain = isinstance(step, Selection) and step.name == "depth" and step.scope == Scope()
+    plain = isinstance(step, Selection) and step.strategy == Depth() and step.scope == Scope()
     return int(step.amount.number) if plain and isinstance(step, Selection) and not others else None
 
 
@@ -116,15 +117,17 @@ def _members(pool: KnownPool, level: "Level") -> dict[str, set[str]]:
 
 def _chosen_without(store: Store, pool: KnownPool, names: set[str], labels: "Labels") -> Iterable[tuple[str, str]]:
     from cranfield.pool.replay import replay
+    from cranfield.pool.shortening import within_lists
 
     version = versions_of_pool(store, pool.name)[-1].version
     left = [run for run in entrants_of_version(store, pool.name, version) if run.name not in names]
     if not left:
         return []
-    topics = pool_topics(store, pool.name)
+    runs = with_ids(store, left)
+    topics = [topic for topic in pool_topics(store, pool.name) if topic in runs.codes_by_topic]
     held = replay(
-        pool.plan,
-        with_ids(store, left),
+        within_lists(pool.plan, runs.depth),
+        runs,
         labels,
         topics=topics,
         seed=pool.seed,

@@ -71,7 +71,7 @@ class Trusted:
             for name, value, default, _ in self.thresholds.rows()
             if value != default
         ]
-        told = (f"thresholds that are not the usual ones: {', '.join(changed)}",) if changed else ()
+        told: tuple[str, ...] = (f"thresholds that are not the usual ones: {', '.join(changed)}",) if changed else ()
         if self.trusts and self.field.positives_only:
             told += ("no document is judged not relevant: what was judged cannot be told from what was not",)
         deepest = int(self.field.depth.max(initial=0))

@@ -295,3 +295,24 @@ def test_qrels_of_positives_alone_are_told_in_evaluate_too(folder: Path):
 def test_the_tolerance_stands_beside_what_these_topics_can_tell(folder: Path):
     _, told = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3")
     assert "P@3: verdicts forgive 0.01; a difference of two of these runs is known to ±0." in told
+
+
+def test_a_plan_is_played_again_without_the_group_that_alone_has_long_lists(folder: Path):
+    typed(folder, "init", "trial")
+    documents = sorted({document for run in (1, 2, 3, 4) for topic in range(12) for document in ranking(run, topic)})
+    (folder / "d.jsonl").write_text("".join(json.dumps({"id": one, "text": one}) + "\n" for one in documents))
+    (folder / "t.tsv").write_text("".join(f"{topic}\tabout {topic}\n" for topic in TOPICS))
+    typed(folder, "corpus", "add", "d.jsonl")
+    typed(folder, "corpus", "topics", "t.tsv")
+    for run in (2, 3, 4):
+        lines = [line for line in (folder / f"r{run}.run").read_text().splitlines(True) if int(line.split()[3]) <= 2]
+        (folder / f"r{run}.run").write_text("".join(lines))
+    for run in (1, 2, 3, 4):
+        typed(folder, "runs", "submit", f"r{run}.run", "--group", f"g{run}")
+    typed(folder, "pool", "build", "depth 4; rrf until 9")
+    pooled = typed(folder, "qrels", "export", "--unjudged")[0].splitlines()
+    judged = [f"{topic} 0 {name} {int(name[-1] in '0124')}\n" for topic, _, name, _ in map(str.split, pooled)]
+    (folder / "judged").write_text("".join(judged))
+    typed(folder, "judge", "import", "judged", "--assessor", "x")
+    rows = table(typed(folder, "reuse", "-m", "P@3", "--table", "hold-outs", "-f", "csv")[0])
+    assert [(row["level"], row["method"], row["held_out"]) for row in rows] == [("group", "replay", "4")]

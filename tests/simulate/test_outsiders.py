@@ -1,0 +1,115 @@
+"""What outsiders must expect of a plan: groups left out by deletion, and by playing the plan again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.pool.parsing import parse
+from cranfield.qrels.qrels import qrels_of
+from cranfield.reuse.leave_out import hold_out_own
+from cranfield.reuse.provenance import provenance_of
+from cranfield.simulate.known import known_of
+from cranfield.simulate.outsiders import own_hold_out, plain_depth
+from cranfield.simulate.playing import play
+from cranfield.simulate.study import replays, study
+
+
+def left_out(known, plan, measures, seed=0):
+    """The slow and obvious way: play the plan without each group, and score its runs by what was judged then."""
+    kept = play(known, plan, seed=seed).kept(known)
+    teams = sorted({run.team for run in known.pooled.runs}, key=str.encode)
+    held = []
+    for team in teams:
+        runs = tuple(run for run in known.pooled.runs if run.team != team)
+        held.append(play(known, plan, seed=seed, runs=replace(known.pooled, runs=runs)).kept(known))
+    return own_hold_out(known, known.scores(kept, measures), held)
+
+
+@given(data=st.data(), depth=st.integers(1, 3))
+def test_for_depth_taking_away_what_a_group_alone_brought_is_playing_without_it(toolbox, data, depth):
+    lists, grades = data.draw(toolbox.fields())
+    groups = {name: f"g{place // 2}" if place > 1 else name for place, name in enumerate(lists)}
+    known = toolbox.field(lists, grades, groups)
+    depth = min(depth, known.pooled.depth)
+    measures = toolbox.measures("AP", "P@2")
+    (found,) = study(known, [parse(f"depth {depth}")], measures)
+    if len(set(groups.values())) < 3:
+        assert found.outsiders is None
+        return
+    again = left_out(known, parse(f"depth {depth}"), measures)
+    assert np.array_equal(found.outsiders.held_out, again.held_out)
+    assert found.outsiders.groups == again.groups
+
+
+@pytest.mark.parametrize("plan", ["rrf 2", "depth 1; mtf until 3", "take 2", "depth 2; cap 2"])
+def test_other_plans_are_played_again_without_each_group(worked, toolbox, plan):
+    measures = toolbox.measures("AP")
+    (quick,) = study(worked, [parse(plan)], measures)
+    (found,) = study(worked, [parse(plan)], measures, without="replay")
+    assert quick.outsiders is None
+    assert np.array_equal(found.outsiders.held_out, left_out(worked, parse(plan), measures).held_out)
+
+
+def test_at_budgets_too(worked, toolbox):
+    measures = toolbox.measures("AP")
+    found = list(study(worked, [parse("depth 1; mtf")], measures, budgets=(6, 7, 8), without="replay"))
+    for one in found:
+        again = left_out(worked, parse(one.plan), measures)
+        assert np.array_equal(one.outsiders.held_out, again.held_out), one.plan
+
+
+def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
+    """The plan that made the pool loses what `reuse` says the pool's contributors lose."""
+    everything = {topic: dict.fromkeys("abcdefghx", 1) for topic in ("1", "2")}
+    pooled = play(toolbox.field(toolbox.worked, everything), parse("depth 2"))
+    known = toolbox.field(toolbox.worked, everything, toolbox.groups)
+    rows = list(known.qrels)
+    judged = [(rows[row][0], rows[row][1], int(rows[row][1] in "acdeg")) for row in pooled.row.tolist()]
+    again = known_of(qrels_of(judged), known.runs, known.pooled)
+    measures = toolbox.measures("AP", "P@2")
+    (found,) = study(again, [parse("depth 2")], measures)
+    provenance = provenance_of(again.alignment, again.qrels, again.runs, again.contributors, depth=2)
+    theirs = hold_out_own(again.alignment, provenance, measures)
+    assert np.array_equal(found.outsiders.relative, theirs.relative, equal_nan=True)
+
+
+def test_a_group_with_the_only_long_lists_can_be_left_out(toolbox):
+    lists = {"A": {"1": list("abcdef")}, "B": {"1": ["b", "a"]}, "C": {"1": ["c"]}}
+    known = toolbox.field(lists, {"1": dict.fromkeys("ace", 1) | dict.fromkeys("bdf", 0)}, toolbox.groups)
+    for plan in ("depth 5; cap 5", "sample 2 ranks=1-5", "depth 5; rrf 1"):
+        (found,) = study(known, [parse(plan)], toolbox.measures("AP"), without="replay")
+        assert found.outsiders.run_names == ("A", "B", "C")
+
+
+def test_fewer_than_three_groups_tell_nothing(toolbox):
+    known = toolbox.field(toolbox.worked, toolbox.grades, {"A": "one", "B": "one", "C": "two"})
+    (found,) = study(known, [parse("depth 1")], toolbox.measures("AP"), without="replay")
+    assert found.outsiders is None
+
+
+def test_nothing_is_left_out_where_nobody_asked(worked, toolbox):
+    (found,) = study(worked, [parse("depth 1")], toolbox.measures("AP"), without="nothing")
+    assert found.outsiders is None
+
+
+def test_replays_are_counted_as_they_are_made(worked, toolbox):
+    plans, seen = [parse("rrf 2"), parse("mtf until 3")], []
+    list(study(worked, plans, toolbox.measures("AP"), without="replay", told=lambda: seen.append(1)))
+    assert len(seen) == replays(worked, plans, without="replay") == 8
+
+
+@pytest.mark.parametrize(
+    ("plan", "depth"),
+    [
+        ("depth 7", 7),
+        ("depth 7 by=group", None),
+        ("depth topics=1:3 7", None),
+        ("depth 7; cap 3", None),
+        ("rrf 7", None),
+    ],
+)
+def test_a_plain_depth_is_nothing_but_depth(plan, depth):
+    assert plain_depth(parse(plan)) == depth
