@@ -7,6 +7,7 @@ import typer
 
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.text import counted
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,13 +27,15 @@ def init(
     ] = "binary",
     relevant_from: Annotated[int | None, typer.Option(help="The lowest grade that counts as relevant.")] = None,
     guidelines: Annotated[Path | None, typer.Option(help="A Markdown file that assessors can read.")] = None,
+    licence: Annotated[str, typer.Option(help="Under which terms it may be used, like CC-BY-4.0.")] = "",
 ) -> None:
     """Make a new collection: one SQLite file."""
     from cranfield.steps.opening import init_collection
     from cranfield.steps.scale import parse_scale
 
     chosen = parse_scale(scale, relevant_from=relevant_from)
-    init_collection(collection, name=name or collection.absolute().parent.name, scale=chosen, guidelines=guidelines)
+    called = name or collection.absolute().parent.name
+    init_collection(collection, name=called, scale=chosen, guidelines=guidelines, licence=licence)
     steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
     console.say(f"made {collection}; scale: {steps}; relevant from {chosen.relevant_from}")
     console.say(f"next: add documents with {console.hint('corpus add FILE…', collection)}")
@@ -64,7 +67,14 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
         "assessors": found.assessors,
         "releases": found.releases,
     }
+    if found.older:
+        facts["judged under an older scale or guidelines"] = found.older
+    if found.packet_for:
+        facts["packet for"] = found.packet_for
     console.put_table(facts_table(facts, caption=str(collection)), format)
+    if found.older:
+        again = console.hint("judge --rejudge", collection)
+        console.say(f"note: {counted(found.older, 'grade')} from before scale or guidelines changed: {again}")
     if found.refused_topics:
         console.say(f"note: refused and not judged: {', '.join(found.refused_topics)}")
     for trouble in found.troubles:

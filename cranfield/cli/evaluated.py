@@ -52,6 +52,7 @@ def _are_files(qrels: str | None, runs: Sequence[str] | None) -> bool:
 
 def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] | None) -> "Path | Qrels":
     """Give the qrels that are meant: a file is read later, with the runs, so that all problems are told at once."""
+    from cranfield.steps.qrels_notes import read_by_the_present_scale, sample_warning
     from cranfield.steps.qrels_of import NOW, qrels_for
     from cranfield.store.releases import release_names
 
@@ -64,19 +65,28 @@ def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] |
     if store is None:
         raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
     chosen = {"layers": tuple(layers)} if layers else {}
-    return qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
+    qrels = qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
+    for warning in (read_by_the_present_scale(store, word, **chosen), sample_warning(store, qrels)):
+        if warning:
+            console.say(f"warning: {warning}")
+    return qrels
 
 
 def runs_named_or_all(store: "Store | None", runs: Sequence[str] | None) -> tuple[str, ...]:
     """Give the runs that are named; in a collection all that are stored where none is."""
-    from cranfield.store.runs import run_facts
+    from cranfield.steps.stored_runs import stored_names
 
     if runs:
         return tuple(runs)
-    stored = tuple(facts.name for facts in run_facts(store)) if store is not None else ()
+    stored = stored_names(store)
     if not stored:
         raise typer.BadParameter("which runs? name their files, or a collection that has some with -C")
     return stored
+
+
+def with_notes(table: "Table", notes: Sequence[str]) -> "Table":
+    """Give a table with more notes below it."""
+    return replace(table, notes=(*table.notes, *notes)) if notes else table
 
 
 HOLES = "°"

@@ -10,6 +10,7 @@ from cranfield.cli import console, judge_data, judge_organise, judge_try
 from cranfield.cli.options import COLLECTION, Collection
 from cranfield.cli.who import Assessor, name_of_assessor
 from cranfield.errors import UsageError
+from cranfield.steps.moments import in_words
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -110,8 +111,17 @@ def _say_goodbye(desk: "CollectionDesk", collection: Path) -> None:
         return
     left = f"{counted(done.left, 'document')} left for you" if done.left else "nothing is left for you"
     console.say(f"{desk.assessor}: {counted(done.today, 'answer')} of yours today; {left}")
-    waiting = desk.waiting() if done.left else 0
-    if waiting:
-        console.say(f"{counted(waiting, 'document')} others have before them; they come back if nobody answers")
+    waiting = desk.waiting() if done.left else None
+    if waiting is not None and waiting.others:
+        console.say(
+            f"{counted(waiting.others, 'document')} others have before them; they come back if nobody answers"
+        )
+    if waiting is not None and waiting.own:
+        said = f"{counted(waiting.own, 'document')} in a packet of yours, or in another sitting, open or cut off"
+        console.say(f"{said}: the first comes back in {in_words(waiting.seconds)} at the latest")
     if not done.left:
         console.say(f"how far everybody is: {console.hint('judge progress', collection)}")
+    older = desk.older()
+    if older:
+        said = f"{counted(older, 'answer')} of yours from before the scale or the guidelines were changed"
+        console.say(f"{said}; give them again with: {console.hint('judge --rejudge', collection)}")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.agreement_tables import KINDS, long_table, overall_table, shown_table
 from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.who import Assessor, name_of_assessor
 from cranfield.errors import UnknownName, UsageError
+from cranfield.steps.agreement_tables import KINDS, long_estimates, long_table, overall_table, shown_table
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -53,8 +53,13 @@ def import_(
         done = import_judgments(store, file, layer=layer, assessor=assessor, format=from_)
     parts = [f"{counted(done.new, 'judgment')} imported"]
     parts += [f"{done.same:,} there already"] if done.same else []
-    parts += [f"{done.unjudged:,} rows say pooled but not judged and bring nothing"] if done.unjudged else []
+    parts += [f"{counted(done.unjudged, 'row')} left out (pooled but not judged)"] if done.unjudged else []
     console.say(f"{file}: {', '.join(parts)}; assessors: {', '.join(done.assessors) or 'none'}")
+    if done.junk:
+        console.say(
+            f"warning: {counted(done.junk, 'row')} with a grade of -2 or below (junk) left out: write the lowest"
+            " grade of the scale where they are judged not relevant"
+        )
     if done.replaced:
         console.say(f"warning: {counted(done.replaced, 'grade')} of the same assessor stood otherwise and gave way")
 
@@ -159,7 +164,11 @@ def _tell_labels(done: "MachineJudged", format: str) -> None:
             "people have judged none of these documents: nothing is known of this judge's agreement with them"
         )
     else:
-        table = overall_table(done.agreement.estimates, f"{done.layer} and people, on what both judged")
+        estimates = done.agreement.estimates
+        if format in _DATA_FORMATS:
+            table = long_estimates("people", done.layer, estimates)
+        else:
+            table = overall_table(estimates, f"{done.layer} and people, on what both judged")
         console.put_table(table, format)
         items = int(done.agreement.table.sum())
         if items < ENOUGH:
@@ -190,6 +199,11 @@ def agreement(
         report = agreement_report(store, layers=layers, seed=seed, draws=draws, blocks=blocks)
         if by is None and format not in _DATA_FORMATS:
             effect = effect_on_rankings(store, layers=layers, seed=seed)
+    if report.older:
+        console.say(
+            f"warning: {report.older:,} of {counted(report.opinions, 'opinion')} were given on an older scale:"
+            " relevant or not goes by the scale of each; the grades are compared as numbers"
+        )
     if format in _DATA_FORMATS:
         console.put_table(long_table(report, by or "overall"), format)
         return

@@ -120,6 +120,8 @@ def progress(
     columns, rows = _progress_rows(found, by)
     console.put_table(table_of(columns, rows), format)
     _tell_progress(found)
+    if found.older:
+        _offer_rejudging(found.older, collection)
 
 
 def _progress_rows(found: "JudgingProgress", by: str) -> "tuple[list[Column | str], list[tuple[Value, ...]]]":
@@ -210,4 +212,5 @@ def scale(
 def _offer_rejudging(older: int, collection: Path) -> None:
     if older:
         again = console.hint("judge --rejudge", collection)
-        console.say(f"judged under an older version: {counted(older, 'document')}; judge them again with: {again}")
+        said = f"{counted(older, 'grade')} given under an older scale or older guidelines"
+        console.say(f"{said}; whoever gave them judges again with: {again}")

@@ -28,7 +28,7 @@ def try_topic(
     accept: Annotated[
         bool, typer.Option("--accept", help="Accept the topic: you become its primary assessor.")
     ] = False,
-    refuse: Annotated[str, typer.Option(help="Refuse the topic, for this reason.")] = "",
+    refuse: Annotated[str | None, typer.Option(help="Refuse the topic, for this reason.")] = None,
     show: Annotated[bool, typer.Option("--show", help="Only say what is expected of it.")] = False,
     few: Annotated[int, typer.Option(min=0, help="Fewer relevant documents than this are too few.")] = 3,
     many: Annotated[int, typer.Option(min=1, help="More than this are too many.")] = 100,
@@ -40,13 +40,14 @@ def try_topic(
     from cranfield.cli.judge import refuse_without_terminal, sit
     from cranfield.steps import judging_try
 
-    if sum([accept, bool(refuse), show]) > 1:
+    refused = refuse is not None
+    if sum([accept, refused, show]) > 1:
         raise UsageError("accept the topic, refuse it, or only look at it: one of them")
-    refuse_without_terminal(plain=plain or accept or bool(refuse) or show)
+    refuse_without_terminal(plain=plain or accept or refused or show)
     with console.collection(collection) as store:
         if accept:
             trial = judging_try.accept_topic(store, topic)
-        elif refuse:
+        elif refuse is not None:
             trial = judging_try.refuse_topic(store, topic, reason=refuse)
         else:
             if not show:

@@ -72,18 +72,25 @@ def export(
     up_to_event: UpToEvent = None,
 ) -> None:
     """Write qrels as a file."""
-    from cranfield.steps.qrels_export import exported_qrels, write_qrels
+    from cranfield.qrels.rows import contents
+    from cranfield.steps.qrels_export import export_warning, exported_qrels, write_qrels
 
     chosen = _chosen(layer, rule, as_of, up_to_event, unjudged)
     threshold = binary_from if binary_from is not None else 0 if binary else None
     with console.collection(collection) as store:
         qrels = exported_qrels(store, which, chosen=chosen, binary_from=threshold)
+        warning = export_warning(store, which, chosen=chosen, in_two=threshold == 0)
     with console.binary_output(output) as stream:
         write_qrels(qrels, stream, format=to)
-    judged = int((qrels.grades >= 0).sum())
-    beside = f", {len(qrels) - judged:,} pooled but not judged" if judged < len(qrels) else ""
-    topics = counted(len(qrels.topic_ids), "topic")
-    console.say(f"{counted(judged, 'judgment')} on {topics}{beside}; content hash {qrels.content_hash}")
+    if warning:
+        console.say(f"warning: {warning}")
+    console.say(f"{contents(qrels)}; content hash {qrels.content_hash}")
+    if qrels.strata is not None:
+        console.say(
+            "the pool is a sample: the stratum of each document stands before its grade, as xinfAP needs it"
+            if to == "trec"
+            else f"the pool is a sample, but {to} has no place for the strata; write trec for xinfAP"
+        )
 
 
 @app.command()
@@ -104,6 +111,7 @@ def release(
 ) -> None:
     """Freeze what is judged under a name, with a hash and a manifest; it never changes again."""
     from cranfield.steps.qrels_bundle import check_folder, write_bundle
+    from cranfield.steps.qrels_notes import older_grades
     from cranfield.steps.qrels_release import make_release
 
     if bundle is not None:
@@ -116,7 +124,10 @@ def release(
             console.say(
                 f"laid out {counted(len(files), 'file')} in {bundle}: check them with sha256sum -c SHA256SUMS"
             )
+        said = str(older_grades(store, name))
     _put_manifest(made, format)
+    if said:
+        console.say(f"warning: {said}; each is frozen as it was given")
     console.say(f"released {name}: {counted(made.judged, 'judgment')} on {counted(made.topics, 'topic')}")
 
 
@@ -228,6 +239,15 @@ def diff(
     console.put_table(_difference(found, by_topic, matrix), format)
     counts = ", ".join(f"{found.count(what):,} {what}" for what in ("added", "removed", "changed"))
     console.say(f"{before} -> {after}: {counts}" if found.changes else f"{before} and {after} say the same")
+    hidden = sum(
+        min(one.before or 0, one.after or 0) < 0 and None in (one.before, one.after) for one in found.changes
+    )
+    if hidden:
+        remedy = ": --unjudged adds such rows to now" if not unjudged and "now" in (before, after) else ""
+        were = "is only a row" if hidden == 1 else "are only rows"
+        console.say(
+            f"{hidden:,} of these {were} for what is pooled and not judged, which one side leaves out{remedy}"
+        )
 
 
 def _difference(found: "Difference", by_topic: bool, matrix: bool) -> "Table":
@@ -242,6 +262,26 @@ def _difference(found: "Difference", by_topic: bool, matrix: bool) -> "Table":
         return table_of([*grades, "pairs"], moves)
     rows = [(one.what, one.topic, one.document, one.before, one.after) for one in found.changes]
     return table_of(["what", "topic", "document", *grades], rows)
+
+
+@app.command()
+def licence(
+    text: Annotated[
+        str | None, typer.Argument(help="Its name, like CC-BY-4.0, or a sentence; '' takes it back; none shows it.")
+    ] = None,
+    collection: Collection = COLLECTION,
+) -> None:
+    """Show or say under which terms the collection may be used; the report and the card repeat it."""
+    from cranfield.steps.licence import licence_of, set_licence
+
+    with console.collection(collection) as store:
+        if text is not None:
+            set_licence(store, text)
+        chosen = licence_of(store)
+    if chosen:
+        console.put(f"{chosen}\n")
+    else:
+        console.say("no licence is named; name one with cranfield qrels licence 'CC-BY-4.0'")
 
 
 @app.command()

@@ -1,9 +1,12 @@
 """Where assessors disagree, as cases without names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cranfield.judge.events import Event
+
+Thresholds = Mapping[int, int]
+"""Version of the scale -> the lowest grade that counts as relevant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +18,14 @@ class Disagreement:
     opinions: tuple[Event, ...]
 
 
-def disagreements(standing: Iterable[Event], *, relevant_from: int | None = None) -> list[Disagreement]:
+def disagreements(
+    standing: Iterable[Event], *, relevant_from: Thresholds | None = None, across: bool = False
+) -> list[Disagreement]:
     """Find the documents in dispute among standing events, sorted by topic and document.
 
-    Any difference of grades counts; with `relevant_from` only one between relevant and not relevant. What is decided
-    already is no dispute. A propagated grade is nobody's opinion, and answers to probes never stand.
+    Any difference of grades counts, and with `across` only one between relevant and not relevant, each by its own
+    scale. What is decided already is no dispute. A propagated grade is nobody's opinion, and answers to probes never
+    stand.
     """
     by_pair: dict[tuple[str, str], list[Event]] = {}
     for event in standing:
@@ -28,7 +34,7 @@ def disagreements(standing: Iterable[Event], *, relevant_from: int | None = None
     return [
         Disagreement(topic, document, opinions)
         for (topic, document), opinions in sorted(disputed, key=lambda found: found[0])
-        if differ(opinions, relevant_from=relevant_from)
+        if differ(opinions, relevant_from=relevant_from, across=across)
     ]
 
 
@@ -43,9 +49,15 @@ def is_decided(events: Iterable[Event]) -> bool:
     return any(event.kind == "adjudicated" for event in events)
 
 
-def differ(opinions: Iterable[Event], *, relevant_from: int | None = None) -> bool:
-    """Say whether opinions differ: in the grade, or (with `relevant_from`) in relevant or not."""
-    grades = {event.grade for event in opinions if event.grade is not None}
-    if relevant_from is None:
-        return len(grades) > 1
-    return len({grade >= relevant_from for grade in grades}) > 1
+def differ(opinions: Iterable[Event], *, relevant_from: Thresholds | None = None, across: bool = False) -> bool:
+    """Say whether opinions differ: in the grade or in what it says of relevance, or (`across`) in that alone.
+
+    `relevant_from` gives for each version of the scale its lowest relevant grade; without it all is one scale.
+    """
+    lowest = relevant_from or {}
+    said = {
+        (event.grade >= lowest.get(event.scale, 1), None if across else event.grade)
+        for event in opinions
+        if event.grade is not None
+    }
+    return len(said) > 1

@@ -48,10 +48,23 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The grades in question, lowest first, and the place of the first that counts as relevant."""
+    """The grades in question, lowest first, and the place of the first that counts as relevant.
+
+    Where a scale was changed, a grade can stand twice: as one that was not relevant, and as one that is.
+    """
 
     grades: tuple[int, ...]
     relevant_from: int
+
+    @property
+    def names(self) -> tuple[int | str, ...]:
+        """What to call each step: its grade, and where that is not enough whether it is relevant."""
+        return tuple(
+            grade
+            if self.grades.count(grade) == 1
+            else f"{grade} {'' if place >= self.relevant_from else 'not '}relevant"
+            for place, grade in enumerate(self.grades)
+        )
 
     @property
     def values(self) -> by.Numbers:

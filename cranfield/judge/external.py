@@ -51,8 +51,8 @@ def question(topic: Topic, document: Document, scale: GradeScale, *, guidelines:
     )
 
 
-def label_from(line: str, scale: GradeScale, asked: Container[Pair]) -> Label | str:
-    """Read an answer; a sentence says what is wrong with it."""
+def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: Container[Pair] = ()) -> Label | str:
+    """Read an answer; a sentence says what is wrong with it. `answered` are those that have one already."""
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):
@@ -60,6 +60,8 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair]) -> Label | 
     if not isinstance(said, dict):
         return f"not a JSON object: {quoted(line)}"
     pair = _id(said.get("topic")), _id(said.get("document"))
+    if pair in answered:
+        return f"a second answer for topic {quoted(pair[0])} and document {quoted(pair[1])}: the first one counts"
     if pair not in asked:
         return f"an answer for topic {quoted(pair[0])} and document {quoted(pair[1])}, which was not asked for"
     return _graded(pair, said, scale)

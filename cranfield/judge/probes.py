@@ -1,6 +1,6 @@
 """Consistency probes: now and then an assessor sees one of his earlier documents again, without being told."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from cranfield.errors import UsageError
@@ -25,6 +25,21 @@ class Probes:
 def falls_due(probes: Probes, assessor: str, topic: str, document: str) -> bool:
     """Say whether the answer to a document makes a probe due; a draw, so that it cannot be foreseen."""
     return bool(probes.share) and draw(probes.seed, f"probe of {assessor}", topic, document) < probes.share
+
+
+def probes_to_come(probes: Probes, due: Iterable[bool], *, owed: int, judged: int, probed: int) -> int:
+    """Say how many probes an assessor will still see in a topic, so that what is left can be told without a sign.
+
+    `due` says for each document that is left, in order, whether its answer makes a probe due; `owed` are due already;
+    `judged` and `probed` count what he has judged in the topic, and what of it came back.
+    """
+    coming = 0
+    for makes_due in (False, *due):
+        owed += makes_due
+        can_come = max(judged - probes.after, 0) - probed - coming
+        shown = max(min(owed, can_come), 0)
+        owed, coming, judged = owed - shown, coming + shown, judged + 1
+    return coming
 
 
 def choose_probe(probes: Probes, topic: str, judged: Sequence[str], *, probed: Collection[str] = ()) -> str | None:

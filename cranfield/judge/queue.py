@@ -75,6 +75,11 @@ class Count:
     of: int = 0
     postponed: int = 0
 
+    @property
+    def left(self) -> int:
+        """How many are neither done nor another's."""
+        return self.of - self.done
+
     def after(self, before: State, now: State) -> "Count":
         """Give the count after one document went from one state to another."""
         done = self.done + (now == "done") - (before == "done")

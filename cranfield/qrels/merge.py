@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.judge.events import MAIN
 from cranfield.qrels.opinions import Opinions
-from cranfield.qrels.qrels import Qrels, sorted_qrels
+from cranfield.qrels.qrels import Grades, Qrels, sorted_qrels
 from cranfield.qrels.rules import DEFAULT_RULE, Rule, check_rule
 from cranfield.runs.columns import used_only
 
@@ -43,9 +43,20 @@ def merged(
     check_rule(rule)
     parts = [_of_layer(opinions, layer, rule, primary or {}) for layer in dict.fromkeys(layers)]
     rows = parts[0] if len(parts) == 1 else _first_of_pairs(opinions, parts)
+    return Merged(_qrels(opinions, rows, opinions.grades[rows], name), rows)
+
+
+def binary_by_scale(opinions: Opinions, chosen: Merged, relevant_from: Mapping[int, int]) -> Qrels:
+    """Give 1 for relevant and 0 for not, each grade by the scale it was given on; `relevant_from` is by version."""
+    thresholds = np.array([relevant_from.get(version, 1) for version in range(max(relevant_from, default=0) + 1)])
+    grades = opinions.grades[chosen.rows] >= thresholds[opinions.scales[chosen.rows]]
+    return _qrels(opinions, chosen.rows, grades.astype(np.int32), chosen.qrels.name)
+
+
+def _qrels(opinions: Opinions, rows: Rows, grades: Grades, name: str) -> Qrels:
     topics = used_only(opinions.topic_ids, opinions.topics[rows])
     documents = used_only(opinions.document_ids, opinions.documents[rows])
-    return Merged(sorted_qrels(topics, documents, opinions.grades[rows], name=name), rows)
+    return sorted_qrels(topics, documents, grades, name=name)
 
 
 def _of_layer(opinions: Opinions, layer: str, rule: Rule, primary: Primary) -> Rows:

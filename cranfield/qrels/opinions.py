@@ -14,17 +14,18 @@ from cranfield.qrels.qrels import Grades, pair_keys
 from cranfield.runs.columns import Coded, encoded
 from cranfield.runs.run import Codes, Places
 
-OpinionRow = tuple[str, str, str, str, int, int, int, int]
-"""Topic, document, layer, assessor, is it a decision, is it propagated, grade, number of the event."""
+OpinionRow = tuple[str, str, str, str, int, int, int, int, int]
+"""Topic, document, layer, assessor, is it a decision, is it propagated, grade, number of the event, scale version."""
 
-_COLUMNS = 8
+_COLUMNS = 9
 
 
 @dataclass(frozen=True, eq=False)
 class Opinions:
     """Standing grades, one row for each layer, topic, document and assessor; a decision has a row of its own.
 
-    `events` numbers the event that each row comes from. Ids and names are distinct; the columns hold their codes.
+    `events` numbers the event that each row comes from, `scales` the version of the scale its grade was given on. Ids
+    and names are distinct; the columns hold their codes.
     """
 
     topic_ids: pa.Array
@@ -39,6 +40,7 @@ class Opinions:
     propagated: NDArray[np.bool_]
     grades: Grades
     events: Places
+    scales: Places
 
     def __len__(self) -> int:
         return len(self.grades)
@@ -67,6 +69,7 @@ def opinions_of(rows: Sequence[OpinionRow]) -> Opinions:
         propagated=propagated,
         grades=np.array(columns[6], dtype=np.int32),
         events=np.array(columns[7], dtype=np.int64),
+        scales=np.array(columns[8], dtype=np.int64),
     )
 
 
@@ -94,13 +97,14 @@ def opinions_in_text(parts: Sequence[tuple[str, int, str]]) -> Opinions | None:
         propagated=table["propagated"].to_numpy().astype(bool),
         grades=table["grade"].to_numpy().astype(np.int32),
         events=table["event"].to_numpy(),
+        scales=table["scale"].to_numpy(),
     )
 
 
 def _parsed(text: bytes) -> pa.Table | None:
     coded = pa.dictionary(pa.int32(), pa.large_string())
     types = {"document": pa.string(), "layer": coded, "assessor": coded}
-    types |= dict.fromkeys(("decided", "propagated", "grade", "event"), pa.int64())
+    types |= dict.fromkeys(("decided", "propagated", "grade", "event", "scale"), pa.int64())
     try:
         return pyarrow.csv.read_csv(
             pa.BufferReader(text),
@@ -122,7 +126,7 @@ def row_of(event: Event) -> OpinionRow:
         raise ValueError(f"event {event.uuid} has no grade")
     decided, propagated = event.kind == "adjudicated", event.kind == "propagated"
     who = event.topic, event.document, event.layer, event.assessor
-    return (*who, int(decided), int(propagated), event.grade, event.sequence)
+    return (*who, int(decided), int(propagated), event.grade, event.sequence, event.scale)
 
 
 def _coded(column: Sequence[object]) -> Coded:

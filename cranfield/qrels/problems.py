@@ -17,7 +17,7 @@ REFUSALS: dict[str, tuple[str, str]] = {
     "lone-carriage-return": ("a carriage return stands alone, not before a line feed", "end lines with a line feed"),
     "blank-in-id": ("an id holds white space", "rename the id: TREC files divide columns by white space"),
     "grade-not-an-integer": (
-        "a grade is not a whole number",
+        "a grade is not a whole number of at most nine digits",
         "write grades like 0, 1 or 2; a grade below 0 means pooled but not judged",
     ),
     "repeated-pair": ("a topic and document are judged more than once", "keep one row of each pair"),

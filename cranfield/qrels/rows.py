@@ -107,6 +107,21 @@ def rows_of_texts(
     )
 
 
+JUNK = -2
+"""The grade under which TREC's web tracks have spam: judged, and no use to anybody; read as not judged here."""
+
+
+def contents(qrels: Qrels) -> str:
+    """Say how many judgments there are, on how many topics, and what the other rows are."""
+    judged = int(np.count_nonzero(qrels.grades >= 0))
+    junk = int(np.count_nonzero(qrels.grades <= JUNK))
+    pooled = len(qrels) - judged - junk
+    parts = [f"{counted(judged, 'judgment')} on {counted(len(qrels.topic_ids), 'topic')}"]
+    parts += [f"{pooled:,} pooled but not judged"] if pooled else []
+    parts += [f"{junk:,} junk (grade {JUNK} or below)"] if junk else []
+    return ", ".join(parts)
+
+
 def summary(qrels: Qrels) -> str:
     """Give one line that says what the qrels hold."""
     judged = int(np.count_nonzero(qrels.grades >= 0))

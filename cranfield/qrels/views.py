@@ -1,6 +1,6 @@
-"""The same qrels seen otherwise: in two grades, or with what was pooled and never judged."""
+"""The same qrels seen otherwise: in two grades, with what was pooled and never judged, as a sample by strata."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,9 @@ from cranfield.runs.columns import encoded
 
 UNJUDGED = -1
 """The grade of a document that is in the pool and was not judged, as trec_eval has it."""
+
+BESIDE = "beside"
+"""The stratum of what was judged and no step of a plan chose: found by searching, imported, asked for by name."""
 
 
 def binary(qrels: Qrels, *, relevant_from: int) -> Qrels:
@@ -44,6 +47,23 @@ def with_unjudged(qrels: Qrels, pooled: Sequence[tuple[str, str]]) -> Qrels:
     _, first = np.unique(keys, return_index=True)
     kept = pa.array(first)
     return _of_columns(all_topics.take(kept), all_documents.take(kept), grades[first], name=qrels.name)
+
+
+def with_strata(
+    qrels: Qrels, chosen: Mapping[tuple[str, str], str], passed_over: Mapping[tuple[str, str], str]
+) -> Qrels:
+    """Give each row its stratum, by (topic, document): of those a plan chose, and of those a sample passed over.
+
+    What was passed over and judged all the same was not drawn: somebody went for it. It leaves its stratum and
+    stands, like all that no plan chose, for itself alone.
+    """
+    names: dict[str, int] = {}
+    strata = np.empty(len(qrels), dtype=np.int32)
+    for place, (topic, document, grade) in enumerate(qrels):
+        pair = topic, document
+        name = chosen.get(pair) or (passed_over.get(pair, BESIDE) if grade < 0 else BESIDE)
+        strata[place] = names.setdefault(name, len(names))
+    return replace(qrels, strata=strata, stratum_names=tuple(names))
 
 
 def _column(words: Sequence[str], before: pa.Array) -> pa.ChunkedArray:

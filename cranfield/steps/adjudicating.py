@@ -13,7 +13,8 @@ from cranfield.store import Store
 from cranfield.store.documents import document
 from cranfield.store.events import append_events, standing_of
 from cranfield.store.opinions import disputed_pairs
-from cranfield.store.scales import current_guidelines, current_scale
+from cranfield.store.pools_live import thresholds
+from cranfield.store.scales import current_guidelines, current_scale, other_scales
 from cranfield.store.topics import topics
 
 Pair = tuple[str, str]
@@ -23,10 +24,9 @@ def open_cases(
     store: Store, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
 ) -> list[Disagreement]:
     """Give the disagreements that nobody has decided; `across`: only those between relevant and not relevant."""
-    threshold = current_scale(store)[1].relevant_from if across else None
     wanted = [pair for pair in disputed_pairs(store, layer) if not only or pair[0] in only]
     standing = [event for pair in wanted for event in standing_of(store, layer, *pair)]
-    return disagreements(standing, relevant_from=threshold)
+    return disagreements(standing, relevant_from=thresholds(store), across=across)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,8 @@ class StoredBench:
         self._store, self._adjudicator, self._layer = store, adjudicator.strip(), layer
         self._scale_version, self.scale = current_scale(store)
         self._guidelines_version, self.guidelines = current_guidelines(store)
-        self._threshold = self.scale.relevant_from if across else None
+        self._other_scales = other_scales(store)[0]
+        self._relevant_from, self._across = thresholds(store), across
         self._topics = {topic.id: topic for topic in topics(store)}
         self._session = str(uuid4())
         cases = open_cases(store, layer=layer, across=across, only=only)
@@ -138,11 +139,14 @@ class StoredBench:
         """Give the opinions of a pair that is in dispute, else none."""
         events = self._standing(pair)
         opinions = opinions_among(events)
-        disputed = differ(opinions, relevant_from=self._threshold) and not is_decided(events)
+        apart = differ(opinions, relevant_from=self._relevant_from, across=self._across)
+        disputed = apart and not is_decided(events)
         return opinions if disputed else ()
 
     def _case(self, pair: Pair, opinions: Sequence[Event], *, before: int | None = None) -> Case:
-        said = tuple(Opinion(one.grade or 0, one.note, one.evidence) for one in opinions)
+        said = tuple(
+            Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale)) for one in opinions
+        )
         found = document(self._store, pair[1])
         if found is None or pair[0] not in self._topics:
             raise CollectionError(f"topic {quoted(pair[0])} or document {quoted(pair[1])} is not in the collection")

@@ -53,7 +53,7 @@ def _by_assessor(store: Store, qrels: "Qrels", layers: Sequence[str]) -> "list[N
 
     places = {(topic, document): place for place, (topic, document, _) in enumerate(qrels)}
     found: dict[str, NDArray[np.float64]] = {}
-    for topic, document, _, assessor, is_decision, is_propagated, grade, _ in opinion_rows(store, layers):
+    for topic, document, _, assessor, is_decision, is_propagated, grade, *_ in opinion_rows(store, layers):
         if is_decision or is_propagated or (topic, document) not in places:
             continue
         found.setdefault(assessor, np.full(len(qrels), np.nan))[places[topic, document]] = grade

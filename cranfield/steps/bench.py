@@ -13,11 +13,12 @@ from cranfield.records import Document, GradeScale, Topic
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What one assessor said, without who it was."""
+    """What one assessor said, without who it was; `scale` is that of the grade, where it is not the present one."""
 
     grade: int
     note: str = ""
     evidence: tuple[Evidence, ...] = ()
+    scale: GradeScale | None = None
 
 
 @dataclass(frozen=True, slots=True)

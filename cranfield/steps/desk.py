@@ -37,7 +37,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the assessor said of a document. `kind` is judged, postponed or cannot-judge; `event` its UUID."""
+    """What the assessor said of a document. `kind` is judged, postponed or cannot-judge; `event` its UUID.
+
+    `scale` is the one the grade was given on, where that is not the present one.
+    """
 
     kind: str
     grade: int | None
@@ -45,6 +48,7 @@ class Answer:
     evidence: tuple[Evidence, ...]
     event: str
     happened: str
+    scale: GradeScale | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,11 @@ class Held:
     documents: int
     seconds: float
     own: int = 0
+
+    @property
+    def others(self) -> int:
+        """How many of them another assessor has."""
+        return self.documents - self.own
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +105,10 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A document found by searching. `state`: judged (by this assessor, with `grade`), pooled, or new."""
+    """A document found by searching. `state`: judged (by this assessor, with `grade`), pooled, or new.
+
+    A grade that was given on another scale than the present one is left away: given again, it is another answer.
+    """
 
     document: str
     title: str
@@ -127,6 +139,8 @@ class Desk(Protocol):
     """One assessor's seat before one collection. Every method that answers has committed when it returns."""
 
     assessor: str
+    like_named: Sequence[str]
+    """Known assessors whose names differ from his in nothing but capitals; only where he is new here."""
     scale: GradeScale
     guidelines: str
 
@@ -174,6 +188,15 @@ class Desk(Protocol):
 
     def progress(self) -> Done:
         """Say how far this assessor is."""
+
+    def recounted(self, item: Item) -> Item:
+        """Give an open document with what is left of its topic now; other answers have changed that."""
+
+    def older(self) -> int:
+        """Give how many of his answers were given under an older scale or older guidelines, and wait for him."""
+
+    def outdated(self) -> str:
+        """Say what was changed since the sitting began: the scale, the guidelines, both, or nothing (empty)."""
 
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read."""

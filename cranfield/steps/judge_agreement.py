@@ -8,8 +8,9 @@ from cranfield.errors import InputError
 from cranfield.judge.events import MAIN
 from cranfield.steps.qrels_of import merged_now
 from cranfield.store import Store
-from cranfield.store.opinions import double_judgments, probe_answers
-from cranfield.store.scales import current_scale
+from cranfield.store.opinions import Graded, double_judgments, probe_answers
+from cranfield.store.pools_live import thresholds
+from cranfield.store.scales import current_scale, other_scales
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +51,7 @@ class AgreementReport:
     """Everything about agreement. `confusion` counts pairs of opinions by lower and higher grade.
 
     `probes` compares the first answer of each assessor with the answer he gave when he saw the document again.
+    `older` of the `opinions` were given on another scale than the present one.
     """
 
     steps: "Steps"
@@ -59,12 +61,17 @@ class AgreementReport:
     topics: tuple[Group, ...]
     periods: tuple[Group, ...]
     probes: tuple[Compared, ...]
+    opinions: int = 0
+    older: int = 0
 
 
 def agreement_report(
     store: Store, *, layers: Sequence[str] = (MAIN,), seed: int = SEED, draws: int = 1000, blocks: int = 5
 ) -> AgreementReport:
-    """Compare everybody who judged the same documents, in the layers together; decisions are no opinions."""
+    """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
+
+    Whether an opinion says relevant is a matter of the scale it was given on.
+    """
     import numpy as np
 
     from cranfield.judge.agreement import agreement, by_topic, over_time, pooled_confusion, share_relevant
@@ -91,26 +98,35 @@ def agreement_report(
             for number, (start, end, part) in enumerate(over_time(labels, blocks=blocks), start=1)
         ),
         probes=tuple(_probes(store, seen_again, seed, draws)),
+        opinions=len(rows),
+        older=sum(row[5] in other_scales(store)[0] for row in rows),
     )
 
 
 def agreement_with_people(store: Store, layer: str, *, seed: int = SEED, draws: int = 1000) -> Compared | None:
     """Compare the grades of a layer with those of people, merged, where both have one; None: nowhere."""
-    people = {row[:2]: row[2] for row in merged_now(store)[1].qrels}
-    machine = {row[:2]: row[2] for row in merged_now(store, layers=[layer])[1].qrels}
+    people, machine = _merged_grades(store, MAIN), _merged_grades(store, layer)
     both = sorted(people.keys() & machine.keys())
     if not both:
         return None
     return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both], seed, draws)
 
 
+def _merged_grades(store: Store, layer: str) -> dict[tuple[str, str], Graded]:
+    from cranfield.qrels.merge import binary_by_scale
+
+    opinions, merged = merged_now(store, layers=[layer])
+    relevant = binary_by_scale(opinions, merged, thresholds(store)).grades.tolist()
+    return {row[:2]: (bool(is_relevant), row[2]) for row, is_relevant in zip(merged.qrels, relevant, strict=True)}
+
+
 def _compared(
-    store: Store, first: str, second: str, grades: Sequence[tuple[int, int]], seed: int, draws: int
+    store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]], seed: int, draws: int
 ) -> Compared:
     import numpy as np
 
     steps = _steps(store, [grade for pair in grades for grade in pair])
-    places = {grade: place for place, grade in enumerate(steps.grades)}
+    places = _places(steps)
     table = np.zeros((len(places), len(places)), dtype=np.int64)
     for one, other in grades:
         table[places[one], places[other]] += 1
@@ -127,7 +143,7 @@ def _of_table(first: str, second: str, table: "NDArray[np.int64]", steps: "Steps
     return Compared(first, second, table, tuple(estimates), float((higher * table).sum() / table.sum()))
 
 
-def _probes(store: Store, rows: Sequence[tuple[str, int, int]], seed: int, draws: int) -> "list[Compared]":
+def _probes(store: Store, rows: Sequence[tuple[str, Graded, Graded]], seed: int, draws: int) -> "list[Compared]":
     names = sorted({assessor for assessor, _, _ in rows})
     by_name = {name: [(first, again) for assessor, first, again in rows if assessor == name] for name in names}
     return [_compared(store, name, name, grades, seed, draws) for name, grades in by_name.items()]
@@ -139,22 +155,29 @@ def _pairs(labels: "Labels", seed: int, draws: int) -> "list[Compared]":
     return [_of_table(first, second, table, labels.steps, seed, draws) for first, second, table in by_pair(labels)]
 
 
-def _steps(store: Store, seen: Sequence[int]) -> "Steps":
-    """Give the grades of the scale in force; a grade of an older one that was given has its place too."""
+def _steps(store: Store, seen: Sequence[Graded]) -> "Steps":
+    """Give the grades of the scale in force; a grade of an older one that was given has its place too.
+
+    What is not relevant by its own scale comes before what is.
+    """
     from cranfield.judge.agreement import Steps
 
     scale = current_scale(store)[1]
-    grades = tuple(sorted({*(step.grade for step in scale.grades), *seen}))
-    return Steps(grades, grades.index(scale.relevant_from))
+    places = sorted({*((step.grade >= scale.relevant_from, step.grade) for step in scale.grades), *seen})
+    return Steps(tuple(grade for _, grade in places), [relevant for relevant, _ in places].index(True))
 
 
-def _labels(rows: Sequence[tuple[str, str, str, int, str]], steps: "Steps") -> "Labels":
-    """Make columns of (topic, document, assessor, grade, when)."""
+def _places(steps: "Steps") -> dict[Graded, int]:
+    return {(place >= steps.relevant_from, grade): place for place, grade in enumerate(steps.grades)}
+
+
+def _labels(rows: Sequence[tuple[str, str, str, Graded, str, int]], steps: "Steps") -> "Labels":
+    """Make columns of (topic, document, assessor, grade, when, scale)."""
     import numpy as np
 
     from cranfield.judge.agreement import Labels
 
-    places = {grade: place for place, grade in enumerate(steps.grades)}
+    places = _places(steps)
     topics = {name: code for code, name in enumerate(sorted({row[0] for row in rows}))}
     items = {pair: code for code, pair in enumerate(sorted({row[:2] for row in rows}))}
     assessors = {name: code for code, name in enumerate(sorted({row[2] for row in rows}))}

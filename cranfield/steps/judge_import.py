@@ -38,13 +38,17 @@ _UNREADABLE = "?"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file brought: new judgments, those that were there, rows that say "not judged", grades replaced."""
+    """What a file brought: new judgments, those that were there, rows that say "not judged", grades replaced.
+
+    `junk` are rows with a grade of -2 or below, as the web tracks have it for spam: they bring nothing either.
+    """
 
     new: int
     same: int
     unjudged: int
     replaced: int
     assessors: tuple[str, ...]
+    junk: int = 0
 
 
 def import_judgments(
@@ -53,9 +57,11 @@ def import_judgments(
     """Import a file of judgments, all or nothing; importing the same again does nothing.
 
     Topics and documents must be known where the collection has some, and grades must be on the scale in force. Rows
-    with a grade below 0 say that a document was pooled and not judged: they bring nothing.
+    with a grade below 0 bring nothing: -1 says that a document was pooled and not judged, and what is below is junk
+    that no scale here has.
     """
     from cranfield.qrels.judgment_files import read_judgments
+    from cranfield.qrels.rows import JUNK
 
     check_layer(layer)
     source = Source(path)
@@ -75,7 +81,9 @@ def import_judgments(
     names = tuple(sorted({event.assessor for event in events}))
     fresh = {(event.topic, event.document, event.assessor) for event in added}
     changed = len([key for key in replaced if key in fresh])
-    return Imported(len(added), len(events) - len(added), len(read.rows) - len(judged), changed, names)
+    junk = sum(row.grade <= JUNK for row in read.rows)
+    unjudged = len(read.rows) - len(judged) - junk
+    return Imported(len(added), len(events) - len(added), unjudged, changed, names, junk)
 
 
 def check_layer(layer: str) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 from cranfield.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.judge.events import Event
 from cranfield.judge.fold import fold
+from cranfield.steps.judge_merge_refusals import refusals, rules_of
 from cranfield.steps.watching import now
 from cranfield.store import Store, open_store
-from cranfield.store.documents import content_hashes, document_count
+from cranfield.store.documents import content_hashes
 from cranfield.store.events import append_many, event_with_uuid, events, standing_of
 from cranfield.store.found import add_found
 from cranfield.store.leases import release_session
@@ -17,14 +18,16 @@ from cranfield.store.opinions import finds, pooled_documents
 from cranfield.store.packets import packet_facts
 from cranfield.store.scales import guidelines_versions, scale_versions
 from cranfield.store.settings import setting
-from cranfield.store.topics import topic_ids, topics_with_hash
+from cranfield.store.topics import topics_with_hash
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """Something the organiser should look at. Nothing is lost by it: all events are kept.
 
-    `what` is disagreement, judged-here-too, text-changed, topic-changed, other-scale or other-guidelines.
+    `what` is disagreement, judged-here-too, event-differs (it is here already and says something else; what is here
+    stays), clock-ahead (it says it happened in the future), text-changed, topic-changed, other-scale or
+    other-guidelines.
     """
 
     what: str
@@ -44,25 +47,48 @@ class MergedPacket:
 
 
 def merge_packet(store: Store, path: Path) -> MergedPacket:
-    """Take in the events of a packet, or of a copy of this collection, by their UUIDs; doing it twice is harmless."""
+    """Take in the events of a packet, or of a copy of this collection, by their UUIDs; doing it twice is harmless.
+
+    All or nothing: a packet that holds what cannot be, or what is not its own, is refused with all that is wrong.
+    """
     with open_store(path) as packet:
         _refuse_strangers(store, packet, path)
         found = list(events(packet))
-        facts = packet_facts(packet)
+        found_there = finds(packet)
+        rules = rules_of(packet, found_there)
         versions = _version_map(store, packet, found, path)
         other_topics = {topic.id: known for topic, known in topics_with_hash(packet)}
-        found_there = finds(packet)
     translated = [_in_our_versions(event, *versions) for event in found]
     with store.write():
-        fresh = [event for event in translated if event_with_uuid(store, event.uuid) is None]
-        _refuse_unknown(store, fresh, path)
-        conflicts = tuple(_conflicts(store, fresh, other_topics))
+        here = {event.uuid: event_with_uuid(store, event.uuid) for event in translated}
+        fresh = [event for event in translated if here[event.uuid] is None]
+        known = [(event, stored) for event in translated if (stored := here[event.uuid]) is not None]
+        problems = refusals(store, fresh, [event for event, _ in known], found_there, rules)
+        if problems:
+            raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
+        conflicts = (*_told_otherwise(known), *_conflicts(store, fresh, other_topics))
         append_many(store, fresh, now=now())
         _take_finds(store, found_there)
-        if facts is not None:
-            release_session(store, facts.session)
+        if rules is not None:
+            release_session(store, rules.facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
-    return MergedPacket(len(fresh), len(found) - len(fresh), names, conflicts)
+    return MergedPacket(len(fresh), len(known), names, conflicts)
+
+
+def _told_otherwise(known: Sequence[tuple[Event, Event]]) -> Iterator[Conflict]:
+    """Find events that are here already under the same UUID, but with another content."""
+    for there, here in known:
+        if _content(there) != _content(here):
+            said = f"topic {there.topic}: event {there.uuid} for {there.document} says something else in the packet"
+            yield Conflict("event-differs", there.topic, there.document, f"{said}; what is here stays")
+
+
+def _content(event: Event) -> tuple[object, ...]:
+    """Give what two copies of an event must agree on. Imports and propagation make the same event at any time."""
+    what = event.kind, event.layer, event.topic, event.document, event.assessor, event.grade, event.undoes
+    words = event.reason, event.note, event.evidence, event.purpose, event.source
+    made = event.kind in ("imported", "propagated") or event.source != "person"
+    return (*what, *words, *(() if made or event.session == "" else (event.happened, event.seconds)))
 
 
 def _take_finds(store: Store, found: Sequence[tuple[str, str, str, str, str]]) -> None:
@@ -108,19 +134,6 @@ def _in_our_versions(event: Event, scales: Mapping[int, int], guidelines: Mappin
     return replace(event, scale=scales[event.scale], guidelines=guidelines.get(event.guidelines, 0))
 
 
-def _refuse_unknown(store: Store, fresh: Sequence[Event], path: Path) -> None:
-    known = set(topic_ids(store))
-    topics = sorted({event.topic for event in fresh} - known) if known else []
-    wanted = list({event.document for event in fresh})
-    documents = sorted(set(wanted) - content_hashes(store, wanted).keys()) if document_count(store) else []
-    problems = [Problem("unknown-topic", f"topic {quoted(one)} is not in this collection") for one in topics]
-    problems += [
-        Problem("unknown-document", f"document {quoted(one)} is not in this collection") for one in documents
-    ]
-    if problems:
-        raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
-
-
 def _conflicts(store: Store, fresh: Sequence[Event], other_topics: Mapping[str, str]) -> Iterator[Conflict]:
     """Compare what stands in the packet with what stands here, and what was judged with what is here now."""
     hashes = content_hashes(store, list({event.document for event in fresh}))
@@ -130,8 +143,12 @@ def _conflicts(store: Store, fresh: Sequence[Event], other_topics: Mapping[str, 
     for topic, known in other_topics.items():
         if known != own_topics.get(topic, known):
             yield Conflict("topic-changed", topic, "", f"topic {topic} has another text now")
+    moment = now()
     for event in fold(fresh).values():
         yield from _with_others(store, event)
+        if event.happened > moment:
+            ahead = f"topic {event.topic}: {event.document} was judged at {event.happened}, which is still to come"
+            yield Conflict("clock-ahead", event.topic, event.document, ahead)
         said = event.topic, event.document
         if event.document_hash and hashes.get(event.document, event.document_hash) != event.document_hash:
             yield Conflict("text-changed", *said, f"topic {said[0]}: {said[1]} has another text now")

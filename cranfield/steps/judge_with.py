@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -110,7 +111,7 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
         listener.labelled,
         listener.unable,
         len(wanted) - len(pairs),
-        tuple(listener.problems),
+        tuple(listener.told()),
         agreement_with_people(store, layer),
     )
 
@@ -168,6 +169,8 @@ class _Listener:
         self._guidelines_version, self._guidelines = current_guidelines(self.store)
         self._topics = {topic.id: topic for topic in topics(self.store)}
         self._missing = {number: set(batch) for number, batch in enumerate(self.batches)}
+        self._answered: dict[int, set[Pair]] = {number: set() for number in self._missing}
+        self._untold: Counter[str] = Counter()
         self._waiting: list[Label] = []
         self._saved_at, self._done, self._in_vain = moment(), 0, 0
         self._session = str(uuid4())
@@ -197,11 +200,12 @@ class _Listener:
             return self._stopped(number, said.trouble)
         if not said.line.strip():
             return True
-        label = label_from(said.line, self._scale, self._missing[number])
+        label = label_from(said.line, self._scale, self._missing[number], self._answered[number])
         if isinstance(label, str):
             self._trouble("bad-answer", label)
             return True
         self._missing[number].discard((label.topic, label.document))
+        self._answered[number].add((label.topic, label.document))
         self._waiting.append(label)
         self._done += 1
         self.progress("judging", self._done, len(self.pairs))
@@ -226,6 +230,16 @@ class _Listener:
         if sum(problem.code == code for problem in self.problems) < LINES_KEPT:
             remedy = "run the same command again: only what is missing is asked" if code == "no-answer" else ""
             self.problems.append(Problem(code, message, count=count, remedy=remedy))
+        else:
+            self._untold[code] += 1
+
+    def told(self) -> list[Problem]:
+        """Give what went wrong, the first of each kind, and how many more of it there were."""
+        more = [
+            Problem(code, f"… and {count:,} more like this ({code})", count=count)
+            for code, count in self._untold.items()
+        ]
+        return [*self.problems, *more]
 
     def save(self) -> None:
         """Write what has been said so far."""

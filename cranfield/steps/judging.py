@@ -15,7 +15,7 @@ from cranfield.store import Store
 from cranfield.store.assignments import planned_overlap
 from cranfield.store.events import add_assessor, assessors
 from cranfield.store.leases import forget_expired
-from cranfield.store.packets import PACKET, packet_facts
+from cranfield.store.packets import PACKET, PacketFacts, packet_facts
 from cranfield.store.pools import PoolFacts, clusters_by_document, facts_of_pool
 from cranfield.store.queues import queue_named
 from cranfield.store.scales import current_guidelines, current_scale
@@ -51,7 +51,10 @@ def open_desk(
     """
     if queue and (pool or rejudge):
         raise UsageError("a queue is judged by itself: leave the pool, or judging again, away")
-    if not (queue or pool or rejudge) and packet_facts(store) is not None:
+    packet = packet_facts(store)
+    if packet is not None:
+        _check_packet(packet, assessor.strip(), layer)
+    if not (queue or pool or rejudge) and packet is not None:
         queue = PACKET
     chosen, overlap = order_named(order, seed=seed), planned_overlap(store)
     clusters = clusters_by_document(store) if chosen.name == "cluster" else {}
@@ -71,6 +74,17 @@ def open_desk(
         work = PoolWork(store, pooled, chosen, overlap, clusters, filling=filling)
     work = _only(work, topics, assessor.strip())
     return seated(store, work, assessor=assessor, layer=layer or MAIN, lease_seconds=lease_seconds, clock=clock)
+
+
+def _check_packet(packet: PacketFacts, assessor: str, layer: str) -> None:
+    """Refuse what could not be merged: another name, or another layer."""
+    if assessor != packet.assessor:
+        raise UsageError(
+            f"this packet is for {quoted(packet.assessor)}, not for {quoted(assessor)}: judge it with"
+            f" -a {packet.assessor!r}, or ask for a packet of your own"
+        )
+    if layer and layer != packet.layer:
+        raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: leave --layer away")
 
 
 def _order_of_pool(facts: PoolFacts) -> str:
@@ -108,10 +122,18 @@ def seated(
 ) -> CollectionDesk:
     """Seat an assessor before some work; he becomes known to the collection."""
     name = checked_name(store, assessor)
+    alike = _like_named(store, name)
     with store.write():
         add_assessor(store, name, now=watching.now())
         forget_expired(store, moment=clock())
-    return CollectionDesk(Seat(store, name, layer, uuid4().hex, lease_seconds, clock), work)
+    return CollectionDesk(Seat(store, name, layer, uuid4().hex, lease_seconds, clock), work, like_named=alike)
+
+
+def _like_named(store: Store, name: str) -> list[str]:
+    """Give the people whose names differ from that of somebody new in nothing but capitals: he may be one of them."""
+    known = assessors(store)
+    alike = [other for other, kind in known.items() if kind == "person" and other.casefold() == name.casefold()]
+    return [] if name in known else alike
 
 
 def checked_name(store: Store, assessor: str) -> str:

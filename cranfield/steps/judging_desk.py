@@ -9,9 +9,9 @@ from uuid import uuid4
 
 from cranfield.errors import InputError, UnknownName, quoted
 from cranfield.judge.events import Event, Evidence, Kind
-from cranfield.judge.queue import Answers, Entry
+from cranfield.judge.queue import Answers, Count, Entry
 from cranfield.records import Document, Topic
-from cranfield.steps.desk import Answer, Done, Found, Item, Past, Saved, TopicState
+from cranfield.steps.desk import Answer, Done, Found, Held, Item, Past, Saved, TopicState
 from cranfield.steps.judging_line import Pair, Seat, Ticket, is_blocked, leased
 from cranfield.steps.judging_past import answer_of, past_answers, searched
 from cranfield.steps.judging_round import Round
@@ -20,9 +20,10 @@ from cranfield.steps.watching import now, start_of_today
 from cranfield.store.answers import pace_of
 from cranfield.store.documents import document as stored_document
 from cranfield.store.documents import ids_near
-from cranfield.store.events import append_events, event_with_uuid, standing_event
+from cranfield.store.events import append_events, event_with_uuid, latest_answer
 from cranfield.store.leases import leases_of_document, release_lease, release_session
-from cranfield.store.scales import current_guidelines, current_scale
+from cranfield.store.pace import older_now
+from cranfield.store.scales import current_guidelines, current_scale, other_scales
 from cranfield.store.topics import topics as stored_topics
 
 NO_TEXT = "(this document is not in the collection)"
@@ -39,11 +40,12 @@ class CollectionDesk:
     in memory changes only after the commit, so that an answer that failed (a full disk) can be given again.
     """
 
-    def __init__(self, seat: Seat, work: Work) -> None:
+    def __init__(self, seat: Seat, work: Work, *, like_named: Sequence[str] = ()) -> None:
         self._seat, self._work, self._store = seat, work, seat.store
-        self.assessor = seat.assessor
+        self.assessor, self.like_named = seat.assessor, like_named
         self._scale_version, self.scale = current_scale(self._store)
         self._guidelines_version, self.guidelines = current_guidelines(self._store)
+        self._other_scales = other_scales(self._store)[0]
         self._topics = {topic.id: topic for topic in stored_topics(self._store)}
         self._round = Round(seat, work)
         self._hand: dict[Pair, Ticket] = {}
@@ -93,12 +95,17 @@ class CollectionDesk:
 
     def _item(self, ticket: Ticket, *, before: Answer | None = None) -> Item:
         if before is None and ticket.known.own and ticket.purpose != "probe":
-            event = standing_event(self._store, self._seat.layer, *ticket.pair, assessor=self.assessor)
-            before = None if event is None else answer_of(event)
+            event = latest_answer(self._store, self._seat.layer, *ticket.pair, assessor=self.assessor)
+            before = None if event is None else self._answer_of(event)
         found = stored_document(self._store, ticket.entry.document)
         document = found or Document(ticket.entry.document, "", NO_TEXT)
-        topic, left = self._topic(ticket.topic), self._round.left(ticket.topic)
+        topic, left = self._topic(ticket.topic), self._told(ticket.topic).left
         return Item(topic, document, ticket.position, ticket.of, before, left)
+
+    def _told(self, topic: str) -> Count:
+        """Give how far a topic is, as the assessor is told: a probe is a document like all others."""
+        held = [one.entry.document for one in self._hand.values() if one.purpose == "probe" and one.topic == topic]
+        return self._round.told(topic, probes=held)
 
     def _topic(self, topic: str) -> Topic:
         return self._topics.get(topic) or Topic(topic, "")
@@ -135,7 +142,7 @@ class CollectionDesk:
             return None
         uuid, ticket = self._answered[-1]
         taken_back = event_with_uuid(self._store, uuid)
-        item = self._item(ticket, before=None if taken_back is None else answer_of(taken_back))
+        item = self._item(ticket, before=None if taken_back is None else self._answer_of(taken_back))
         event = replace(self._event(item, "undone"), undoes=uuid, purpose=ticket.purpose)
         with self._store.write():
             append_events(self._store, [event], now=now())
@@ -144,8 +151,8 @@ class CollectionDesk:
         self._hand = {again.pair: again, **{pair: held for pair, held in self._hand.items() if pair != again.pair}}
         self._round.deferred.discard(again.pair)
         self._today -= taken_back is not None and taken_back.kind != "postponed"
-        self._round.count(ticket.topic)
-        return replace(item, left=self._round.left(ticket.topic))
+        self._round.put_back(ticket)
+        return replace(item, left=self._told(ticket.topic).left)
 
     def _event(self, item: Item, kind: Kind, *, seconds: float | None = None) -> Event:
         return Event(
@@ -175,7 +182,8 @@ class CollectionDesk:
         """Record an answer and lease what comes next, in one transaction."""
         ticket, turn = self._ticket(item), self._round
         has_more = any(pair != ticket.pair for pair in self._hand)
-        owed = turn.owed + turn.owes_probe(ticket, event)
+        makes_due = turn.owes_probe(ticket, event)
+        owed = turn.owed + makes_due + (ticket.purpose == "probe" and event.kind == "postponed")
         deferred = turn.deferred | ({ticket.pair} if turn.waits_long(ticket, event) else set())
         with self._store.write():
             before = self._seat.answers(*ticket.pair)
@@ -184,14 +192,20 @@ class CollectionDesk:
             release_lease(self._store, self._seat.lease(*ticket.pair))
             following = None if has_more else turn.pick(owed=owed, deferred=deferred)
         turn.owed, turn.deferred = owed, deferred
+        turn.made_due.update([ticket.pair] if makes_due else [])
         self._hand.pop(ticket.pair, None)
         self._reopened.pop(ticket.pair, None)
         self._put_in_hand(following)
-        self._remember(ticket, event, before)
-        return Saved(item, answer_of(event), late)
+        self._remember(replace(ticket, late=late), event, before)
+        return Saved(item, self._answer_of(event), late)
+
+    def _answer_of(self, event: Event) -> Answer:
+        return answer_of(event, self._other_scales)
 
     def _is_late(self, ticket: Ticket, before: Answers) -> bool:
         """Say whether the lease had run out and the document was judged meanwhile, inside `store.write()`."""
+        if ticket.late:
+            return True
         if ticket.until is None or ticket.purpose in ("probe", "rejudge"):
             return False
         leases = leases_of_document(self._store, self._seat.layer, *ticket.pair)
@@ -203,6 +217,7 @@ class CollectionDesk:
     def _remember(self, ticket: Ticket, event: Event, before: Answers) -> None:
         self._answered.append((event.uuid, ticket))
         self._round.recount(ticket, before)
+        self._round.probed[ticket.topic] += ticket.purpose == "probe" and event.kind != "postponed"
         if event.kind != "postponed":
             self._today += 1
             self._seconds.extend(() if event.seconds is None else (event.seconds,))
@@ -211,7 +226,7 @@ class CollectionDesk:
 
     def topics(self) -> list[TopicState]:
         """Give the topics he may judge in the order he goes through them, as they stand now."""
-        counts = self._round.count_all()
+        counts = {topic: self._told(topic) for topic in self._round.count_all()}
         named = any(role != "anyone" for role in self._round.roles.values())
         held, found = self._round.held(), []
         for topic in self._round.in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
@@ -272,11 +287,34 @@ class CollectionDesk:
         """Say how far he is; what others did since shows when the topics are looked at again."""
         if self._round.roles.keys() - self._round.counts.keys():
             self._round.count_all()
-        counts = [self._round.counts[topic] for topic in self._round.roles]
+        counts = [self._told(topic) for topic in self._round.roles]
         seconds = median(self._seconds) if self._seconds else None
         return Done(sum(count.done for count in counts), sum(count.of for count in counts), self._today, seconds)
 
+    def recounted(self, item: Item) -> Item:
+        """Give an open document with what is left of its topic now."""
+        told = self._told(item.topic.id)
+        return replace(item, left=told.left, of=max(told.of, item.position))
+
     # The sitting
+
+    def older(self) -> int:
+        """Give how many of his grades here were given under an older version; none while he gives them again."""
+        if self._work.purpose == "rejudge":
+            return 0
+        return older_now(self._store, layer=self._seat.layer, assessor=self.assessor)
+
+    def outdated(self) -> str:
+        """Say what was changed since the sitting began; it goes on under what the assessor was shown."""
+        changed = [
+            what
+            for what, known, now_known in (
+                ("scale", self._scale_version, current_scale(self._store)[0]),
+                ("guidelines", self._guidelines_version, current_guidelines(self._store)[0]),
+            )
+            if known != now_known
+        ]
+        return " and ".join(f"the {what}" for what in changed)
 
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read, unless another has it by now."""
@@ -295,6 +333,8 @@ class CollectionDesk:
             release_session(self._store, self._seat.session)
         self._hand.clear()
 
-    def waiting(self) -> int:
-        """Give how many documents others have before them that may still come to him."""
-        return sum(held.documents for held in self._round.held().values())
+    def waiting(self) -> Held | None:
+        """Give the documents of all topics that somebody has at the moment and that may still come to him."""
+        held = list(self._round.held().values())
+        documents, own = sum(one.documents for one in held), sum(one.own for one in held)
+        return Held(documents, min(one.seconds for one in held), own) if held else None

@@ -54,7 +54,8 @@ class Seat:
 class Ticket:
     """A document the assessor has before him, and what stood about it when he got it.
 
-    `until` is when the lease runs out; a document that he only looks at again has no lease.
+    `until` is when the lease runs out; a document that he only looks at again has no lease. `late` is one that he has
+    answered too late and taken back: another grade of it is a second opinion as well.
     """
 
     topic: str
@@ -64,6 +65,7 @@ class Ticket:
     purpose: Purpose
     known: Answers
     until: float | None
+    late: bool = False
 
     @property
     def pair(self) -> Pair:
@@ -75,7 +77,7 @@ class Ticket:
 class Line:
     """The queue of one topic: what was not looked at yet, in order, and what was put off, longest first.
 
-    `held` is what somebody else has before him, with the lease that keeps it away.
+    `held` is what somebody else has before him, with the lease that keeps it away. `open` is all that is not done.
     """
 
     topic: str
@@ -86,6 +88,7 @@ class Line:
     fresh: deque[Entry] = field(default_factory=deque)
     postponed: deque[Entry] = field(default_factory=deque)
     held: Mapping[str, Lease] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
 
     def has_work(self, deferred: Collection[Pair]) -> bool:
         """Say whether something is there to be judged, but for what was put off a second time."""
@@ -124,6 +127,7 @@ def load_line(seat: Seat, work: Work, topic: str, role: Role) -> Line:
         fresh=deque(entry for entry in free if states[entry.document] == "open"),
         postponed=deque(sorted(off, key=lambda entry: answers[entry.document].own_event)),
         held=held,
+        open={entry.document for entry in undone},
     )
 
 

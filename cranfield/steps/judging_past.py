@@ -1,24 +1,32 @@
 """What an assessor may look at beside his queue: his own answers, and the whole collection by searching."""
 
+from collections.abc import Mapping
+
 from cranfield.judge.events import WITH_GRADE, Event
+from cranfield.records import GradeScale
 from cranfield.steps.desk import Answer, Found, Past
 from cranfield.steps.judging_line import Seat
 from cranfield.steps.judging_work import Work
 from cranfield.store.answers import own_grades, own_past
 from cranfield.store.events import event_with_uuid
 from cranfield.store.found import found_documents
+from cranfield.store.scales import other_scales
 from cranfield.store.search import search
 
 
-def answer_of(event: Event) -> Answer:
-    """Give what an event says, as the assessor sees it; the reason of a refusal stands as its note."""
+def answer_of(event: Event, older: Mapping[int, GradeScale]) -> Answer:
+    """Give what an event says, as the assessor sees it; the reason of a refusal stands as its note.
+
+    `older` are the versions of the scale that say something else than the present one.
+    """
     kind = "judged" if event.kind in WITH_GRADE else event.kind
-    return Answer(kind, event.grade, event.note or event.reason, event.evidence, event.uuid, event.happened)
+    said = kind, event.grade, event.note or event.reason, event.evidence, event.uuid, event.happened
+    return Answer(*said, older.get(event.scale))
 
 
 def past_answers(seat: Seat, words: str, *, limit: int) -> list[Past]:
     """Give the assessor's standing answers, latest first, whose topic, document, title or note has all the words."""
-    wanted = words.casefold().split()
+    wanted, older = words.casefold().split(), other_scales(seat.store)[0]
     found: list[Past] = []
     for uuid, title in own_past(seat.store, seat.layer, assessor=seat.assessor):
         if len(found) == limit:
@@ -28,13 +36,13 @@ def past_answers(seat: Seat, words: str, *, limit: int) -> list[Past]:
             continue
         text = "\n".join([event.topic, event.document, title, event.note, event.reason]).casefold()
         if all(word in text for word in wanted):
-            found.append(Past(event.topic, event.document, title, answer_of(event)))
+            found.append(Past(event.topic, event.document, title, answer_of(event, older)))
     return found
 
 
 def searched(seat: Seat, work: Work, topic: str, words: str, *, limit: int) -> list[Found]:
     """Search the whole collection; of each hit it is told whether he has judged it, or whether it will be judged."""
-    grades = own_grades(seat.store, seat.layer, topic, assessor=seat.assessor)
+    grades = own_grades(seat.store, seat.layer, topic, assessor=seat.assessor, other_than=other_scales(seat.store)[0])
     pooled = {entry.document for entry in work.members(topic)} | set(found_documents(seat.store, topic))
     return [
         Found(hit.document, hit.title, hit.snippet, "judged", grades[hit.document])

@@ -18,6 +18,7 @@ from cranfield.store.pace import (
     Refusal,
     counts_by_assessor,
     last_seen,
+    older_now,
     postponed_by_topic,
     refusals,
     seconds_by_assessor,
@@ -62,7 +63,10 @@ class AssessorProgress:
 
 @dataclass(frozen=True, slots=True)
 class JudgingProgress:
-    """How a pool or a queue is judged in one layer."""
+    """How a pool or a queue is judged in one layer; `older` grades in it were given under an older version.
+
+    That is an older scale, or older guidelines.
+    """
 
     name: str
     layer: str
@@ -71,6 +75,7 @@ class JudgingProgress:
     refusals: tuple[Refusal, ...]
     leases: tuple[Lease, ...]
     seconds: float | None
+    older: int = 0
 
     @property
     def hours(self) -> float | None:
@@ -109,6 +114,7 @@ def judging_progress(store: Store, *, pool: str = "", queue: str = "", layer: st
             tuple(refusals(store, layer)),
             tuple(leases),
             median(together) if together else None,
+            older_now(store, layer=layer),
         )
 
 

@@ -1,11 +1,13 @@
 """The way of one assessor through his topics: which document comes next, and how far he is."""
 
+from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 
 from cranfield.errors import UnknownName
 from cranfield.judge.assignment import Role, topics_in_turn
 from cranfield.judge.events import Event
-from cranfield.judge.probes import choose_probe, falls_due
+from cranfield.judge.probes import choose_probe, falls_due, probes_to_come
 from cranfield.judge.queue import Answers, Count, Entry
 from cranfield.steps.desk import Held
 from cranfield.steps.judging_line import Line, Pair, Seat, Ticket, count_topic, leased, load_line, pick
@@ -14,12 +16,16 @@ from cranfield.store.answers import changes_of_others, judged_in_turn, latest_to
 from cranfield.store.assignments import planned_probes
 from cranfield.store.leases import live_leases
 
+_PROBED_AFTER = ("pool", "overlap", "search", "queue")
+"""What a document must have been shown for, so that its answer can make a probe due."""
+
 
 class Round:
     """The topics of one sitting, the current one with its queue, and the counts of all.
 
     `deferred` are documents that were put off again after they had come back: they wait until nothing else is left.
-    `owed` are probes that are due and not shown yet.
+    `owed` are probes that are due and not shown yet, `made_due` the documents whose answers made one due; `probed`
+    counts by topic those that were answered in this sitting.
     """
 
     def __init__(self, seat: Seat, work: Work) -> None:
@@ -30,6 +36,8 @@ class Round:
         self.counts: dict[str, Count] = {}
         self.deferred: set[Pair] = set()
         self.owed = 0
+        self.made_due: set[Pair] = set()
+        self.probed: Counter[str] = Counter()
         self._changes = changes_of_others(seat.store)
         self._finished: set[str] = set()
         self._begin_with = latest_topic(seat.store, seat.layer, assessor=seat.assessor)
@@ -68,7 +76,7 @@ class Round:
 
     def owes_probe(self, ticket: Ticket, event: Event) -> bool:
         """Say whether an answer makes a probe due: one that will stand, to a document in its turn."""
-        usual = ticket.purpose in ("pool", "overlap", "search", "queue") and event.kind == "judged"
+        usual = ticket.purpose in _PROBED_AFTER and event.kind == "judged" and ticket.pair not in self.made_due
         return usual and falls_due(self._probes, self._seat.assessor, *ticket.pair)
 
     def waits_long(self, ticket: Ticket, event: Event) -> bool:
@@ -130,10 +138,30 @@ class Round:
 
     # Places and counts
 
-    def left(self, topic: str) -> int:
-        """Give how many documents of a topic are left for him, as far as is known here."""
-        count = self.counts.get(topic) or self.count(topic)
-        return count.of - count.done
+    def told(self, topic: str, *, probes: Collection[str] = ()) -> Count:
+        """Give how far a topic is for him, as far as is known here, with the probes that nobody may notice.
+
+        A probe counts as one more document from the beginning, so that the count goes down by one with each answer.
+        `probes` are those he has before him.
+        """
+        count, shown = self.counts.get(topic) or self.count(topic), self.probed[topic]
+        coming = self._coming(self.line, set(probes)) if self.line is not None and self.line.topic == topic else 0
+        return replace(count, done=count.done + shown, of=count.of + shown + coming + len(probes))
+
+    def _coming(self, line: Line, in_hand: set[str]) -> int:
+        if not self._probes.share:
+            return 0
+        store, layer, topic, assessor = self._seat.store, self._seat.layer, line.topic, self._seat.assessor
+        left = (entry for entry in line.entries.values() if entry.document in line.open)
+        due = [
+            entry.purpose in _PROBED_AFTER
+            and (topic, entry.document) not in self.made_due
+            and falls_due(self._probes, assessor, topic, entry.document)
+            for entry in left
+        ]
+        judged = len(judged_in_turn(store, layer, topic, assessor=assessor))
+        shown = len(probed(store, layer, topic, assessor=assessor) | in_hand)
+        return probes_to_come(self._probes, due, owed=self.owed, judged=judged, probed=shown)
 
     def held(self) -> dict[str, Held]:
         """Give, for each topic where there are some, the documents that only others' leases keep from him."""
@@ -178,11 +206,22 @@ class Round:
 
     def recount(self, ticket: Ticket, before: Answers) -> None:
         """Bring the count up to date after one answer; a probe changes nothing."""
-        if ticket.purpose == "probe" or ticket.topic not in self.counts:
+        if ticket.purpose == "probe":
             return
         role, after = self.role(ticket.topic), self._seat.answers(*ticket.pair)
-        states = (self._work.state(ticket.entry, answers, role) for answers in (before, after))
-        self.counts[ticket.topic] = self.counts[ticket.topic].after(*states)
+        was, is_now = (self._work.state(ticket.entry, answers, role) for answers in (before, after))
+        if ticket.topic in self.counts:
+            self.counts[ticket.topic] = self.counts[ticket.topic].after(was, is_now)
+        if self.line is not None and self.line.topic == ticket.topic and is_now == "done":
+            self.line.open.discard(ticket.entry.document)
+
+    def put_back(self, ticket: Ticket) -> None:
+        """Bring the count up to date after an answer was taken back."""
+        if ticket.purpose == "probe":
+            self.probed[ticket.topic] -= 1
+        elif self.line is not None and self.line.topic == ticket.topic:
+            self.line.open.add(ticket.entry.document)
+        self.count(ticket.topic)
 
 
 def _held(line: Line, assessor: str, moment: float) -> Held:

@@ -11,10 +11,9 @@ from cranfield.steps.judging_desk import CollectionDesk
 from cranfield.steps.judging_work import TRY_LAYER, TrialWork
 from cranfield.steps.watching import now
 from cranfield.store import Store
-from cranfield.store.answers import own_grades
+from cranfield.store.answers import own_relevance
 from cranfield.store.assignments import assigned, put_assignments
 from cranfield.store.drafts import Draft, DraftState, draft_of, put_draft, put_tried, tried_hits
-from cranfield.store.scales import current_scale
 from cranfield.store.search import ranked
 from cranfield.store.topics import topics
 
@@ -62,10 +61,9 @@ def trial_of(store: Store, topic: str, *, few: int = FEW, many: int = MANY) -> T
     draft = draft_of(store, topic)
     if draft is None:
         raise InputError(f"topic {quoted(topic)} was never tried; begin with: cranfield judge try {topic}")
-    grades = own_grades(store, TRY_LAYER, topic, assessor=draft.author)
-    lowest = current_scale(store)[1].relevant_from
+    relevance = own_relevance(store, TRY_LAYER, topic, assessor=draft.author)
     tried = tried_hits(store, topic)
-    made = estimate(tried, {document: grade >= lowest for document, grade in grades.items()})
+    made = estimate(tried, relevance)
     return Trial(draft, made, size_of(made, few=few, many=many), len(tried))
 
 

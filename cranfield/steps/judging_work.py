@@ -81,9 +81,9 @@ class Filling:
 
     @cached_property
     def _refiller(self) -> "Refiller | None":
-        from cranfield.pool.parsing import parse
+        from cranfield.pool.parsing import parse_stored
 
-        if not parse(self._facts.plan_in_full).is_live:
+        if not parse_stored(self._facts.plan_in_full).is_live:
             return None
         from cranfield.steps.pool_live import Refiller
 

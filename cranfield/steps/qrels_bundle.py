@@ -39,6 +39,11 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
     No assessor and no text of a document is in it. SHA256SUMS comes last: a folder without it is not complete.
     """
     check_folder(folder)
+    with store.snapshot():
+        return _bundled(store, release, folder, progress)
+
+
+def _bundled(store: Store, release: str, folder: Path, progress: Progress) -> list[Path]:
     material = material_of(store, Wanted(qrels=release, public=True), progress=progress)
     folder.mkdir(parents=True, exist_ok=True)
     made = [_topics(store, folder), _qrels(store, release, folder), _runs(material, folder)]

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING, BinaryIO
 
 from cranfield.errors import InputError, UsageError, quoted
+from cranfield.steps.qrels_binary import binary_qrels
+from cranfield.steps.qrels_notes import older_grades
 from cranfield.steps.qrels_of import NOW, qrels_for
 from cranfield.steps.qrels_release import Chosen
 from cranfield.store import Store
-from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def exported_qrels(
     store: Store, word: str | None, *, chosen: Chosen | None = None, binary_from: int | None = None
 ) -> "Qrels":
-    """Give the qrels that an export writes; `binary_from` 0 means: from the scale's own first relevant grade."""
+    """Give the qrels that an export writes; `binary_from` 0 means: as relevant as the scale of each grade says."""
     from cranfield.qrels.views import binary
 
     asked = chosen or Chosen()
@@ -24,14 +25,24 @@ def exported_qrels(
     event = asked.event(store)
     # A moment is asked of the judgments, never of the only release that stands in for them.
     which = NOW if asked != Chosen() else word
-    qrels = qrels_for(
-        store, which, with_unjudged=asked.with_unjudged, layers=asked.layers, rule=asked.rule, up_to=event
-    )
+    give = binary_qrels if binary_from == 0 else qrels_for
+    qrels = give(store, which, with_unjudged=asked.with_unjudged, layers=asked.layers, rule=asked.rule, up_to=event)
     if not len(qrels):
         raise InputError(f"there is nothing to write: no grade stands in {' or '.join(asked.layers)}")
-    if binary_from is None:
-        return qrels
-    return binary(qrels, relevant_from=binary_from or current_scale(store)[1].relevant_from)
+    return binary(qrels, relevant_from=binary_from) if binary_from else qrels
+
+
+def export_warning(store: Store, word: str | None, *, chosen: Chosen | None = None, in_two: bool = False) -> str:
+    """Warn of grades that were given on an older scale; empty where there are none.
+
+    In two grades by the scales themselves (`in_two`) each was read by its own.
+    """
+    asked = chosen or Chosen()
+    which = NOW if asked != Chosen() else word
+    said = older_grades(store, which, layers=asked.layers, rule=asked.rule, up_to=asked.event(store))
+    if not said.older:
+        return ""
+    return f"{said}; each is written " + ("as relevant or not by its own scale" if in_two else "as it was given")
 
 
 def write_qrels(qrels: "Qrels", stream: BinaryIO, *, format: str = "trec") -> None:

@@ -1,5 +1,6 @@
 """The qrels that a command uses: of a file, of a release, or what the judgments say now."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +13,13 @@ from cranfield.source import Source
 from cranfield.store import Store
 from cranfield.store.events import events
 from cranfield.store.opinions import documents_in_pools, has_grades, opinion_rows, opinion_text, primary_assessors
-from cranfield.store.releases import release, release_names, release_rows
+from cranfield.store.pools import pool_facts
+from cranfield.store.releases import ReleaseFacts, release, release_names, release_rows
 from cranfield.store.settings import put_setting, setting
+from cranfield.store.strata import sampled_strata
 
 if TYPE_CHECKING:
-    from cranfield.qrels.merge import Merged
+    from cranfield.qrels.merge import Merged, Primary
     from cranfield.qrels.opinions import Opinions
     from cranfield.qrels.qrels import Qrels
 
@@ -37,11 +40,12 @@ def qrels_for(
 
     Without a word: what is judged now; where nothing is judged, the only release. `now` is merged by the collection's
     rule, or by `rule`, from the layers in order, as of the event `up_to`. With `with_unjudged` the documents that
-    were pooled and not judged are there too, with the grade -1; a release and a file are what they are.
+    were pooled and not judged are there too, with the grade -1, and where a pool is a sample each row has its
+    stratum; a release and a file are what they are.
     """
     if store is None:
         return _from_file(Path(_needed(word)))
-    chosen = _default(store, layers) if word is None else word
+    chosen = meant_by(store, word, layers=layers)
     if chosen == NOW:
         return qrels_now(store, with_unjudged=with_unjudged, layers=layers, rule=rule, up_to=up_to)
     if chosen in release_names(store):
@@ -53,6 +57,11 @@ def qrels_for(
     return _from_file(Path(chosen))
 
 
+def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
+    """Give the word that says which qrels are meant, where none was given too: `now`, a release, or a file."""
+    return _default(store, layers) if word is None else word
+
+
 def qrels_now(
     store: Store,
     *,
@@ -62,22 +71,41 @@ def qrels_now(
     up_to: int | None = None,
 ) -> "Qrels":
     """Give one grade per topic and document, from what is judged now or was at an event."""
-    from cranfield.qrels.views import with_unjudged as adding_unjudged
-
     with store.snapshot():
         qrels = merged_now(store, layers=layers, rule=rule, up_to=up_to)[1].qrels
-        return adding_unjudged(qrels, documents_in_pools(store)) if with_unjudged else qrels
+        return with_pooled(store, qrels) if with_unjudged else qrels
+
+
+def with_pooled(store: Store, qrels: "Qrels") -> "Qrels":
+    """Add what was pooled and not judged, with the grade -1, and the strata where a pool is a sample."""
+    from cranfield.qrels.views import with_unjudged
+
+    return _as_sample(store, with_unjudged(qrels, documents_in_pools(store)))
+
+
+def _as_sample(store: Store, qrels: "Qrels") -> "Qrels":
+    """Give qrels that tell what was not drawn with their strata; as they are where no pool is a sample."""
+    from cranfield.qrels.views import with_strata
+
+    known = sampled_strata(store)
+    return qrels if known is None else with_strata(qrels, known.chosen, known.passed_over)
 
 
 def merged_now(
-    store: Store, *, layers: Sequence[str] = (MAIN,), rule: Rule | None = None, up_to: int | None = None
+    store: Store,
+    *,
+    layers: Sequence[str] = (MAIN,),
+    rule: Rule | None = None,
+    up_to: int | None = None,
+    primary: "Primary | None" = None,
 ) -> "tuple[Opinions, Merged]":
-    """Give what stands, or stood at an event, and what the rule makes of it."""
+    """Give what stands, or stood at an event, and what the rule makes of it; with the primary assessors of now."""
     from cranfield.qrels.merge import merged
 
     opinions = standing_opinions(store, layers, up_to=up_to)
     chosen = collection_rule(store) if rule is None else rule
-    return opinions, merged(opinions, rule=chosen, primary=primary_assessors(store), layers=layers, name=NOW)
+    first = primary_assessors(store) if primary is None else primary
+    return opinions, merged(opinions, rule=chosen, primary=first, layers=layers, name=NOW)
 
 
 def standing_opinions(store: Store, layers: Sequence[str], *, up_to: int | None = None) -> "Opinions":
@@ -91,14 +119,26 @@ def standing_opinions(store: Store, layers: Sequence[str], *, up_to: int | None 
 
 
 def released_qrels(store: Store, name: str) -> "Qrels":
-    """Give the qrels of a release, and make sure that they are what was released."""
+    """Give the qrels of a release, and make sure that they are what was released.
+
+    Where they tell what was not judged, and the pools are those it was made from, each row has its stratum too.
+    """
     from cranfield.qrels.qrels import qrels_of
 
     facts = release(store, name)
     qrels = qrels_of(release_rows(store, name), name=name)
     if qrels.content_hash != facts.content_hash:
         raise CollectionError(f"release {quoted(name)} is not what its hash says: restore the file from a backup")
-    return qrels
+    return _as_sample(store, qrels) if _knows_the_pools(store, facts) else qrels
+
+
+def _knows_the_pools(store: Store, facts: ReleaseFacts) -> bool:
+    try:
+        manifest = json.loads(facts.manifest)
+        told, made_from = bool(manifest["unjudged"]) and not manifest["file"], manifest["pools"]
+    except (ValueError, TypeError, KeyError):
+        return False
+    return told and made_from == {one.name: one.content_hash for one in pool_facts(store)}
 
 
 def collection_rule(store: Store) -> Rule:

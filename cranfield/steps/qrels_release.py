@@ -11,12 +11,12 @@ from cranfield.judge.events import MAIN
 from cranfield.qrels.rules import Rule
 from cranfield.source import Source
 from cranfield.steps.moments import stored_moment
-from cranfield.steps.qrels_of import collection_rule, merged_now, qrels_for, released_qrels
+from cranfield.steps.qrels_of import collection_rule, merged_now, qrels_for, released_qrels, with_pooled
 from cranfield.steps.watching import now
 from cranfield.store import Store
 from cranfield.store.documents import document_count, known_among
 from cranfield.store.events import last_sequence, sequence_at
-from cranfield.store.opinions import documents_in_pools, layers_with_grades, primary_assessors, versions_used
+from cranfield.store.opinions import layers_with_grades, primary_assessors, versions_used
 from cranfield.store.pools import pool_facts
 from cranfield.store.releases import ReleaseFacts, add_release, release_names, releases
 from cranfield.store.settings import setting
@@ -51,7 +51,6 @@ class Chosen:
 def make_release(store: Store, name: str, *, chosen: Chosen | None = None, note: str = "") -> "Manifest":
     """Freeze what is judged under a name, with the story of how it came about."""
     from cranfield.qrels.release import check_name
-    from cranfield.qrels.views import with_unjudged
 
     check_name(name)
     asked = chosen or Chosen()
@@ -61,7 +60,7 @@ def make_release(store: Store, name: str, *, chosen: Chosen | None = None, note:
         opinions, merged = merged_now(store, layers=asked.layers, rule=rule, up_to=event)
         if not len(merged.qrels):
             raise InputError(f"nothing to release: no grade stands in {' or '.join(asked.layers)}")
-        qrels = with_unjudged(merged.qrels, documents_in_pools(store)) if asked.with_unjudged else merged.qrels
+        qrels = with_pooled(store, merged.qrels) if asked.with_unjudged else merged.qrels
         scales, guidelines = versions_used(store, opinions.events[merged.rows].tolist())
         manifest = replace(
             _manifest(store, name, qrels, note),

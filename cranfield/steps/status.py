@@ -1,6 +1,6 @@
 """Say where the collection stands, and the next thing to do."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cranfield.judge.events import MAIN
@@ -11,8 +11,10 @@ from cranfield.store.documents import document_count
 from cranfield.store.drafts import refused_topics
 from cranfield.store.duplicates import clusters_of
 from cranfield.store.events import assessors
-from cranfield.store.pace import judged_pairs, open_pairs, release_count
-from cranfield.store.pools import PoolFacts, pool_facts, pooled_pairs
+from cranfield.store.pace import judged_pairs, older_now, open_pairs, release_count
+from cranfield.store.packets import PacketFacts, answered_in_packet, packet_facts
+from cranfield.store.pools import PoolFacts, pool_facts, pool_number, pool_topics, pooled_pairs
+from cranfield.store.pools_live import ends
 from cranfield.store.runs import RunFacts, run_facts
 from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.settings import settings
@@ -22,7 +24,11 @@ from cranfield.text import counted
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a collection stands."""
+    """Where a collection stands.
+
+    `older` grades were given under an older scale or older guidelines; `unfinished` topics of live pools will have
+    more documents; a packet is for one assessor, and what is `pooled` is its queue.
+    """
 
     name: str
     settings: dict[str, Any]
@@ -42,6 +48,9 @@ class Status:
     refused_topics: tuple[str, ...]
     releases: int
     troubles: tuple[str, ...]
+    older: int = 0
+    unfinished: int = 0
+    packet_for: str = ""
 
     @property
     def groups(self) -> int:
@@ -56,6 +65,8 @@ class Status:
     @property
     def next_step(self) -> tuple[str, str]:
         """The next thing to do, and the command for it."""
+        if self.packet_for:
+            return self._next_in_packet
         if not self.documents:
             return "add documents", "corpus add FILE…"
         if not self.topics:
@@ -66,13 +77,29 @@ class Status:
             return "no run contributes to a pool yet; submit one", "runs submit --contributing FILE…"
         if not self.pools:
             return "build a pool", "pool build 'depth 10'"
+        return self._next_when_pooled
+
+    @property
+    def _next_when_pooled(self) -> tuple[str, str]:
         if not self.judged and not self.assigned_topics:
             return "judge; for several people give out the topics first (cranfield judge assign)", "judge"
         if self.unjudged:
             return f"judge: {counted(self.unjudged, 'pooled document')} without a grade", "judge"
+        if self.unfinished:
+            more = f"judge on: {counted(self.unfinished, 'topic')} of a live pool will get more documents"
+            return more, "judge"
         if not self.releases:
             return "everything is judged; freeze the qrels under a name", "qrels release NAME"
         return "score the runs", "evaluate"
+
+    @property
+    def _next_in_packet(self) -> tuple[str, str]:
+        if self.unjudged:
+            return (
+                f"judge: {self.judged:,} of {counted(self.pooled, 'document')} judged; then send the file back",
+                "judge",
+            )
+        return "everything is judged; send the file back to whoever made it, who takes it in with", "judge merge FILE"
 
 
 def collection_status(store: Store) -> Status:
@@ -80,8 +107,9 @@ def collection_status(store: Store) -> Status:
     with store.snapshot():
         everything = run_facts(store, withdrawn=True)
         standing = tuple(run for run in everything if run.withdrawn is None)
-        all_settings = settings(store)
-        return Status(
+        all_settings, packet = settings(store), packet_facts(store)
+        layer = MAIN if packet is None else packet.layer
+        found = Status(
             name=all_settings.get("name", ""),
             settings=all_settings,
             scale=current_scale(store)[1],
@@ -93,11 +121,38 @@ def collection_status(store: Store) -> Status:
             withdrawn=len(everything) - len(standing),
             pools=tuple(pool_facts(store)),
             pooled=pooled_pairs(store),
-            judged=judged_pairs(store, MAIN),
-            unjudged=open_pairs(store, MAIN),
+            judged=judged_pairs(store, layer),
+            unjudged=open_pairs(store, layer),
             assessors=sum(kind == "person" for kind in assessors(store).values()),
             assigned_topics=len({one.topic for one in assigned(store)}),
             refused_topics=tuple(refused_topics(store)),
             releases=release_count(store),
             troubles=tuple(engine.known_troubles(store.path)),
+            older=older_now(store, layer=layer),
         )
+        # Reading plans takes long; it is asked only where all that is pooled so far is judged.
+        found = found if found.unjudged else replace(found, unfinished=_unfinished(store))
+        return found if packet is None else _of_packet(store, found, packet)
+
+
+def _unfinished(store: Store) -> int:
+    """Count the topics of live pools that have not come to their end."""
+    facts_of_all = pool_facts(store)
+    if not facts_of_all:
+        return 0
+    from cranfield.pool.parsing import parse_stored
+
+    live = [facts.name for facts in facts_of_all if parse_stored(facts.plan_in_full).is_live]
+    over = refused_topics(store)
+    return sum(
+        topic not in over and topic not in ended
+        for name in live
+        for ended in [ends(store, pool_number(store, name))]
+        for topic in pool_topics(store, name)
+    )
+
+
+def _of_packet(store: Store, found: Status, packet: PacketFacts) -> Status:
+    """Give where a packet stands: its queue is what there is to judge."""
+    queued, judged = answered_in_packet(store, packet)
+    return replace(found, pooled=queued, judged=judged, unjudged=queued - judged, packet_for=packet.assessor)

@@ -1,6 +1,7 @@
 """What counts now, as an assessor's seat asks for it: of a topic, of one document, of his own past."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from cranfield.judge.queue import NOTHING, Answers
@@ -78,17 +79,41 @@ def pool_counts(store: Store, pool: str, layer: str, *, assessor: str) -> dict[s
     return {topic: (done, of, postponed) for topic, done, of, postponed in rows}
 
 
-def own_grades(store: Store, layer: str, topic: str, *, assessor: str) -> dict[str, int]:
-    """Give document -> grade of what one assessor has judged for a topic."""
-    return dict(
-        store.rows(
-            """SELECT document, grade FROM judgments INDEXED BY judgments_by_assessor
-               WHERE assessor = ? AND layer = ? AND topic = ? AND adjudicated = 0 AND grade IS NOT NULL""",
-            assessor,
-            layer,
-            topic,
-        )
+def own_grades(
+    store: Store, layer: str, topic: str, *, assessor: str, other_than: Collection[int] = ()
+) -> dict[str, int | None]:
+    """Give document -> grade of what one assessor has judged for a topic, as he said it last.
+
+    What he answered when he was shown a document again is what he said last, though it never counts. A grade of one
+    of the versions `other_than` is left away: the document is there, without it.
+    """
+    rows = store.rows(
+        """SELECT document, grade, scale, event FROM judgments INDEXED BY judgments_by_assessor
+           WHERE assessor = ?1 AND layer = ?2 AND topic = ?3 AND adjudicated = 0 AND grade IS NOT NULL
+           UNION ALL
+           SELECT document, grade, scale, sequence FROM judgment_events AS probe INDEXED BY judgment_events_probes
+           WHERE purpose = 'probe' AND assessor = ?1 AND layer = ?2 AND topic = ?3 AND kind = 'judged'
+             AND NOT EXISTS (SELECT 1 FROM judgment_events AS undo
+                             WHERE undo.undoes = probe.uuid AND undo.undoes <> '')
+           ORDER BY 4""",
+        assessor,
+        layer,
+        topic,
     )
+    return {document: None if scale in other_than else grade for document, grade, scale, _ in rows}
+
+
+def own_relevance(store: Store, layer: str, topic: str, *, assessor: str) -> dict[str, bool]:
+    """Give document -> whether one assessor has judged it relevant, by the scale he judged it on."""
+    rows = store.rows(
+        """SELECT document, grade >= relevant_from FROM judgments INDEXED BY judgments_by_assessor
+           JOIN scales ON version = scale
+           WHERE assessor = ? AND layer = ? AND topic = ? AND adjudicated = 0 AND grade IS NOT NULL""",
+        assessor,
+        layer,
+        topic,
+    )
+    return {document: bool(relevant) for document, relevant in rows}
 
 
 def judged_in_turn(store: Store, layer: str, topic: str, *, assessor: str) -> list[str]:
@@ -128,16 +153,42 @@ def latest_topic(store: Store, layer: str, *, assessor: str) -> str:
 
 
 def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, str]]:
-    """Give (uuid of the standing answer, title of its document) of one assessor, latest first, read as needed."""
+    """Give (uuid of his latest answer, title of the document) of one assessor, latest first, read as needed.
+
+    What he said when he was shown a document again is his latest answer to it, though what counts is another.
+    """
+    probes = deque(_answers_to_probes(store, layer, assessor=assessor))
+    last = {pair: sequence for pair, sequence, _, _ in reversed(probes)}
     with engine.translated(store.path):
-        yield from store.connection.execute(
-            """SELECT judgment_events.uuid, coalesce(documents.title, '')
+        for topic, document, sequence, uuid, title in store.connection.execute(
+            """SELECT judgments.topic, judgments.document, judgments.event, uuid, coalesce(documents.title, '')
                FROM judgments JOIN judgment_events ON judgment_events.sequence = judgments.event
                LEFT JOIN documents ON documents.id = judgments.document
                WHERE judgments.assessor = ? AND judgments.layer = ? AND judgments.adjudicated = 0
                ORDER BY judgments.event DESC""",
             [assessor, layer],
-        )
+        ):
+            while probes and probes[0][1] > sequence:
+                pair, answered, *told = probes.popleft()
+                if last[pair] == answered:
+                    yield told[0], told[1]
+            if last.get((topic, document), 0) < sequence:
+                yield uuid, title
+
+
+def _answers_to_probes(store: Store, layer: str, *, assessor: str) -> list[tuple[tuple[str, str], int, str, str]]:
+    """Give ((topic, document), sequence, uuid, title) of what he answered when shown again, latest first."""
+    rows = store.rows(
+        """SELECT topic, document, sequence, uuid, coalesce(documents.title, '') FROM judgment_events AS probe
+           LEFT JOIN documents ON documents.id = document
+           WHERE purpose = 'probe' AND assessor = ? AND layer = ? AND kind IN ('judged', 'cannot-judge')
+             AND NOT EXISTS (SELECT 1 FROM judgment_events AS undo
+                             WHERE undo.undoes = probe.uuid AND undo.undoes <> '')
+           ORDER BY sequence DESC""",
+        assessor,
+        layer,
+    )
+    return [((topic, document), sequence, uuid, title) for topic, document, sequence, uuid, title in rows]
 
 
 def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int, list[float]]:

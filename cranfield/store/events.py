@@ -158,17 +158,18 @@ def event_with_uuid(store: Store, uuid: str) -> Event | None:
     return None if row is None else _event(row)
 
 
-def standing_event(store: Store, layer: str, topic: str, document: str, *, assessor: str) -> Event | None:
-    """Give the answer of one assessor to one document that counts now, or None."""
-    row = store.row(
-        f"""{_SELECT} WHERE sequence = (SELECT event FROM judgments WHERE topic = ? AND document = ? AND layer = ?
-            AND assessor = ? AND adjudicated = 0)""",
-        topic,
-        document,
-        layer,
-        assessor,
-    )
-    return None if row is None else _event(row)
+def latest_answer(store: Store, layer: str, topic: str, document: str, *, assessor: str) -> Event | None:
+    """Give what one assessor said last of one document, or None: what counts, or what he said when shown it again."""
+    key = PairKey(layer, topic, document, assessor)
+    happened = events_of_pair(store, key)
+    undone = {event.undoes for event in happened if event.kind == "undone"}
+    said = [
+        event
+        for event in happened
+        if event.purpose == "probe" and event.kind in ("judged", "cannot-judge") and event.uuid not in undone
+    ]
+    stands = fold(happened).get(key)
+    return max((*said, *([stands] if stands else [])), key=lambda event: event.sequence, default=None)
 
 
 def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()) -> Iterator[Event]:

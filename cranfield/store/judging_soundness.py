@@ -9,7 +9,10 @@ _LONGEST_LEASE = 400 * 86_400.0
 
 
 def event_faults(store: Store) -> Iterator[str]:
-    """Give undos of nothing, and answers from a sitting that do not say where in the queue they were."""
+    """Give undos of nothing, answers from a sitting that do not say where in the queue they were, and what cannot be.
+
+    That is a grade that its scale does not have, a time that cannot be read, and less than no time.
+    """
     undos = store.rows(
         """SELECT sequence, undoes FROM judgment_events AS undo WHERE kind = 'undone' AND NOT EXISTS (
                SELECT 1 FROM judgment_events AS undone WHERE undone.uuid = undo.undoes)"""
@@ -20,6 +23,17 @@ def event_faults(store: Store) -> Iterator[str]:
         "SELECT sequence, position FROM judgment_events WHERE position < 0 OR (position = 0 AND shown_order <> '')"
     ):
         yield f"event {sequence} has the position {position} in its queue"
+    for sequence, grade, scale in store.rows(
+        """SELECT sequence, grade, scale FROM judgment_events AS event WHERE grade IS NOT NULL AND NOT EXISTS (
+               SELECT 1 FROM grades WHERE grades.scale = event.scale AND grades.grade = event.grade)"""
+    ):
+        yield f"event {sequence} has the grade {grade}, which version {scale} of the scale does not have"
+    for sequence, happened, seconds in store.rows(
+        """SELECT sequence, happened, seconds FROM judgment_events
+           WHERE seconds < 0 OR happened NOT GLOB '????-??-??T??:??:??.???Z' OR julianday(happened) IS NULL"""
+    ):
+        took = "" if seconds is None else f", and took {seconds:g} seconds"
+        yield f"event {sequence} happened at {happened!r}{took}"
 
 
 def lease_faults(store: Store, *, moment: float) -> Iterator[str]:

@@ -5,11 +5,11 @@ from typing import Any
 
 from cranfield.store.store import Store
 
-_ROW = "topic, document, layer, assessor, adjudicated, kind = 'propagated', grade, event"
+_ROW = "topic, document, layer, assessor, adjudicated, kind = 'propagated', grade, event, scale"
 
 
 def opinion_rows(store: Store, layers: Sequence[str]) -> list[Any]:
-    """Give (topic, document, layer, assessor, is decision, is propagated, grade, event) of the standing grades."""
+    """Give (topic, document, layer, assessor, is decision, is propagated, grade, event, scale) of what stands."""
     return store.rows(f"SELECT {_ROW} FROM judgments WHERE {_graded(layers)}", *layers)
 
 
@@ -79,52 +79,68 @@ def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], 
 
 
 def disputed_pairs(store: Store, layer: str) -> list[tuple[str, str]]:
-    """Give the (topic, document) with different grades by those who looked at them, and no decision yet."""
+    """Give the (topic, document) with different grades by those who looked at them, and no decision yet.
+
+    A grade that is relevant on one scale and not on another counts as two.
+    """
     return store.rows(
-        """SELECT topic, document FROM judgments WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'
-           GROUP BY topic, document HAVING max(adjudicated) = 0 AND min(grade) < max(grade)
+        """SELECT topic, document FROM judgments JOIN scales ON version = scale
+           WHERE layer = ? AND grade IS NOT NULL AND kind <> 'propagated'
+           GROUP BY topic, document HAVING max(adjudicated) = 0
+             AND (min(grade) < max(grade) OR min(grade >= relevant_from) < max(grade >= relevant_from))
            ORDER BY topic, document""",
         layer,
     )
 
 
-def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str, str, int, str]]:
-    """Give (topic, document, assessor, grade, when) of what two or more looked at; an assessor counts once for each.
+Graded = tuple[bool, int]
+"""Whether a grade was relevant by the scale it was given on, and the grade."""
+
+
+def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str, str, Graded, str, int]]:
+    """Give (topic, document, assessor, grade, when, scale) of what two or more looked at, once for each assessor.
 
     Decisions and propagated grades are no opinions. Where somebody judged in two layers, the later answer counts.
     """
     rows = store.rows(
-        f"""WITH opinions AS (SELECT topic, document, assessor, grade, event FROM judgments
+        f"""WITH opinions AS (SELECT topic, document, assessor, grade, event, scale FROM judgments
                               WHERE {_graded(layers)} AND adjudicated = 0 AND kind <> 'propagated'),
                  several AS (SELECT topic, document FROM opinions
                              GROUP BY topic, document HAVING count(DISTINCT assessor) > 1)
-            SELECT opinions.topic, opinions.document, opinions.assessor, opinions.grade, happened
+            SELECT opinions.topic, opinions.document, opinions.assessor, opinions.grade >= relevant_from,
+                   opinions.grade, happened, opinions.scale
             FROM opinions JOIN several USING (topic, document) JOIN judgment_events ON sequence = event
+                 JOIN scales ON version = opinions.scale
             ORDER BY event""",
         *layers,
     )
-    return list({row[:3]: row for row in rows}.values())
+    return [
+        (topic, document, assessor, (bool(relevant), grade), when, scale)
+        for topic, document, assessor, relevant, grade, when, scale in {row[:3]: row for row in rows}.values()
+    ]
 
 
-def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, int, int]]:
+def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded, Graded]]:
     """Give (assessor, first grade, grade when he saw the document again); what was taken back is left out."""
     kept = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoes = {0}.uuid AND undo.undoes <> '')"
-    return store.rows(
-        f"""SELECT probe.assessor,
-                   (SELECT first.grade FROM judgment_events AS first
+    rows = store.rows(
+        f"""SELECT probe.assessor, early.grade >= earlier.relevant_from, early.grade,
+                   probe.grade >= later.relevant_from, probe.grade
+            FROM judgment_events AS probe
+            JOIN judgment_events AS early ON early.sequence =
+                   (SELECT min(sequence) FROM judgment_events AS first
                     WHERE first.topic = probe.topic AND first.document = probe.document
                       AND first.layer = probe.layer AND first.assessor = probe.assessor
                       AND first.purpose <> 'probe' AND first.kind IN ('judged', 'imported')
-                      AND first.sequence < probe.sequence AND {kept.format("first")}
-                    ORDER BY first.sequence LIMIT 1) AS first_grade,
-                   probe.grade
-            FROM judgment_events AS probe
+                      AND first.sequence < probe.sequence AND {kept.format("first")})
+            JOIN scales AS earlier ON earlier.version = early.scale
+            JOIN scales AS later ON later.version = probe.scale
             WHERE probe.purpose = 'probe' AND probe.kind = 'judged'
-              AND probe.layer IN ({", ".join("?" * len(layers))})
-              AND {kept.format("probe")} AND first_grade IS NOT NULL
+              AND probe.layer IN ({", ".join("?" * len(layers))}) AND {kept.format("probe")}
             ORDER BY probe.sequence""",
         *layers,
     )
+    return [(name, (bool(first), before), (bool(again), now)) for name, first, before, again, now in rows]
 
 
 def answered_pairs(store: Store, layer: str) -> set[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.store import Store
 
 
@@ -84,15 +85,23 @@ def open_pairs(store: Store, layer: str) -> int:
     )
 
 
-def older_than(store: Store, *, scale: int, guidelines: int) -> int:
-    """Give how many grades of people stand that were given under an older scale or older guidelines."""
-    return int(
-        store.value(
-            "SELECT count(*) FROM judgments WHERE kind = 'judged' AND (scale < ? OR guidelines < ?)",
-            scale,
-            guidelines,
-        )
-    )
+def older_than(store: Store, *, scale: int, guidelines: int, layer: str = "", assessor: str = "") -> int:
+    """Give how many grades of people stand that were given under an older scale or older guidelines.
+
+    Only those of a layer, or of an assessor, where one is given; what machines said, and draft topics, count not.
+    """
+    machines = "SELECT name FROM assessors WHERE kind = 'machine'"
+    where = f"kind = 'judged' AND (scale < ? OR guidelines < ?) AND assessor NOT IN ({machines})"
+    where += " AND layer = ?" if layer else " AND layer <> 'try'"
+    where += " AND assessor = ?" if assessor else ""
+    values = [scale, guidelines, *(word for word in (layer, assessor) if word)]
+    return int(store.value(f"SELECT count(*) FROM judgments WHERE {where}", *values))
+
+
+def older_now(store: Store, *, layer: str = "", assessor: str = "") -> int:
+    """Give the same for the versions in force."""
+    scale, guidelines = current_scale(store)[0], current_guidelines(store)[0]
+    return older_than(store, scale=scale, guidelines=guidelines, layer=layer, assessor=assessor)
 
 
 def off_scale(store: Store, *, scale: int) -> int:

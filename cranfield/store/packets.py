@@ -29,6 +29,21 @@ def put_packet_facts(store: Store, facts: PacketFacts) -> None:
     put_setting(store, PACKET, asdict(facts))
 
 
+def answered_in_packet(store: Store, facts: PacketFacts) -> tuple[int, int]:
+    """Give how many documents the queue of a packet has, and how many of them its assessor has answered."""
+    rows = store.rows(
+        """SELECT count(*), count(*) FILTER (WHERE EXISTS (
+                      SELECT 1 FROM judgments WHERE judgments.topic = queue_entries.topic
+                      AND judgments.document = queue_entries.document AND judgments.layer = ?
+                      AND judgments.assessor = ? AND judgments.kind <> 'postponed'))
+           FROM queue_entries JOIN queues ON number = queue WHERE name = ?""",
+        facts.layer,
+        facts.assessor,
+        PACKET,
+    )
+    return int(rows[0][0]), int(rows[0][1])
+
+
 def packet_facts(store: Store) -> PacketFacts | None:
     """Give what is known of a packet; None where the file is a collection of its own."""
     found = setting(store, PACKET)

@@ -131,6 +131,13 @@ def stands_for(store: Store, name: str, topic: str, document: str) -> str | None
     return None if found is None else str(found)
 
 
+def represented_by(store: Store, name: str, topic: str, document: str) -> list[str]:
+    """Give the near-duplicates that stay out of a pool because a document stands for them."""
+    query = """SELECT document FROM pool_duplicates WHERE pool = ? AND topic = ? AND representative = ?
+               ORDER BY document"""
+    return [row[0] for row in store.rows(query, pool_number(store, name), topic, document)]
+
+
 def passed_over_by(store: Store, name: str, topic: str, document: str) -> list[str]:
     """Give the strata whose sample passed over a document."""
     query = "SELECT stratum FROM pool_undrawn WHERE pool = ? AND topic = ? AND document = ? ORDER BY step"

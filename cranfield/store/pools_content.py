@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import CollectionError, quoted
 from cranfield.store.pools import pool_number
+from cranfield.store.pools_inputs import seal
 from cranfield.store.store import Store
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PoolVersion:
-    """The manifest of one version of a pool; its runs and topics are those of the pool up to it."""
+    """The manifest of one version of a pool; its runs and topics are those of the pool up to it.
+
+    `inputs_hash` is made when all is stored (`pools_inputs`); empty in files from before there was one.
+    """
 
     version: int
     plan_in_full: str
@@ -24,6 +28,7 @@ class PoolVersion:
     content_hash: str
     made: str
     made_by: str
+    inputs_hash: str = ""
 
 
 _MANIFEST = ", ".join(PoolVersion.__dataclass_fields__)
@@ -54,7 +59,7 @@ def put_version(
     """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on."""
     version, many = manifest.version, store.connection.executemany
     store.connection.execute(
-        f"INSERT INTO pool_versions (pool, {_MANIFEST}) VALUES (?, ?, ?, ?, ?, ?, ?)", [number, *astuple(manifest)]
+        f"INSERT INTO pool_versions (pool, {_MANIFEST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [number, *astuple(manifest)]
     )
     store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [manifest.content_hash, number])
     many(
@@ -70,6 +75,7 @@ def put_version(
         [(number, version, document, cluster) for document, cluster in (clusters or {}).items()],
     )
     _put_content(store, number, pool)
+    seal(store, number, version)
 
 
 def _put_content(store: Store, number: int, pool: "Pool") -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from cranfield.errors import CollectionError, quoted
-from cranfield.pool.parsing import parse
+from cranfield.pool.parsing import parse_stored
 from cranfield.pool.pool import Duplicate, Pool, Source
 from cranfield.pool.selecting import Stratum
 from cranfield.store.pools import facts_of_pool, pool_number, pool_topics, pooled_runs
@@ -60,7 +60,7 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
     sources = tuple(Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name))
     offsets, runs, listed_ranks = _contributions(entries, ranks, sources)
     return Pool(
-        plan=parse(facts.plan_in_full),
+        plan=parse_stored(facts.plan_in_full),
         seed=facts.seed,
         order=facts.judging_order,  # type: ignore[arg-type]
         sources=sources,

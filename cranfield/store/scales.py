@@ -69,6 +69,12 @@ def scale_versions(store: Store) -> dict[int, GradeScale]:
     return {version: scale_of_version(store, version) for (version,) in rows}
 
 
+def other_scales(store: Store) -> tuple[dict[int, GradeScale], GradeScale]:
+    """Give the versions of the scale that say something else than the one in force, and the one in force."""
+    scale = current_scale(store)[1]
+    return {version: known for version, known in scale_versions(store).items() if known != scale}, scale
+
+
 def hash_of_text(text: str) -> str:
     """Give SHA-256 of a text."""
     return sha256(text.encode("utf-8")).hexdigest()

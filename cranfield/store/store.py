@@ -34,6 +34,7 @@ class Store:
         self, path: Path, connection: "sqlite3.Connection", *, waiting: Waiting = _ignore, writable: bool = True
     ) -> None:
         self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
+        self._has_log = False
         self.kept_as: Path | None = None
         """The copy of the file as it was, where opening it brought it up to date."""
 
@@ -84,6 +85,7 @@ class Store:
         while True:
             try:
                 with engine.translated(self.path):
+                    self._keep_log()
                     self.connection.execute("BEGIN IMMEDIATE")
                 return
             except CollectionBusy:
@@ -92,9 +94,21 @@ class Store:
                     raise
                 self.waiting(waited)
 
+    def _keep_log(self) -> None:
+        """Put a file that was a backup back into WAL before it is written: else who reads long keeps writers out."""
+        if not self._has_log:
+            self.connection.execute("PRAGMA journal_mode = WAL")
+            self._has_log = True
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Several reads that all see the file at one moment, whatever others write meanwhile."""
+        """Several reads that all see the file at one moment, whatever others write meanwhile.
+
+        Inside another one, or inside `write`, the moment is that of the outer one.
+        """
+        if self.connection.in_transaction:
+            yield
+            return
         with engine.translated(self.path):
             self.connection.execute("BEGIN")
             try:

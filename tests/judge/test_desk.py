@@ -8,7 +8,7 @@ from cranfield.errors import InputError, UnknownName, UsageError
 from cranfield.judge.assignment import Assigned, Overlap
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.probes import Probes
-from cranfield.steps.desk import Done, Item
+from cranfield.steps.desk import Done, Held, Item
 from cranfield.steps.judging_desk import CollectionDesk
 from cranfield.store import Store
 from cranfield.store.assignments import plan_overlap, plan_probes, put_assignments
@@ -217,7 +217,7 @@ def test_a_lease_that_has_run_out_comes_back(sit: Sit, clock):
     other.judge(next_of(other), 1, seconds=1)
     other.judge(next_of(other), 1, seconds=1)
     assert other.next_item() is None
-    assert other.waiting() == 1
+    assert other.waiting() == Held(1, 60.0)
     clock.seconds += 61
     assert named(other.next_item()) == ("t3", "d20")
 
@@ -323,10 +323,11 @@ def test_a_probe_shows_an_earlier_document_and_never_counts(sit: Sit, judging: S
     with judging.write():
         plan_probes(judging, Probes(0.5, 3, 1))
     desk = sit(topics=["t1"])
-    shown = []
+    shown, left = [], []
     while (item := desk.next_item()) is not None:
         again = item.document.id in [document for _, document in shown]
         shown.append(("again" if again else "new", item.document.id))
+        left.append((item.left, desk.progress().left, desk.recounted(item).left))
         assert item.before is None
         desk.judge(item, 0 if again else 2, seconds=1)
     again = [document for kind, document in shown if kind == "again"]
@@ -338,8 +339,64 @@ def test_a_probe_shows_an_earlier_document_and_never_counts(sit: Sit, judging: S
             assert len(earlier) - earlier.index(document) > 3
     assert {event.grade for event in standing(judging)} == {2}
     assert [event.document for event in events(judging) if event.purpose == "probe"] == again
-    assert desk.progress().done == 12
+    assert left == [(number,) * 3 for number in range(len(shown), 0, -1)], "nothing in the counts tells a probe"
+    done = desk.progress()
+    assert (done.done, done.of, done.today) == (len(shown),) * 3
+    assert [(state.done, state.of) for state in desk.topics()] == [(len(shown), len(shown))]
     assert projection_faults(judging) == []
+
+
+def probed_desk(sit: Sit, judging: Store) -> tuple[CollectionDesk, str]:
+    """Seat somebody who has just answered a probe otherwise than before; give the document."""
+    with judging.write():
+        plan_probes(judging, Probes(0.5, 3, 1))
+    desk, seen = sit(topics=["t1"]), set[str]()
+    while (item := next_of(desk)).document.id not in seen:
+        seen.add(item.document.id)
+        desk.judge(item, 2, seconds=1)
+    desk.judge(item, 0, seconds=1)
+    return desk, item.document.id
+
+
+def test_the_history_has_what_was_said_last_though_it_does_not_count(sit: Sit, judging: Store):
+    desk, probe = probed_desk(sit, judging)
+    past = [(one.document, one.answer.grade) for one in desk.history()]
+    assert past[0] == (probe, 0)
+    assert len({document for document, _ in past}) == len(past)
+    assert {document: grade for document, grade in past if document != probe} == {
+        event.document: 2 for event in standing(judging) if event.document != probe
+    }
+    again = desk.reopen("t1", probe)
+    assert again.before is not None
+    assert again.before.grade == 0
+    desk.judge(again, 1, seconds=1)
+    assert next((one.document, one.answer.grade) for one in desk.history()) == (probe, 1)
+    assert {event.document: event.grade for event in standing(judging)}[probe] == 1
+
+
+def test_a_probe_that_is_taken_back_is_asked_again_and_counted_once(sit: Sit, judging: Store):
+    desk, probe = probed_desk(sit, judging)
+    left = desk.progress().left
+    again = desk.undo()
+    assert again is not None
+    assert again.document.id == probe
+    assert (again.left, desk.progress().left) == (left + 1, left + 1)
+    assert (probe, 0) not in [(one.document, one.answer.grade) for one in desk.history()]
+    desk.judge(again, 1, seconds=1)
+    assert desk.progress().left == left
+
+
+def test_taking_back_an_answer_that_made_a_probe_due_makes_no_second_one_due(sit: Sit, judging: Store):
+    with judging.write():
+        plan_probes(judging, Probes(0.5, 3, 1))
+    desk, left = sit(topics=["t1"]), []
+    while (item := desk.next_item()) is not None:
+        desk.judge(item, 2, seconds=1)
+        item = desk.undo()
+        assert item is not None
+        left.append(item.left)
+        desk.judge(item, 2, seconds=1)
+    assert left == list(range(len(left), 0, -1))
 
 
 def test_the_order_is_chosen_and_recorded(sit: Sit, judging: Store):

@@ -113,7 +113,7 @@ def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Pat
         "topic t3, document d20: the grade 'True' is not on the scale (it has 0, 1, 2, 3)",
         "topic t3, document d20: the confidence '3' is not from 0 to 1",
         "an answer for topic 't3' and document 'd01', which was not asked for",
-        "an answer for topic 't3' and document 'd20', which was not asked for",
+        "a second answer for topic 't3' and document 'd20': the first one counts",
         "2 documents got no answer, for example topic t3, document d21",
     ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.errors import InputError, ProblemsFound, UnknownName
+from cranfield.errors import InputError, ProblemsFound, UnknownName, UsageError
 from cranfield.judge.assignment import Assigned
 from cranfield.records import Document
 from cranfield.steps.check import check_collection
@@ -17,6 +17,7 @@ from cranfield.steps.judging_desk import CollectionDesk
 from cranfield.steps.opening import back_up
 from cranfield.steps.qrels_of import qrels_for
 from cranfield.steps.scale import NAMED
+from cranfield.steps.status import collection_status
 from cranfield.store import Store, open_store
 from cranfield.store.assignments import put_assignments
 from cranfield.store.documents import add_documents
@@ -202,3 +203,119 @@ def test_a_packet_that_cannot_be_made_reserves_nothing(judging: Store, tmp_path:
     assert judging.value("SELECT count(*) FROM leases") == 0
     with sqlite3.connect(judging.path) as plain:
         assert plain.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def spoilt(path: Path, **changes: object) -> None:
+    """Change the first event of a packet, as somebody with an editor would."""
+    marks = ", ".join(f"{name} = ?" for name in changes)
+    with sqlite3.connect(path) as plain:
+        plain.execute("DROP TRIGGER judgment_events_update")
+        plain.execute(f"UPDATE judgment_events SET {marks} WHERE sequence = 1", list(changes.values()))
+    plain.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "message"),
+    [
+        ({"grade": 7}, "grade-off-scale", "a grade is not on the scale it says it was given on: the grade 7"),
+        ({"happened": "yesterday"}, "bad-time", "a time cannot be read: the time 'yesterday'"),
+        ({"happened": "2026-13-01T00:00:00.000Z"}, "bad-time", "a time cannot be read"),
+        ({"seconds": -5}, "bad-seconds", "somebody took less than no time: -5 seconds"),
+        ({"layer": "after"}, "other-layer", "the packet is for the layer 'main': 'after'"),
+        ({"kind": "adjudicated"}, "other-kind", "what one assessor did at his desk, and nothing else: adjudicated"),
+        ({"source": "machine"}, "other-kind", "nothing else: judged by a machine"),
+        ({"topic": "t1"}, "not-in-the-packet", "neither put into the packet nor found in it: t1 d20"),
+        ({"document": "d01"}, "not-in-the-packet", "neither put into the packet nor found in it: t3 d01"),
+        (
+            {"kind": "undone", "grade": None, "undoes": "nobody-knows"},
+            "undoes-nothing",
+            "takes back one that is not there: nobody-knows, topic t3, document d20",
+        ),
+    ],
+)
+def test_what_cannot_be_and_what_is_not_the_packets_own_is_refused(
+    judging: Store, tmp_path: Path, changes: dict[str, object], code: str, message: str
+):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    judge_all(path, 2)
+    spoilt(path, **changes)
+    with pytest.raises(ProblemsFound) as told:
+        merge_packet(judging, path)
+    assert [problem.code for problem in told.value.problems] == [code]
+    assert message in told.value.problems[0].message
+    assert (list(events(judging)), len(live_leases(judging, "main", moment=0))) == ([], 3)
+
+
+def test_everything_wrong_with_a_packet_is_told_at_once(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    judge_all(path, 2)
+    with sqlite3.connect(path) as plain:
+        plain.execute("DROP TRIGGER judgment_events_update")
+        plain.execute("INSERT INTO assessors VALUES ('bob', 'person', '')")
+        plain.execute("UPDATE judgment_events SET assessor = 'bob', grade = 8, seconds = -1")
+    plain.close()
+    with pytest.raises(ProblemsFound) as told:
+        merge_packet(judging, path)
+    assert [(problem.code, problem.count) for problem in told.value.problems] == [
+        ("grade-off-scale", 3),
+        ("bad-seconds", 3),
+        ("other-assessor", 3),
+    ]
+
+
+def test_an_undo_takes_back_nothing_of_another_document(judging: Store, tmp_path: Path, sit: Sit):
+    path = packet_for(judging, tmp_path, topics=("t3",), days=0)
+    desk = sit("ana", topics=["t3"])
+    theirs = desk.judge(desk.next_item(), 2, seconds=1.0).answer.event
+    desk.leave()
+    judge_all(path, 1)
+    spoilt(path, kind="undone", grade=None, undoes=theirs)
+    with pytest.raises(ProblemsFound, match="takes back one that is not there"):
+        merge_packet(judging, path)
+
+
+def test_an_event_that_says_something_else_than_the_one_here_is_told(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    judge_all(path, 2)
+    merge_packet(judging, path)
+    spoilt(path, grade=3)
+    done = merge_packet(judging, path)
+    assert [(one.what, one.topic, one.document) for one in done.conflicts] == [("event-differs", "t3", "d20")]
+    assert done.conflicts[0].message.endswith("says something else in the packet; what is here stays")
+    assert (done.new, done.same) == (0, 3)
+    assert {row[2] for row in qrels_for(judging)} == {2}
+
+
+def test_a_clock_that_goes_ahead_is_told_and_loses_nobody_his_work(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    judge_all(path, 2)
+    spoilt(path, happened="2199-01-01T00:00:00.000Z")
+    done = merge_packet(judging, path)
+    assert [(one.what, one.document) for one in done.conflicts] == [("clock-ahead", "d20")]
+    assert done.new == 3
+
+
+def test_a_packet_is_judged_by_whom_and_for_what_it_was_made(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    with open_store(path) as packet:
+        with pytest.raises(UsageError, match="this packet is for 'eve', not for 'bob'"):
+            open_desk(packet, assessor="bob")
+        with pytest.raises(UsageError, match="this packet is for the layer 'main'"):
+            open_desk(packet, assessor="eve", layer="after")
+
+
+def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path: Path):
+    path = packet_for(judging, tmp_path, topics=("t3",))
+    with open_store(path) as packet:
+        assert collection_status(packet).next_step == (
+            "judge: 0 of 3 documents judged; then send the file back",
+            "judge",
+        )
+        desk = open_desk(packet, assessor="eve")
+        desk.judge(desk.next_item(), 2, seconds=1.0)
+        desk.cannot(desk.next_item(), "broken", seconds=1.0)
+        desk.postpone(desk.next_item(), seconds=1.0)
+        found = collection_status(packet)
+        assert (found.pooled, found.judged, found.unjudged, found.packet_for) == (3, 2, 1, "eve")
+        desk.judge(desk.next_item(), 2, seconds=1.0)
+        assert collection_status(packet).next_step[1] == "judge merge FILE"

@@ -1,9 +1,11 @@
 """When an earlier document comes back, and which."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cranfield.errors import UsageError
-from cranfield.judge.probes import Probes, choose_probe, falls_due
+from cranfield.judge.probes import Probes, choose_probe, falls_due, probes_to_come
 
 JUDGED = [f"d{number:02}" for number in range(20)]
 
@@ -32,3 +34,17 @@ def test_probes_fall_due_at_about_their_rate():
 def test_probes_that_are_not_possible_are_refused(share, after):
     with pytest.raises(UsageError):
         Probes(share, after)
+
+
+@given(st.lists(st.booleans(), max_size=30), st.integers(1, 6), st.integers(0, 12), st.integers(0, 3))
+def test_the_probes_to_come_are_those_that_come(due: list[bool], after: int, judged: int, owed: int):
+    probes, before = Probes(0.5, after, 1), [f"old{number}" for number in range(judged)]
+    expected = probes_to_come(probes, due, owed=owed, judged=judged, probed=0)
+    seen: list[str] = []
+    for number, makes_due in enumerate([False, *due]):
+        owed += makes_due
+        while owed and (chosen := choose_probe(probes, "t", before, probed=seen)) is not None:
+            seen.append(chosen)
+            owed -= 1
+        before.append(f"new{number}")
+    assert len(seen) == expected

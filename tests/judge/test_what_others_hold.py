@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from cranfield.judge.assignment import Assigned, Overlap
 from cranfield.records import Topic
 from cranfield.steps.desk import Held, TopicState
 from cranfield.steps.judging_desk import CollectionDesk
+from cranfield.steps.moments import in_words
 from cranfield.store import Store
 from cranfield.store.assignments import plan_overlap, put_assignments
 
@@ -32,7 +35,7 @@ def test_a_topic_tells_what_another_holds_and_until_when(sit: Sit, clock):
     clock.seconds += 20
     assert desk.next_item() is None
     assert desk.topics() == [TopicState(T3, 2, 3, 0, held=Held(1, 40.0))]
-    assert (desk.progress().left, desk.waiting()) == (1, 1)
+    assert (desk.progress().left, desk.waiting()) == (1, Held(1, 40.0))
     clock.seconds += 41
     assert desk.topics() == [TopicState(T3, 2, 3, 0)]
     assert judge_next(desk) == [("d20", 1, 1)]
@@ -95,3 +98,26 @@ def test_a_chosen_topic_says_what_is_left_of_it(sit: Sit):
     desk = sit("ana")
     desk.choose_topic("t2")
     assert judge_next(desk) == [("d05", 1, 6)]
+
+
+def test_what_another_sitting_of_the_same_assessor_has_is_not_called_others(sit: Sit, clock):
+    cut_off = sit("ana", topics=["t3"], lease_seconds=60)
+    cut_off.next_item()
+    held = sit("ana", topics=["t3"]).waiting()
+    assert held == Held(1, 60.0, own=1)
+    assert held.others == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-3, "1 minute"),
+        (61, "2 minutes"),
+        (7_200, "120 minutes"),
+        (7_201, "3 hours"),
+        (172_800, "48 hours"),
+        (14 * 86_400 - 5, "14 days"),
+    ],
+)
+def test_how_long_it_takes_is_told_in_minutes_hours_or_days(seconds: float, words: str):
+    assert in_words(seconds) == words

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cranfield.errors import UnknownName, UsageError
 from cranfield.judge.events import Event
-from cranfield.qrels.merge import merged
+from cranfield.qrels.merge import binary_by_scale, merged
 from cranfield.qrels.opinions import OpinionRow, opinions_in_text, opinions_of, row_of
 from cranfield.qrels.rules import DEFAULT_RULE, RULE_WORDS, parse_rule
 
@@ -23,8 +23,9 @@ def row(
     layer: str = "main",
     decided: bool = False,
     propagated: bool = False,
+    scale: int = 1,
 ) -> OpinionRow:
-    return topic, document, layer, assessor, int(decided), int(propagated), grade, event
+    return topic, document, layer, assessor, int(decided), int(propagated), grade, event, scale
 
 
 CONTESTED = [row("d", "ada", 3, 1), row("d", "bob", 0, 2), row("d", "cy", 0, 3), row("d", "di", 1, 4)]
@@ -93,7 +94,19 @@ def test_an_event_becomes_a_row():
     event = Event(
         uuid="u", kind="adjudicated", topic="1", document="d", assessor="ada", happened="now", grade=2, sequence=7
     )
-    assert row_of(event) == ("1", "d", "main", "ada", 1, 0, 2, 7)
+    assert row_of(event) == ("1", "d", "main", "ada", 1, 0, 2, 7, 1)
+
+
+def test_relevant_or_not_goes_by_the_scale_of_the_deciding_grade():
+    rows = [row("d", "ada", 1, 1), row("d", "bob", 1, 2, scale=2), row("e", "ada", 1, 3), row("f", "ada", 2, 4)]
+    opinions = opinions_of([*rows, row("e", "bob", 1, 5, topic="0", scale=2)])
+    chosen = merged(opinions, rule=("latest",))
+    assert list(binary_by_scale(opinions, chosen, {1: 2, 2: 1})) == [
+        ("0", "e", 1),
+        ("1", "d", 1),
+        ("1", "e", 0),
+        ("1", "f", 1),
+    ]
 
 
 opinion_rows = st.lists(
@@ -105,10 +118,15 @@ opinion_rows = st.lists(
         st.sampled_from([0, 0, 0, 1]),
         st.sampled_from([0, 0, 1]),
         st.integers(0, 3),
+        st.sampled_from([1, 2]),
     ),
     unique_by=lambda one: one[:5],
     max_size=40,
-).map(lambda rows: [(*one[:5], 0 if one[4] else one[5], one[6], place) for place, one in enumerate(rows, start=1)])
+).map(
+    lambda rows: [
+        (*one[:5], 0 if one[4] else one[5], one[6], place, one[7]) for place, one in enumerate(rows, start=1)
+    ]
+)
 rules = st.lists(st.sampled_from(list(RULE_WORDS)), min_size=1, max_size=4, unique=True).map(tuple)
 layers = st.lists(st.sampled_from(["main", "after"]), min_size=1, unique=True)
 
@@ -124,8 +142,12 @@ def test_merging_is_what_it_says_pair_by_pair(rows: list[OpinionRow], rule: tupl
         expected += [(topic, document, grade) for grade in grades if grade is not None][:1]
     found = merged(opinions_of(rows), rule=rule, primary=primary, layers=order)
     assert list(found.qrels) == expected
-    deciding = {one[:2]: one[6] for one in (rows[place] for place in found.rows)}
-    assert deciding == {(topic, document): grade for topic, document, grade in expected}
+    deciding = {one[:2]: one for one in (rows[place] for place in found.rows)}
+    assert {pair: one[6] for pair, one in deciding.items()} == {row[:2]: row[2] for row in expected}
+    relevant_from = {1: 2, 2: 1}
+    assert list(binary_by_scale(opinions_of(rows), found, relevant_from)) == [
+        (*pair, int(deciding[pair][6] >= relevant_from[deciding[pair][8]])) for pair in (row[:2] for row in expected)
+    ]
 
 
 def _by_hand(rows: list[OpinionRow], rule: tuple[str, ...], primary: dict[str, list[str]]) -> int | None:
@@ -157,6 +179,7 @@ def test_opinions_in_text_are_the_same_as_in_rows(rows: list[OpinionRow]):
         for topic, of_topic in by_topic.items()
     ]
     text = opinions_in_text(parts)
+    assert text is None or sorted(text.scales.tolist()) == sorted(one[8] for one in rows)
     for rule in (DEFAULT_RULE, ("median",)):
         plain = merged(opinions_of(rows), rule=rule, layers=["main", "after"])
         assert (
@@ -168,4 +191,4 @@ def test_opinions_in_text_are_the_same_as_in_rows(rows: list[OpinionRow]):
 
 @pytest.mark.parametrize("name", ["a\tb", "a\nb"])
 def test_opinions_whose_names_break_the_text_are_left_to_the_rows(name: str):
-    assert opinions_in_text([("1", 1, f"d\tmain\t{name}\t0\t0\t1\t1")]) is None
+    assert opinions_in_text([("1", 1, f"d\tmain\t{name}\t0\t0\t1\t1\t1")]) is None

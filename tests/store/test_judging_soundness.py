@@ -99,3 +99,24 @@ def test_an_event_that_is_there_is_not_added_twice(judging: Store):
     with judging.write():
         assert append_events(judging, [judged("a", "d1", grade=0)], now=NOW) == []
     assert judging.rows("SELECT document, grade FROM judgments") == [("d1", 1)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"grade": 7}, "event 4 has the grade 7, which version 1 of the scale does not have"),
+        ({"seconds": -5.0}, f"event 4 happened at '{NOW}', and took -5 seconds"),
+    ],
+)
+def test_an_event_that_cannot_be_is_wrong(judging: Store, fields: dict[str, object], message: str):
+    with judging.write():
+        append_events(judging, [judged("d", "d3", **fields)], now=NOW)
+    assert wrong(judging) == [message]
+
+
+@pytest.mark.parametrize("moment", ["yesterday", "2026-13-01T00:00:00.000Z", "2026-01-01 00:00"])
+def test_an_event_at_no_time_is_wrong(judging: Store, moment: str):
+    event = Event(uuid="d", kind="noted", topic="1", document="d1", assessor="ana", happened=moment)
+    with judging.write():
+        append_events(judging, [event], now=NOW)
+    assert wrong(judging) == [f"event 4 happened at {moment!r}"]

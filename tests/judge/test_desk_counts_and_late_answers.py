@@ -1,0 +1,46 @@
+"""What the desk says of a document that was put aside, of an answer that came too late, and of names alike."""
+
+from collections.abc import Callable
+
+from cranfield.steps.desk import Item
+from cranfield.steps.judging_desk import CollectionDesk
+
+Sit = Callable[..., CollectionDesk]
+
+
+def next_of(desk: CollectionDesk) -> Item:
+    item = desk.next_item()
+    assert item is not None
+    return item
+
+
+def test_a_document_put_aside_counts_what_was_judged_and_found_meanwhile(sit: Sit):
+    desk = sit()
+    aside = next_of(desk)
+    assert (aside.to_do, aside.of) == (12, 12)
+    desk.judge(desk.take("t1", "d05", "soup"), 1, seconds=1)
+    assert (desk.recounted(aside).to_do, desk.recounted(aside).of) == (11, 12)
+    desk.judge(desk.take("t1", "d30", "soup"), 1, seconds=1)
+    assert (desk.recounted(aside).to_do, desk.recounted(aside).of) == (11, 13)
+    desk.undo()
+    assert desk.recounted(aside).to_do == 12
+
+
+def test_a_grade_after_a_late_one_was_taken_back_is_a_second_opinion_too(sit: Sit, clock):
+    ana, ben = sit("ana", topics=["t3"], lease_seconds=60), sit("ben", topics=["t3"])
+    slow = next_of(ana)
+    clock.seconds += 61
+    ben.judge(next_of(ben), 0, seconds=1)
+    assert ana.judge(slow, 3, seconds=90).late is True
+    again = ana.undo()
+    assert again is not None
+    assert ana.judge(again, 2, seconds=9).late is True
+    assert ana.judge(next_of(ana), 2, seconds=9).late is False
+
+
+def test_somebody_new_is_told_of_a_name_that_differs_in_capitals_alone(sit: Sit):
+    assert sit(assessor="ana").like_named == []
+    sit(assessor="Anna")
+    assert sit(assessor="ANA").like_named == ["ana"]
+    assert sit(assessor="ANA").like_named == []
+    assert sit(assessor="Ana").like_named == ["ANA", "ana"]
