@@ -40,17 +40,19 @@ class Adjudication(Reader):
             return self._say(messages.NOTHING_HERE)
         if all(step.grade != grade for step in self.scale.grades):
             return self._say(messages.not_on_scale(str(grade), self.scale))
+        self.doing = "saving"
         try:
             self.bench.decide(case, grade, note=self.note)
         except TROUBLE as error:
             return self._say(messages.not_saved(error))
-        return self._go_on(messages.decided(case.document.id, grade, self.scale))
+        return self._go_on(self._say(messages.decided(case.document.id, grade, self.scale)))
 
     def later(self) -> Notice:
         """Put the case off."""
         case = self.case
         if case is None:
             return self._say(messages.NOTHING_HERE)
+        self.doing = "saving"
         try:
             self.bench.postpone(case)
         except TROUBLE as error:
@@ -59,6 +61,7 @@ class Adjudication(Reader):
 
     def undo(self) -> Notice:
         """Take the latest decision back and return to its case."""
+        self.doing = "saving"
         try:
             case = self.bench.undo()
         except TROUBLE as error:
@@ -98,6 +101,7 @@ class Adjudication(Reader):
         return joined
 
     def _go_on(self, notice: Notice) -> Notice:
+        self.doing = "opening"
         self.close()
         self.case = None
         self.keys.clear()
@@ -141,7 +145,7 @@ def run_plain(bench: Bench, *, lines: TextIO, out: TextIO, language: str = "engl
     def tell(notice: Notice) -> None:
         nonlocal failed
         failed = failed or notice.text.startswith(messages.NOT_SAVED)
-        out.write(f"{notice.text}\n" if notice.text else "")
+        out.write(f"{notice.in_words}\n" if notice.text else "")
 
     tell(deciding.start())
     shown: Case | None = None
@@ -188,7 +192,8 @@ def _told(deciding: Adjudication) -> str:
     parts += [visible(text.strip()) for text in (topic.description, topic.narrative) if text.strip()]
     parts += ["", reading.page.text.strip(), ""]
     for number, opinion in enumerate(deciding.opinions):
-        parts.append(f"opinion {messages.opinion(number, opinion.grade, deciding.scale)}")
+        said = messages.opinion(number, opinion.grade, deciding.scale, given_on=opinion.scale)
+        parts.append(f"opinion {said}")
         parts += [f"  note: {visible(opinion.note)}"] if opinion.note else []
         parts += [f"  evidence: {visible_line(piece.text)}" for piece in opinion.evidence]
     grades = ", ".join(messages.graded(step.grade, deciding.scale) for step in deciding.scale.grades)

@@ -14,7 +14,7 @@ from assessor_ui.messages import Notice
 from assessor_ui.reader import Reader
 from assessor_ui.screens.base import ChairScreen
 from assessor_ui.screens.judge import JudgeScreen
-from assessor_ui.screens.reading import HELD, ReadingScreen
+from assessor_ui.screens.reading import HELD, SEEN, ReadingScreen
 from assessor_ui.session import BREAK_AFTER_MINUTES, Session
 from assessor_ui.theme import DARK, LIGHT, palette, theme_named, themes
 from cranfield.steps.desk import Desk
@@ -34,9 +34,18 @@ class ReaderApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", "quit", priority=True)]
 
-    def __init__(self, reader: Reader, screen: ReadingScreen, *, theme: str = "auto", held: float = HELD) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        screen: ReadingScreen,
+        *,
+        theme: str = "auto",
+        held: float = HELD,
+        seen: float = SEEN,
+    ) -> None:
         super().__init__()
-        self._reader, self._reading, self.held = reader, screen, held
+        self._reader, self._reading = reader, screen
+        self.held, self.seen = held, seen
         self.animation_level = "none"
         for known in themes():
             self.register_theme(known)
@@ -72,7 +81,8 @@ class ReaderApp(App[int]):
     def answer(self, action: Callable[[], object]) -> None:
         """Let the reader answer. While an answer is on its way no other is taken: its document was not yet seen."""
         if self._answering:
-            self.show_notice(messages.TOO_EARLY)
+            saving = self._reader.doing == "saving"
+            self.show_notice(messages.STILL_SAVING if saving else messages.STILL_OPENING)
             return
         self._answering = True
         self.run_worker(self._answer(action), group="desk")
@@ -93,7 +103,7 @@ class ReaderApp(App[int]):
 
     def _say_waiting(self) -> None:
         if isinstance(self.screen, ChairScreen):
-            self.screen.show_notice(messages.WAITING)
+            self.screen.show_notice(messages.waiting_for(self._reader.doing))
 
     def switch_theme(self) -> None:
         """Change between dark and light."""
@@ -115,8 +125,8 @@ class ReaderApp(App[int]):
 class ChairApp(ReaderApp):
     """One assessor's sitting."""
 
-    def __init__(self, session: Session, *, theme: str = "auto", held: float = HELD) -> None:
-        super().__init__(session, JudgeScreen(session), theme=theme, held=held)
+    def __init__(self, session: Session, *, theme: str = "auto", held: float = HELD, seen: float = SEEN) -> None:
+        super().__init__(session, JudgeScreen(session), theme=theme, held=held, seen=seen)
         self.session = session
 
     def on_mount(self) -> None:

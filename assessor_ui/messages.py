@@ -2,23 +2,33 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Literal
 
 from cranfield.errors import CranfieldError
 from cranfield.records import GradeScale
 from cranfield.steps.desk import Answer, Done, Found, Item, Saved, TopicState
+from cranfield.steps.moments import in_words
 from cranfield.text import counted, shortened, visible_line
 
-Kind = Literal["saved", "undone", "trouble", "hint", "break"]
+Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence for the assessor. Only `saved` and `undone` tell of something that is in the file."""
+    """A sentence for the assessor. Only `saved` and `undone` tell of something that is in the file.
+
+    An `aside` is a hint that nobody asked for: it never takes the place of what was saved. `words` is the same for
+    plain lines, where `text` speaks of keys that only a screen has.
+    """
 
     kind: Kind
     text: str
+    words: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """The sentence as plain lines say it."""
+        return self.words or self.text
 
 
 NOT_SAVED = "NOT saved"
@@ -32,13 +42,23 @@ MARK_LEFT = Notice("hint", "nothing was marked")
 NOWHERE_TO_GO_BACK = Notice("hint", "this is the document in turn")
 BACK = Notice("hint", "back where you were")
 NOTE_GONE = Notice("hint", "the note is empty now")
-HELD_KEY = Notice("hint", "the key is held down: nothing more was saved")
-TOO_EARLY = Notice("hint", "still saving the answer before; this key did nothing")
-WAITING = Notice("hint", "waiting for the collection: somebody else is writing …")
-BEST_FIRST = Notice("hint", "every document opens at its best passage now (B: at the top again)")
+HELD_KEY = Notice("aside", "key held down: ignored")
+TOO_QUICK = Notice("aside", "too quick to be read: ignored")
+STILL_SAVING = Notice("aside", "still saving the answer before; this key did nothing")
+STILL_OPENING = Notice("aside", "the next document is still coming; this key did nothing")
+SAVING = Notice("hint", "not saved yet: the collection is busy, somebody else may be writing …")
+OPENING = Notice("aside", "opening the document …")
+LOOKING = Notice("aside", "looking in the collection …")
+BEST_FIRST = Notice(
+    "hint",
+    "every document opens at its best passage now (B: at the top again)",
+    "every document opens at its best passage now (best-first: at the top again)",
+)
 TOP_FIRST = Notice("hint", "every document opens at the top now")
 REMINDER_ON = Notice("hint", "you will be reminded of breaks")
-REMINDER_OFF = Notice("hint", "no reminders of breaks any more (R: on again)")
+REMINDER_OFF = Notice(
+    "hint", "no reminders of breaks any more (R: on again)", "no reminders of breaks any more (reminder: on again)"
+)
 REASON_NEEDED = Notice("hint", "please give a reason; nothing was saved")
 WORDS_NEEDED = Notice("hint", "there was no word to look for")
 ALL_DONE = "Nothing is left to judge. Thank you!"
@@ -46,7 +66,7 @@ ALL_DONE_MORE = "u takes the last one back · h history · s search · t topics 
 ALL_DONE_WORDS = "undo takes the last answer back; history, search WORDS, topics; quit ends"
 ENTER = "Enter looks again"
 LOOK_AGAIN = f"Nothing for you at this moment, but not everything is judged ({ENTER})"
-NARRATIVE_FOLDED = Notice("hint", "narrative folded, f shows it")
+NARRATIVE_FOLDED = Notice("aside", "narrative folded, f shows it")
 STUCK = "The next document could not be opened."
 STUCK_MORE = "Enter tries again · u takes the last answer back · q ends; all that was saved is safe"
 NO_GUIDELINES = "This collection has no guidelines."
@@ -55,14 +75,32 @@ ALL_DECIDED_MORE = "u takes the last decision back · q ends"
 GOODBYE = "Every answer that was shown as saved is in the collection."
 
 
+def waiting_for(doing: str) -> Notice:
+    """Say what takes so long."""
+    return {"saving": SAVING, "opening": OPENING}.get(doing, LOOKING)
+
+
+def like_named(name: str, others: Sequence[str]) -> Notice:
+    """Say that somebody new here is called nearly like somebody known; nothing where there is nobody like that."""
+    if not others:
+        return QUIET
+    known = visible_line(others[0])
+    told = f"{visible_line(name)} is new here; if you are {known}:"
+    return Notice("hint", f"{told} q, then judge -a {known}", f"{told} quit, then judge -a {known}")
+
+
 def saved(what: Saved, scale: GradeScale) -> Notice:
     """Say what is safely in the file."""
     document = visible_line(what.item.document.id)
     note = ", with your note" if what.answer.kind == "judged" and what.answer.note else ""
     text = f"saved: {answered(what.answer, scale)}{note} for {document}"
-    if what.late:
-        text += ", as a second opinion: your time with it was over and somebody else judged it meanwhile"
-    return Notice("saved", text)
+    return Notice("saved", f"{text}{_late(what.answer)}" if what.late else text)
+
+
+def _late(answer: Answer) -> str:
+    """Say what a late answer is; only a grade is an opinion."""
+    opinion = ", as a second opinion" if answer.kind == "judged" else ""
+    return f"{opinion}: your time with it was over and somebody else judged it meanwhile"
 
 
 def answered(answer: Answer, scale: GradeScale) -> str:
@@ -71,13 +109,28 @@ def answered(answer: Answer, scale: GradeScale) -> str:
         return "later"
     if answer.kind == "cannot-judge" or answer.grade is None:
         return "cannot judge"
-    return graded(answer.grade, scale)
+    return graded(answer.grade, scale, given_on=answer.scale)
 
 
-def graded(grade: int, scale: GradeScale) -> str:
-    """Give a grade with its label; one that a changed scale no longer has goes without."""
-    labels = {step.grade: step.label for step in scale.grades}
-    return f"{grade} {visible_line(labels[grade])}" if grade in labels else str(grade)
+def graded(grade: int, scale: GradeScale, *, given_on: GradeScale | None = None) -> str:
+    """Give a grade with its label on the scale it was given on; one that is not on the scale goes without."""
+    labels = {step.grade: step.label for step in (given_on or scale).grades}
+    older = " (older scale)" if given_on is not None else ""
+    return (f"{grade} {visible_line(labels[grade])}" if grade in labels else str(grade)) + older
+
+
+def judged_before(count: int) -> Notice:
+    """Say that some of the assessor's answers wait to be given again; nothing where there are none."""
+    if not count:
+        return QUIET
+    again = "cranfield judge --rejudge brings them again"
+    return Notice("hint", f"{counted(count, 'answer')} of yours from before the scale or guidelines changed: {again}")
+
+
+def changed_meanwhile(what: str) -> Notice:
+    """Say that the scale or the guidelines were changed while the assessor sits here."""
+    told = f"{what} changed meanwhile; here you still judge by the old:"
+    return Notice("trouble", f"{told} end with q and begin again", f"{told} quit and begin again")
 
 
 def decided(document: str, grade: int, scale: GradeScale) -> Notice:
@@ -96,9 +149,9 @@ def reopened(document: str, grade: int | None, scale: GradeScale) -> Notice:
     return Notice("undone", f"taken back{what}: {visible_line(document)} is open again")
 
 
-def opinion(number: int, grade: int, scale: GradeScale) -> str:
+def opinion(number: int, grade: int, scale: GradeScale, *, given_on: GradeScale | None = None) -> str:
     """Give an opinion by a letter that stands for nobody."""
-    return f"{chr(ord('A') + number)}: {graded(grade, scale)}"
+    return f"{chr(ord('A') + number)}: {graded(grade, scale, given_on=given_on)}"
 
 
 def saved_but(notice: Notice, error: Exception) -> Notice:
@@ -142,8 +195,10 @@ def grade_open(digits: str, grade: int | None) -> Notice:
 def opened(before: Answer | None, scale: GradeScale) -> Notice:
     """Say what was answered before where a document is open again."""
     if before is None:
-        return Notice("hint", "found by search; without an answer, Esc leads back")
-    return Notice("hint", f"you said {answered(before, scale)}; a new grade replaces it, Esc goes back")
+        found = "found by search; without an answer,"
+        return Notice("hint", f"{found} Esc leads back", f"{found} back leads back")
+    said = f"you said {answered(before, scale)}; a new grade replaces it,"
+    return Notice("hint", f"{said} Esc goes back", f"{said} back goes back")
 
 
 def station(number: int, of: int) -> Notice:
@@ -155,7 +210,8 @@ def found(words: str, times: int) -> Notice:
     """Say how often words stand in the document."""
     if not times:
         return Notice("hint", f"not in this document: {visible_line(words)}")
-    return Notice("hint", f"{counted(times, 'place')} with: {visible_line(words)}; n and N go through them")
+    told = f"{counted(times, 'place')} with: {visible_line(words)};"
+    return Notice("hint", f"{told} n and N go through them", f"{told} next and previous go through them")
 
 
 def highlighted(word: str, times: int) -> Notice:
@@ -170,12 +226,12 @@ def plain_again(word: str) -> Notice:
 
 def noted(text: str) -> Notice:
     """Say what happens with the note."""
-    return Notice("hint", f"note: {visible_line(shortened(text, 40))}, saved with your answer")
+    return Notice("hint", f"note: {visible_line(shortened(text, 40))}, goes with your answer")
 
 
 def marked(text: str) -> Notice:
     """Say what was marked as evidence."""
-    return Notice("hint", f"evidence: “{visible_line(shortened(text, 40))}”, saved with your grade")
+    return Notice("hint", f"evidence: “{visible_line(shortened(text, 40))}”, goes with your grade")
 
 
 def unmarked(number: int) -> Notice:
@@ -185,12 +241,14 @@ def unmarked(number: int) -> Notice:
 
 def best_passage(*, there: bool) -> Notice:
     """Say that this is the densest passage."""
-    return Notice("hint", "the passage with most of the topic's words; Home goes to the top") if there else NO_HITS
+    told = "the passage with most of the topic's words;"
+    return Notice("hint", f"{told} Home goes to the top", f"{told} read shows it all") if there else NO_HITS
 
 
 def time_for_a_break(minutes: float) -> Notice:
     """Remind of a break."""
-    return Notice("break", f"{minutes:.0f} minutes without a break: a short walk helps (R: no reminders)")
+    told = f"{minutes:.0f} minutes without a break: a short walk helps"
+    return Notice("break", f"{told} (R: no reminders)", f"{told} (reminder: no reminders)")
 
 
 def topic_chosen(title: str) -> Notice:
@@ -215,9 +273,9 @@ def nothing_now(states: Sequence[TopicState], done: Done | None) -> str:
     documents, own = sum(held.documents for _, held in waiting), sum(held.own for _, held in waiting)
     who = "another sitting of yours" if own == documents else "another assessor" if not own else "others"
     which = ", ".join(visible_line(topic) for topic, _ in waiting[:3]) + (" and more" if len(waiting) > 3 else "")
-    minutes = max(ceil(min(held.seconds for _, held in waiting) / 60), 1)
+    soon = in_words(min(held.seconds for _, held in waiting))
     what = f"{counted(documents, 'document')} of {which} {'is' if documents == 1 else 'are'} held by {who}"
-    return f"Nothing for you now: {what}; try again in up to {counted(minutes, 'minute')} ({ENTER})"
+    return f"Nothing for you now: {what}; try again in up to {soon} ({ENTER})"
 
 
 def what_now(nothing: str, more: str, between: str) -> str:

@@ -289,7 +289,7 @@ class Lines:
     def _tell(self, notice: Notice) -> None:
         self._failed = self._failed or notice.text.startswith(messages.NOT_SAVED)
         if notice.text:
-            self._say(notice.text)
+            self._say(notice.in_words)
 
     def _tell_trouble(self) -> None:
         if self._session.notice.kind == "trouble":

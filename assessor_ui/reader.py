@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from assessor_ui import messages
 from assessor_ui.grade_keys import GradeKeys
@@ -22,6 +22,10 @@ ROOM = 12
 """The lines a document should have on the screen, at least."""
 
 
+Doing = Literal["saving", "opening", "looking"]
+"""What somebody who waits is waiting for: an answer to be safe, a document to come, a list to be found."""
+
+
 class Opened(Protocol):
     """A document open before a topic: an item of a desk, or a case of a bench."""
 
@@ -39,7 +43,7 @@ class Folding:
     """What is known of folding: the topic and its first document, who has folded, and whether it was told."""
 
     topic: str = ""
-    first: Opened | None = None
+    first: str = ""
     by_itself: bool = False
     chosen: bool = False
     told: bool = False
@@ -54,6 +58,7 @@ class Reader(ABC):
         self.reading: Reading | None = None
         self.note, self.fold = "", FOLDS[0]
         self.notice = self.last = messages.QUIET
+        self.doing: Doing = "opening"
         self.best_first = self.stuck = False
         self.keys = GradeKeys(scale)
         self.own_terms: dict[str, tuple[str, ...]] = {}
@@ -148,9 +153,11 @@ class Reader(ABC):
         before = self._folding
         if opened.topic.id != before.topic:
             self.fold = FOLDS[0] if before.by_itself else self.fold
-            self._folding = replace(before, topic=opened.topic.id, first=opened, by_itself=False, chosen=False)
+            self._folding = replace(
+                before, topic=opened.topic.id, first=opened.document.id, by_itself=False, chosen=False
+            )
             return
-        settled = before.by_itself or before.chosen or opened is before.first
+        settled = before.by_itself or before.chosen or opened.document.id == before.first
         if settled or self.fold != FOLDS[0] or not 0 < lines < ROOM or not opened.topic.narrative.strip():
             return
         self.fold, self._folding = FOLDS[1], replace(before, by_itself=True, told=True)

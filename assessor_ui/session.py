@@ -23,6 +23,9 @@ TROUBLE = (CranfieldError, OSError)
 
 BREAK_AFTER_MINUTES = 45
 
+TOLD_AGAIN_AFTER = 120.0
+"""Seconds after which it is said again that the scale or the guidelines were changed."""
+
 Listed = TypeVar("Listed")
 
 
@@ -54,16 +57,24 @@ class Session(Reader):
         self.item: Item | None = None
         self.progress: Done | None = None
         self.waiting: tuple[TopicState, ...] = ()
-        self._taken_back: Item | None = None
+        self._taken_back: set[tuple[str, str]] = set()
         self._aside: list[Draft] = []
         self._last_topic = ""
         self._before_search: float | None = None
+        self._clock = clock
+        self._told_at: float | None = None
 
     # The way of the documents
 
     def start(self) -> Notice:
-        """Open the first document."""
-        return self._go_on(messages.QUIET)
+        """Open the first document; say what the assessor should know: a name like his, answers to be given again."""
+        alike = messages.like_named(self.desk.assessor, self.desk.like_named)
+        return self._go_on(alike if alike.text else self._judged_before())
+
+    def _judged_before(self) -> Notice:
+        with suppress(*TROUBLE):
+            return messages.judged_before(self.desk.older())
+        return messages.QUIET
 
     def again(self) -> Notice:
         """Try once more to open the next document where that failed."""
@@ -75,15 +86,28 @@ class Session(Reader):
         self.rest.touch()
 
     def tick(self) -> Notice | None:
-        """Some seconds have passed: keep the document while it is being read; remind of a break."""
+        """Some seconds have passed: keep the document while it is being read; tell of changes, remind of a break."""
         if self.item is not None and self.attention.idle < PAUSE:
             # A lost lease harms nothing: the answer is kept as a second opinion.
             with suppress(*TROUBLE):
                 self.desk.keep(self.item)
+        if changed := self._changed_meanwhile():
+            return self._say(messages.changed_meanwhile(changed))
         return self._say(messages.time_for_a_break(self.rest.worked)) if self.rest.due() else None
+
+    def _changed_meanwhile(self) -> str:
+        """Give what was changed since the sitting began, now and then as long as it goes on."""
+        if self._told_at is not None and self._clock() - self._told_at < TOLD_AGAIN_AFTER:
+            return ""
+        changed = ""
+        with suppress(*TROUBLE):
+            changed = self.desk.outdated()
+        self._told_at = self._clock() if changed else None
+        return changed
 
     def leave(self) -> Notice:
         """End the sitting. A note that belongs to no answer yet is saved on its own."""
+        self.doing = "saving"
         try:
             self._save_note(stands=self._standing_note)
             self.desk.leave()
@@ -123,6 +147,7 @@ class Session(Reader):
 
     def undo(self) -> Notice:
         """Take the latest answer back and return to its document."""
+        self.doing = "saving"
         try:
             item = self.desk.undo()
         except TROUBLE as error:
@@ -131,8 +156,8 @@ class Session(Reader):
             return self._say(messages.NOTHING_TO_UNDO)
         notice = messages.undone(item.document.id, item.before, self.scale)
         self._put_aside()
+        self._taken_back.add(_key(item))
         self._open(item)
-        self._taken_back = item
         return self._count(notice)
 
     def back(self) -> Notice:
@@ -142,7 +167,7 @@ class Session(Reader):
         if not self._aside:
             return self._say(messages.NOWHERE_TO_GO_BACK)
         self._take_up(self._aside.pop())
-        return self._say(messages.BACK)
+        return self._count(messages.BACK)
 
     # Other documents and topics
 
@@ -192,10 +217,11 @@ class Session(Reader):
         return hits
 
     def end_search(self) -> None:
-        """Go back to the document in turn; the time spent on searching is not its time."""
+        """Go back to the document in turn; neither the time spent on searching nor what was said there is its own."""
         if self._before_search is not None:
             self.attention.begin(self._before_search)
             self._before_search = None
+            self._say(messages.QUIET)
 
     def take(self, hit: Found, words: str) -> Notice:
         """Open a found document."""
@@ -212,11 +238,13 @@ class Session(Reader):
             return self._say(messages.not_on_scale(str(grade), self.scale))
         if hit.state == "judged" and hit.grade == grade:
             return self._say(messages.given_already(hit.document, grade, self.scale))
+        self.doing = "saving"
         try:
             saved = self.desk.judge(self._taken(hit, words), grade, seconds=self.attention.seconds)
         except TROUBLE as error:
             return self._say(messages.not_saved(error))
         self.attention.begin()
+        self._taken_back.discard(_key(saved.item))
         self._aside = [draft for draft in self._aside if _key(draft.item) != _key(saved.item)]
         return self._count(messages.saved(saved, self.scale))
 
@@ -243,6 +271,7 @@ class Session(Reader):
         return self.desk.take(self.topic, hit.document, words)
 
     def _turn_to(self, call: Callable[[], Item]) -> Notice:
+        self.doing = "opening"
         try:
             item = call()
         except TROUBLE as error:
@@ -251,20 +280,23 @@ class Session(Reader):
         if self.item is None or _key(self.item) != _key(item):
             self._put_aside()
         self._open(item)
-        return self._say(messages.opened(item.before, self.scale))
+        return self._count(messages.opened(item.before, self.scale))
 
     def _answer(self, send: Callable[[Item, float], Saved]) -> Notice:
         if self.item is None:
             return self._say(messages.NOTHING_HERE)
         self.end_search()
+        self.doing = "saving"
         try:
             saved = send(self.item, self.attention.seconds)
         except TROUBLE as error:
             return self._say(messages.not_saved(error))
-        return self._go_on(messages.saved(saved, self.scale))
+        self._taken_back.discard(_key(saved.item))
+        return self._go_on(self._say(messages.saved(saved, self.scale)))
 
     def _go_on(self, notice: Notice) -> Notice:
         """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
+        self.doing = "opening"
         self._close()
         try:
             if self._aside:
@@ -279,8 +311,10 @@ class Session(Reader):
         return self._count(notice)
 
     def _count(self, notice: Notice) -> Notice:
+        """Say how far he is now: what was put aside meanwhile must not count as it did then."""
         try:
             self.progress = self.desk.progress()
+            self.item = self.desk.recounted(self.item) if self.item is not None else None
         except TROUBLE as error:
             return self._say(messages.saved_but(notice, error) if notice.text else messages.trouble(error))
         return self._say(notice)
@@ -312,7 +346,8 @@ class Session(Reader):
     @property
     def _standing_note(self) -> str:
         """The note of the answer that stands; one that was taken back stands no more, and neither does its note."""
-        before = self.item.before if self.item is not None and self.item is not self._taken_back else None
+        standing = self.item is not None and _key(self.item) not in self._taken_back
+        before = self.item.before if standing and self.item is not None else None
         return before.note if before else ""
 
     def _save_note(self, *, stands: str = "") -> None:
@@ -322,6 +357,7 @@ class Session(Reader):
             self.note = ""
 
     def _asked(self, ask: Callable[[], list[Listed]]) -> list[Listed]:
+        self.doing = "looking"
         try:
             return ask()
         except TROUBLE as error:

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len, get_character_cell_size, split_graphemes
 
 UNSPACED = "\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uf900-\ufaff\U00020000-\U0003fffd"
 _CLOSING = "\u3001\u3002\u3009\u300b\u300d\u300f\u3011\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d"
+_JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff]")
+"""What makes one picture of several: the joiner, and the skin tones."""
+
 _CHUNK = re.compile(rf"[ ]+|[{UNSPACED}](?:[{_CLOSING}]|[\u0300-\u036f\u3099\u309a\ufe00-\ufe0f])*|[^ {UNSPACED}]+")
 
 
@@ -70,8 +73,9 @@ def _lines_of(paragraph: str, offset: int, width: int) -> Iterator[Line]:
 
 def _pieces(paragraph: str, width: int) -> Iterator[tuple[int, int, int]]:
     """Give the chunks of a paragraph with their width; a chunk wider than the line comes in parts that fit."""
+    measure = cells_of if _JOINED.search(paragraph) else cell_len
     for chunk in _CHUNK.finditer(paragraph):
-        cells = cell_len(chunk.group())
+        cells = measure(chunk.group())
         if cells <= width:
             yield chunk.start(), chunk.end(), cells
         else:
@@ -80,9 +84,26 @@ def _pieces(paragraph: str, width: int) -> Iterator[tuple[int, int, int]]:
 
 def _cut(chunk: str, offset: int, width: int) -> Iterator[tuple[int, int, int]]:
     start = used = 0
-    for first, _, cells in split_graphemes(chunk)[0]:
-        if used + cells > width:
+    for first, end, _ in split_graphemes(chunk)[0]:
+        cells = cells_of(chunk[first:end])
+        if used and used + cells > width:
             yield offset + start, offset + first, used
             start, used = first, 0
         used += cells
     yield offset + start, offset + len(chunk), used
+
+
+def cells_of(text: str) -> int:
+    """Give the most cells that a text may take.
+
+    Many terminals do not join what belongs together: a family of three is two cells wide in one and six in another,
+    and a skin tone stands beside its hand. What fits in both is never cut off.
+    """
+    if not _JOINED.search(text):
+        return cell_len(text)
+    apart = ((cells, text[start:end]) for start, end, cells in split_graphemes(text)[0])
+    return sum(max(joined, sum(map(_alone, cluster))) for joined, cluster in apart)
+
+
+def _alone(character: str) -> int:
+    return 2 if "\U0001f3fb" <= character <= "\U0001f3ff" else get_character_cell_size(character)

@@ -36,7 +36,7 @@ class Opinions(HorizontalScroll, can_focus=False):
 
 def opinion_content(number: int, opinion: Opinion, scale: GradeScale) -> Content:
     """Give an opinion: grade, note, evidence."""
-    parts = [Content.styled(messages.opinion(number, opinion.grade, scale), "bold $key")]
+    parts = [Content.styled(messages.opinion(number, opinion.grade, scale, given_on=opinion.scale), "bold $key")]
     if opinion.note.strip():
         parts.append(Content(visible(opinion.note.strip())))
     parts += [Content.styled(f"“{visible_line(piece.text)}”", "$saved") for piece in opinion.evidence]

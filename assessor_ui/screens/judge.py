@@ -37,9 +37,9 @@ class JudgeScreen(ReadingScreen):
 
     @property
     def before(self) -> int | None:
-        """The assessor's own earlier grade."""
+        """The assessor's own earlier grade; one of an older scale has no place on this one."""
         item = self.session.item
-        return item.before.grade if item and item.before else None
+        return item.before.grade if item and item.before and item.before.scale is None else None
 
     def handle_first(self, event: events.Key) -> bool:
         """While a span is being marked, keys move the mark, and no digit judges."""

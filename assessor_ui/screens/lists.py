@@ -224,7 +224,7 @@ class SearchScreen(Chooser):
         if isinstance(meant, Notice):
             self.show_notice(meant)
         elif self._judging:
-            self.show_notice(messages.TOO_EARLY)
+            self.show_notice(messages.STILL_SAVING)
         elif self.chosen is not None:
             hit, self._judging = self._found[self.chosen], True
             self.do(lambda: self._judge(hit, meant))

@@ -23,8 +23,11 @@ from assessor_ui.widgets.topic_panel import TopicPanel
 LOW = 22
 """A terminal with fewer lines begins with the narrative folded away."""
 
-HELD = 0.08
-"""Seconds between two events of one key below which it is held down: no finger is that fast, and no reader."""
+HELD = 0.15
+"""Seconds between two events of one key below which it is held down: systems repeat a key every 30 to 90 ms."""
+
+SEEN = 0.2
+"""Seconds a document must have been on the screen before a key answers: nobody has seen it sooner."""
 
 
 class ReadingScreen(ChairScreen[None]):
@@ -38,7 +41,7 @@ class ReadingScreen(ChairScreen[None]):
         self._groups = groups
         self._keys = table_of_keys(command for _, group in groups for command in group)
         self._shown: Reading | None = None
-        self._last_digit = ("", 0.0)
+        self._last_key, self._painted = ("", 0.0), 0.0
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -96,8 +99,13 @@ class ReadingScreen(ChairScreen[None]):
         elif reading is not self._shown:
             self._shown = reading
             view.show(reading, extra=self.extra_layers)
+            self._note_painted()
+            self.call_after_refresh(self._note_painted)
         else:
             view.look()
+
+    def _note_painted(self) -> None:
+        self._painted = time.monotonic()
 
     # Keys
 
@@ -121,20 +129,31 @@ class ReadingScreen(ChairScreen[None]):
         return False
 
     def _digit(self, digit: str) -> None:
-        now = time.monotonic()
-        before, self._last_digit = self._last_digit, (digit, now)
-        if before[0] == digit and now - before[1] < self.chair.held and not self.session.keys.digits:
-            self.show_notice(messages.HELD_KEY)
-        elif typed(self.session.scale, self.session.keys.digits + digit).state == "grade":
+        if not self.session.keys.digits and self._is_hasty(digit):
+            return
+        if typed(self.session.scale, self.session.keys.digits + digit).state == "grade":
             self.chair.answer(lambda: self.session.digit(digit))
         else:
             self.session.digit(digit)
             self.refresh_all()
 
+    def _is_hasty(self, key: str, *, unseen: bool = True) -> bool:
+        """Say whether a key is ignored: a repeat of one held down, or one for a document that was not yet `seen`."""
+        now = time.monotonic()
+        before, self._last_key = self._last_key, (key, now)
+        if before[0] == key and now - before[1] < self.chair.held:
+            self.show_notice(messages.HELD_KEY)
+            return True
+        if unseen and self.session.reading is not None and now - self._painted < self.chair.seen:
+            self.show_notice(messages.TOO_QUICK)
+            return True
+        return False
+
     def on_scale_bar_chosen(self, message: ScaleBar.Chosen) -> None:
         """Judge with the grade that was clicked."""
         self.session.touch()
-        self.chair.answer(lambda: self.session.judge(message.grade))
+        if not self._is_hasty("click"):
+            self.chair.answer(lambda: self.session.judge(message.grade))
 
     def ask(self, question: str, then: Callable[[str], Notice], *, value: str = "", hint: str = "") -> None:
         """Ask for one line, then do something with it."""
@@ -152,12 +171,14 @@ class ReadingScreen(ChairScreen[None]):
     # Answers that all can give
 
     def action_undo(self) -> None:
-        """Take the last answer back."""
-        self.chair.answer(self.session.undo)
+        """Take the last answer back; a key held down takes back one."""
+        if not self._is_hasty("u", unseen=False):
+            self.chair.answer(self.session.undo)
 
     def action_later(self) -> None:
         """Put the document off."""
-        self.chair.answer(self.session.later)
+        if not self._is_hasty("l"):
+            self.chair.answer(self.session.later)
 
     def action_note(self) -> None:
         """Ask for a note."""

@@ -6,9 +6,10 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from assessor_ui import keymap, messages
+from assessor_ui.markdown import markdown_content
 from assessor_ui.screens.base import indented
 from assessor_ui.widgets.topic_panel import topic_content
 from cranfield.records import GradeScale, Topic
@@ -82,7 +83,7 @@ class GuidelinesSheet(Sheet):
             yield Static(topic_content(self._topic), classes="part")
         yield Static(scale_content(self._scale, self.width), classes="part")
         text = visible(self._guidelines.strip()) or messages.NO_GUIDELINES
-        yield Markdown(text, open_links=False)
+        yield Static(markdown_content(text, self.width), classes="part")
 
 
 def scale_content(scale: GradeScale, width: int) -> Content:

@@ -17,12 +17,15 @@ _STYLES = {
     "undone": "$key",
     "trouble": "bold $trouble",
     "hint": "$foreground",
+    "aside": "$foreground",
     "break": "bold $hit",
 }
-_SIGNS = {"saved": "✓ ", "undone": "↶ ", "trouble": "✗ ", "hint": "", "break": "◔ "}
+_SIGNS = {"saved": "✓ ", "undone": "↶ ", "trouble": "✗ ", "hint": "", "aside": "", "break": "◔ "}
 _METER = 10
 _ROOMY, _TIGHT = (1, 3), (0, 2)
 """Blanks around a grade's key, and after its label."""
+_APART, _WORTH_READING = 3, 10
+"""Blanks between the latest answer and a notice, at least; and the cells below which a cut notice says nothing."""
 
 
 def meter(done: int, of: int, *, width: int = _METER) -> str:
@@ -146,8 +149,9 @@ class NoticeBar(Widget):
         """Show a notice, beside the latest answer that is in the file."""
         self._notice, self._last = notice, last
         self.set_class(bool(notice.text or last.text), "-loud")
-        self.set_class(notice.kind == "trouble", "-trouble")
-        self.refresh(layout=notice.kind == "trouble" or self.size.height > 1)
+        long = notice.kind == "trouble" or self.render().cell_length > self.size.width > 0
+        self.set_class(long, "-long")
+        self.refresh(layout=long or self.size.height > 1)
 
     @property
     def notice(self) -> Notice:
@@ -155,18 +159,35 @@ class NoticeBar(Widget):
         return self._notice
 
     def render(self) -> Content:
-        """Draw the latest answer and the notice; where there is no room for both, the notice."""
-        shown, last = _notice_content(self._notice), _notice_content(self._last)
-        if self._notice in (self._last, messages.QUIET):
-            return last if self._last.text else shown
-        gap = self.size.width - last.cell_length - shown.cell_length
-        if self._notice.kind == "trouble" or not self._last.text or gap < 3:
+        """Draw the latest answer and the notice.
+
+        Where there is no room for both, the answer is told without its key (the hints below have it); where that is
+        not enough, what was asked for stays, and what nobody asked for is cut.
+        """
+        notice, last = self._notice, self._last
+        if not last.text or notice.kind == "trouble":
+            return _with_key(notice)
+        if notice in (last, messages.QUIET):
+            return _with_key(last)
+        shown = _notice_content(notice)
+        for answer in (_with_key(last), _notice_content(last)):
+            room = self.size.width - answer.cell_length
+            if shown.cell_length <= room - _APART:
+                return Content.assemble(answer, (" " * (room - shown.cell_length), ""), shown)
+        if notice.kind != "aside":
             return shown
-        return Content.assemble(last, (" " * gap, ""), shown)
+        if room - _APART < _WORTH_READING:
+            return _with_key(last)
+        return Content.assemble(answer, (" " * _APART, ""), shown.truncate(room - _APART, ellipsis=True))
 
 
 def _notice_content(notice: Notice) -> Content:
-    shown = Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
+    return Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
+
+
+def _with_key(notice: Notice) -> Content:
+    """Give what is in the file, and how to take it back."""
+    shown = _notice_content(notice)
     if notice.kind != "saved":
         return shown
     return Content.assemble(shown, ("   ", ""), ("u", "bold $key"), (" takes it back", "$quiet"))

@@ -1,12 +1,17 @@
 """The topic, always in sight."""
 
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Region
+from textual.strip import Strip
 from textual.widgets import Static
 
 from cranfield.records import Topic
 from cranfield.text import visible, visible_line
+
+CORNER, FOOT = "┘", "┴"
 
 
 class TopicPanel(VerticalScroll, can_focus=False):
@@ -32,6 +37,10 @@ class TopicPanel(VerticalScroll, can_focus=False):
         self.scroll_home(animate=False)
         self.call_after_refresh(self._tell_the_rest)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw the lines; beside the document the frame's corner is the foot of the line between the two."""
+        return [_with_foot(strip) for strip in super().render_lines(crop)]
+
     def on_resize(self) -> None:
         """Say whether there is more below."""
         self.call_after_refresh(self._tell_the_rest)
@@ -54,3 +63,10 @@ def topic_content(topic: Topic, fold: str = "full", *, airy: bool = True) -> Con
     if fold == "full" and topic.narrative.strip():
         parts.append(Content.styled(visible(topic.narrative.strip()), "$soft"))
     return Content("\n\n" if airy else "\n").join(parts)
+
+
+def _with_foot(strip: Strip) -> Strip:
+    *others, last = list(strip) or [Segment("")]
+    if not last.text.endswith(CORNER):
+        return strip
+    return Strip([*others, Segment(last.text[:-1] + FOOT, last.style)], strip.cell_length)

@@ -133,7 +133,7 @@ def test_new_guidelines_mark_the_old_judgments_and_offer_them_again(kitchen: Pat
     (kitchen / "g.md").write_text("# Be strict\n")
     told = typed(kitchen, "judge", "guidelines", kitchen / "g.md")[1]
     assert "version 2 of the guidelines is in force" in told
-    assert "judged under an older version: 3 documents; judge them again with: cranfield judge --rejudge" in told
+    assert "3 grades given under an older scale or older guidelines; whoever gave them judges again with:" in told
     assert judged(kitchen, "ana", "0\n0\n", "--rejudge").count("you said before: 1 marginal") == 3
     assert query(kitchen, "SELECT grade, guidelines, count(*) FROM judgments GROUP BY 1, 2 ORDER BY 1") == [
         (0, 2, 2),
@@ -147,7 +147,7 @@ def test_a_new_scale_says_which_grades_are_not_on_it(kitchen: Path):
     told = typed(kitchen, "judge", "scale", "binary")[1]
     assert "version 2 of the scale is in force: 0 not relevant, 1 relevant; relevant from 1" in told
     assert "grades that are not on it: 1" in told
-    assert "judged under an older version: 2 documents" in told
+    assert "2 grades given under an older scale or older guidelines" in told
     assert "in force already" in typed(kitchen, "judge", "scale", "binary", status=1)[1]
 
 

@@ -41,6 +41,9 @@ class FakeDesk:
     """
 
     assessor: str = "ada"
+    like_named: tuple[str, ...] = ()
+    older_answers: int = 0
+    changed: str = ""
     scale: GradeScale = FOUR_GRADES
     guidelines: str = "# Guidelines\n\nRead the *whole* document.\n"
     topic_list: tuple[Topic, ...] = (PANS, BREAD)
@@ -146,6 +149,16 @@ class FakeDesk:
         self._check("progress")
         done = sum(answer.kind != "postponed" for answer in self._answers.values())
         return Done(done, sum(map(len, self.queues.values())), done, 12.0 if done else None)
+
+    def recounted(self, item: Item) -> Item:
+        now = self._item(item.topic.id, item.document.id)
+        return replace(item, left=now.left, of=now.of)
+
+    def older(self) -> int:
+        return self.older_answers
+
+    def outdated(self) -> str:
+        return self.changed
 
     def keep(self, item: Item) -> None:
         self._check("keep")

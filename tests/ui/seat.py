@@ -66,6 +66,7 @@ def seated(
     theme: str = "dark",
     desk: Callable[[], FakeDesk] = FakeDesk,
     held: float = 0.0,
+    seen: float = 0.0,
 ) -> Callable[[Callable[[Chair], Awaitable[None]]], Callable[[], None]]:
     """Make a test of something that happens in the chair."""
 
@@ -76,7 +77,7 @@ def seated(
 
         async def sit() -> None:
             made = desk()
-            app = ChairApp(Session(made), theme=theme, held=held)
+            app = ChairApp(Session(made), theme=theme, held=held, seen=seen)
             async with app.run_test(size=size) as pilot:
                 chair = Chair(pilot, made)
                 await chair.settle()

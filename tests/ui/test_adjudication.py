@@ -23,7 +23,7 @@ def decide(bench: FakeBench, *keys: str, size: tuple[int, int] = (80, 24)) -> st
 
     async def sit() -> str:
         deciding = Adjudication(bench)
-        app = ReaderApp(deciding, AdjudicateScreen(deciding), theme="dark", held=0)
+        app = ReaderApp(deciding, AdjudicateScreen(deciding), theme="dark", held=0, seen=0)
         async with app.run_test(size=size) as pilot:
             await settle(app, pilot)
             for key in keys:

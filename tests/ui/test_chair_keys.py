@@ -1,13 +1,16 @@
 """Every key of the judging screen does what the help says."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pytest
 from fake_desk import BREAD, PANS, FakeDesk
 from seat import Chair, seated
 
 from assessor_ui import keymap
 from assessor_ui.screens.adjudicate import AdjudicateScreen
 from assessor_ui.screens.judge import JudgeScreen
+from assessor_ui.screens.reading import HELD, SEEN
 from cranfield.records import Document, Grade, GradeScale, Topic
 from cranfield.steps.desk import Held
 
@@ -118,6 +121,7 @@ async def test_g_shows_topic_scale_and_guidelines_and_no_digit_judges_meanwhile(
     assert "relevant · counts as relevant" in chair.text
     await chair.press("2", "end")
     assert "Read the whole document." in chair.text
+    assert len(chair.app.screen.query("#sheet *")) == 3  # a widget for each paragraph takes half a second to build
     await chair.press("escape")
     assert chair.desk.log == []
     assert "Burnt rice" in chair.text
@@ -191,6 +195,8 @@ async def test_a_found_document_is_judged_at_once_by_a_digit_and_marked(chair: C
     assert "✓ saved: 3 highly relevant for d5" in chair.text
     await chair.press("escape")
     assert "Burnt rice" in chair.text
+    assert "✓ saved: 3 highly relevant for d5   u takes it back" in chair.text
+    assert "Enter reads one" not in chair.text
 
 
 @seated()
@@ -307,7 +313,7 @@ async def test_v_marks_a_sentence_as_evidence_that_is_saved_with_the_grade(chair
     assert "marking:" in chair.text
     await chair.press("2", "down", "shift+down", "left", "shift+right", "enter")
     assert judged(chair.desk) == []
-    assert "evidence: “an hour. Then scrub the pans with”, saved with your grade" in chair.text
+    assert "evidence: “an hour. Then scrub the pans with”, goes with your grade" in chair.text
     await chair.press("2")
     (evidence,) = chair.desk.log[-1][6]  # type: ignore[misc]
     text = chair.desk.documents[0].text
@@ -350,12 +356,45 @@ async def test_q_ends_the_sitting_and_gives_the_leases_back(chair: Chair):
 
 
 @seated(held=1000.0)
-async def test_a_key_held_down_judges_once(chair: Chair):
+async def test_a_key_held_down_answers_once(chair: Chair):
     await chair.press("2", "2", "2")
     assert judged(chair.desk) == [("judge", "T1", "d1", 2)]
-    assert "the key is held down: nothing more was saved" in chair.text
-    await chair.press("1")
-    assert judged(chair.desk)[-1] == ("judge", "T1", "d2", 1)
+    assert "✓ saved: 2 relevant for d1   u takes it back" in chair.text
+    assert "key held down: ignored" in chair.text
+    await chair.press("1", "l", "l", "u", "u", "u")
+    assert judged(chair.desk)[1:] == [
+        ("judge", "T1", "d2", 1),
+        ("postpone", "T2", "d3", None),
+        ("undo", "T2", "d3"),
+    ]
+
+
+@seated(seen=1000.0)
+async def test_no_key_answers_for_a_document_that_nobody_can_have_seen_yet(chair: Chair):
+    await chair.press("2", "l", "0")
+    row = next(number for number, line in enumerate(chair.rows) if "not relevant" in line)
+    await chair.pilot.click(offset=(chair.rows[row].index("marginal"), row))
+    await chair.settle()
+    assert chair.desk.log == []
+    assert "too quick to be read: ignored" in chair.text
+
+
+@pytest.mark.parametrize(("gap", "grades"), [(0.033, [1]), (0.085, [1]), (0.14, [1]), (0.25, [1, 1, 1, 1])])
+def test_a_repeating_key_judges_one_document_and_a_quick_finger_all(
+    gap: float, grades: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    now = [1000.0]
+    monkeypatch.setattr("assessor_ui.screens.reading.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    @seated(held=HELD, seen=SEEN)
+    async def press(chair: Chair) -> None:
+        now[0] += 10
+        for _ in range(4):
+            await chair.press("1")
+            now[0] += gap
+        assert [call[3] for call in judged(chair.desk)] == grades
+
+    press()
 
 
 @seated()
@@ -417,6 +456,38 @@ async def test_a_long_narrative_folds_after_the_first_document_and_f_shows_it_ag
     assert "✓ saved: 2 relevant for d1" in chair.text
     await chair.press("f")
     assert "Prevention" in chair.text
+
+
+@seated(desk=crowded_desk)
+async def test_what_nobody_asked_for_does_not_hide_what_was_saved(chair: Chair):
+    await chair.press("3")
+    assert "✓ saved: 3 highly relevant for d1  " in chair.text
+    assert "narrative folded, f shows it" in chair.text
+
+
+def lengthy_desk() -> FakeDesk:
+    made = crowded_desk()
+    long = replace(made.documents[0], id="clueweb09-en0000-00-00000-and-still-more")
+    return replace(made, documents=(long, *made.documents[1:]), queues={"T1": [long.id, "d2"], "T2": []})
+
+
+@seated(desk=lengthy_desk)
+async def test_where_there_is_no_room_for_both_what_was_saved_stays(chair: Chair):
+    await chair.press("3")
+    assert "✓ saved: 3 highly relevant for clueweb09-en0000-00-00000-and-still-more" in chair.text
+    assert "narrative" not in chair.text
+    await chair.press("n")
+    assert "hit 1 of 2" in chair.text
+
+
+@seated(desk=lambda: FakeDesk(late=True))
+async def test_a_long_confirmation_is_seen_whole(chair: Chair):
+    await chair.press("1")
+    shown = " ".join(chair.text.split())
+    assert "as a second opinion: your time with it was over and somebody else judged it meanwhile" in shown
+    assert "u takes it back" in shown
+    await chair.press("n")
+    assert "hit 1 of 2" in chair.text
 
 
 @seated(size=(120, 34), desk=crowded_desk)

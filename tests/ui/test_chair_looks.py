@@ -217,19 +217,54 @@ class SlowDesk(FakeDesk):
 def test_waiting_for_a_busy_collection_is_told_and_nothing_is_called_saved_meanwhile():
     async def sit() -> None:
         desk = SlowDesk()
-        app = ChairApp(Session(desk), theme="dark", held=0)
+        app = ChairApp(Session(desk), theme="dark", held=0, seen=0)
         async with app.run_test(size=(80, 24)) as pilot:
             chair = Chair(pilot, desk)
             await chair.settle()
             await pilot.press("2")
             await pilot.pause(0.6)
-            assert "waiting for the collection" in chair.text
-            assert "saved" not in chair.text
+            assert "not saved yet: the collection is busy, somebody else may be writing …" in chair.text
+            assert "✓" not in chair.text
             await pilot.press("3", "l", "u")
             assert "still saving the answer before; this key did nothing" in chair.text
             desk.go.set()
             await chair.settle()
             assert "✓ saved: 2 relevant for d1" in chair.text
+            assert [call[:4] for call in desk.log] == [("judge", "T1", "d1", 2)]
+
+    asyncio.run(sit())
+
+
+class SlowToOpen(FakeDesk):
+    """A desk that waits for a go before it gives the second document."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.go = threading.Event()
+
+    def next_item(self) -> Item | None:
+        if self.log:
+            self.go.wait(30)
+        return super().next_item()
+
+
+def test_a_document_that_opens_slowly_is_told_beside_the_answer_that_is_safe():
+    async def sit() -> None:
+        desk = SlowToOpen()
+        app = ChairApp(Session(desk), theme="dark", held=0, seen=0)
+        async with app.run_test(size=(80, 24)) as pilot:
+            chair = Chair(pilot, desk)
+            await chair.settle()
+            await pilot.press("2")
+            await pilot.pause(0.6)
+            assert "✓ saved: 2 relevant for d1   u takes it back" in chair.text
+            assert "opening the document …" in chair.text
+            assert "somebody else" not in chair.text
+            await pilot.press("3")
+            assert "✓ saved: 2 relevant for d1   the next document is still coming; this key" in chair.text
+            desk.go.set()
+            await chair.settle()
+            assert "A pan is a Greek god" in chair.text
             assert [call[:4] for call in desk.log] == [("judge", "T1", "d1", 2)]
 
     asyncio.run(sit())

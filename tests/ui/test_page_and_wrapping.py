@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from assessor_ui.page import page_of
-from assessor_ui.wrapping import _lines_of, line_at, wrap
+from assessor_ui.wrapping import _lines_of, cells_of, line_at, wrap
 from cranfield.records import Document
 
 TEXTS = st.text(alphabet=st.sampled_from("ab \n\t\x1b\u202e\u0301e漢字。👩\u200d👩אבج"), max_size=60)
@@ -38,6 +38,14 @@ def test_a_combining_mark_stays_with_its_letter():
 def test_a_family_is_not_torn_apart():
     family = "👩\u200d👩\u200d👧"
     assert shown(family * 2, 3) == [family, family]
+
+
+def test_what_some_terminals_do_not_join_has_room_to_stand_side_by_side():
+    family, hand = "👩\u200d👩\u200d👧", "👍🏽"
+    assert (cells_of(family), cells_of(hand), cells_of(f"❤\ufe0f{family}"), cells_of("e\u0301")) == (6, 4, 8, 1)
+    assert shown(f"{family} {hand} pan", 12) == [f"{family} {hand}", "pan"]
+    assert shown(family * 3, 12) == [family * 2, family]
+    assert shown(f"{hand}{hand}", 3) == [hand, hand]
 
 
 @given(TEXTS, st.integers(4, 30))

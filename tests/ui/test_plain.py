@@ -228,3 +228,19 @@ def test_escape_sequences_never_reach_the_stream():
     desk.guidelines = "\x1b[31mred"
     _, said = sit(desk, "g", "note \x1b[1m", "find \x1b", "foo\x1b", "2", "h", "search a", "u")
     assert not set(said) & set("\x1b\x07\x9b\u202e")
+
+
+def test_plain_lines_speak_of_words_and_never_of_keys_they_have_not():
+    _, said = sit(
+        FakeDesk(), "best", "find pan", "search vinegar", "take 1", "back", "2", "history", "take 1", "B", "R", "q"
+    )
+    begun = ("the passage", "2 places", "found by", "you said 2", "every document opens", "no reminders")
+    assert [line for line in said.splitlines() if line.startswith(begun)] == [
+        "the passage with most of the topic's words; read shows it all",
+        "2 places with: pan; next and previous go through them",
+        "found by search; without an answer, back leads back",
+        "you said 2 relevant; a new grade replaces it, back goes back",
+        "every document opens at its best passage now (best-first: at the top again)",
+        "no reminders of breaks any more (reminder: on again)",
+    ]
+    assert [key for key in ("Esc", "Home", "Enter reads") if key in said] == []

@@ -3,6 +3,7 @@
 import pytest
 from fake_desk import FakeDesk
 
+from assessor_ui import messages
 from assessor_ui.session import Session
 from cranfield.errors import CollectionBusy, CollectionError
 from cranfield.judge.events import Evidence
@@ -175,9 +176,12 @@ def test_trouble_anywhere_is_a_sentence_and_the_sitting_goes_on(session: Session
     assert open_document(session) == "d1"
 
 
-def test_a_late_answer_is_told_as_a_second_opinion(session: Session, desk: FakeDesk):
+def test_a_late_grade_is_told_as_a_second_opinion_and_a_late_postponement_is_none(session: Session, desk: FakeDesk):
     desk.late = True
-    assert "as a second opinion" in session.judge(1).text
+    why = "your time with it was over and somebody else judged it meanwhile"
+    assert session.judge(1).text == f"saved: 1 marginal for d1, as a second opinion: {why}"
+    assert session.later().text == f"saved: later for d2: {why}"
+    assert session.cannot("torn").text == f"saved: cannot judge for d2: {why}"
 
 
 def test_a_note_without_an_answer_is_saved_when_the_document_is_put_off_or_left(session: Session, desk: FakeDesk):
@@ -279,6 +283,77 @@ def test_where_nothing_is_left_every_action_still_answers(session: Session):
     ):
         assert act().kind == "hint"
     assert [hit.document for hit in session.search("vinegar")] == ["d5"]
+
+
+def left(session: Session) -> str:
+    return messages.left(session.item, session.progress)
+
+
+def test_what_is_left_of_a_topic_is_counted_anew_when_a_document_is_taken_up_again(session: Session):
+    assert left(session) == "2 left in this topic, 4 in all"
+    pooled = next(hit for hit in session.search("pan") if hit.document == "d2")
+    session.judge_found(pooled, "pan", 1)
+    assert left(session) == "1 left in this topic, 3 in all"
+    session.end_search()
+    session.undo()
+    assert (open_document(session), left(session)) == ("d2", "2 left in this topic, 4 in all")
+    session.judge(0)
+    assert (open_document(session), left(session)) == ("d1", "1 left in this topic, 3 in all")
+
+
+def test_what_is_left_is_true_after_going_back_too(session: Session):
+    (hit,) = session.search("vinegar")
+    session.take(hit, "vinegar")
+    assert left(session) == "3 left in this topic, 5 in all"
+    session.back()
+    assert (open_document(session), left(session)) == ("d1", "3 left in this topic, 5 in all")
+
+
+def test_a_session_says_what_it_is_doing_while_the_desk_is_asked(session: Session, desk: FakeDesk):
+    seen: dict[str, str] = {}
+    for name in ("judge", "next_item", "progress", "undo", "topics", "history", "search", "reopen", "leave"):
+        asked = getattr(desk, name)
+
+        def noting(*words: object, name: str = name, asked=asked, **more: object):
+            seen.setdefault(name, session.doing)
+            return asked(*words, **more)
+
+        setattr(desk, name, noting)
+    session.judge(1)
+    for act in (session.topics, session.history, lambda: session.search("pan"), session.undo):
+        act()
+    session.reopen("T1", "d1")
+    session.leave()
+    assert seen == {
+        **dict.fromkeys(("judge", "undo", "leave"), "saving"),
+        **dict.fromkeys(("next_item", "progress", "reopen"), "opening"),
+        **dict.fromkeys(("topics", "history", "search"), "looking"),
+    }
+
+
+def test_an_answer_counts_as_given_before_the_next_document_is_opened(session: Session, desk: FakeDesk):
+    given = []
+    following = desk.next_item
+    desk.next_item = lambda: given.append(session.last.text) or following()  # type: ignore[func-returns-value,method-assign]
+    session.judge(2)
+    assert given == ["saved: 2 relevant for d1"]
+
+
+def test_notes_and_marks_are_not_called_saved_before_the_answer(session: Session):
+    session.begin_mark(0)
+    told = [session.set_note("why").text, session.keep_mark().text]
+    assert told == ["note: why, goes with your answer", "evidence: “Soda cleans a burnt pan.”, goes with your grade"]
+
+
+def test_somebody_new_whose_name_differs_in_capitals_alone_is_asked_who_he_is():
+    session = Session(FakeDesk(assessor="ANA", like_named=("ana",)))
+    notice = session.start()
+    assert (notice.kind, notice.text, notice.in_words) == (
+        "hint",
+        "ANA is new here; if you are ana: q, then judge -a ana",
+        "ANA is new here; if you are ana: quit, then judge -a ana",
+    )
+    assert open_document(session) == "d1"
 
 
 def test_progress_is_read_after_each_answer(session: Session):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from assessor_ui.screens.reading import SEEN
 from cranfield.cli import main
 from cranfield.steps.judging import open_desk
 from cranfield.steps.opening import open_collection
@@ -37,6 +38,11 @@ class Terminal:
 
     def press(self, *keys: str) -> None:
         self._run("send-keys", "-t", "chair", *keys)
+
+    def grade(self, digit: str) -> None:
+        """Press a digit after as long a look as the chair asks for."""
+        time.sleep(2 * SEEN)
+        self.press(digit)
 
     @property
     def text(self) -> str:
@@ -100,7 +106,7 @@ def test_judging_in_a_terminal_from_the_first_key_to_the_last(terminal: Terminal
     terminal.start(f"{judge}; echo ended with $?; sleep 60")
     terminal.wait_for("burnt pan cleaning")
     first = terminal.wait_for("highly relevant").splitlines()
-    terminal.press("2")
+    terminal.grade("2")
     terminal.wait_for("saved: 2 relevant")
     terminal.press("c")
     terminal.wait_for("Enter takes it")
@@ -108,9 +114,9 @@ def test_judging_in_a_terminal_from_the_first_key_to_the_last(terminal: Terminal
     terminal.wait_for("on 2 counts")
     terminal.press("Enter")
     terminal.wait_for("note: on 2 counts")
-    terminal.press("3")
+    terminal.grade("3")
     terminal.wait_for("saved: 3 highly relevant")
-    terminal.press("1")
+    terminal.grade("1")
     terminal.wait_for("saved: 1 marginal")
     terminal.press("u")
     terminal.wait_for("taken back (1 marginal)")
@@ -123,9 +129,9 @@ def test_judging_in_a_terminal_from_the_first_key_to_the_last(terminal: Terminal
 def test_what_the_screen_called_saved_survives_kill_nine(terminal: Terminal, collection: Path):
     terminal.start(f"exec {sys.executable} -m cranfield judge -C {collection} --assessor ada")
     terminal.wait_for("burnt pan cleaning")
-    terminal.press("2")
+    terminal.grade("2")
     terminal.wait_for("saved: 2 relevant")
-    terminal.press("0")
+    terminal.grade("0")
     terminal.wait_for("saved: 0 not relevant")
     os.kill(terminal.process, signal.SIGKILL)
     assert [grade for _, grade, _ in answers(collection)] == [0, 2]

@@ -1,0 +1,57 @@
+"""What an assessor is told of scale and guidelines that were changed, before and during the sitting."""
+
+from fake_desk import FakeDesk
+
+from assessor_ui.session import TOLD_AGAIN_AFTER, Session
+from cranfield.errors import CollectionBusy
+
+
+class HandClock:
+    """A clock that is set by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_sitting_begins_with_what_waits_to_be_judged_again():
+    assert Session(FakeDesk()).start().text == ""
+    told = Session(FakeDesk(older_answers=3)).start()
+    again = "cranfield judge --rejudge brings them again"
+    assert (told.kind, told.text) == (
+        "hint",
+        f"3 answers of yours from before the scale or guidelines changed: {again}",
+    )
+
+
+def test_a_change_during_the_sitting_is_told_and_told_again():
+    desk, clock = FakeDesk(), HandClock()
+    session = Session(desk, clock=clock, break_after_minutes=None)
+    session.start()
+    assert session.tick() is None
+    desk.changed = "the scale"
+    told = session.tick()
+    assert told is not None
+    assert (told.kind, told.text) == (
+        "trouble",
+        "the scale changed meanwhile; here you still judge by the old: end with q and begin again",
+    )
+    assert told.in_words.endswith("quit and begin again")
+    clock.now += TOLD_AGAIN_AFTER - 1
+    assert session.tick() is None
+    clock.now += 1
+    assert session.tick() == told
+
+
+def test_a_busy_collection_only_means_that_it_is_told_later():
+    class BusyDesk(FakeDesk):
+        def older(self) -> int:
+            raise CollectionBusy("busy")
+
+        def outdated(self) -> str:
+            raise CollectionBusy("busy")
+
+    session = Session(BusyDesk(), break_after_minutes=None)
+    assert session.start().text == ""
+    assert session.tick() is None
