@@ -8,15 +8,15 @@ import typer
 
 from cranfield.cli import console
 from cranfield.cli.evaluate import NoVerdict
-from cranfield.cli.evaluated import collection_meant, qrels_named, runs_named_or_all
+from cranfield.cli.evaluated import collection_meant, qrels_named, runs_named_or_all, with_notes
 from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
-from cranfield.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cranfield.compare.comparison import PairResult
+    from cranfield.evaluate.scores import Scores
     from cranfield.report.table import Table, Value
     from cranfield.steps.compare import Compared, Comparing
     from cranfield.steps.compare_claims import Claims
@@ -118,7 +118,13 @@ def compare(
         raise typer.BadParameter("--clusters is for --duplicates novelty")
     told = PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
     if scores:
-        found, compared = step.compare_saved(scores, how, allow_mixed_qrels=allow_mixed_qrels)
+        _refuse_beside_scores(
+            runs=runs, qrels=qrels, topics=topics != "qrels", like=like, duplicates=duplicates != "plain",
+            layer=layer, groups=groups, pool_depth=pool_depth, card=card, pool=pool,
+        )  # fmt: skip
+        found, compared = step.compare_saved(
+            scores, how, measures=tuple(measure or ()), allow_mixed_qrels=allow_mixed_qrels
+        )
         said: Said = ({}, None)
     else:
         chosen = tuple(measure or _DEFAULT_MEASURES)
@@ -126,53 +132,63 @@ def compare(
         with collection_meant(collection, qrels, runs) as store:
             asked = asking(qrels=qrels_named(store, qrels, layer), runs=runs_named_or_all(store, runs))
             found, compared, said = _of_runs(asked, how, None if no_verdict else told, store)
-    _put_all(found, compared, said, how, format)
+    _put_all(found, compared, said, format)
     if plot:
-        console.say(f"drew {plot_comparison(compared[0], found.scores.topic_ids, plot)} into {plot}")
-    for note in _notes(found):
-        console.say(note)
-    _tell(compared, difference=difference, power=power, alpha=alpha)
+        console.say(f"drew {plot_comparison(compared[0], found.scores, plot)} into {plot}")
+    _tell(found, compared, difference=difference, power=power)
+
+
+def _refuse_beside_scores(**given: object) -> None:
+    """Refuse what would have no effect on scores that are there already."""
+    words = {"runs": "RUN", "like": "--as"}
+    idle = [words.get(name, f"--{name.replace('_', '-')}") for name, value in given.items() if value]
+    if idle:
+        raise typer.BadParameter(
+            f"--scores compares scores as they were saved; {', '.join(idle)} would change nothing"
+        )
 
 
 def _of_runs(
     asked: "Asked", how: "Comparing", told: "PoolTold | None", store: "Store | None"
 ) -> "tuple[Evaluated, list[Compared], Said]":
     from cranfield.steps.compare import compare_runs
+    from cranfield.steps.compare_claims import claims_of, may_be_claimed
 
     with console.progress() as progress:
         found, compared = compare_runs(asked, how, store=store, progress=progress)
-    wanted = told is not None and not how.systems and asked.duplicates == "plain"
-    return found, compared, _claims(compared, asked, told, store) if wanted and told is not None else ({}, None)
-
-
-def _claims(compared: "list[Compared]", asked: "Asked", told: "PoolTold", store: "Store | None") -> "Said":
-    """Work out what may be said of the pairs; for measures that are not ours nothing can be."""
-    from cranfield.evaluate.expression import Measure, parse_measures
-    from cranfield.steps.compare_claims import claims_of
-
-    if not all(isinstance(measure, Measure) for measure in parse_measures(asked.measures)):
-        return {}, None
-    found, trust = claims_of(compared, asked, told, store=store)
+    if told is None or not may_be_claimed(asked, how):
+        return found, compared, ({}, None)
+    claims, trust = claims_of(compared, asked, told, store=store)
     for note in trust.notes:
         console.say(note)
-    return found, trust
+    return found, compared, (claims, trust)
 
 
-def _put_all(found: "Evaluated", compared: "list[Compared]", said: "Said", how: "Comparing", format: str) -> None:
+def _put_all(found: "Evaluated", compared: "list[Compared]", said: "Said", format: str) -> None:
+    from cranfield.steps.evaluate_notes import made_with
+
     if format in _LONG_FORMATS:
-        console.put_table(_long(compared, said[0], found.scores.qrels_hash), format)
+        console.put_table(_long(compared, said[0], found.scores), format)
         return
-    for one in compared:
-        _put(one, said, how, format)
+    # What a terminal shows comes with sentences beside it; what is pasted elsewhere has to carry them.
+    notes = [] if format == "table" else [made_with(found.scores)]
+    for number, one in enumerate(compared):
+        standing = with_notes(_with_verdicts(_standing(one), one, said[1]), notes)
+        (console.put_next_table if number else console.put_wide_table)(standing, format)
+        _put_pairs(one, said, notes, format)
 
 
-def _put(one: "Compared", said: "Said", how: "Comparing", format: str) -> None:
-    """Write the standing and the pairs of one measure."""
-    console.put_table(_with_verdicts(_standing(one, how), one, said[1]), format)
-    shown = one.results if how.baselines else sorted(one.results, key=lambda result: (result.adjusted_p, result.p))
-    console.put_wide_table(_pairs(one, list(shown[:_PAIRS_SHOWN]), said[0]), format)
-    if len(one.results) > _PAIRS_SHOWN:
-        console.say(f"the {_PAIRS_SHOWN} clearest of {len(one.results):,} pairs; --format csv gives all")
+def _put_pairs(one: "Compared", said: "Said", notes: list[str], format: str) -> None:
+    """Write the pairs of one measure, at most the clearest."""
+    results = one.results
+    shown = results if one.how.baselines else sorted(results, key=lambda result: (result.adjusted_p, result.p))
+    clearest = f"the {_PAIRS_SHOWN} clearest of {len(results):,} pairs; --format csv gives all"
+    more = [clearest] if len(results) > _PAIRS_SHOWN else []
+    drawn = f"95% intervals by {one.how.draws:,} draws, seed {one.how.seed}"
+    notes = [*notes, drawn, *more] if notes else []
+    console.put_next_table(with_notes(_pairs(one, list(shown[:_PAIRS_SHOWN]), said[0]), notes), format)
+    for note in more if not notes else ():
+        console.say(note)
 
 
 def _with_verdicts(table: "Table", one: "Compared", trust: "Trusted | None") -> "Table":
@@ -192,23 +208,37 @@ def _with_verdicts(table: "Table", one: "Compared", trust: "Trusted | None") -> 
     return replace(table, columns=(*table.columns, Column("verdict", kind="verdict")), rows=rows)
 
 
-def _standing(one: "Compared", how: "Comparing") -> "Table":
+def _standing(one: "Compared") -> "Table":
+    """Give the entries from best to worst, with what they beat or share; of seeds also how far they differ."""
     from cranfield.report.table import Column, table_of
 
-    entries = sorted(zip(one.scores.means.tolist(), one.scores.labels, strict=True), key=lambda pair: -pair[0])
+    how, labels, seeds = one.how, one.scores.labels, one.scores.seeds
+    means = one.scores.means.tolist()
+    order = sorted(range(len(labels)), key=lambda place: -means[place])
     by = f"{how.test}, {'over all runs' if how.test == 'tukey' else how.correction}, alpha {how.alpha:g}"
-    if how.baselines:
-        rows: list[tuple[Value, ...]] = [(name, mean, ", ".join(one.beaten.get(name, ()))) for mean, name in entries]
-        note = f"beats: significantly better than ({by})"
-        return table_of(["run", Column(one.measure, numeric=True), "beats"], rows, caption=one.measure, notes=[note])
-    rows = [(name, mean, one.letters[name]) for mean, name in entries]
-    note = f"runs that share a letter do not differ significantly ({by})"
-    return table_of(["run", Column(one.measure, numeric=True), "group"], rows, caption=one.measure, notes=[note])
+    last = "beats" if how.baselines else "group"
+    note = (
+        "beats: significantly better than"
+        if how.baselines
+        else "runs that share a letter do not differ significantly"
+    )
+    columns: list[Column | str] = ["run", Column(one.measure, numeric=True)]
+    columns += ["seeds", Column("between_seeds", numeric=True)] if how.systems else []
+    between = [[int(seeds.count[place]), float(seeds.deviation[place])] if how.systems else [] for place in order]
+    rows: list[tuple[Value, ...]] = []
+    for place, seeded in zip(order, between, strict=True):
+        name = labels[place]
+        told = ", ".join(one.beaten.get(name, ())) if how.baselines else one.letters[name]
+        rows.append((name, means[place], *seeded, told))
+    notes = [f"{note} ({by})"]
+    notes += ["between seeds: the standard deviation of their means"] if how.systems else []
+    return table_of([*columns, last], rows, caption=one.measure, notes=notes)
 
 
 def _pairs(one: "Compared", results: "Sequence[PairResult]", claims: "Claims") -> "Table":
     from cranfield.report.table import Column, table_of
 
+    is_tukey = one.how.test == "tukey"
     columns = [
         Column("run"),
         Column("against"),
@@ -217,8 +247,8 @@ def _pairs(one: "Compared", results: "Sequence[PairResult]", claims: "Claims") -
         Column("high", "to", numeric=True),
         Column("won", "won/tied/lost", numeric=True),
         Column("effect", digits=2, numeric=True),
-        Column("p", numeric=True),
-        Column("corrected", numeric=True),
+        Column("p", "p (paired t)" if is_tukey else "p", numeric=True, kind="p"),
+        Column("corrected", "Tukey's p" if is_tukey else "corrected", numeric=True, kind="p"),
         *([Column("claim", "while documents are unjudged")] if claims else []),
     ]
     rows = [
@@ -249,40 +279,28 @@ def _claimed(one: "Compared", result: "PairResult", claims: "Claims") -> "tuple[
     return (f"{claim.level}: {claim.winner}" if claim.winner else claim.level,)
 
 
-def _long(compared: "list[Compared]", claims: "Claims", qrels_hash: str) -> "Table":
+def _long(compared: "list[Compared]", claims: "Claims", scores: "Scores") -> "Table":
     """Give one row per measure and pair with everything that is known of it."""
     from cranfield.report.table import table_of
     from cranfield.steps.compare import long_records
+    from cranfield.steps.compare_claims import add_claims
 
-    records = long_records(compared, qrels_hash)
-    for record in records if claims else ():
-        claim = claims.get((record["measure"], record["a"], record["b"]))
-        record["claim"] = None if claim is None else claim.level
-        record["claim_reason"] = None if claim is None else claim.reason
+    records = long_records(compared, scores.qrels_hash, scores.order)
+    add_claims(records, claims)
     return table_of(list(records[0]), [tuple(record.values()) for record in records])
 
 
-def _notes(found: "Evaluated") -> list[str]:
-    """Say what stands behind the scores; of scores that were saved only the qrels are known."""
-    from cranfield.steps.evaluate_notes import HASH_SHOWN, notes_of
+def _tell(found: "Evaluated", compared: "list[Compared]", *, difference: float | None, power: float) -> None:
+    """Say what stands behind the scores, of saved ones the qrels alone, and what the topics could have shown."""
+    from cranfield.steps.compare_notes import power_notes
+    from cranfield.steps.evaluate_notes import made_with, notes_of
 
-    return notes_of(found) if found.scores.counts else [f"qrels {found.scores.qrels_hash[:HASH_SHOWN]}"]
-
-
-def _tell(compared: "list[Compared]", *, difference: float | None, power: float, alpha: float) -> None:
-    from cranfield.steps.compare import needed_topics, smallest_difference
-
-    for one in compared:
-        for note in one.notes:
-            console.say(f"note: {note}")
-        topics = one.scores.values.shape[1]
-        found = one.power
-        console.say(
-            f"{one.measure}: {found.significant:,} of {counted(found.pairs, 'pair')} significant on"
-            f" {counted(topics, 'topic')}; {smallest_difference(one, power=power, alpha=alpha)}"
-        )
-        if difference is not None:
-            console.say(f"{one.measure}: {needed_topics(one, difference, power=power, alpha=alpha)}")
+    for note in notes_of(found) if found.scores.counts else [made_with(found.scores), *found.notes]:
+        console.say(note)
+    for note in (note for one in compared for note in one.notes):
+        console.say(f"note: {note}")
+    for note in power_notes(compared, power=power, difference=difference):
+        console.say(note)
 
 
 def list_tests(format: Format = "table") -> None:

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO
 
 from cranfield.errors import CranfieldError, Problem, ProblemsFound
 from cranfield.report.plain import plain_text
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Table, printed, table_of
+from cranfield.report.table import Table, table_of
 from cranfield.text import counted, visible, visible_line
 from cranfield.writing import whole_file
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 PROBLEMS_SHOWN = 200
 WARNINGS_SHOWN = 10
-_UNCUT = 14
 
 
 def say(text: str = "") -> None:
@@ -60,6 +59,13 @@ def put_table(table: Table, format: str = "table") -> None:
         _put_rich(table)
     else:
         put(renderers.get(format)(table))
+
+
+def put_next_table(table: Table, format: str = "table") -> None:
+    """Write a table after another one: in Markdown a blank line keeps it from being read as part of that."""
+    if format in ("markdown", *renderers.aliases("markdown")):
+        put("\n")
+    put_wide_table(table, format)
 
 
 def put_wide_table(table: Table, format: str = "table") -> None:
@@ -98,36 +104,15 @@ def _put_rich(table: Table) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    from rich import box
     from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
+
+    from cranfield.steps.rich_table import drawn
 
     console = Console(file=sys.stdout, highlight=False)
     if not console.is_terminal:
         console.width = 100_000
-    rows = [
-        [visible_line(printed(value, column)) for column, value in zip(table.columns, row, strict=True)]
-        for row in table.rows
-    ]
-    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for place, column in enumerate(table.columns):
-        justify: Literal["right", "left"] = "right" if column.numeric else "left"
-        title = visible_line(column.title)
-        # What a row is about is never cut, and no short word is; the rest folds on a narrow terminal.
-        whole = place == 0 and len(table.columns) > 2
-        words = " ".join([title, *(cells[place] for cells in rows)]).split()
-        least = min(_UNCUT, max((len(word) for word in words), default=1))
-        drawn.add_column(Text(title), justify=justify, overflow="fold", no_wrap=whole, min_width=least)
-    for number, cells in enumerate(rows):
-        styles = ("bold" if (number, place) in table.bold else "" for place in range(len(cells)))
-        drawn.add_row(*(Text(cell, style) for cell, style in zip(cells, styles, strict=True)))
-    if table.caption:
-        console.print(Text(visible_line(table.caption), style="bold"))
-    if table.rows:
-        console.print(drawn)
-    for note in table.notes:
-        console.print(Text(visible_line(note)))
+    for part in drawn(table):
+        console.print(part)
     sys.stdout.flush()
 
 
@@ -221,7 +206,7 @@ def progress() -> Iterator["Progress"]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield silent
         return
-    from cranfield.cli.bar import bar_on
+    from cranfield.steps.bar import bar_on
 
     with bar_on(sys.stderr) as report:
         yield report

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.evaluated import HOLES, collection_meant, marked, qrels_named, runs_named_or_all
+from cranfield.cli.evaluated import HOLES, collection_meant, marked, qrels_named, runs_named_or_all, with_notes
+from cranfield.cli.explained import put_laid_open, refuse_beside_explain
 from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 from cranfield.text import counted
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from cranfield.evaluate.explain import Step
     from cranfield.evaluate.scores import Scores
     from cranfield.report.table import Table, Value
     from cranfield.steps.evaluate import Asked, Evaluated
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cranfield.store import Store
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
+_HOLES_SAID = f"{HOLES} the topic has unjudged documents within the depth that matters"
 
 
 Runs = Annotated[
@@ -111,16 +112,14 @@ def evaluate(
     _refuse_idle_options(duplicates, clusters, plot, curve)
     if plot:
         refuse_other_kinds(plot)
-    with collection_meant(collection, qrels, [*(runs or [])[:1], *(runs or [])[2:]] if explain else runs) as store:
-        judged = qrels_named(store, qrels, layer)
-        if explain:
-            chosen, topic = _explained(runs or [])
-            asked = step.Asked(qrels=judged, runs=chosen, like=like)
-            _put_laid_open(topic, step.explain_lists(asked, topic, depth=depth, store=store), format)
-            return
+    words = runs or []
+    if explain:
+        idle = {"--by-topic": by_topic, "--topics": topics != "qrels", "--letters": letters, "--plot": plot}
+        refuse_beside_explain(words, idle)
+    with collection_meant(collection, qrels, [*words[:1], *words[2:]] if explain else runs) as store:
         asked = step.Asked(
-            qrels=judged,
-            runs=runs_named_or_all(store, runs),
+            qrels=qrels_named(store, qrels, layer),
+            runs=(words[0], *words[2:]) if explain else runs_named_or_all(store, runs),
             topics=topics,
             like=like,
             ties=ties,
@@ -131,6 +130,9 @@ def evaluate(
         )
         if measure:
             asked = step.with_measures(asked, measure)
+        if explain:
+            put_laid_open(step.explain_lists(asked, words[1], depth=depth, store=store), format)
+            return
         told = None if no_verdict else _told(groups, pool_depth, card, pool)
         found, trust = _found(asked, told, store)
     _tell(found, trust, by_topic, format)
@@ -167,7 +169,7 @@ def _tell(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: s
         for sentence in sentences(trust):
             console.say(sentence)
         if by_topic and format not in _LONG_FORMATS:
-            console.say(f"{HOLES} the topic has unjudged documents within the depth that matters")
+            console.say(_HOLES_SAID)
 
 
 def _plot(found: "Evaluated", path: Path) -> None:
@@ -189,25 +191,36 @@ def _put(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: st
         console.put_table(_long(found, trust, by_topic), format)
         return
     table = _wide(found, by_topic)
-    console.put_wide_table(table if trust is None else marked(table, trust, found.scores), format)
-    if found.changes:
-        console.put_table(_changes(found), format)
+    table = table if trust is None else marked(table, trust, found.scores)
+    console.put_wide_table(with_notes(table, _carried(found, trust, by_topic, format)), format)
+    if any(one.change for one in found.changes):
+        console.put_next_table(_changes(found), format)
+    elif found.changes:
+        console.say("novelty changes the place of no run")
 
 
-def _explained(words: list[str]) -> tuple[tuple[str, ...], str]:
-    if len(words) not in (2, 3):
-        raise typer.BadParameter("--explain takes RUN TOPIC, or RUN TOPIC RUN")
-    return (words[0], *words[2:]), words[1]
+def _carried(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: str) -> list[str]:
+    """Give what a table that is pasted elsewhere has to carry with it; a terminal has it beside the table."""
+    from cranfield.steps.evaluate_notes import made_with
+
+    if format == "table":
+        return []
+    marks = []
+    if trust is not None:
+        from cranfield.steps.evaluate_trust import sentences
+
+        marks = [*list(sentences(trust))[:1], *([_HOLES_SAID] if by_topic else [])]
+    return [made_with(found.scores), *marks]
 
 
 def _long(found: "Evaluated", trust: "Trusted | None", by_topic: bool) -> "Table":
     """Give one row per run, topic and measure, with what it was made with and the columns that were asked for."""
     from cranfield.report.table import table_of
-    from cranfield.steps.evaluate_notes import HASH_SHOWN
+    from cranfield.steps.evaluate_notes import short_hash
     from cranfield.steps.evaluate_rows import added_columns, long_rows
 
     scores = found.scores
-    made_with = (scores.qrels_hash[:HASH_SHOWN], scores.order)
+    made_with = (short_hash(scores.qrels_hash), scores.order)
     rows = long_rows(found, by_topic=by_topic)
     added: dict[str, Sequence[Value]] = {**added_columns(found, rows, by_topic=by_topic)}
     if trust is not None:
@@ -277,31 +290,3 @@ def _printable(scores: "Scores", values: "NDArray[np.float64]") -> "list[Value]"
         int(value) if measure.aggregate == "sum" and value == int(value) else value
         for measure, value in zip(scores.measures, values.tolist(), strict=True)
     ]
-
-
-def _put_laid_open(topic: str, lists: "list[tuple[str, list[Step]]]", format: str) -> None:
-    """Write lists side by side; where a terminal is too narrow for that, one below the other."""
-    whole = _laid_open(topic, lists)
-    fits = format != "table" or console.fits(whole)
-    for table in [whole] if fits else [_laid_open(topic, [one]) for one in lists]:
-        console.put_table(table, format)
-
-
-def _laid_open(topic: str, lists: "list[tuple[str, list[Step]]]") -> "Table":
-    from cranfield.report.table import Column, table_of
-
-    columns: list[Column] = [Column("rank", numeric=True)]
-    for number, _ in enumerate(lists):
-        mark = f"_{number + 1}" if len(lists) > 1 else ""
-        columns += [Column(f"document{mark}", "document"), Column(f"grade{mark}", "grade")]
-        columns += [Column(f"{name}{mark}", name, numeric=True) for name in ("P", "R", "DCG")]
-    longest = max(len(steps) for _, steps in lists)
-    rows = [(place + 1, *(cell for _, steps in lists for cell in _cells(steps, place))) for place in range(longest)]
-    return table_of(columns, rows, caption=f"topic {topic}: {' | '.join(name for name, _ in lists)}")
-
-
-def _cells(steps: "list[Step]", place: int) -> "tuple[Value, ...]":
-    if place >= len(steps):
-        return "", "", None, None, None
-    step = steps[place]
-    return step.document, step.state, step.precision, step.recall, step.dcg

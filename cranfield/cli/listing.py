@@ -1,5 +1,7 @@
 """Commands that list what there is: formats and strategies; measures and tests stand with their stages."""
 
+from typing import Annotated
+
 import typer
 
 from cranfield.cli import console
@@ -22,10 +24,17 @@ def formats(format: Format = "table") -> None:
     )
 
 
-def strategies(format: Format = "table") -> None:
-    """List the pooling strategies."""
+def strategies(
+    name: Annotated[str, typer.Argument(help="A strategy or a stopping rule; without one, all are listed.")] = "",
+    format: Format = "table",
+) -> None:
+    """List the pooling strategies and stopping rules, or explain one."""
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.listing import known_strategies
+    from cranfield.steps.listing import described_strategy, known_strategies
 
+    if name:
+        console.put(described_strategy(name))
+        return
     columns: list[Column | str] = ["strategy", "kind", Column("summary", "what it is"), "options"]
     console.put_table(table_of(columns, known_strategies()), format)
+    console.say("formula and source of each: cranfield strategies NAME")

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -66,7 +67,10 @@ def build(
     if made.plan.is_live:
         console.say("that is the warm-up; the next documents are chosen from what has been judged")
     if made.duplicates:
-        console.say(f"{counted(len(made.duplicates), 'near-duplicate')} stay out: another stands for them")
+        stay = (
+            "stays out: another stands for it" if len(made.duplicates) == 1 else "stay out: another stands for them"
+        )
+        console.say(f"{counted(len(made.duplicates), 'near-duplicate')} {stay}")
     console.say(f"content hash {made.content_hash}")
 
 
@@ -165,30 +169,13 @@ def show(
 
 
 def _table(shown: "ShownPool", what: str, of: str, format: str) -> "Table":
-    from cranfield.report.table import Column, table_of
+    from cranfield.steps.pool_tables import pool_table
 
-    if what == "topic":
-        rows = [(one.topic, one.documents, one.judged, one.ended) for one in shown.topics]
-        return table_of(["topic", "documents", "judged", "ended"], rows)
-    if what == "group":
-        return table_of(["group", "runs", "documents", "only_this_group"], shown.groups)
-    if what == "depth":
-        return table_of(["depth", "more", "more_in_all", Column("hours", digits=1, numeric=True)], shown.depths)
-    if what == "version":
-        columns = ["version", "made", "made_by", "runs", "documents", "content_hash"]
-        made = [
-            (one.version, one.made, one.made_by, runs, new, one.content_hash) for one, runs, new in shown.versions
-        ]
-        return table_of(columns, made)
-    if what == "overlap":
-        pairs = shown.pairs(of)
-        table = table_of(
-            [of, f"other_{of}", "shared", "jaccard"], pairs[:_PAIRS_SHOWN] if format == "table" else pairs
-        )
-        if len(pairs) > _PAIRS_SHOWN and format == "table":
-            console.say(f"the likest {_PAIRS_SHOWN} of {len(pairs):,} pairs; all of them with -f csv")
+    table = pool_table(shown, what, of=of)
+    if what != "overlap" or format != "table" or len(table.rows) <= _PAIRS_SHOWN:
         return table
-    return table_of(["run", "group", "documents", "only_this_group"], shown.runs)
+    console.say(f"the likest {_PAIRS_SHOWN} of {len(table.rows):,} pairs; all of them with -f csv")
+    return replace(table, rows=table.rows[:_PAIRS_SHOWN])
 
 
 def _narrate(shown: "ShownPool") -> None:
@@ -256,16 +243,24 @@ def explain(
             f" {choice.reason}"
         )
     rows = [(known.run, known.rank) for known in entry.contributions]
-    console.put_table(table_of(["run", "rank"], rows), format)
+    if not told.copies:
+        console.put_table(table_of(["run", "rank"], rows), format)
+        return
+    console.say("it stands for near-duplicates: the runs that have one of those are listed with it")
+    with_copies = [*((*row, "") for row in rows), *told.copies]
+    console.put_table(table_of(["run", "rank", "near_duplicate"], with_copies), format)
 
 
 @app.command()
 def verify(collection: Collection = COLLECTION, name: Name = "") -> None:
     """Build a pool again from the stored runs and prove it identical, choice by choice, or say what differs."""
-    from cranfield.steps.pool_build import verify_pool
+    from cranfield.steps.pool_build import not_proved, verify_pool
 
     with console.collection(collection) as store:
         facts, differences = verify_pool(store, name)
+        doubts = not_proved(store, name)
+    for doubt in doubts:
+        console.say(doubt)
     for difference in differences:
         console.say(f"differs: {difference}")
     if differences:

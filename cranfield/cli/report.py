@@ -7,6 +7,7 @@ import typer
 
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection
+from cranfield.errors import UsageError
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -57,14 +58,17 @@ def report(
 ) -> None:
     """Write one page about the collection that needs no network: open it in a browser, print it, publish it."""
     from cranfield.steps.report import MEASURES, Wanted, collection_report, write_page
-    from cranfield.steps.report_card import card_for_collection, write_card
+    from cranfield.steps.report_card import report_and_card, write_card
 
     wanted = Wanted(measures=tuple(measure or MEASURES), qrels=qrels, layers=tuple(layer or ["main"]), public=public)
     target = output or collection.with_name("report.html")
-    with console.collection(collection) as store:
-        with console.progress() as progress:
+    _refuse_absent_folders(target, card)
+    written = None
+    with console.collection(collection) as store, console.progress() as progress:
+        if card is None:
             made = collection_report(store, wanted, progress=progress)
-        written = card_for_collection(store, made.material) if card is not None else None
+        else:
+            made, written = report_and_card(store, wanted, progress=progress)
     write_page(made.page, target)
     console.say(f"wrote {target} ({target.stat().st_size / 1e6:.1f} MB)")
     for sentence in made.material.missing:
@@ -73,6 +77,13 @@ def report(
         write_card(written, card)
         console.say(f"wrote the card {card}")
     _write_parts(made, tables, format, figures, figure_format)
+
+
+def _refuse_absent_folders(*files: Path | None) -> None:
+    """Refuse to begin what could not be written in the end."""
+    for file in files:
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(f"there is no folder {file.parent} to write {file.name} in")
 
 
 def _write_parts(made: "Reported", tables: Path | None, format: str, figures: Path | None, kind: str) -> None:

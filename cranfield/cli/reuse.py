@@ -90,7 +90,7 @@ def reuse(
 ) -> None:
     """Say how far scores can be trusted: for the collection's outsiders, and run by run."""
     from cranfield.steps.reuse import examine_collection
-    from cranfield.steps.reuse_asking import Doubt, about_noise, about_titles, asked_field, threshold_values
+    from cranfield.steps.reuse_asking import Doubt, asked_field, threshold_values
     from cranfield.steps.trust import keep_thresholds, trusted
 
     values = threshold_values(threshold or ())
@@ -114,10 +114,7 @@ def reuse(
             field, measures = asked_field(doubt, store=store, progress=progress)
             found = trusted(field, measures, store=store, thresholds=values, closure=closure, further=further)
             report = examine_collection(field, [trust.measure for trust in found.trusts], thresholds=found.thresholds)
-        words = () if store is None else about_titles(store, field)
-        for note in (*found.notes, *about_noise(found), *words):
-            console.say(note)
-        _say_without_verdict(found, measures)
+        _say_notes(found, measures, store)
         wanted: dict[Part, bool] = {"topics": by_topic, "estimates": estimates}
         _put(found, report, format, table, tuple(part for part, asked in wanted.items() if asked))
         if describe:
@@ -128,11 +125,12 @@ def reuse(
         _plot(found, report, plot)
 
 
-def _say_without_verdict(found: "Trusted", measures: "list[Measure]") -> None:
-    from cranfield.steps.reuse_asking import without_verdict
+def _say_notes(found: "Trusted", measures: "list[Measure]", store: "Store | None") -> None:
+    from cranfield.steps.reuse_asking import about_noise, about_titles, without_verdict
 
-    for sentence in without_verdict(found, measures):
-        console.say(sentence)
+    words = () if store is None else about_titles(store, found.field)
+    for note in (*found.notes, *about_noise(found), *words, *without_verdict(found, measures)):
+        console.say(note)
 
 
 def _needed(store: "Store | None") -> "Store":

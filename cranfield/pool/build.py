@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from cranfield.errors import ProblemsFound
+from cranfield.pool.asking import Effects, problems_of_effects, problems_of_words
 from cranfield.pool.assembling import TopicPart, assembled, part_of
 from cranfield.pool.budgets import levels
 from cranfield.pool.candidates import candidates_of
@@ -33,11 +35,41 @@ def build(
     and runs give the same pool, whatever the order in which the runs are given.
     """
     check_seed(seed)
-    wanted = checked_topics(plan, runs, topics)
+    return _made(plan, runs, checked_topics(plan, runs, topics), seed, order, clusters)[0]
+
+
+def build_asked(
+    plan: Plan,
+    runs: PooledRuns,
+    *,
+    topics: Sequence[str] | None = None,
+    seed: int = 0,
+    order: JudgingOrder = "plan",
+    clusters: Mapping[str, object] | None = None,
+) -> Pool:
+    """Give the pool that somebody asks for: what `build` gives, unless a part of the plan would have no effect."""
+    check_seed(seed)
+    wanted = checked_topics(plan, runs, topics, more=problems_of_words(plan, runs))
+    pool, effects = _made(plan, runs, wanted, seed, order, clusters)
+    problems = list(problems_of_effects(plan, effects))
+    if problems:
+        raise ProblemsFound("this pool cannot be built", problems)
+    return pool
+
+
+def _made(
+    plan: Plan,
+    runs: PooledRuns,
+    topics: Sequence[str],
+    seed: int,
+    order: JudgingOrder,
+    clusters: Mapping[str, object] | None,
+) -> tuple[Pool, Effects]:
     pooled = runs.cut(plan.reach)
     made = clusters_of(pooled, clusters) if clusters is not None else None
-    parts = TopicBuilder(pooled, wanted, seed=seed, clusters=made).built(static_steps(plan), order=order)
-    return assembled(plan, pooled, parts, seed=seed, order=order)
+    builder = TopicBuilder(pooled, topics, seed=seed, clusters=made)
+    parts = builder.built(static_steps(plan), order=order)
+    return assembled(plan, pooled, parts, seed=seed, order=order), builder.effects
 
 
 def static_steps(plan: Plan) -> Numbered:
@@ -70,6 +102,7 @@ class TopicBuilder:
         self.runs, self.topics, self.seed, self.clusters = runs, topics, seed, clusters
         self.pools: dict[str, TopicPool] = dict(begun or {})
         self.levels: dict[str, int | None] = dict.fromkeys(topics)
+        self.effects = Effects()
 
     def built(self, steps: Numbered, *, order: JudgingOrder) -> list[TopicPart]:
         """Go through all steps and give the columns of every topic."""
@@ -108,7 +141,11 @@ class TopicBuilder:
             if isinstance(step, Cap):
                 pool.cap(step.number)
             else:
+                before = pool.count
                 apply(pool, candidates, step, number, level=self.levels[candidates.topic])
+                self.effects.saw(number, before=before, after=pool.count, size=len(candidates))
+                if number in pool.beyond:
+                    self.effects.beyond.setdefault(number, []).append(candidates.topic)
         return pool
 
 

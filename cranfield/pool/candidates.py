@@ -27,6 +27,9 @@ class Candidates:
     descending in byte order, as ties within a run are: so a smaller number wins every tie. The list of run s is
     `listed[offsets[s]:offsets[s + 1]]`, candidate numbers from best to worst, with `listed_ranks` (from 1; they have
     gaps where candidates were taken out) and `listed_scores`. A run that does not have the topic has an empty list.
+
+    Where candidates were taken out, `whole` is the topic before, and `kept` says which of its candidates are left:
+    their scores are what they would be if nothing had been taken out.
     """
 
     topic: str
@@ -37,6 +40,8 @@ class Candidates:
     listed: Codes
     listed_ranks: Codes
     listed_scores: Scores
+    whole: "Candidates | None" = None
+    kept: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -74,19 +79,28 @@ class Candidates:
         best: Codes = np.where(self.found, self.ranks, FAR).min(axis=0, initial=FAR)
         return best
 
+    @property
+    def documents_found(self) -> int:
+        """How many documents the runs have for the topic, before any were taken out."""
+        return len(self) if self.whole is None else len(self.whole)
+
     @cached_property
     def lengths(self) -> Places:
         """How many documents each run has for the topic, before any were taken out: its last rank."""
+        if self.whole is not None:
+            return self.whole.lengths
         lengths = np.zeros(len(self.runs), dtype=np.int64)
         np.maximum.at(lengths, self.run_of_row, self.listed_ranks)
         return lengths
 
     @cached_property
     def normalised(self) -> Scores:
-        """Scores brought to 0 … 1 (runs by candidates): (score − min) / (max − min) over the run's list.
+        """Scores brought to 0 … 1 (runs by candidates): (score − min) / (max − min) over the run's whole list.
 
         1 where all scores of the list are equal. 0 where the run does not have the candidate.
         """
+        if self.whole is not None and self.kept is not None:
+            return self.whole.normalised[:, self.kept]
         values = np.zeros((len(self.runs), len(self)))
         for number, (start, end) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
             values[number, self.listed[start:end]] = _normalised(self.listed_scores[start:end])
@@ -116,7 +130,16 @@ class Candidates:
             numbers[self.listed[rows]].astype(np.int32),
             self.listed_ranks[rows],
             self.listed_scores[rows],
+            *self._origin(kept),
         )
+
+    def _origin(self, kept: Mask) -> "tuple[Candidates, Mask]":
+        """Give the topic before anything was taken out, and what of it is left when only `kept` of these stay."""
+        if self.whole is None or self.kept is None:
+            return self, kept
+        left = self.kept.copy()
+        left[left] = kept
+        return self.whole, left
 
 
 def candidates_of(runs: PooledRuns, topic: str) -> Candidates:

@@ -15,8 +15,10 @@ from cranfield.pool.entrants import PooledRuns
 from cranfield.pool.inputs import checked_topics
 from cranfield.pool.joining import joined, versions_of
 from cranfield.pool.kept import kept_of, made_certain
+from cranfield.pool.plan import Selection
 from cranfield.pool.pool import Pool
 from cranfield.pool.selecting import Addition, TopicPool
+from cranfield.pool.strategy import FillsUp
 
 
 def extend(
@@ -97,25 +99,45 @@ def _grown(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None) 
     begun = TopicPool(topic, len(collapsed.candidates), pool.seed, suffix=f" +{pool.version}")
     before = kept_of(pool, collapsed.candidates)
     begun.barred = np.concatenate([before.numbers, before.undrawn])
-    begun.rates = _rates(pool, topic)
+    begun.rates, begun.own_rates = _rates(pool, topic)
     steps = np.array([before.sizes[place][0].step for place in before.strata], dtype=np.int64)
     begun.drawn_before = {step: before.numbers[steps == step] for step in begun.rates}
     return begun, collapsed
 
 
-def _rates(pool: Pool, topic: str) -> dict[int, float]:
-    """Give the share that each sampling step of the plan drew in its first version, by number of the step."""
+def _rates(pool: Pool, topic: str) -> tuple[dict[int, float], dict[int, dict[str, float]]]:
+    """Give the share at which each sampling step draws, by number of the step, and those of single strata by name.
+
+    A share is the plan's. The rate of any other amount is that at which it has drawn so far.
+    """
+    rates: dict[int, float] = {}
+    own_rates: dict[int, dict[str, float]] = {}
     if topic not in pool.topics:
-        return {}
+        return rates, own_rates
+    for number, step in static_steps(pool.plan):
+        if not isinstance(step, Selection) or step.strategy.kind != "sampling":
+            continue
+        drawn = _drawn_of_strata(pool, topic, number, str(step))
+        population = sum(size for size, _ in drawn.values())
+        if not population:
+            continue
+        realised = sum(taken for _, taken in drawn.values()) / population
+        rates[number] = step.amount.number / 100 if step.amount.kind == "share" else realised
+        if step.amount.kind != "all" and isinstance(step.strategy, FillsUp):
+            own_rates[number] = {name: taken / size for name, (size, taken) in drawn.items() if size}
+    return rates, own_rates
+
+
+def _drawn_of_strata(pool: Pool, topic: str, number: int, step: str) -> dict[str, tuple[int, int]]:
+    """Give (N_h, n_h) of each stratum of a step, all versions together, by the part of its name after the step."""
     place = pool.topics.index(topic)
-    sampling = {number for number, step in static_steps(pool.plan) if _is_sample(step)}
-    rates = {}
-    for number in sampling:
-        codes = [code for code, stratum in enumerate(pool.stratum_table) if stratum.step == number]
-        population = int(pool.populations[place, codes].sum())
-        if population:
-            rates[number] = int(pool.drawn[place, codes].sum()) / population
-    return rates
+    found: dict[str, tuple[int, int]] = {}
+    for code, stratum in enumerate(pool.stratum_table):
+        if stratum.step == number:
+            name = stratum.name.removeprefix(step).partition(" +")[0].strip()
+            size, taken = found.get(name, (0, 0))
+            found[name] = size + int(pool.populations[place, code]), taken + int(pool.drawn[place, code])
+    return found
 
 
 def _is_sample(step: object) -> bool:

@@ -17,8 +17,10 @@ def by_group(candidates: Candidates) -> Candidates:
 
     A group's list has all first ranks of its runs, then all second ranks and so on, at each rank the run that the
     group itself puts first (priority, then name); a document stands where it comes first. Its score is the best of
-    the group's normalised scores.
+    the group's normalised scores. Lists are merged before any candidate is taken out, so that ranks stay as they are.
     """
+    if candidates.whole is not None and candidates.kept is not None:
+        return by_group(candidates.whole).only(candidates.kept)
     teams = sorted({run.team for run in candidates.runs}, key=str.encode)
     team_of_run = np.array([teams.index(run.team) for run in candidates.runs], dtype=np.int32)
     team = team_of_run[candidates.run_of_row]

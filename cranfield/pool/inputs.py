@@ -1,6 +1,6 @@
 """What must be right before a pool is built."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cranfield.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.pool.entrants import PooledRuns
@@ -8,13 +8,15 @@ from cranfield.pool.plan import Plan, Selection
 from cranfield.text import counted
 
 
-def checked_topics(plan: Plan, runs: PooledRuns, topics: Sequence[str] | None) -> list[str]:
+def checked_topics(
+    plan: Plan, runs: PooledRuns, topics: Sequence[str] | None, *, more: Iterable[Problem] = ()
+) -> list[str]:
     """Give the topics to pool, in byte order, or say everything that keeps the pool from being built.
 
-    None means every topic that some run has.
+    None means every topic that some run has. `more` is what the caller has found besides.
     """
     wanted = sorted(set(runs.topics if topics is None else topics), key=str.encode)
-    problems = [*_run_problems(runs), *_topic_problems(runs, wanted), *_depth_problems(plan, runs)]
+    problems = [*_run_problems(runs), *_topic_problems(runs, wanted), *_depth_problems(plan, runs), *more]
     if problems:
         raise ProblemsFound("this pool cannot be built", problems)
     return wanted

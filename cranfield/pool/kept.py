@@ -66,7 +66,8 @@ def made_certain(kept: Kept, certain: Places, stratum: Stratum) -> Kept:
     """Give what was kept when some documents have become certain by a fixed step.
 
     Had they been left in their sample, those that were drawn would count 1 / π times and the others once: too much
-    on average. So they leave the sample, drawn or not. The rest of a stratum is a uniform sample of the rest.
+    on average. So they leave the sample, drawn or not. The others were drawn with the probability they had, and keep
+    it: one made from what is left would be another one for each draw, and none where nothing is left.
     """
     leaving = np.isin(kept.numbers, certain) & (kept.probabilities < 1)
     missed = np.isin(kept.undrawn, certain)
@@ -80,10 +81,6 @@ def made_certain(kept: Kept, certain: Places, stratum: Stratum) -> Kept:
         for place, (known, population, drawn) in enumerate(kept.sizes)
     ]
     probabilities = kept.probabilities.copy()
-    for place in np.flatnonzero(gone):
-        mine = (kept.strata == place) & ~leaving
-        if len(np.unique(probabilities[mine])) == 1:  # equal chances: a uniform sample
-            probabilities[mine] = sizes[place][2] / sizes[place][1]
     probabilities[leaving] = 1.0
     return replace(
         kept,

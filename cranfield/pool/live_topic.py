@@ -181,8 +181,7 @@ class LiveTopic:
         review = Review(
             [*first, *late],
             warm_up=len(first),
-            targets=targets.relevant if targets else 0,
-            targets_found=targets.found if targets else 0,
+            targets=[candidate not in targets.hidden for candidate in targets.relevant] if targets else (),
         )
         for rule in self.step.scope.stop:
             reason = rule.says(review)
@@ -200,30 +199,32 @@ class LiveTopic:
 
 
 class Targets:
-    """A sample whose labels the strategy has to find again by itself."""
+    """A sample whose labels the strategy has to find again by itself.
+
+    `relevant` are those that were judged relevant, in the order of judging; `hidden` the labels not found again yet.
+    """
 
     def __init__(self, pool: TopicPool) -> None:
-        self._hidden: dict[int, Label] = {}
+        self.hidden: dict[int, Label] = {}
+        self.relevant: list[int] = []
         drawn = [addition.chosen for addition in pool.additions if (addition.probabilities < 1).any()]
         self._sample = {int(candidate) for chosen in drawn for candidate in chosen}
         self._size = pool.size
-        self.relevant = self.found = 0
 
     def keeps(self, candidate: int, label: Label) -> bool:
         """Keep the label of a document of the sample from the strategy; say whether that was done."""
         if candidate not in self._sample:
             return False
-        self._hidden[candidate] = label
-        self.relevant += label is True
+        self.hidden[candidate] = label
+        if label is True:
+            self.relevant.append(candidate)
         return True
 
     def settle(self, state: State) -> None:
         """Tell the strategy the kept labels that it asks for."""
         nothing = np.zeros(self._size, dtype=bool)
-        while (choice := state.choose(nothing)) is not None and choice[0] in self._hidden:
-            label = self._hidden.pop(choice[0])
-            self.found += label is True
-            state.told(choice[0], label)
+        while (choice := state.choose(nothing)) is not None and choice[0] in self.hidden:
+            state.told(choice[0], self.hidden.pop(choice[0]))
 
 
 def _limit(step: Selection, have: int) -> int | None:

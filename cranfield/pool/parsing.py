@@ -17,9 +17,11 @@ from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import Strategy
 from cranfield.runs.options import configured
 
-_WORD = re.compile(r'[^\s;="]+="[^"]*"|[^\s;]+|;')
-_NUMBER = re.compile(r"[0-9]{1,12}")
+_WORD = re.compile(r'[^\s;="]+="(?:[^"]|"")*"(?=[\s;]|$)|[^\s;]+|;')
+_DIGITS = 12
+_NUMBER = re.compile(f"[0-9]{{1,{_DIGITS}}}")
 _PERCENT = re.compile(r"[0-9]{1,12}(\.[0-9]+)?")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _RANKS = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _SCOPE_WORDS = ("by", "ranks", "floor", "cap", "stop")
 
@@ -62,6 +64,31 @@ class _Reading:
 
 def parse(text: str) -> Plan:
     """Give the plan that a text means, or raise a `UsageError` that lists everything wrong with it."""
+    steps, positions, wrong = _read(text)
+    for step, position in zip(steps, positions, strict=True):
+        if isinstance(step, Selection):
+            wrong += [_Wrong(position, message) for message in problems_of_step(step)]
+    if not wrong:
+        wrong = [_Wrong(positions[place], message) for place, message in problems_of_plan(steps)]
+    if wrong:
+        raise UsageError(_told(text, wrong))
+    return Plan(tuple(steps))
+
+
+def parse_stored(text: str) -> Plan:
+    """Give the plan of a pool that was built: it is only read.
+
+    Whether a plan makes sense was asked when its pool was built. A rule that came later must not make the pool
+    unreadable.
+    """
+    steps, _, wrong = _read(text)
+    if wrong:
+        raise UsageError(_told(text, wrong))
+    return Plan(tuple(steps))
+
+
+def _read(text: str) -> tuple[list[PlanStep], list[int], list[_Wrong]]:
+    """Give the steps that can be read, their positions, and what cannot be read."""
     steps: list[PlanStep] = []
     wrong: list[_Wrong] = []
     positions: list[int] = []
@@ -73,11 +100,7 @@ def parse(text: str) -> Plan:
             positions.append(words[0].position)
     if not steps and not wrong:
         wrong.append(_Wrong(1, f"expected the name of a strategy, found the end {_known(strategies.names())}"))
-    if not wrong:
-        wrong = [_Wrong(positions[place], message) for place, message in problems_of_plan(steps)]
-    if wrong:
-        raise UsageError(_told(text, wrong))
-    return Plan(tuple(steps))
+    return steps, positions, wrong
 
 
 def _divided(text: str) -> list[list[_Word]]:
@@ -107,9 +130,7 @@ def _step(words: Sequence[_Word], *, end: int) -> tuple[PlanStep | None, list[_W
     strategy = _strategy(reading)
     if reading.wrong or strategy is None:
         return None, reading.wrong
-    step = Selection(name, strategy, reading.amount, Scope(**reading.scope))  # type: ignore[arg-type]
-    wrong = [_Wrong(first.position, message) for message in problems_of_step(step)]
-    return step, wrong
+    return Selection(name, strategy, reading.amount, Scope(**reading.scope)), []  # type: ignore[arg-type]
 
 
 def _cap(first: _Word, rest: Sequence[_Word], end: int) -> tuple[Cap | None, list[_Wrong]]:
@@ -168,16 +189,23 @@ def _number_after(reading: _Reading, word: _Word) -> int | None:
         return int(reading.take().text)
     seen = quoted(reading.words[0].text) if reading.words else "the end of the step"
     position = reading.words[0].position if reading.words else word.position + len(word.text)
+    is_long = bool(reading.words) and reading.words[0].text.isdecimal()
+    expected = f"a number of at most {_DIGITS} digits" if is_long else "a number"
     if reading.words and "=" not in reading.words[0].text:
         reading.take()
-    reading.wrong.append(_Wrong(position, f"expected a number after {quoted(word.text)}, found {seen}"))
+    reading.wrong.append(_Wrong(position, f"expected {expected} after {quoted(word.text)}, found {seen}"))
     return None
 
 
 def _setting(reading: _Reading, word: _Word) -> None:
     name, _, value = word.text.partition("=")
-    if value.startswith('"') and value.endswith('"') and len(value) > 1:
-        value = value[1:-1]
+    if '"' in value:
+        if not _QUOTED.fullmatch(value):
+            reading.fail(
+                word, f"a value with '\"' in it stands in double quotes, '\"' written twice: {quoted(value)}"
+            )
+            return
+        value = value[1:-1].replace('""', '"')
     options = _option_names(reading.part)
     if name.replace("-", "_") in options:
         if name in reading.options:
@@ -244,14 +272,22 @@ def _strategy(reading: _Reading) -> Strategy | None:
 
 
 def _unexpected(reading: _Reading, word: _Word) -> None:
+    expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
+    reading.fail(word, f"expected {expected}, found {quoted(word.text)}{_guess(reading, word.text)}")
+
+
+def _guess(reading: _Reading, text: str) -> str:
+    """Say what may have been meant by a word that is none."""
     options = [f"{option.replace('_', '-')}=" for option in _option_names(reading.part)]
     known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
-    near = nearest(word.text, [*known, *strategies.names()])
-    guess = f"; did you mean {quoted(near[0])}?" if near else ""
+    if text.removesuffix("%").replace(".", "").isdecimal():
+        return f"; a number has at most {_DIGITS} digits"
+    if text.lower() == "then" or text.endswith(","):
+        return "; steps are divided by ';'"
+    near = nearest(text, [*known, *strategies.names()])
     if near and near[0] in strategies.names():
-        guess = f"; steps are divided by ';': did you mean '; {near[0]}'?"
-    expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
-    reading.fail(word, f"expected {expected}, found {quoted(word.text)}{guess}")
+        return f"; steps are divided by ';': did you mean '; {near[0]}'?"
+    return f"; did you mean {quoted(near[0])}?" if near else ""
 
 
 def _option_names(part: type[Strategy]) -> list[str]:

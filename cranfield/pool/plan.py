@@ -2,7 +2,8 @@
 
     depth 10; rrf k=60 until 100; sample 5% ranks=11-100
 
-Grammar 1, as EBNF (words are divided by blanks; a value with blanks, `;` or `"` in it stands in double quotes):
+Grammar 1, as EBNF (words are divided by blanks; a value with blanks, `;` or `"` in it stands in double quotes, where
+`""` means `"`; a number has at most 12 digits):
 
     plan      = step , { ";" , step } , [ ";" ] ;
     step      = [ "then" ] , ( cap | selection ) ;
@@ -27,7 +28,9 @@ change only with it.
 """
 
 import dataclasses
+import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal
 
 from cranfield.pool.stopping import StoppingRule, spelled_rule
@@ -49,7 +52,7 @@ class Amount:
 
     def __str__(self) -> str:
         words = {"all": "", "count": "{}", "until": "until {}", "share": "{}%", "budget": "budget {}"}
-        return words[self.kind].format(f"{self.number:.12g}")
+        return words[self.kind].format(spelled_number(self.number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,12 @@ class Plan:
         return any(isinstance(step, Selection) and step.strategy.kind == "adaptive" for step in self.steps)
 
 
+def spelled_number(number: float) -> str:
+    """Give the shortest decimal that reads back as the same number, without an exponent: the grammar has none."""
+    text = format(Decimal(repr(number)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def _options(strategy: Strategy, *, defaults_too: bool) -> list[str]:
     fields = dataclasses.fields(strategy)  # type: ignore[arg-type]
     given = [(known.name, getattr(strategy, known.name), known.default) for known in fields]
@@ -161,4 +170,5 @@ def _word(value: object) -> str:
         return "yes" if value else "no"
     text = f"{value:.17g}" if isinstance(value, float) and float(f"{value:.12g}") != value else str(value)
     text = f"{value:.12g}" if isinstance(value, float) and float(f"{value:.12g}") == value else text
-    return f'"{text}"' if not text or set(text) & set(' ;\t"') else text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"' if not text or re.search(r'[\s;"]', text) else text

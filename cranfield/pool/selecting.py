@@ -8,7 +8,7 @@ import numpy as np
 from cranfield.pool.candidates import Candidates, Mask
 from cranfield.pool.grouping import by_group
 from cranfield.pool.plan import Amount, Selection
-from cranfield.pool.strategy import FixedOrder, RankAmount, Sampling
+from cranfield.pool.strategy import FillsUp, FixedOrder, RankAmount, Sampling
 from cranfield.runs.run import Places, Scores
 
 NO_PROBABILITY = math.nan
@@ -47,6 +47,8 @@ class TopicPool:
 
     `barred` are candidates that may not be drawn by chance (they had their chance before). `rates` are the shares at
     which earlier samples were drawn, by step, and `drawn_before` what they drew: an extension draws at the same rate.
+    `own_rates` are those of single strata, for samples that have several. `beyond` are the steps that took more than
+    their amount: the rates of a sample can ask for more.
     """
 
     topic: str
@@ -57,6 +59,8 @@ class TopicPool:
     barred: Places = field(default_factory=lambda: np.empty(0, np.int64))
     rates: dict[int, float] = field(default_factory=dict)
     drawn_before: dict[int, Places] = field(default_factory=dict)
+    own_rates: dict[int, dict[str, float]] = field(default_factory=dict)
+    beyond: set[int] = field(default_factory=set)
     suffix: str = ""
 
     def __post_init__(self) -> None:
@@ -94,13 +98,18 @@ def view(candidates: Candidates, step: Selection) -> Candidates:
 
 
 def eligible(pool: TopicPool, seen: Candidates, step: Selection) -> Mask:
-    """Say which candidates the step can choose: those in its ranks that are not in the pool."""
+    """Say which candidates the step can choose: those in its ranks that are not in the pool.
+
+    What an earlier sample could have drawn is not drawn by a later one: the probability of either would be wrong.
+    """
     free = ~pool.present
     if step.scope.ranks:
         first, last = step.scope.ranks
         free &= (seen.best_rank >= first) & (seen.best_rank <= last)
     if step.strategy.kind == "sampling":
         free[pool.barred] = False
+        for addition in pool.additions:
+            free[addition.undrawn] = False
     return free
 
 
@@ -161,10 +170,12 @@ def _add_sample(
 ) -> None:
     assert isinstance(step.strategy, Sampling)
     numbers = np.flatnonzero(free)
-    count: int | None = wanted(step.amount, have=pool.count, available=len(numbers), level=level)
-    if number in pool.rates:
-        count = share_of(len(numbers), pool.rates[number])
-    sample = step.strategy.sample(seen, numbers, None if step.amount.kind == "all" else count, seed=pool.seed)
+    strategy, count = step.strategy, _sample_size(pool, step, number, len(numbers), level)
+    if number in pool.own_rates and isinstance(strategy, FillsUp):
+        strategy, count = strategy.at_rates(pool.own_rates[number], otherwise=pool.rates[number]), None
+    sample = strategy.sample(seen, numbers, count, seed=pool.seed)
+    if count is not None and len(sample.chosen) > count:
+        pool.beyond.add(number)
     is_drawn = np.zeros(seen.documents.shape[0], dtype=bool)
     is_drawn[sample.chosen] = True
     for code, name in enumerate(sample.names):
@@ -173,3 +184,12 @@ def _add_sample(
         label = " ".join(word for word in (str(step), name) if word) + pool.suffix
         pool.add(Addition(Stratum(number, label), sample.chosen[mine], sample.probabilities[mine], left))
     pool.present[pool.drawn_before.get(number, [])] = True
+
+
+def _sample_size(pool: TopicPool, step: Selection, number: int, available: int, level: int | None) -> int | None:
+    """Give how many documents a sample has; None where its own rates say it."""
+    if step.amount.kind == "all":
+        return None
+    if number in pool.rates:
+        return share_of(available, pool.rates[number])
+    return wanted(step.amount, have=pool.count, available=available, level=level)

@@ -6,6 +6,7 @@ sentence, or with None to go on. In a plan: `stop=nonrelevant:50,too-rich`.
 
 import dataclasses
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,20 +18,22 @@ from cranfield.errors import UsageError, quoted
 from cranfield.pool.strategy import Label
 from cranfield.registry import Registry
 from cranfield.runs.options import Option, check_options, configured
+from cranfield.text import counted
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
 class Review:
     """What has happened in one topic: labels in the order of judging, and how the target sample stands.
 
-    The first `warm_up` labels came before the adaptive step. `targets` counts the relevant documents of the sample
-    that was judged before, `targets_found` those that the strategy has found again by itself.
+    The first `warm_up` labels came before the adaptive step. `targets` says of each relevant document of the sample
+    that was judged before, in the order of judging, whether the strategy has found it again by itself.
     """
 
     labels: Sequence[Label]
     warm_up: int = 0
-    targets: int = 0
-    targets_found: int = 0
+    targets: Sequence[bool] = ()
 
     @property
     def late(self) -> Sequence[Label]:
@@ -63,7 +66,8 @@ stopping_rules: Registry[type[StoppingRule]] = Registry(
 class NonRelevantInARow:
     """Stops after n non-relevant documents in a row.
 
-    Documents without a label neither count nor interrupt. The warm-up does not count.
+    Documents without a label neither count nor interrupt. The warm-up does not count. Source: common practice; 50 or
+    100 are usual.
     """
 
     documents: Annotated[int, Option("non-relevant documents in a row", at_least=1)] = 50
@@ -162,30 +166,35 @@ class Knee:
 @stopping_rules.register("target")
 @dataclass(frozen=True)
 class Target:
-    """Stops when the strategy has found again, by itself, n relevant documents of a sample judged before.
+    """Stops when the strategy has found again, by itself, the first n relevant documents of a sample judged before.
 
-    The plan draws the sample first (`sample 100; mtf stop=target:10`); its labels are kept from the strategy until it
-    asks for the document, and asking again costs nothing. Where the sample holds fewer than n relevant documents the
-    rule never speaks. Source: Cormack and Grossman's target method (n = 10), from memory of the literature.
+    The plan draws the sample first (`sample 100; mtf stop=target:10`). The n that were judged relevant first are the
+    targets, and all of them have to be found. The labels of the sample are kept from the strategy until it asks for
+    the document, and asking again costs nothing. Where the sample holds fewer than n relevant documents the rule
+    never speaks. Source: Cormack and Grossman's target method, which samples until n are found (n = 10), from memory
+    of the literature.
     """
 
     documents: Annotated[int, Option("relevant documents of the sample", at_least=1)] = 10
-    summary: ClassVar[str] = "n relevant documents of a sample were found again"
+    summary: ClassVar[str] = "the first n relevant documents of a sample were found again"
 
     def __post_init__(self) -> None:
         check_options(self)
 
     def says(self, review: Review) -> str | None:
-        """Compare what was found again with the sample."""
-        if review.targets < self.documents or review.targets_found < review.targets:
+        """Compare what was found again with the first relevant ones of the sample."""
+        if len(review.targets) < self.documents or not all(review.targets[: self.documents]):
             return None
-        return f"all {review.targets} relevant documents of the sample were found again"
+        return f"found again: the first {counted(self.documents, 'relevant document')} of the sample"
 
 
 @stopping_rules.register("total-recall")
 @dataclass(frozen=True)
 class TotalRecall:
-    """Stops when the judged are at least 1.5 times the relevant, plus n. Source: TREC 2016 Total Recall track."""
+    """Stops when the judged are at least 1.5 times the relevant, plus n.
+
+    Source: TREC 2016 Total Recall track, where n is 1000.
+    """
 
     documents: Annotated[int, Option("documents beyond 1.5 times the relevant", at_least=0)] = 1000
     summary: ClassVar[str] = "judged at least 1.5 × relevant + n"
@@ -207,8 +216,10 @@ def parsed_rule(text: str) -> StoppingRule:
     part = stopping_rules.get(name)
     if not colon:
         return part()
-    if not number.isdecimal():
-        raise UsageError(f"the stopping rule {quoted(name)} takes a whole number, not {quoted(number)}")
+    if not _NUMBER.fullmatch(number):
+        raise UsageError(
+            f"the stopping rule {quoted(name)} takes a whole number of at most 9 digits, not {quoted(number)}"
+        )
     return configured(part, {dataclasses.fields(part)[0].name: number})  # type: ignore[arg-type]
 
 

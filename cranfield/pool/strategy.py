@@ -8,7 +8,7 @@ Each is a frozen dataclass; its fields are its options, declared as in `cranfiel
 tied is settled by `cranfield.pool.draws`, so that plan, seed and inputs fix the result.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -79,6 +79,19 @@ class Sampling(Strategy, Protocol):
         ...
 
 
+@runtime_checkable
+class FillsUp(Protocol):
+    """A sampling strategy that has rates of its own, so that an amount says only how far the rest is filled up."""
+
+    def amount_problems(self, *, has_amount: bool) -> Iterator[str]:
+        """Say why an amount, or none, does not go with the rates."""
+        ...
+
+    def at_rates(self, rates: Mapping[str, float], *, otherwise: float) -> Sampling:
+        """Give the same strategy with rates, from 0 to 1, for strata (by name) that have none of their own."""
+        ...
+
+
 class State(Protocol):
     """Where an adaptive strategy stands with one topic: a function of the judgments told to it, in their order."""
 
@@ -104,7 +117,8 @@ class Adaptive(Strategy, Protocol):
     """A strategy that learns from judgments.
 
     One whose choices are not the same to the last bit on every machine says `reproducible: ClassVar[bool] = False`:
-    then the record of what it chose is checked, and not whether it would choose so again.
+    then the record of what it chose is checked, and not whether it would choose so again. One that reads documents
+    says `reads_text: ClassVar[bool] = True`: then it is looked whether every topic can be read before a pool is made.
     """
 
     def begin(self, candidates: Candidates, *, seed: int, texts: Texts | None = None, query: str = "") -> State:

@@ -1,5 +1,6 @@
 """Build a pool from the runs of a collection."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,10 @@ from cranfield.steps.pool_inputs import (
     runs_named,
     with_ids,
 )
-from cranfield.steps.pool_verify import verify_pool
+from cranfield.steps.pool_verify import not_proved, verify_pool
 from cranfield.steps.watching import now
 from cranfield.store import Store
+from cranfield.store.documents import known_among
 from cranfield.store.drafts import refused_topics
 from cranfield.store.pools import PoolFacts, add_pool, pool_facts
 from cranfield.store.pools_content import PoolVersion, put_version
@@ -24,10 +26,11 @@ from cranfield.store.runs import RunFacts
 
 if TYPE_CHECKING:
     from cranfield.pool.entrants import PooledRuns
+    from cranfield.pool.live import LivePool
     from cranfield.pool.plan import Plan
     from cranfield.pool.pool import JudgingOrder, Pool
 
-__all__ = ["PoolRequest", "build_pool", "verify_pool"]
+__all__ = ["PoolRequest", "build_pool", "not_proved", "verify_pool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ def build_pool(store: Store, request: PoolRequest) -> "Pool":
 
     Of a plan with an adaptive step the warm-up is stored; the rest comes as it is judged (`pool_live`).
     """
-    from cranfield.pool.build import build
+    from cranfield.pool.build import build_asked
     from cranfield.pool.parsing import parse
 
     plan = parse(request.plan)
@@ -62,7 +65,7 @@ def build_pool(store: Store, request: PoolRequest) -> "Pool":
     chosen = _chosen(store, request)
     runs = with_ids(store, entrants(store, chosen))
     topics = request.topics or _not_refused(store, plan, runs)
-    pool = build(plan, runs, topics=topics, seed=request.seed, order=request.order, clusters=clusters)
+    pool = build_asked(plan, runs, topics=topics, seed=request.seed, order=request.order, clusters=clusters)
     if plan.is_live:
         check_live(store, pool, runs, clusters)
         _check_until(pool)
@@ -86,8 +89,29 @@ def check_live(store: Store, pool: "Pool", runs: "PooledRuns", clusters: dict[st
     """Refuse a live pool that cannot begin: its budget, its floors, its texts, its library."""
     from cranfield.pool.live import LivePool
 
-    live = LivePool(pool.plan, runs, begun=pool, clusters=clusters, texts=reader(store), queries=queries(store))
+    words = queries(store)
+    live = LivePool(pool.plan, runs, begun=pool, clusters=clusters, texts=reader(store), queries=words)
     live.candidates(live.topics[0])
+    if any(getattr(getattr(step, "strategy", None), "reads_text", False) for step in pool.plan.steps):
+        _check_texts(store, live, runs, words)
+
+
+def _check_texts(store: Store, live: "LivePool", runs: "PooledRuns", words: Mapping[str, str]) -> None:
+    """Refuse a topic that cannot be read: the strategy would find out when it is judged.
+
+    To read everything takes long; a topic with words has some, so that only the others are read.
+    """
+    from cranfield.pool.candidates import candidates_of
+    from cranfield.runs.analysis import Analyser
+
+    for topic in live.topics:
+        documents = candidates_of(runs, topic).ids
+        unknown = set(documents) - known_among(store, documents)
+        if unknown:
+            raise InputError(f"the plan reads documents, and {quoted(min(unknown))} is not in the collection")
+        if not Analyser("pool").words(words.get(topic, "")):
+            live.candidates(topic)
+            live.drop(topic)
 
 
 def _check_until(pool: "Pool") -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cranfield.errors import CollectionError, InputError, UnknownName, quoted
+from cranfield.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.steps.corpus_duplicates import refuse_stale
 from cranfield.store import Store
+from cranfield.store.duplicates import latest_scan
 from cranfield.store.pools import clusters_by_document, pooled_runs, run_with_content
 from cranfield.store.pools_live import texts_of
 from cranfield.store.runs import RunFacts, fetched_run, id_table, run_facts
@@ -19,11 +20,13 @@ _READERS = 2
 
 
 def runs_named(store: Store, names: Sequence[str]) -> list[RunFacts]:
-    """Give the facts of some runs, or say which of the words names none."""
+    """Give the facts of some runs, or say which of the words name none."""
     known = {facts.name: facts for facts in run_facts(store)}
-    for name in names:
-        if name not in known:
-            raise UnknownName("run", name, known)
+    unknown = [name for name in dict.fromkeys(names) if name not in known]
+    if len(unknown) == 1:
+        raise UnknownName("run", unknown[0], known)
+    if unknown:
+        raise UsageError("\n".join(str(UnknownName("run", name, known)) for name in unknown))
     return [known[name] for name in dict.fromkeys(names)]
 
 
@@ -78,11 +81,13 @@ def _decoded(fetched: "Sequence[Callable[[], CodedRun]]") -> "list[CodedRun]":
 
 
 def clusters_now(store: Store) -> dict[str, int]:
-    """Give the near-duplicates that are known, or say how to find them."""
+    """Give the near-duplicates that are known, or say how to find them, or that there are none."""
     refuse_stale(store)
     clusters = clusters_by_document(store)
-    if not clusters:
+    if not clusters and latest_scan(store) is None:
         raise InputError("no near-duplicates are known: find them first with cranfield corpus duplicates")
+    if not clusters:
+        raise InputError("the search for duplicates found none: there is no cluster to take one document of")
     return clusters
 
 

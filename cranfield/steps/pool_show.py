@@ -1,7 +1,7 @@
 """Look at a pool: how large it is, who brought what, what it will cost, and why one document is in it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from cranfield.store.pools import (
     pool_number,
     pool_topics,
     pooled_runs,
+    represented_by,
     stands_for,
     story,
 )
@@ -181,23 +182,29 @@ def _depths(deepest: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Why a document is in a pool: its entry, the step that brought it, and the choice where judgments decided."""
+    """Why a document is in a pool: its entry, the step that brought it, and the choice where judgments decided.
+
+    `copies` are (run, rank, document) of the near-duplicates that it stands for.
+    """
 
     facts: PoolFacts
     entry: "Entry"
     step: str
     choice: RecordedChoice | None
+    copies: tuple[tuple[str, int, str], ...] = ()
 
 
 def explain_entry(store: Store, topic: str, document: str, *, name: str = "") -> Explained:
     """Give the story of one document of one topic, or say why it has none."""
-    from cranfield.pool.parsing import parse
+    from cranfield.pool.parsing import parse_stored
 
     facts = facts_of_pool(store, name)
     entry = story(store, facts.name, topic, document)
     if entry is not None:
-        step = str(parse(facts.plan_in_full).steps[entry.step - 1])
-        return Explained(facts, entry, step, choice_of(store, pool_number(store, facts.name), topic, document))
+        plan = parse_stored(facts.plan_in_full)
+        choice = choice_of(store, pool_number(store, facts.name), topic, document)
+        copies = tuple(_copies(store, facts.name, topic, document, reach=plan.reach))
+        return Explained(facts, entry, str(plan.steps[entry.step - 1]), choice, copies)
     if topic not in pool_topics(store, facts.name):
         raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
     other = stands_for(store, facts.name, topic, document)
@@ -211,6 +218,22 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
         f"{quoted(document)} is not in the pool {quoted(facts.name)} of topic {quoted(topic)}"
         + _best_rank(store, facts.name, topic, document)
     )
+
+
+def _copies(
+    store: Store, name: str, topic: str, document: str, *, reach: int | None
+) -> Iterator[tuple[str, int, str]]:
+    """Give which runs have a near-duplicate that a document stands for, and at which rank of the pooled part."""
+    from cranfield.pool.candidates import candidates_of
+
+    others = represented_by(store, name, topic, document)
+    if not others:
+        return
+    version = versions_of_pool(store, name)[-1].version
+    candidates = candidates_of(with_ids(store, entrants_of_version(store, name, version)).cut(reach), topic)
+    for other in [other for other in others if other in candidates.numbers]:
+        ranks = candidates.ranks[:, candidates.numbers[other]].tolist()
+        yield from ((run.name, rank, other) for run, rank in zip(candidates.runs, ranks, strict=True) if rank)
 
 
 def _best_rank(store: Store, name: str, topic: str, document: str) -> str:

@@ -23,15 +23,20 @@ class Speed:
         """Give the hours that some documents take."""
         return documents * self.seconds / 3600
 
-    def cost(self, documents: int) -> str:
-        """Say what some documents cost."""
+    @property
+    def pace(self) -> str:
+        """The speed in words, and where it comes from."""
         basis = (
             f"the median of {counted(self.measured_on, 'judgment')}" if self.measured_on else "assumed, not measured"
         )
+        seconds = f"{self.seconds:g} seconds" if self.seconds >= 1 else "less than a second"
+        return f"{seconds} a document ({basis})"
+
+    def cost(self, documents: int) -> str:
+        """Say what some documents cost."""
         hours = self.hours(documents)
         time = f"{hours:,.1f} hours" if hours >= 1 else counted(max(round(60 * hours), 1), "minute")
-        pace = f"{self.seconds:g} seconds" if self.seconds >= 1 else "less than a second"
-        return f"about {time} at {pace} a document ({basis})"
+        return f"about {time} at {self.pace}"
 
 
 def judging_speed(store: Store, *, seconds_per_document: float | None = None) -> Speed:

@@ -18,6 +18,7 @@ from cranfield.store.pools_content import (
     rows_of_content,
     versions_of_pool,
 )
+from cranfield.store.pools_inputs import inputs_hash
 from cranfield.store.pools_live import RecordedChoice, RecordedEnd, choices, ends, thresholds
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from cranfield.pool.pool import Pool
 
 ALIKE_SHOWN = 5
-_NOUNS = {
-    "pool_entries": "entry",
-    "pool_ranks": "contribution",
-    "pool_duplicates": "near-duplicate",
-    "pool_strata": "stratum of",
-    "pool_undrawn": "passed-over document",
+_TABLES = {
+    "pool_entries": ("entry", 2, ("position", "step", "stratum", "probability", "version")),
+    "pool_ranks": ("contribution", 3, ("rank",)),
+    "pool_duplicates": ("near-duplicate", 2, ("representative",)),
+    "pool_strata": ("stratum", 3, ("population", "drawn")),
+    "pool_undrawn": ("passed-over document", 4, ()),
 }
+"""What a row of each table is, how many of its columns say which one it is, and what the others say of it."""
 
 
 def verify_pool(store: Store, name: str = "") -> tuple[PoolFacts, list[str]]:
@@ -40,6 +42,17 @@ def verify_pool(store: Store, name: str = "") -> tuple[PoolFacts, list[str]]:
     proof = _Proof(store, facts)
     pool = proof.rebuilt()
     return facts, [*proof.differences, *_content_differences(store, facts.name, pool)]
+
+
+def not_proved(store: Store, name: str = "") -> list[str]:
+    """Say what cannot be proved of a pool: manifests of an earlier program do not cover everything."""
+    facts = facts_of_pool(store, name)
+    return [
+        f"version {one.version} was made by a program that kept no hash of groups and priorities: that they are"
+        " unchanged is not proved"
+        for one in versions_of_pool(store, facts.name)
+        if not one.inputs_hash
+    ]
 
 
 @dataclass
@@ -58,6 +71,7 @@ class _Proof:
         recorded = choices(self.store, pool_number(self.store, name))
         over = ends(self.store, pool_number(self.store, name))
         self.differences += _broken_record(recorded)
+        self._compare_facts()
         pool: Pool | None = None
         for version in versions_of_pool(self.store, name):
             runs = with_ids(self.store, entrants_of_version(self.store, name, version.version))
@@ -82,10 +96,10 @@ class _Proof:
 
     def _first(self, version: PoolVersion, runs: "PooledRuns", clusters: Mapping[str, int] | None) -> "Pool":
         from cranfield.pool.build import build
-        from cranfield.pool.parsing import parse
+        from cranfield.pool.parsing import parse_stored
 
         return build(
-            parse(self.facts.plan_in_full),
+            parse_stored(self.facts.plan_in_full),
             runs,
             topics=pool_topics(self.store, self.facts.name, version=version.version),
             seed=self.facts.seed,
@@ -93,8 +107,28 @@ class _Proof:
             clusters=clusters,
         )
 
+    def _compare_facts(self) -> None:
+        """Compare what is said of the pool beside its versions with the plan in full, and with the clusters."""
+        from cranfield.pool.parsing import parse_stored
+
+        plan, name = parse_stored(self.facts.plan_in_full), self.facts.name
+        has_clusters = bool(clusters_of_version(self.store, name, 1))
+        for noun, stored, found in (
+            ("plan", self.facts.plan, str(plan)),
+            ("version of the grammar", self.facts.grammar, plan.grammar),
+            ("option --one-per-cluster", bool(self.facts.one_per_cluster), has_clusters),
+        ):
+            if stored != found:
+                self.differences.append(f"the {noun} is {stored!r}, and by what the pool was made from {found!r}")
+
     def _compare_manifest(self, version: PoolVersion, pool: "Pool") -> None:
         what = f"version {version.version}: the"
+        inputs = inputs_hash(self.store, pool_number(self.store, self.facts.name), version.version)
+        if version.inputs_hash and version.inputs_hash != inputs:
+            self.differences.append(
+                f"{what} plan, the options or the runs (name, group, priority, content) were changed: their hash is"
+                f" {inputs}, and {version.inputs_hash} is recorded"
+            )
         if pool.content_hash != version.content_hash:
             self.differences.append(f"{what} hash is {pool.content_hash}, and {version.content_hash} is recorded")
         if (version.plan_in_full, version.seed) != (self.facts.plan_in_full, self.facts.seed):
@@ -142,17 +176,42 @@ def _content_differences(store: Store, name: str, pool: "Pool") -> list[str]:
     built, stored = rows_of_content(pool), rows_as_stored(store, name)
     return [
         difference
-        for table, noun in _NOUNS.items()
-        for difference in _told(_that_count(table, built[table]), _that_count(table, stored[table]), noun)
+        for table in _TABLES
+        for difference in _told(table, _that_count(table, built[table]), _that_count(table, stored[table]))
     ]
 
 
-def _that_count(table: str, rows: Sequence[tuple[object, ...]]) -> set[tuple[object, ...]]:
-    """A stratum without a document says nothing about its topic."""
-    return {row for row in rows if table != "pool_strata" or row[3]}
+def _that_count(table: str, rows: Sequence[tuple[object, ...]]) -> dict[tuple[object, ...], tuple[object, ...]]:
+    """Give what rows say, by what they are of. A stratum without a document says nothing about its topic."""
+    _, key, _ = _TABLES[table]
+    return {row[:key]: row[key:] for row in rows if table != "pool_strata" or row[3]}
 
 
-def _told(built: set[tuple[object, ...]], stored: set[tuple[object, ...]], noun: str) -> list[str]:
-    """Say which rows are only on one side, a few of each."""
-    sides = ((stored - built, "is stored and not in the rebuilt pool"), (built - stored, "is missing from the store"))
-    return [f"{noun} {row[0]} {row[1]} {said}" for rows, said in sides for row in sorted(rows, key=str)[:ALIKE_SHOWN]]
+def _told(
+    table: str,
+    built: Mapping[tuple[object, ...], tuple[object, ...]],
+    stored: Mapping[tuple[object, ...], tuple[object, ...]],
+) -> list[str]:
+    """Say which rows are on one side alone, and which say something else; a few of each."""
+    noun, _, columns = _TABLES[table]
+    changed = [
+        f"{_key(key)}: {column} is {was!r}, by the plan it is {is_!r}"
+        for key in sorted(built.keys() & stored.keys(), key=str)
+        for column, was, is_ in zip(columns, stored[key], built[key], strict=True)
+        if was != is_
+    ]
+    extra = [f"{_key(key)} is stored and not in the rebuilt pool" for key in sorted(stored.keys() - built, key=str)]
+    missing = [f"{_key(key)} is missing from the store" for key in sorted(built.keys() - stored, key=str)]
+    return [f"{noun} {said}" for found in (changed, extra, missing) for said in _some(found)]
+
+
+def _key(key: tuple[object, ...]) -> str:
+    return " ".join(str(word) for word in key)
+
+
+def _some(found: Sequence[str]) -> list[str]:
+    """Give the first of many, the last of them with how many more there are."""
+    if len(found) <= ALIKE_SHOWN:
+        return list(found)
+    *shown, last = found[:ALIKE_SHOWN]
+    return [*shown, f"{last} (and {len(found) - ALIKE_SHOWN:,} more)"]

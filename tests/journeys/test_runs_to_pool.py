@@ -124,12 +124,22 @@ def test_of_near_duplicates_one_stands_for_the_others(kitchen: Path):
     assert f"'{representative}' stands for it" in typed(kitchen, "pool", "explain", topic, out, status=1)[1]
 
 
+def test_strategies_are_listed_and_explained(kitchen: Path):
+    out, err = typed(kitchen, "strategies", "-f", "csv")
+    kinds = {row["strategy"]: row["kind"] for row in rows(out)}
+    assert (kinds["rrf"], kinds["knee"]) == ("fixed", "stopping rule")
+    assert "cranfield strategies NAME" in err
+    assert "Source: Cormack, Clarke and Büttcher" in typed(kitchen, "strategies", "rrf")[0]
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
         (["dept 5"], 2, "did you mean 'depth'"),
         (["depth 500"], 1, "the longest list has 50 documents"),
         (["depth 5", "--run", "nobody"], 2, "unknown run 'nobody'"),
+        (["depth 5", "--run", "nobody", "--run", "noone"], 2, "unknown run 'noone'"),
+        (["depth 5; rrf until 5"], 1, "'rrf until 5' would choose nothing: the steps before it bring at least 5"),
         (["depth 5", "--topic", "T99"], 1, "no selected run has the topic 'T99'"),
         (["depth 5; mtf budget 50 across topics"], 1, "a budget of 50 documents is below what the steps before it"),
         (["depth 5; mtf until 5"], 1, "'mtf until 5' would choose nothing: the steps before it bring at least 5"),

@@ -1,14 +1,18 @@
 """Pools: what is in them, why, and that the same inputs give the same pool."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import InputError, ProblemsFound, UsageError
 from cranfield.pool.build import build
+from cranfield.pool.candidates import candidates_of
 from cranfield.pool.entrants import PooledRuns, pooled_runs
+from cranfield.pool.live import LivePool
 from cranfield.pool.parsing import parse
 from cranfield.pool.pool import Contribution, Duplicate, Entry
+from cranfield.pool.strategies.hedge import _gains
 
 
 def test_an_entry_tells_every_run_and_rank_that_brought_it(worked):
@@ -145,6 +149,62 @@ def test_one_near_duplicate_stands_for_its_cluster(worked):
     assert pool.duplicates == (Duplicate("1", "d3", "d5"),)  # d7 lies beyond the pooled part
     deeper = build(parse("depth 5"), worked, topics=["1"], clusters=clusters)
     assert deeper.duplicates == (Duplicate("1", "d3", "d5"), Duplicate("1", "d7", "d2"))
+
+
+COPIES = {
+    "A": {"1": {"d1": 10, "d2": 5, "d4": 4, "x2": 0}},
+    "B": {"1": {"x1": 9, "d3": 8, "d2": 3, "d5": 2}},
+}
+"""x1 and x2 are near-duplicates; x2 has the lowest score of A and its last rank."""
+
+
+@pytest.mark.parametrize(
+    "plan", ["combsum", "combmnz", "combmin", "combmed", "borda", "rrf", "dcg", "combsum by=group", "rrf by=group"]
+)
+def test_a_near_duplicate_that_stays_out_changes_no_score_of_the_others(toolbox, plan):
+    runs = toolbox.pooled(COPIES, {"A": "north", "B": "north"} if "group" in plan else None)
+    everything = build(parse(plan), runs).documents_of("1")
+    pool = build(parse(plan), runs, clusters={"x1": "x", "x2": "x"})
+    assert pool.documents_of("1") == [document for document in everything if document != "x2"]
+
+
+def test_a_group_has_its_ranks_before_a_near_duplicate_stays_out(toolbox):
+    spec = {"A": {"1": {"d1": 3, "x2": 2, "d2": 1}}, "B": {"1": {"x1": 3, "d3": 2}}}
+    runs = toolbox.pooled(spec, {"A": "north", "B": "north"})  # d1 x1 x2 d3 d2
+    assert build(parse("depth 3 by=group"), runs, clusters={"x1": 1, "x2": 1}).documents_of("1") == ["d1", "x1"]
+
+
+def test_borda_and_hedge_count_what_stays_out_too(toolbox):
+    # twelve documents: x gets 12 from A and (12 − 5 + 1) / 2 from B, y gets 8 from each; y has the higher id
+    spec = {
+        "A": {"1": {name: 9.0 - place for place, name in enumerate(["x", "a", "b", "c", "y", "d", "v", "w"])}},
+        "B": {"1": {name: 9.0 - place for place, name in enumerate(["e", "f", "g", "h", "y"])}},
+    }
+    runs = toolbox.pooled(spec)
+    found = build(parse("borda"), runs, clusters={"v": 1, "w": 1}).documents_of("1")
+    assert [name for name in found if name in "xy"] == ["y", "x"]
+    whole = candidates_of(runs, "1")
+    kept = np.array([name != "w" for name in whole.ids])
+    assert _gains(whole.only(kept)).tolist() == _gains(whole)[:, kept].tolist()
+
+
+def test_lengths_and_scores_are_those_of_the_whole_list(toolbox):
+    runs = toolbox.pooled(COPIES)
+    whole = candidates_of(runs, "1")
+    twice = whole.only(np.array([name != "x2" for name in whole.ids]))
+    twice = twice.only(np.array([name != "d5" for name in twice.ids]))
+    kept = [name not in ("x2", "d5") for name in whole.ids]
+    assert twice.ids == ["x1", "d4", "d3", "d2", "d1"]
+    assert (twice.lengths.tolist(), twice.documents_found) == ([4, 4], 7)
+    assert twice.normalised.tolist() == whole.normalised[:, kept].tolist()
+    assert twice.ranks.tolist() == whole.ranks[:, kept].tolist()
+
+
+def test_statap_and_hedge_work_where_the_end_of_a_list_stays_out(toolbox):
+    runs, clusters = toolbox.pooled({"A": COPIES["A"], "B": {"1": {"x1": 2, "d1": 1}}}), {"x1": "x", "x2": "x"}
+    assert build(parse("statap 4"), runs, clusters=clusters).sizes == {"1": 4}
+    live = LivePool(parse("hedge"), runs, clusters=clusters)
+    assert live.offer(9).choices[0].document == "d1"
 
 
 PLANS = [

@@ -11,6 +11,10 @@ from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.parsing import parse
 from cranfield.pool.replay import replay
 from cranfield.pool.strategies.cal import ContinuousActiveLearning, rounds_after
+from cranfield.records import Document, Topic
+from cranfield.store.documents import add_documents
+from cranfield.store.sources import LoadedFile, add_source
+from cranfield.store.topics import add_topics
 
 WORDS = {"relevant": "copper pan soda burnt clean", "other": "train ticket station platform track"}
 
@@ -69,7 +73,7 @@ def test_without_texts_or_words_it_says_so(worked):
     candidates = candidates_of(worked, "1")
     with pytest.raises(UsageError, match="reads the text of documents, and none was given"):
         ContinuousActiveLearning().begin(candidates, seed=0)
-    with pytest.raises(UsageError, match="found no word in topic and documents"):
+    with pytest.raises(UsageError, match="found no word in topic '1' and its documents"):
         ContinuousActiveLearning().begin(candidates, seed=0, texts=lambda ids: ["" for _ in ids])
 
 
@@ -88,3 +92,16 @@ def test_a_candidate_without_a_label_teaches_nothing_and_is_not_offered_again(re
         seen.append(choice[0])
         state.told(choice[0], None)
     assert sorted(seen) == list(range(60))
+
+
+def test_a_topic_that_cannot_be_read_is_refused_before_the_pool_is_made(hall):
+    with hall.store.write():
+        source = add_source(hall.store, LoadedFile("documents", "made", "jsonl", ""), now="2026-01-01T00:00:00.000Z")
+        documents = [Document("d1", "a burnt pan"), Document("d2", "!!!"), Document("d3", "???")]
+        add_documents(hall.store, documents, source=source)
+        add_topics(hall.store, [Topic("1", "pan"), Topic("2", "–"), Topic("3", "pan")], source=source)
+    hall.submit({"A": {"1": {"d1": 2, "d2": 1}, "2": {"d2": 2, "d3": 1}}})
+    with pytest.raises(UsageError, match="the strategy 'cal' found no word in topic '2' and its documents"):
+        hall.build("cal until 2")
+    hall.build("cal until 2", topics=("1",))
+    assert len(hall.store.rows("SELECT * FROM pools")) == 1

@@ -111,7 +111,9 @@ def test_what_becomes_certain_leaves_its_sample_drawn_or_not(toolbox):
         assert grown.entry("1", "d5").version == (1 if "d5" in drawn else 2)
         left = [document for document in drawn if document != "d5"]
         chances = {document: grown.entry("1", document).probability for document in left}
-        assert chances == dict.fromkeys(left, len(left) / 7)
+        assert chances == dict.fromkeys(left, 0.5)  # what they were drawn with
+        sample = [stratum.name for stratum in grown.stratum_table].index("sample 50%")
+        assert (grown.populations[0, sample], grown.drawn[0, sample]) == (7, len(left))
 
 
 def test_what_is_in_the_pool_goes_on_standing_for_its_near_duplicates(worked):

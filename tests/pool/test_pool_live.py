@@ -230,13 +230,12 @@ def test_the_warm_up_does_not_make_a_topic_look_dry():
         assert parsed_rule(rule).says(Review([False] * 7, warm_up=5)) is not None
 
 
-def test_a_target_is_reached_when_the_strategy_has_found_the_sample_again():
-    rule = parsed_rule("target:2")
-    assert rule.says(Review([], targets=1, targets_found=1)) is None
-    assert rule.says(Review([], targets=3, targets_found=2)) is None
-    assert rule.says(Review([], targets=3, targets_found=3)) == (
-        "all 3 relevant documents of the sample were found again"
-    )
+def test_a_target_is_reached_when_the_first_relevant_ones_of_the_sample_are_found_again():
+    rule, reached = parsed_rule("target:2"), "found again: the first 2 relevant documents of the sample"
+    assert rule.says(Review([], targets=[True])) is None
+    assert rule.says(Review([], targets=[True, False, True])) is None
+    assert rule.says(Review([], targets=[True, True, False])) == reached
+    assert rule.says(Review([], targets=[True, True])) == reached
 
 
 def test_the_labels_of_a_target_sample_are_kept_from_the_strategy_until_it_asks(toolbox):
@@ -246,9 +245,11 @@ def test_the_labels_of_a_target_sample_are_kept_from_the_strategy_until_it_asks(
     live = LivePool(parse("sample 10; mtf stop=target:1"), runs, topics=["1"], seed=2)
     order = [document for _, document, _ in judged_all(live, labels)]
     sample, rest = order[:10], order[10:]
-    deepest = max(document for document in sample if labels["1"][document])
-    assert live.ended["1"].startswith("all ")
-    # the only run is followed from its top to the deepest relevant document of the sample, which costs nothing itself
+    relevant = [document for document in sample if labels["1"][document]]
+    deepest = relevant[0]
+    assert deepest < max(relevant)  # the sample holds more than one, and the first is the target
+    assert live.ended["1"] == "found again: the first 1 relevant document of the sample"
+    # the only run is followed from its top to the target; what the sample has costs nothing
     assert rest == [document for document in sorted(documents) if document not in sample and document < deepest]
 
 

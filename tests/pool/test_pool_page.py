@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.errors import UnknownName
 from cranfield.pool import plan as plan_module
 from cranfield.pool.parsing import parse
+from cranfield.pool.stopping import stopping_rules
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategies_page import page, section
+from cranfield.runs.options import described_options
+from cranfield.steps.listing import described_strategy, known_strategies
 
 DOCS = Path(__file__).parents[2] / "docs"
 ON_ITS_OWN = {"shuffle", "random-arm"}
@@ -28,6 +32,26 @@ def test_every_strategy_has_its_own_explanation_with_a_source(name):
     assert "Source: " in explained or name in ON_ITS_OWN
     assert strategy.summary[-1] != "."
     assert explained in section(name, strategy)
+
+
+@pytest.mark.parametrize("name", [*strategies.names(), "autotar", *stopping_rules.names()])
+def test_every_strategy_and_rule_is_explained_by_name(name):
+    part = stopping_rules.get(name) if name in stopping_rules.names() else strategies.get(name)
+    explained = described_strategy(name)
+    assert (inspect.getdoc(part) or "") in explained
+    for option in described_options(part):
+        assert option.help in explained
+    assert "Source: " in explained or name in ON_ITS_OWN
+
+
+def test_a_strategy_that_is_not_there_is_answered_with_the_nearest():
+    with pytest.raises(UnknownName, match="unknown pooling strategy or stopping rule 'rff'; did you mean 'rrf'"):
+        described_strategy("rff")
+
+
+def test_the_list_has_every_strategy_and_every_rule():
+    listed = [row[0] for row in known_strategies()]
+    assert listed == [*strategies.names(), *stopping_rules.names()]
 
 
 def test_the_grammar_of_the_page_is_that_of_the_program():

@@ -41,7 +41,7 @@ PLANS = [
     "mtf-global budget 7 across topics",
     "depth 1; ucb1-tuned budget 7",
     "sample 2; mtf stop=target:1",
-    "depth 1; hedge 2; sample 50%; rrf 1",
+    "depth 1; hedge 2; rrf 1; sample 50%",
 ]
 
 

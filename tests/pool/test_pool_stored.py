@@ -3,11 +3,13 @@
 import pytest
 
 from cranfield.errors import CollectionError, InputError, ProblemsFound
+from cranfield.steps.corpus_duplicates import find_duplicates
 from cranfield.steps.pool_build import PoolRequest, build_pool
 from cranfield.steps.pool_grow import extend_pool
 from cranfield.steps.pool_loss import outsider_loss
-from cranfield.steps.pool_show import show_pool
+from cranfield.steps.pool_show import explain_entry, show_pool
 from cranfield.steps.pool_speed import Speed, judging_speed
+from cranfield.steps.pool_verify import not_proved
 from cranfield.store.pools_content import versions_of_pool
 from cranfield.store.pools_loading import stored_entries, stored_pool
 
@@ -16,7 +18,7 @@ PLANS = [
     "depth 1; rrf until 4; sample 50%",
     "stratified strata=1-2:50,3-5:50",
     "depth 1 by=group; cap 2",
-    "depth 3; rrf until 2",  # the second step adds nothing
+    "depth 5; rrf 2",  # the second step adds nothing: all is there already
     "depth 1; mtf until 6",
 ]
 
@@ -117,3 +119,90 @@ def test_the_loss_of_an_outsider_is_that_of_a_run_without_its_own_group(hall):
     hall.build("rrf 3", "fused")
     assert outsider_loss(hall.store, stored_pool(hall.store, "fused")) is None
     assert show_pool(hall.store, "fused").is_depth_pool is False
+
+
+CHANGED = {
+    "UPDATE pools SET plan = 'depth 99'": "the plan is 'depth 99', and by what the pool was made from",
+    "UPDATE pools SET grammar = 2": "the version of the grammar is 2, and by what the pool was made from 1",
+    "UPDATE pools SET one_per_cluster = 1": "the option --one-per-cluster is True, and by what the pool was made",
+    "UPDATE pool_runs SET group_name = 'east' WHERE run = 'A'": "version 1: the plan, the options or the runs",
+    "UPDATE pool_runs SET priority = 7 WHERE run = 'A'": "version 1: the plan, the options or the runs",
+    "UPDATE pool_entries SET probability = 0.25 WHERE step = 2 AND topic = '1'": (
+        "probability is 0.25, by the plan it is 0.5"
+    ),
+    "UPDATE pool_strata SET population = 9 WHERE step = 1 AND topic = '1'": (
+        "stratum 1 1 depth 1: population is 9, by the plan it is 3"
+    ),
+    "DELETE FROM pool_ranks WHERE run = 'A' AND document = 'd3'": "contribution 1 d3 A is missing from the store",
+    "INSERT INTO pool_duplicates VALUES (1, '1', 'd9', 'd1')": (
+        "near-duplicate 1 d9 is stored and not in the rebuilt pool"
+    ),
+}
+
+
+@pytest.mark.parametrize("statement", CHANGED)
+def test_a_change_of_a_stored_pool_is_told_by_what_was_changed(hall, toolbox, statement):
+    hall.submit(toolbox.worked, groups={"A": "north", "B": "north", "C": "south"})
+    hall.build("depth 1; sample 50%", seed=2)
+    assert hall.wrong() == []
+    hall.store.connection.execute(statement)
+    assert CHANGED[statement] in "\n".join(hall.wrong())
+    assert not [said for said in hall.wrong() if "probability" in statement and "missing" in said]
+
+
+def test_of_many_differences_the_first_are_told_and_the_others_counted(hall, toolbox):
+    hall.submit(toolbox.worked)
+    hall.build("depth 5")
+    hall.store.connection.execute("UPDATE pool_entries SET step = 2 WHERE topic = '1'")
+    assert hall.wrong() == [
+        *(f"entry 1 d{number}: step is 2, by the plan it is 1" for number in (1, 2, 3, 4)),
+        "entry 1 d5: step is 2, by the plan it is 1 (and 2 more)",
+    ]
+
+
+def test_of_a_manifest_from_before_it_is_said_what_is_not_proved(hall, toolbox):
+    hall.submit(toolbox.worked)
+    hall.build("depth 1")
+    assert not_proved(hall.store) == []
+    hall.store.connection.execute("UPDATE pool_versions SET inputs_hash = ''")
+    assert hall.wrong() == []
+    assert not_proved(hall.store) == [
+        (
+            "version 1 was made by a program that kept no hash of groups and priorities:"
+            " that they are unchanged is not proved"
+        )
+    ]
+
+
+def test_a_pool_whose_plan_would_be_refused_today_can_still_be_read(hall, toolbox):
+    """Its plan has no effect in parts; it is read, shown and extended all the same."""
+    hall.submit({name: lists for name, lists in toolbox.worked.items() if name != "C"})
+    hall.build("stratified strata=1-5:50", seed=1)
+    for table in ("pools", "pool_versions"):
+        hall.store.connection.execute(
+            f"UPDATE {table} SET plan_in_full = 'stratified strata=1-5:50 order=rank until 3'"
+        )
+    hall.store.connection.execute("UPDATE pool_versions SET inputs_hash = ''")
+    assert str(stored_pool(hall.store, "pool").plan) == "stratified strata=1-5:50 until 3"
+    assert show_pool(hall.store, "pool").documents == 5
+    hall.submit({"C": toolbox.worked["C"]})
+    assert extend_pool(hall.store).pool.version == 2
+
+
+def test_the_runs_that_have_only_a_copy_are_in_the_story_of_what_stands_for_it(hall, monkeypatch):
+    hall.submit({"A": {"1": {"d1": 3, "d2": 2, "x2": 1}}, "B": {"1": {"x1": 3, "d2": 2}}})
+    monkeypatch.setattr("cranfield.steps.pool_build.clusters_now", lambda store: {"x1": 1, "x2": 1})
+    hall.build("depth 3", one_per_cluster=True)
+    told = explain_entry(hall.store, "1", "x1")
+    assert [(one.run, one.rank) for one in told.entry.contributions] == [("B", 1)]
+    assert told.copies == (("A", 3, "x2"),)
+    assert explain_entry(hall.store, "1", "d2").copies == ()
+
+
+def test_a_search_that_found_no_near_duplicates_is_told_as_such(hall, small):
+    hall.submit({"A": {"1": {"d1": 2, "d2": 1}}})
+    with pytest.raises(InputError, match="no near-duplicates are known: find them first"):
+        hall.build("depth 1", one_per_cluster=True)
+    find_duplicates(small)
+    with pytest.raises(InputError, match="the search for duplicates found none"):
+        hall.build("depth 1", one_per_cluster=True)

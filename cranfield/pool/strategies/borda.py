@@ -15,7 +15,7 @@ from cranfield.runs.run import Places
 @strategies.register("borda")
 @dataclass(frozen=True)
 class Borda:
-    """By Σ over runs s of the points c − r_s(d) + 1, where c is the number of candidates.
+    """By Σ over runs s of the points c − r_s(d) + 1, where c is the number of documents that the runs have.
 
     The points that a run of length n does not give out are shared evenly among the candidates it does not have:
     (c − n + 1) / 2 each. A run without the topic so gives everybody the same. Ties by document id, descending.
@@ -28,7 +28,7 @@ class Borda:
 
     def order(self, candidates: Candidates, *, seed: int) -> Places:
         """Sum the points."""
-        count = len(candidates)
+        count = candidates.documents_found
         for_absent = (count - candidates.lengths + 1) / 2
         given = np.where(candidates.found, count - candidates.ranks + 1.0, for_absent[:, None])
         return best_first(given.sum(axis=0))

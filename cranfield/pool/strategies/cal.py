@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from cranfield.errors import MissingExtra, UsageError
+from cranfield.errors import MissingExtra, UsageError, quoted
 from cranfield.pool.candidates import Candidates, Mask
 from cranfield.pool.draws import document_draws
 from cranfield.pool.strategies import strategies
@@ -41,6 +41,7 @@ class ContinuousActiveLearning:
     summary: ClassVar[str] = "continuous active learning over the text (AutoTAR)"
     kind: ClassVar[Kind] = "adaptive"
     reproducible: ClassVar[bool] = False
+    reads_text: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -49,7 +50,8 @@ class ContinuousActiveLearning:
         """Start from the words of the topic."""
         if texts is None:
             raise UsageError("the strategy 'cal' reads the text of documents, and none was given")
-        return _Learning(candidates, _vectors([query, *texts(candidates.ids)]), seed=seed, options=self)
+        vectors = _vectors([query, *texts(candidates.ids)], candidates.topic)
+        return _Learning(candidates, vectors, seed=seed, options=self)
 
 
 def rounds_after(judged: int) -> tuple[int, int]:
@@ -114,12 +116,12 @@ class _Learning:
         return np.asarray(order[~np.isin(order, judged)][: self._options.negatives], dtype=np.int64)
 
 
-def _vectors(texts: list[str]) -> Any:
+def _vectors(texts: list[str], topic: str) -> Any:
     library = _library("sklearn.feature_extraction.text")
     try:
         return library.TfidfVectorizer(sublinear_tf=True, analyzer=Analyser("cal").words).fit_transform(texts)
     except ValueError:
-        raise UsageError("the strategy 'cal' found no word in topic and documents") from None
+        raise UsageError(f"the strategy 'cal' found no word in topic {quoted(topic)} and its documents") from None
 
 
 def _library(module: str) -> Any:

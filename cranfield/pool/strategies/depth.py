@@ -1,5 +1,6 @@
 """Depth pooling."""
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -11,6 +12,8 @@ from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import Kind
 from cranfield.runs.options import Option
 from cranfield.runs.run import Places
+
+_OWN_DEPTH = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)
 
 
 @strategies.register("depth")
@@ -32,7 +35,7 @@ class Depth:
     kind: ClassVar[Kind] = "fixed"
 
     def __post_init__(self) -> None:
-        self._depths()
+        _ = self.own_depths  # raises for a word that cannot be meant
 
     def order(self, candidates: Candidates, *, seed: int) -> Places:
         """Give the candidates by best rank."""
@@ -40,17 +43,19 @@ class Depth:
 
     def size(self, candidates: Candidates, rank: int) -> int:
         """Give how many documents have a best rank up to the topic's depth."""
-        return int(np.count_nonzero(candidates.best_rank <= self._depths().get(candidates.topic, rank)))
+        return int(np.count_nonzero(candidates.best_rank <= self.own_depths.get(candidates.topic, rank)))
 
     def reach(self, rank: int) -> int | None:
         """Give the deepest of all depths."""
-        return max([rank, *self._depths().values()])
+        return max([rank, *self.own_depths.values()])
 
-    def _depths(self) -> dict[str, int]:
+    @property
+    def own_depths(self) -> dict[str, int]:
+        """The topics that have a depth of their own."""
         depths = {}
         for word in filter(None, self.topics.split(",")):
-            topic, colon, depth = word.rpartition(":")
-            if not (topic and colon and depth.isdecimal() and int(depth) > 0):
+            match = _OWN_DEPTH.fullmatch(word)
+            if not match or int(match[2]) < 1:
                 raise UsageError(f"option 'topics' takes topics with depths, as in 101:50,107:20; not {quoted(word)}")
-            depths[topic] = int(depth)
+            depths[match[1]] = int(match[2])
         return depths

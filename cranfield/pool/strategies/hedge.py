@@ -57,7 +57,7 @@ class _Hedging:
 
 
 def _gains(candidates: Candidates) -> Scores:
-    count = len(candidates)
+    count = candidates.documents_found
     logarithms = np.log(np.arange(1.0, count + 1))
     sums = np.concatenate([[0.0], np.cumsum(log(max(count, 1)) - logarithms)])
     lengths = np.minimum(candidates.lengths, count)

@@ -18,9 +18,9 @@ class UniformSample:
     """n of the N documents that can be chosen, each with the same probability n / N, without replacement.
 
     The documents with the n smallest draws are taken; a draw is a hash of seed, topic and document, so a larger
-    sample
-    with the same seed contains the smaller one. A share is rounded to a whole number of documents, at least one:
-    otherwise a topic would have a probability of 0 and could not be estimated.
+    sample with the same seed contains the smaller one. A share is rounded to a whole number of documents, at least
+    one: otherwise a topic would have a probability of 0 and could not be estimated. What an earlier sample of the
+    plan could have drawn is not drawn again.
 
     Source: the design of infAP (Yilmaz and Aslam, CIKM 2006); all probabilities are exact.
     """

@@ -25,7 +25,12 @@ class StatApSample:
     from a bucket that was drawn k times k documents are taken, all of it if it has no more than k. So a document of a
     bucket B has the inclusion probability E[min(K, |B|)] / |B| with K ~ Binomial(n, P): that is n P / |B| in a full
     bucket. (The realised k / |B| is no inclusion probability: estimates made with it are biased.) A document that
-    weighs nothing stays out. Where no more than n documents can be chosen, all are, with probability 1.
+    weighs nothing stays out. Where no more than n documents can be chosen, all are, with probability 1. A larger
+    sample need not contain a smaller one: the buckets are others.
+
+    The probabilities are stored with the pool, for estimates of your own. The measures for sampled qrels (`xinfAP`,
+    `infNDCG`, `statAP`, `statP`) know of strata alone, and weigh every document of a stratum with N / n: for this
+    sample, whose probabilities differ, they are biased. For those measures draw with `sample` or `stratified`.
 
     Source: Aslam and Pavlu, "A practical sampling strategy for efficient retrieval evaluation", 2007, from memory of
     the literature; unbiased in simulation.
@@ -63,7 +68,7 @@ class StatApSample:
 
 
 def _weights(candidates: Candidates) -> Scores:
-    deepest = int(candidates.listed_ranks.max(initial=0))
+    deepest = int(candidates.lengths.max(initial=0))
     tails = np.concatenate([[0.0], np.cumsum(1 / np.arange(1.0, deepest + 1))])
     length = candidates.lengths[candidates.run_of_row]
     parts = (1 + tails[length] - tails[candidates.listed_ranks - 1]) / (2 * length)

@@ -2,7 +2,8 @@
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from cranfield.errors import UsageError, quoted
 from cranfield.pool.candidates import Candidates
 from cranfield.pool.draws import document_draws
+from cranfield.pool.plan import spelled_number
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import FixedOrder, Kind, Sample
 from cranfield.runs.options import Option
@@ -25,9 +27,11 @@ class StratifiedSample:
     """From each stratum h n_h of its N_h documents, uniformly and without replacement: probability n_h / N_h.
 
     `strata=1-20:100,21-100:20` takes all documents whose best rank is up to 20, and 20 per cent of those from 21 to
-    100. `order=rrf` cuts the strata from the order of a strategy instead: then 1-20 are its first twenty. A stratum
-    without a rate gets what is left of the amount: `stratified until 800 strata=1-20:100,21-1000`. A rate above 0
-    takes at least one document of a stratum that has any. Documents outside of all strata are not chosen.
+    100. `order=rrf` cuts the strata from the order of a strategy instead: then 1-20 are its first twenty. One stratum
+    may go without a rate; it gets what the others leave of the amount, as in `stratified until 800
+    strata=1-20:100,21-1000`. Rates that take more than the amount are refused, and where all strata have rates there
+    is no amount. A rate above 0 takes at least one document of a stratum that has any. Documents outside of all
+    strata are not chosen.
 
     Source: the design of xinfAP and infNDCG (Yilmaz, Kanoulas and Aslam, SIGIR 2008); the rates as in NIST's pooling
     scripts. All probabilities are exact.
@@ -47,19 +51,43 @@ class StratifiedSample:
         """Draw from one stratum after the other."""
         draws = document_draws(seed, "sample", candidates.topic, [candidates.ids[number] for number in eligible])
         places = self._places(candidates, seed)[eligible]
-        left, strata = wanted, np.full(len(eligible), -1, dtype=np.int32)
-        rows: list[Places] = []
-        for number, (first, last, rate) in enumerate(self._strata()):
-            inside = np.flatnonzero((places >= first) & (places <= last))
+        insides = [np.flatnonzero((places >= first) & (places <= last)) for first, last, _ in self._strata()]
+        strata = np.full(len(eligible), -1, dtype=np.int32)
+        for number, inside in enumerate(insides):
             strata[inside] = number
-            size = _size(len(inside), rate, left)
-            left = None if left is None else max(left - size, 0)
-            rows.append(inside[np.argsort(draws[inside], kind="stable")[:size]])
+        takes = _sizes([len(inside) for inside in insides], [rate for _, _, rate in self._strata()], wanted)
+        rows = [
+            inside[np.argsort(draws[inside], kind="stable")[:size]]
+            for inside, size in zip(insides, takes, strict=True)
+        ]
         drawn = np.concatenate(rows).astype(np.int64)
         sizes, counts = np.bincount(strata[strata >= 0], minlength=len(rows)), np.array([len(part) for part in rows])
         names = tuple(f"{first}-{last}" for first, last, _ in self._strata())
         shares = counts / np.maximum(sizes, 1)
         return Sample(eligible[drawn], shares[strata[drawn]], strata[drawn], names, strata)
+
+    def amount_problems(self, *, has_amount: bool) -> Iterator[str]:
+        """Say why an amount, or none, does not go with the rates."""
+        without = [f"{first}-{last}" for first, last, rate in self._strata() if rate is None]
+        if len(without) > 1:
+            yield f"one stratum may go without a rate, to get what the others leave; {' and '.join(without)} do"
+        elif without and not has_amount:
+            yield f"the stratum {without[0]} has no rate and so needs an amount, as in 'stratified until 800'"
+        elif has_amount and not without:
+            yield "stratified takes an amount only for a stratum without a rate, as in strata=1-20:100,21-1000"
+
+    def at_rates(self, rates: Mapping[str, float], *, otherwise: float) -> "StratifiedSample":
+        """Give the same strata with rates, from 0 to 1, for those (by name) that have none of their own."""
+        words = []
+        for first, last, rate in self._strata():
+            share = 100 * rates.get(f"{first}-{last}", otherwise) if rate is None else rate
+            words.append(f"{first}-{last}:{spelled_number(share)}")
+        return replace(self, strata=",".join(words))
+
+    @property
+    def deepest(self) -> int | None:
+        """The last rank of all strata; None where they are cut from the order of a strategy."""
+        return self._strata()[-1][1] if self.order == _BEST_RANK else None
 
     def _places(self, candidates: Candidates, seed: int) -> Codes:
         """Give each candidate its best rank, or its place in the chosen order."""
@@ -74,7 +102,8 @@ class StratifiedSample:
         if self.order == _BEST_RANK:
             return None
         strategy = strategies.get(self.order)()
-        if not isinstance(strategy, FixedOrder):
+        # A field called `order` makes this very strategy look like a fixed one.
+        if strategy.kind != "fixed" or not isinstance(strategy, FixedOrder):
             raise UsageError(
                 f"option 'order' takes rank or a fixed strategy; {quoted(self.order)} is {strategy.kind}"
             )
@@ -95,7 +124,15 @@ class StratifiedSample:
         return parsed
 
 
-def _size(population: int, rate: float | None, left: int | None) -> int:
-    if rate is None:
-        return population if left is None else min(left, population)
-    return min(population, max(math.floor(population * rate / 100 + 0.5), 1 if rate > 0 else 0))
+def _sizes(populations: Sequence[int], rates: Sequence[float | None], wanted: int | None) -> list[int]:
+    """Give how many of each stratum are drawn: those with rates first, then what they leave of the amount."""
+    sizes = [
+        0 if rate is None else min(population, max(math.floor(population * rate / 100 + 0.5), 1 if rate > 0 else 0))
+        for population, rate in zip(populations, rates, strict=True)
+    ]
+    left = sum(populations) if wanted is None else wanted - sum(sizes)
+    for place, rate in enumerate(rates):
+        if rate is None:
+            sizes[place] = min(max(left, 0), populations[place])
+            left -= sizes[place]
+    return sizes
