@@ -152,14 +152,14 @@ def _of_runs(
     asked: "Asked", how: "Comparing", told: "PoolTold | None", store: "Store | None"
 ) -> "tuple[Evaluated, list[Compared], Said]":
     from cranfield.steps.compare import compare_runs
-    from cranfield.steps.compare_claims import claims_of, may_be_claimed
+    from cranfield.steps.compare_claims import ABOUT_CLAIMS, claims_of, may_be_claimed
 
     with console.progress() as progress:
         found, compared = compare_runs(asked, how, store=store, progress=progress)
     if told is None or not may_be_claimed(asked, how):
         return found, compared, ({}, None)
     claims, trust = claims_of(compared, asked, told, store=store)
-    for note in trust.notes:
+    for note in (*trust.notes, *([ABOUT_CLAIMS] if claims else [])):
         console.say(note)
     return found, compared, (claims, trust)
 

@@ -1,6 +1,6 @@
 """What may be said of two runs: which is better, and how sure that is while documents are unjudged.
 
-proved            the lead stays above 0 whatever the unjudged documents turn out to be
+proved            the lead stays above 0 whatever the unjudged documents down to the depth that matters turn out to be
 supported         it stays above 0 when the other run is given its largest likely loss, and the test says p < .05
 conservative win  the other run has no hole, the measure can only rise when a hole turns out relevant, and it leads
 open              none of these: the documents that would decide are named
@@ -60,7 +60,7 @@ def claim_of(
     if isinstance(contest.measure, Measure) and not contest.measure.quality:
         raise UsageError(f"{contest.measure} does not say which run is better")
     found = difference_of(contest)
-    lead = _Lead(found, loss95)
+    lead = _Lead(found, loss95, _down_to(contest))
     rises = can_only_rise(contest.measure, contest.highest)
     level, reason = _level(lead, p_value, significant, rises=rises)
     documents: tuple[QueuedDocument, ...] = ()
@@ -85,12 +85,13 @@ def claim_of(
 class _Lead:
     """A difference seen from the run that leads."""
 
-    def __init__(self, found: Difference, loss95: tuple[float, float] | None) -> None:
+    def __init__(self, found: Difference, loss95: tuple[float, float] | None, down_to: str) -> None:
         ahead = 0 if found.value >= 0 else 1
         self.value = abs(found.value)
         low, high = found.ends
         self.ends = (low, high) if ahead == 0 else (-high, -low)
         self.exact = found.exact
+        self.down_to = down_to
         self.is_equal = self.value <= TOLERANCE
         self.winner = "" if self.is_equal else found.names[ahead]
         self.loser = "" if self.is_equal else found.names[1 - ahead]
@@ -102,8 +103,7 @@ def _level(lead: _Lead, p_value: float | None, significant: float, *, rises: boo
     if lead.is_equal:
         return "open", "the two scores are equal"
     if lead.ends[0] > TOLERANCE:
-        said = f"{lead.winner} leads by {lead.ends[0]:.4f} even if every unjudged document goes against it"
-        return "proved", said if lead.exact else said.replace("leads by", "leads by at least")
+        return "proved", _why_proved(lead, p_value, significant)
     tested = p_value is not None and p_value < significant
     if lead.loss is not None and tested and lead.value - lead.loss > TOLERANCE:
         return "supported", (
@@ -116,6 +116,25 @@ def _level(lead: _Lead, p_value: float | None, significant: float, *, rises: boo
             f"taken as not relevant; {lead.loser} has none"
         )
     return "open", _why_open(lead, p_value, significant)
+
+
+def _why_proved(lead: _Lead, p_value: float | None, significant: float) -> str:
+    least = "" if lead.exact else "at least "
+    said = f"{lead.winner} leads by {least}{lead.ends[0]:.4f} even if every unjudged document{lead.down_to}"
+    if p_value is None or p_value < significant:
+        return f"{said} goes against it"
+    return f"{said} goes against it; but it may be chance: on these topics p = {p_value:.3g}"
+
+
+def _down_to(contest: Contest) -> str:
+    """Say down to which rank holes were looked at; nothing where all of them were."""
+    reach = contest.reach
+    if reach is None:
+        return ""
+    deepest, longest = int(np.max(reach)), int(contest.alignment.lists.length.max(initial=0))
+    if deepest >= longest:
+        return ""
+    return f" down to rank {deepest}" if int(np.min(reach)) == deepest else " down to the depth of the pool"
 
 
 def _why_open(lead: _Lead, p_value: float | None, significant: float) -> str:

@@ -86,7 +86,8 @@ class LevelReport:
 class MeasureVerdict:
     """How fair the collection is to outsiders by one measure, and the sentence that says why.
 
-    `drop` is the mean relative drop that decided, NaN where it is untestable.
+    `drop` is the mean relative drop that decided, NaN where it is untestable. It counts without its sign: where
+    outsiders score too high, the pool misleads as well.
     """
 
     measure: Measure
@@ -216,10 +217,11 @@ def _verdict(
     if not summary.relative.runs:
         reason = "all contributors score below 0.01, and have no relative drop"
         return MeasureVerdict(measure, "untestable", reason, float("nan"))
-    told = f"contributors lose {100 * drop:.1f} % of their score on average when their own group is held out"
-    if drop >= table.unfair:
+    moves = f"lose {100 * drop:.1f} % of their score" if drop >= 0 else f"score {-100 * drop:.1f} % higher"
+    told = f"contributors {moves} on average when their own group is held out"
+    if abs(drop) >= table.unfair:
         return MeasureVerdict(measure, "unfair", f"{told}, {_share(table.unfair)} or more", drop)
-    if drop >= table.fair:
+    if abs(drop) >= table.fair:
         return MeasureVerdict(measure, "with care", f"{told}, {_share(table.fair)} or more", drop)
     if summary.decisions.ad:
         flips = f"{summary.decisions.ad} significant differences turn round"

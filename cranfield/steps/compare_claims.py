@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cranfield.steps.compare import Compared
+from cranfield.steps.compare import Compared, Comparing
 from cranfield.steps.evaluate_asked import Asked
-from cranfield.steps.reuse_field import PoolTold, field_of
+from cranfield.steps.reuse_field import Field, PoolTold, field_of
 from cranfield.steps.settling import highest_grade, with_documents
 from cranfield.steps.trust import Trusted, trusted
 from cranfield.steps.watching import Progress, silent
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from cranfield.evaluate.expression import Measure
     from cranfield.reuse.claims import Claim
     from cranfield.reuse.identities import Identities
+
+ABOUT_CLAIMS = (
+    "proved, supported, conservative win and open say what unjudged documents leave of a lead;"
+    " whether it is more than chance, p says"
+)
 
 MOST_PAIRS = 300
 """For how many pairs of a measure claims are worked out, the clearest first; each takes a while."""
@@ -34,13 +39,17 @@ def claims_of(
     *,
     store: Store | None = None,
     progress: Progress = silent,
+    field: Field | None = None,
 ) -> tuple[Claims, Trusted]:
-    """Work out what may be said of the pairs of a comparison; also gives how far each score can be trusted."""
+    """Work out what may be said of the pairs of a comparison; also gives how far each score can be trusted.
+
+    Whoever has the field of the runs already hands it in.
+    """
     from cranfield.evaluate.expression import own_measures, parse_measures
 
     rel = 1 if store is None else current_scale(store)[1].relevant_from
     measures = own_measures(parse_measures(asked.measures, threshold=rel))
-    field = field_of(asked, told, store=store)
+    field = field_of(asked, told, store=store) if field is None else field
     trust = trusted(field, measures, store=store, learn="where there are holes")
     by_name = {str(measure): measure for measure in measures}
     full = replace(asked, qrels=field.read.qrels)
@@ -54,6 +63,22 @@ def claims_of(
                 claims[one.measure, result.a, result.b] = found
         progress("looking at pairs", done, len(compared))
     return claims, trust
+
+
+def add_claims(records: "Sequence[dict[str, Any]]", claims: Claims) -> None:
+    """Add what may be said to the records of pairs; where no claim was worked out at all they stay as they are."""
+    for record in records if claims else ():
+        claim = claims.get((record["measure"], record["a"], record["b"]))
+        record["claim"] = None if claim is None else claim.level
+        record["claim_reason"] = None if claim is None else claim.reason
+
+
+def may_be_claimed(asked: Asked, how: Comparing) -> bool:
+    """Say whether claims can be worked out: of single runs, scored plainly, by measures that are ours."""
+    from cranfield.evaluate.expression import Measure, parse_measures
+
+    ours = all(isinstance(measure, Measure) for measure in parse_measures(asked.measures))
+    return ours and not how.systems and asked.duplicates == "plain"
 
 
 def clearest(results: "Sequence[PairResult]") -> "list[PairResult]":

@@ -1,6 +1,7 @@
 """A collection seen from outside: what is reported, what the verdict is, and what makes it untestable."""
 
 import math
+from types import SimpleNamespace
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.mappings import qrels_from, ranking_from
+from cranfield.reuse.collection import _verdict as collection_verdict
 from cranfield.reuse.collection import examine, levels_of
 from cranfield.reuse.doubts import doubts, pooled_shares
-from cranfield.reuse.thresholds import Thresholds
 from cranfield.reuse.leave_out import uniques_of
 from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
+from cranfield.reuse.thresholds import Thresholds
 
 MEASURES = parse_measures(["AP", "P@5"])
 (AP, P5) = MEASURES
@@ -128,7 +130,6 @@ def test_a_depth_deeper_than_the_pool_is_untestable():
     assert codes(report_of(qrels, runs, contributors, depth=10)) == []
     report = report_of(qrels, runs, contributors, depth=100)
     assert codes(report) == [("depth-does-not-fit", "error"), ("depth-beyond-the-pool", "warning")]
-    assert "below rank 10 " in report.problems[1].message
     assert report.verdicts[0].reason.startswith("of what the contributors are said to have pooled, only ")
 
 
@@ -206,3 +207,11 @@ def test_the_pooled_share_of_each_contributor_is_that_of_its_prefix():
         "depth-does-not-fit",
         "not-fully-judged",
     ]
+
+
+def test_a_pool_that_flatters_outsiders_is_no_fairer_than_one_that_wrongs_them():
+    told = SimpleNamespace(relative=SimpleNamespace(mean=-0.08, runs=5), decisions=SimpleNamespace(ad=0))
+    report = SimpleNamespace(summary=lambda measure: told)
+    verdict = collection_verdict(AP, report, [], Thresholds())
+    assert verdict.fairness == "unfair"
+    assert verdict.reason.startswith("contributors score 8.0 % higher on average when their own group is held out")

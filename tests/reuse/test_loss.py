@@ -18,8 +18,8 @@ from cranfield.reuse.hole_model import Step
 from cranfield.reuse.holes import depths_that_matter
 from cranfield.reuse.kappa import Kappa, at_least, learned, upper_ends
 from cranfield.reuse.leave_out import hold_out_own
-from cranfield.reuse.logistic import chances, fitted, logit
 from cranfield.reuse.lessons import Lessons
+from cranfield.reuse.logistic import chances, fitted, logit
 from cranfield.reuse.loss import expected_loss
 from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
 from cranfield.reuse.replaying import Replayed

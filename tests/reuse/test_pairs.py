@@ -213,6 +213,16 @@ def values_of(aligned: Alignment) -> list[list[float]]:
 JUDGED = {"1": {"a": 1, "b": 0, "c": 0}, "2": {"a": 1, "b": 0, "c": 0}}
 
 
+def test_a_proof_says_how_deep_it_looked_and_that_chance_is_another_question():
+    pair = {"1": ["a", "b", "x"], "2": ["a", "b", "y"]}, {"1": ["b", "c", "z"], "2": ["b", "c", "w"]}
+    claim = claim_of(contest(JUDGED, *pair, "P@2", depth=2, closure="at-k"), p_value=0.2)
+    assert claim.level == "proved"
+    assert claim.reason == (
+        "A leads by 0.5000 even if every unjudged document down to rank 2 goes against it;"
+        " but it may be chance: on these topics p = 0.2"
+    )
+
+
 def test_a_win_that_no_label_can_turn_is_proved():
     pair = {"1": ["a", "x"], "2": ["a", "b"]}, {"1": ["b", "y"], "2": ["b", "c"]}
     claim = claim_of(contest(JUDGED, *pair, "P@2", depth=2, closure="at-k"))
