@@ -1,6 +1,6 @@
 """The keys of the chair, and the words for the same in plain lines. Help, docs and both fronts are made from this."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -26,7 +26,7 @@ class Command:
 ANSWERS = (
     Command("undo", "u", "u", "take the last answer back and return to its document", "undo", short="undo"),
     Command("later", "l", "l", "put the document off to the end of its topic", "later", short="later"),
-    Command("cannot", "x", "x", "say why the document cannot be judged", "cannot", "REASON", "cannot judge"),
+    Command("cannot", "x", "x", "say why the document cannot be judged", "cannot", "REASON", "cannot"),
     Command("note", "c", "c", "write a note that is saved with the answer", "note", "TEXT", "note"),
     Command(
         "mark",
@@ -77,7 +77,7 @@ READING = (
         "f",
         "show less of the topic, or all of it again",
         "topic",
-        short="fold topic",
+        short="fold",
         plain="show the topic in full",
     ),
     Command("topic_down", "right_square_bracket", "]", "scroll the topic down"),
@@ -141,13 +141,16 @@ MARKING = (
 
 PLAIN_ONLY = (
     Command("take", "", "", "read a document of the last list", "take", "NUMBER"),
-    Command("judge_found", "", "", "judge a document of the last list at once", "give", "NUMBER GRADE"),
+    Command("judge_found", "", "", "judge a document of the last search at once", "give", "NUMBER GRADE"),
+    Command("more", "", "", "read on in a long document", "more"),
     Command("unmark", "", "", "take all marks away", "unmark"),
 )
 """What lists of a screen do by moving the cursor."""
 
-HINTS = ("help", "undo", "later", "cannot", "note", "next_hit", "best", "fold", "search", "guidelines", "leave")
+HINTS = ("help", "leave", "undo", "later", "cannot", "note", "fold", "search", "next_hit", "best", "guidelines")
 """The line of hints, the most wanted first: what does not fit is left out from the end."""
+HINTS_AT_THE_END = ("help", "leave", "undo", "history", "search", "topics", "guidelines")
+"""The same where there is no document."""
 
 
 EVERYDAY = (
@@ -163,10 +166,10 @@ def commands() -> Iterator[Command]:
         yield from group
 
 
-def hints(groups: Groups) -> list[tuple[str, str]]:
-    """Give (key, word) for the line of hints."""
+def hints(groups: Groups, actions: Sequence[str] = HINTS) -> list[tuple[str, str]]:
+    """Give (key, word) for the line of hints: those of the actions that these groups have."""
     known = {command.action: command for _, group in groups for command in group}
-    return [(known[action].shown, known[action].short) for action in HINTS if action in known]
+    return [(known[action].shown, known[action].short) for action in actions if action in known]
 
 
 def adjudication() -> Groups:

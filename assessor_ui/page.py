@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cranfield.records import Document
-from cranfield.text import shortened, visible, visible_line
+from cranfield.text import begins_with, shortened, visible, visible_line
 
 Span = tuple[int, int]
 
@@ -50,8 +50,11 @@ class Page:
 
 
 def page_of(document: Document) -> Page:
-    """Give the page of a document: title, id and metadata, an empty line, the text."""
-    title = visible_line(document.title).strip()
+    """Give the page of a document: title, id and metadata, an empty line, the text.
+
+    A title that is the first line of the text is not shown twice: it is where it stands in the text.
+    """
+    title = "" if begins_with(document.text, document.title) else visible_line(document.title).strip()
     head = f"{title}\n{_facts(document)}\n\n" if title else f"{_facts(document)}\n\n"
     body, origins = _shown(document.text)
     text = head + (body if body.strip() else NO_TEXT)

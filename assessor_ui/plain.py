@@ -11,6 +11,7 @@ from typing import TextIO
 
 from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
+from assessor_ui.pager import Pager
 from assessor_ui.passages import sentences
 from assessor_ui.session import BREAK_AFTER_MINUTES, Session
 from assessor_ui.typed_lines import FORMS, asked_back, grade_of
@@ -18,12 +19,15 @@ from assessor_ui.wrapping import wrap
 from cranfield.records import Topic
 from cranfield.steps.corpus_search import HIT_END, HIT_START
 from cranfield.steps.desk import Desk, Found, Past
-from cranfield.text import shortened, visible, visible_line
+from cranfield.text import counted, shortened, visible, visible_line
 
 PROMPT = "answer> "
 FOR_HELP = "type a grade and Enter; ? for help"
 HISTORY_PAGE = 20
 HISTORY_LIMIT = 200
+LONGEST_TITLE = 80
+_AROUND_A_PAGE = 8
+"""The lines of a screen that topic, grades and prompt take."""
 
 
 def run(
@@ -54,6 +58,7 @@ class Lines:
         self._words = ""
         self._past, self._past_words, self._told = 0, "", False
         self._failed = self._ended = False
+        self._pager = Pager()
         self._verbs = _verbs(self)
 
     def run(self) -> int:
@@ -118,10 +123,29 @@ class Lines:
         self._say(f"document for: {visible_line(item.topic.title)} ({left})")
         if item.before is not None:
             self._say(f"you said before: {messages.answered(item.before, self._session.scale)}")
-        self._say(reading.page.text.strip())
-        self._say("")
+        self._say_page(reading.page.text.strip())
         grades = ", ".join(messages.graded(step.grade, self._session.scale) for step in self._session.scale.grades)
         self._say(f"grades: {grades}")
+
+    def _say_page(self, text: str = "") -> None:
+        """Say the first page of a long text, or the next one; through a pipe, where nobody reads, all of it."""
+        item, (width, height) = self._session.item, shutil.get_terminal_size()
+        if not self._out.isatty():
+            self._say(f"{text}\n")
+            return
+        room = height - _AROUND_A_PAGE
+        self._say(self._pager.begin(text, width=width, height=room) if text else self._pager.more(height=room))
+        if self._pager.left and item is not None:
+            left = counted(self._pager.left, "more line")
+            self._say(f"… {left} of {visible_line(item.document.id)} for: {visible_line(item.topic.title)}; more")
+        self._say("")
+
+    def more(self, _: str) -> None:
+        """Read on in a long document."""
+        if self._pager.left:
+            self._say_page()
+        else:
+            self._say("there is no more of this document; read shows it again")
 
     def _show_topic(self, topic: Topic) -> None:
         self._say(f"topic {visible_line(topic.id)}: {visible_line(topic.title)}")
@@ -179,9 +203,7 @@ class Lines:
         for number, line in enumerate(past[begin : self._past], begin + 1):
             said = messages.answered(line.answer, self._session.scale)
             note = f", note: {visible_line(line.answer.note)}" if line.answer.note else ""
-            self._say(
-                f"{number}. {said}: {visible_line(line.document)} {visible_line(line.title)} for {line.topic}{note}"
-            )
+            self._say(f"{number}. {said}: {visible_line(line.document)} {_title(line)} for {line.topic}{note}")
         self._say(_below_history(self._past, len(past), begin))
         self._tell_trouble()
 
@@ -191,9 +213,7 @@ class Lines:
         self._listed, self._words = found, words
         for number, hit in enumerate(found, 1):
             snippet = visible_line(" ".join(hit.snippet.replace(HIT_START, "").replace(HIT_END, "").split()))
-            self._say(
-                f"{number}. {messages.found_state(hit)}: {visible_line(hit.document)} {visible_line(hit.title)}"
-            )
+            self._say(f"{number}. {messages.found_state(hit)}: {visible_line(hit.document)} {_title(hit)}")
             self._say(f"   {snippet}")
         if found:
             self._say("take NUMBER reads one, give NUMBER GRADE judges it at once")
@@ -209,12 +229,17 @@ class Lines:
             self._tell(self._session.reopen(line.topic, line.document))
 
     def give(self, rest: str) -> None:
-        """Judge a document of the last list at once."""
+        """Judge a document of the last search at once."""
         number, _, grade = rest.partition(" ")
         line = self._line(number)
         if line is None:
             return
-        if not isinstance(line, Found) or not re.fullmatch("[0-9]+", grade.strip()):
+        if not isinstance(line, Found):
+            self._say(
+                f"give is for what search found; take {number} opens this one, then type the grade; nothing was saved"
+            )
+            return
+        if not re.fullmatch("[0-9]+", grade.strip()):
             self._say("give takes the number of a found document and a grade; nothing was saved")
             return
         self._tell(self._session.judge_found(line, self._words, int(grade)))
@@ -307,6 +332,11 @@ class Lines:
         self._out.write(f"{text}\n")
 
 
+def _title(line: Found | Past) -> str:
+    """Give the title in a list: one that is a whole first paragraph is cut."""
+    return visible_line(shortened(line.title, LONGEST_TITLE))
+
+
 def _below_history(shown: int, of: int, begin: int) -> str:
     """Say what can be done with a page of the history, and how to see more."""
     if not of:
@@ -346,6 +376,7 @@ def _verbs(lines: Lines) -> dict[str, Callable[[str], None]]:
         "leave": lines.end,
         "take": lines.take,
         "judge_found": lines.give,
+        "more": lines.more,
     }
     verbs = {command.word: actions[command.action] for command in keymap.plain_commands()}
     letters = {

@@ -3,5 +3,6 @@
 from cranfield._version import __version__
 from cranfield.errors import CranfieldError
 from cranfield.steps.notebook import Opened, open_collection, open_files
+from cranfield.steps.notebook_reuse import ReuseResult
 
-__all__ = ["CranfieldError", "Opened", "__version__", "open_collection", "open_files"]
+__all__ = ["CranfieldError", "Opened", "ReuseResult", "__version__", "open_collection", "open_files"]

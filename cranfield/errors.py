@@ -24,6 +24,9 @@ Severity = Literal["error", "warning"]
 LINES_KEPT = 10
 """How many line numbers a problem that occurs often carries as examples."""
 
+NAMES_LISTED = 20
+"""How many known names are listed beside a good guess."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -69,13 +72,18 @@ class UsageError(CranfieldError):
 
 
 class UnknownName(UsageError):
-    """A word that names nothing, with the known words and the nearest one."""
+    """A word that names nothing, with the nearest known words, and all known ones.
+
+    Where the nearest are told and there are more than `NAMES_LISTED`, the others are left out: among 60 measures the
+    good guess would be lost.
+    """
 
     def __init__(self, noun: str, name: str, known: Iterable[str]) -> None:
         self.noun, self.name, self.known = noun, name, sorted(known)
         near = nearest(name, self.known)
         guess = f"; did you mean {' or '.join(quoted(word) for word in near)}?" if near else ""
-        listing = f" (known: {', '.join(self.known)})" if self.known else ""
+        is_listed = self.known and not (near and len(self.known) > NAMES_LISTED)
+        listing = f" (known: {', '.join(self.known)})" if is_listed else ""
         super().__init__(f"unknown {noun} {quoted(name)}{guess}{listing}")
 
 

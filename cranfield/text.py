@@ -44,6 +44,16 @@ def shortened(text: str, width: int) -> str:
     return folded if len(folded) <= width else f"{folded[: max(width - 1, 0)]}…"
 
 
+def begins_with(text: str, title: str) -> bool:
+    """Say whether a text begins with its title, as that of a file whose first line was taken for one.
+
+    White space and the marks of a Markdown heading do not matter; of a title that was cut, what is left of it counts.
+    """
+    first = " ".join(text.lstrip().partition("\n")[0].strip("# \t").split())
+    whole = " ".join(title.split())
+    return bool(whole) and (first == whole or (whole.endswith("…") and first.startswith(whole[:-1])))
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Give "1 run", "2 runs", "1,000 runs"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

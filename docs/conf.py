@@ -45,12 +45,14 @@ LISTED = [
     "reuse",
     "reading-a-verdict",
     "calibration",
+    "simulate",
     "report",
     "python",
     "reference/commands",
     "reference/measures",
     "reference/formats",
     "reference/thresholds",
+    "reference/python",
     "decisions/README",
 ]
 """The pages in the order of the way; those that are not here come after them, by name."""

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from python_reference import page as python_page
+
 from assessor_ui.keymap import markdown as keys_table
 from cranfield.cli.main import app
 from cranfield.pool.strategies_page import page as strategies_page
@@ -47,6 +49,7 @@ def pages() -> Iterator[tuple[str, str]]:
         + markdown(table_of(["of", "format", Column("summary", "what it is"), "read", "written"], known_formats())),
     )
     yield "thresholds", thresholds_page()
+    yield "python", python_page()
 
 
 def thresholds_page() -> str:

@@ -112,9 +112,9 @@ def main() -> int:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
     for name, (theme, size, keys) in PICTURES.items():
-        asyncio.run(draw(ChairApp(Session(kitchen_desk()), theme=theme, held=0), name, size, keys))
+        asyncio.run(draw(ChairApp(Session(kitchen_desk()), theme=theme, held=0, seen=0), name, size, keys))
     deciding = Adjudication(kitchen_bench())
-    app = ReaderApp(deciding, AdjudicateScreen(deciding), theme="dark", held=0)
+    app = ReaderApp(deciding, AdjudicateScreen(deciding), theme="dark", held=0, seen=0)
     asyncio.run(draw(app, "adjudication", (80, 24), ("f",)))
     return 0
 

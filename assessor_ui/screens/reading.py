@@ -71,7 +71,10 @@ class ReadingScreen(ChairScreen[None]):
         """Show the state of the session; what has not changed is left alone."""
         topic = self.session.open.topic if self.session.open else None
         self.query_one(TopicPanel).show(topic, self.session.fold)
+        is_open = self.session.reading is not None
+        self.query_one(ScaleBar).display = is_open
         self.query_one(ScaleBar).show(self.before, self.session.keys.digits)
+        self.query_one(HintLine).show(is_open=is_open)
         self.show_notice(self.session.notice)
         self._show_document()
 

@@ -198,7 +198,13 @@ class HintLine(Widget):
 
     def __init__(self, groups: keymap.Groups) -> None:
         super().__init__()
+        self._groups = groups
         self._hints = keymap.hints(groups)
+
+    def show(self, *, is_open: bool) -> None:
+        """Show what can be done with an open document, or where there is none."""
+        self._hints = keymap.hints(self._groups, keymap.HINTS if is_open else keymap.HINTS_AT_THE_END)
+        self.refresh()
 
     def render(self) -> Content:
         """Draw the keys with their words."""

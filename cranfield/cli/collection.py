@@ -7,7 +7,7 @@ import typer
 
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format
-from cranfield.text import counted
+from cranfield.text import counted, shortened
 
 
 def add_to(app: typer.Typer) -> None:
@@ -77,6 +77,10 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
         console.say(f"note: {counted(found.older, 'grade')} from before scale or guidelines changed: {again}")
     if found.refused_topics:
         console.say(f"note: refused and not judged: {', '.join(found.refused_topics)}")
+    if found.unpooled:
+        runs = counted(len(found.unpooled), "contributing run")
+        extend = console.hint("pool extend", collection)
+        console.say(f"note: {runs} in no pool ({shortened(', '.join(found.unpooled), 80)}): {extend} takes them in")
     for trouble in found.troubles:
         console.say(f"note: {trouble}")
     what, command = found.next_step
@@ -86,16 +90,18 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
 def check(collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Prove the file sound, or say what is wrong with it."""
     from cranfield.report.table import table_of
-    from cranfield.steps.check import check_collection
+    from cranfield.steps.check import check_collection, known_troubles
 
     with console.collection(collection) as store, console.progress() as progress:
-        findings = check_collection(store, progress=progress)
+        findings, troubles = check_collection(store, progress=progress), known_troubles(store)
     rows = [(one.what, one.checked, "WRONG" if one.wrong else "sound", "; ".join(one.wrong)) for one in findings]
     width = 3 if format == "table" else 4
     shown = [row[:width] for row in rows]
     console.put_table(
         table_of(["what", "checked", "result", "wrong"][:width], shown, caption=str(collection)), format
     )
+    for trouble in troubles:
+        console.say(f"note: {trouble}")
     wrong = [text for finding in findings for text in finding.wrong]
     for text in wrong:
         console.say(f"wrong: {text}")

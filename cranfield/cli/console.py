@@ -11,11 +11,11 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, BinaryIO
 
-from cranfield.errors import CranfieldError, Problem, ProblemsFound
+from cranfield.errors import CranfieldError, Problem, ProblemsFound, UsageError
 from cranfield.report.plain import plain_text
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Table, table_of
-from cranfield.text import counted, visible, visible_line
+from cranfield.text import begins_with, counted, visible, visible_line
 from cranfield.writing import whole_file
 
 if TYPE_CHECKING:
@@ -220,8 +220,9 @@ def be_verbose() -> None:
 
 
 def put_document(document: "Document") -> None:
-    """Write a document as a person reads it: id, title, metadata, text."""
-    lines = [f"{document.id}  {document.title}".rstrip()]
+    """Write a document as a person reads it: id, title (unless the text begins with it), metadata, text."""
+    title = "" if begins_with(document.text, document.title) else document.title
+    lines = [f"{document.id}  {title}".rstrip()]
     lines += [f"{name}: {value}" for name, value in document.metadata.items()]
     put("\n".join(visible_line(line) for line in lines) + f"\n\n{visible(document.text).rstrip()}\n")
 
@@ -239,13 +240,18 @@ def collection_if_any(path: Path) -> Iterator["Store | None"]:
 
 
 @contextmanager
-def binary_output(path: Path | None) -> Iterator["BinaryIO"]:
-    """Give a stream for bytes: standard output, or a file that is complete or not there at all."""
+def binary_output(path: Path | None, *, replace: bool = False) -> Iterator["BinaryIO"]:
+    """Give a stream for bytes: standard output, or a file that is complete or not there at all.
+
+    An existing file is overwritten only where `replace` says so, as `--replace` does.
+    """
     if path is None or str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with whole_file(path) as unfinished, unfinished.open("xb") as stream:
+    if path.exists() and not replace:
+        raise UsageError(f"{path} exists already; choose another name, or overwrite it with --replace")
+    with whole_file(path, replace=replace) as unfinished, unfinished.open("xb") as stream:
         yield stream
 
 

@@ -161,7 +161,7 @@ def search(
     with console.collection(collection) as store:
         hits = search_documents(store, " ".join(words), limit=count, every_word=every_word)
     if format == "table":
-        lines = [(f"{hit.document}  {hit.title}  ({hit.score:.2f})", hit.snippet) for hit in hits]
+        lines = [(f"{hit.document}  {shortened(hit.title, 80)}  ({hit.score:.2f})", hit.snippet) for hit in hits]
         console.put_marked(lines, start=HIT_START, end=HIT_END)
         console.say(f"{counted(len(hits), 'document')} shown" if hits else "nothing found")
         return

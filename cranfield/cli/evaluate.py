@@ -50,7 +50,7 @@ Like = Annotated[
 ]
 Ties = Annotated[
     Literal["trec", "best", "worst", "expected"],
-    typer.Option(help="Tied documents: by id as trec_eval, best or worst first, or the mean of random orders."),
+    typer.Option(help="Tied documents: by id as trec_eval, best or worst first, or the mean over all orders."),
 ]
 Duplicates = Annotated[
     Literal["plain", "novelty"],

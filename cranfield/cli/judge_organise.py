@@ -173,6 +173,7 @@ def what_is_missing(found: "JudgingProgress") -> str:
     left = ""
     if found.hours is not None and found.seconds is not None:
         time = f"{found.hours:.1f} hours" if found.hours >= 1 else counted(ceil(60 * found.hours), "minute")
+        time = time if 60 * found.hours >= 1 else "less than a minute"
         pace = counted(round(found.seconds), "second") if found.seconds >= 0.5 else "less than a second"
         left = f", {time} at {pace} each"
     return f"{counted(found.missing, 'answer')} missing, second ones included{left}"

@@ -27,6 +27,7 @@ Collection = Annotated[
     typer.Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", show_default=True),
 ]
 COLLECTION = Path("collection.db")
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the file, where there is one.")]
 
 Format = Annotated[
     str,

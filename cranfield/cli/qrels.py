@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.options import COLLECTION, Collection, Format, Replace
 from cranfield.qrels.rules import RULE_WORDS, parse_rule
 from cranfield.text import counted
 
@@ -62,6 +62,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file to write; else standard output.")
     ] = None,
+    replace: Replace = False,
     to: Annotated[str, typer.Option("--to", help="The format to write: see cranfield formats.")] = "trec",
     binary: Annotated[bool, typer.Option("--binary", help="1 for relevant and 0 for not, by the scale.")] = False,
     binary_from: Annotated[int | None, typer.Option(min=1, help="The same, relevant from this grade up.")] = None,
@@ -73,18 +74,21 @@ def export(
 ) -> None:
     """Write qrels as a file."""
     from cranfield.qrels.rows import contents
-    from cranfield.steps.qrels_export import export_warning, exported_qrels, write_qrels
+    from cranfield.steps.qrels_export import export_warning, exported_qrels, threshold_lost, write_qrels
 
     chosen = _chosen(layer, rule, as_of, up_to_event, unjudged)
     threshold = binary_from if binary_from is not None else 0 if binary else None
     with console.collection(collection) as store:
         qrels = exported_qrels(store, which, chosen=chosen, binary_from=threshold)
         warning = export_warning(store, which, chosen=chosen, in_two=threshold == 0)
-    with console.binary_output(output) as stream:
+        lost = threshold_lost(store) if threshold is None else ""
+    with console.binary_output(output, replace=replace) as stream:
         write_qrels(qrels, stream, format=to)
     if warning:
         console.say(f"warning: {warning}")
     console.say(f"{contents(qrels)}; content hash {qrels.content_hash}")
+    if lost:
+        console.say(f"note: {lost}")
     if qrels.strata is not None:
         console.say(
             "the pool is a sample: the stratum of each document stands before its grade, as xinfAP needs it"

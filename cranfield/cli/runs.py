@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.options import COLLECTION, Collection, Format, Replace
 from cranfield.errors import UsageError, quoted
-from cranfield.text import counted
+from cranfield.text import counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def submit(
 ) -> None:
     """Store runs, all or none; submitting the same content again does nothing."""
     from cranfield.report.table import table_of
-    from cranfield.steps.runs_submit import submit_runs
+    from cranfield.steps.runs_submit import not_pooled, submit_runs
 
     role = None if contributing is None else "contributing" if contributing else "new"
     about = {"group": group, "family": family, "role": role, "priority": priority, "description": description}
@@ -100,6 +100,7 @@ def submit(
         raise UsageError(f"--name names one run, and there are {len(requests)}")
     with console.collection(collection) as store, console.progress() as progress:
         outcomes = submit_runs(store, requests, max_depth=max_depth, min_depth=min_depth, progress=progress)
+        outside = not_pooled(store, outcomes)
     console.put_warnings([warning for outcome in outcomes for warning in outcome.warnings])
     rows = [(one.name, one.group, one.role, one.topics, one.rows, len(one.warnings), one.what) for one in outcomes]
     columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
@@ -112,6 +113,12 @@ def submit(
     pairs = zip(requests, outcomes, strict=True)
     if alone := [one.name for request, one in pairs if one.what == "submitted" and not request.group]:
         console.say(f"note: without --group the name of a run is taken as its group: {', '.join(alone)}")
+    if outside:
+        extend = console.hint("pool extend", collection)
+        console.say(
+            f"note: a pool was built before, without {shortened(', '.join(outside), 80)}: extend it ({extend});"
+            " or withdraw what is to be scored as a run from outside, and submit it as --new"
+        )
     stored = sum(outcome.what == "submitted" for outcome in outcomes)
     unchanged = len(outcomes) - stored
     console.say(f"{counted(stored, 'run')} submitted" + (f", {unchanged:,} there already" if unchanged else ""))
@@ -180,17 +187,18 @@ def export(
         Path | None, typer.Option("-o", "--output", help="The file to write; else standard output.")
     ] = None,
     to: Annotated[str, typer.Option("--to", help="The run format to write.")] = "trec",
+    replace: Replace = False,
 ) -> None:
     """Write a run back as an equivalent file."""
     from cranfield.steps.runs_show import export_run
 
-    with console.collection(collection) as store, console.binary_output(output) as stream:
+    with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
         facts = export_run(store, name, stream, format=to)
     if facts.withdrawn:
         console.say(f"note: {name} was withdrawn on {facts.withdrawn[:10]} ({facts.withdrawn_because})")
 
 
-@app.command()
+@app.command(options_metavar="--because TEXT [OPTIONS]")
 def withdraw(
     name: Name,
     because: Annotated[str, typer.Option(help="Why; it is kept with the run.")],
@@ -220,10 +228,11 @@ def make(
         Path | None,
         typer.Option("-o", "--output", help="The file to write, TAG.run by default; - is standard output."),
     ] = None,
+    replace: Replace = False,
     format: Format = "table",
 ) -> None:
     """Search with a baseline system and write a run file."""
-    from cranfield.steps.runs_make import check_tag, made_run, write_rankings
+    from cranfield.steps.runs_make import check_tag, doubt_of, made_run, write_rankings
 
     if not system:
         _list_systems(format)
@@ -234,8 +243,11 @@ def make(
     with console.collection(collection) as store, console.progress() as progress:
         check_tag(chosen_tag)
         rankings = made_run(store, system, options=_options(option), fields=fields, depth=depth, progress=progress)  # type: ignore[arg-type]
-        with console.binary_output(target) as stream:
+        with console.binary_output(target, replace=replace) as stream:
             lines = write_rankings(rankings, stream, tag=chosen_tag)
+        doubt = doubt_of(store, system, _options(option))
+    if doubt:
+        console.say(f"warning: {doubt}")
     if not lines:
         console.say(f"{target} is empty: no topic has a word that a document has")
     elif str(target) != "-":

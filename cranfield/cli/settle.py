@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.store import Store
 
 RunWord = Annotated[str, typer.Argument(help="A run file, or the name of a stored run.")]
-OtherWord = Annotated[str | None, typer.Argument(help="The run to decide against; not with --to-safe.")]
+OtherWord = Annotated[str | None, typer.Argument(help="The run to decide against; without one, --to-safe is meant.")]
 QueueName = Annotated[str, typer.Option("--queue", help="Keep the documents as a queue for cranfield judge --queue.")]
 Layer = Annotated[str, typer.Option("--into", help="The layer that the judgments of the queue go into.")]
 ToSafe = Annotated[bool, typer.Option("--to-safe", help="What to judge until the run's own score is safe.")]
@@ -51,8 +51,8 @@ def settle(
     from cranfield.steps.reuse_asking import Doubt
     from cranfield.steps.settle_words import queue_table
 
-    if to_safe == (other is not None):
-        raise typer.BadParameter("give two runs, or one run and --to-safe")
+    if to_safe and other is not None:
+        raise typer.BadParameter("--to-safe is about one run; give two runs without it to decide between them")
     doubt = Doubt(
         runs=(run,) if other is None else (run, other),
         qrels=qrels,
@@ -66,7 +66,9 @@ def settle(
     with collection_meant(collection, qrels, doubt.runs) as store:
         if queue and store is None:
             raise typer.BadParameter("--queue keeps a queue in a collection; there is none here")
-        documents = _narrowed(doubt, store, everything) if to_safe else _decided(doubt, store, closure, everything)
+        documents = (
+            _narrowed(doubt, store, everything) if other is None else _decided(doubt, store, closure, everything)
+        )
         console.put_table(queue_table(documents), format)
         if queue and store is not None:
             _keep(store, queue, documents, collection, run=run, other=other, into=into)

@@ -98,7 +98,6 @@ def compare_by_tukey(
     `test` on the pair alone; for a pair whose differences vary much more than others' it can exceed the corrected
     one, because Tukey's test takes all systems for alike.
     """
-    judged = tukey(scores.values, draws=draws, rng=rng.spawn(1)[0])
     results = compare_all(
         scores,
         baselines=baselines,
@@ -109,6 +108,8 @@ def compare_by_tukey(
         draws=draws,
         rng=rng,
     )
+    # After the intervals: so they are those of every other test.
+    judged = tukey(scores.values, draws=draws, rng=rng.spawn(1)[0])
     met = zip(*pairs(len(scores.labels), baselines=baselines), strict=True)
     return [
         replace(result, adjusted_p=float(judged.p[row, other]))

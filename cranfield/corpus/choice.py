@@ -9,6 +9,9 @@ from cranfield.source import Source
 
 Format = TypeVar("Format", DocumentFormat, TopicFormat)
 
+ONE_TEXT = "text"
+"""The format of what is a document by its name alone: whatever else the content looks like goes before it."""
+
 
 def recognised(source: Source, formats: Registry[Format]) -> str | None:
     """Give the name of the format that fits, if any.

@@ -4,11 +4,13 @@ Bytes that are not UTF-8 make an error, NUL characters a warning; both carry the
 neither a terminal nor an SQLite shell shows what stands behind it.
 """
 
+import codecs
 from collections.abc import Iterator
 
-from cranfield.errors import Problem
+from cranfield.errors import Problem, SourceError
 from cranfield.source import LONGEST_LINE, Source
 
+_BLOCK = 1 << 20
 REMEDY = "convert the file to UTF-8, or name its encoding: --encoding latin-1 (the usual one of old files)"
 
 
@@ -38,6 +40,31 @@ def lone_carriage_return(line: int) -> Problem:
     """Say that a carriage return stands alone: old Macs ended lines so, and records would run into each other."""
     message = "a carriage return stands alone, not before a line feed"
     return Problem("lone-carriage-return", message, lines=(line,), remedy="end lines with a line feed")
+
+
+def is_utf8_beyond_ascii(source: Source) -> bool:
+    """Say whether a file, as it lies there, is UTF-8 with characters of several bytes.
+
+    Text in another encoding hardly ever passes for that. A file that cannot be read does not.
+    """
+    decoder, is_ascii = codecs.getincrementaldecoder("utf-8")(), True
+    try:
+        with source.open() as stream:
+            while block := stream.read(_BLOCK):
+                is_ascii = is_ascii and block.isascii()
+                decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except (UnicodeDecodeError, SourceError):
+        return False
+    return not is_ascii
+
+
+def utf8_after_all(files: int, encoding: str) -> Problem:
+    """Warn that this file (and others beside it) was read in an encoding that it does not have."""
+    what = "this file is UTF-8 already and was" if files == 1 else f"this and {files - 1:,} more are UTF-8 and were"
+    remedy = "load what is UTF-8 again without --encoding and with --update (--keep-going passes the others over)"
+    message = f"{what} read as {encoding}: é has become Ã©, or the like"
+    return Problem("utf-8-after-all", message, "warning", count=files, remedy=remedy)
 
 
 def is_error(problem: Problem) -> bool:

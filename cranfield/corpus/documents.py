@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from cranfield.corpus.choice import no_format, recognised
-from cranfield.corpus.decoding import is_error
+from cranfield.corpus.choice import ONE_TEXT, no_format, recognised
+from cranfield.corpus.decoding import is_error, is_utf8_beyond_ascii, utf8_after_all
 from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.corpus.formats.folder import files_in
 from cranfield.errors import Problem
 from cranfield.records import Document
-from cranfield.source import Source
+from cranfield.source import Source, codec_name
 
 
 def read_documents(path: Path | Source, *, format: str | None = None) -> Iterator[Document | Problem]:
@@ -25,6 +26,17 @@ def read_documents(path: Path | Source, *, format: str | None = None) -> Iterato
         yield record.at(source.name) if isinstance(record, Problem) and not record.file else record
     if is_empty:
         yield Problem("empty", "there are no documents in it", file=source.name)
+    yield from _misread(source)
+
+
+def _misread(source: Source) -> Iterator[Problem]:
+    """Warn of files that are UTF-8 as they lie there, and were read in the encoding that was named."""
+    if codec_name(source.encoding) == "utf-8" or source.is_piped:
+        return
+    files = files_in(source.path) if source.is_folder else [source.path]
+    spoiled = [file for file in files if is_utf8_beyond_ascii(Source(file))]
+    if spoiled:
+        yield utf8_after_all(len(spoiled), source.encoding).at(str(spoiled[0]))
 
 
 def document_format_of(path: Path | Source, format: str | None = None) -> str:
@@ -35,7 +47,8 @@ def document_format_of(path: Path | Source, format: str | None = None) -> str:
         return format
     if source.is_folder:
         return "folder"
-    if found := recognised(source, document_formats):
+    found = recognised(source, document_formats)
+    if found is not None and not (found == ONE_TEXT and _is_of_topics(source)):
         return found
     raise no_format(source, document_formats, _hint(source))
 
@@ -44,6 +57,9 @@ def _hint(source: Source) -> str:
     """Guess what was meant by a file that no format fits."""
     if recognised(source, topic_formats):
         return "it looks like a file of topics: cranfield corpus topics"
-    if source.bare_name.lower().endswith((".txt", ".md", ".html", ".htm")):
-        return "to load text files as one document each, give their folder"
     return ""
+
+
+def _is_of_topics(source: Source) -> bool:
+    head, name = source.head(), source.bare_name
+    return any(format.sniff(head, name) for _, format in topic_formats.items())

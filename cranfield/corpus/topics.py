@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from cranfield.corpus.choice import no_format, recognised
+from cranfield.corpus.choice import ONE_TEXT, no_format, recognised
 from cranfield.corpus.decoding import is_error
 from cranfield.corpus.formats import document_formats, topic_formats
 from cranfield.errors import Problem
@@ -44,7 +44,7 @@ def topic_format_of(path: Path | Source, format: str | None = None) -> str:
     if found := recognised(source, topic_formats):
         return found
     documents = recognised(source, document_formats)
-    hint = "it looks like a file of documents: cranfield corpus add" if documents else ""
+    hint = "it looks like a file of documents: cranfield corpus add" if documents not in (None, ONE_TEXT) else ""
     raise no_format(source, topic_formats, hint)
 
 

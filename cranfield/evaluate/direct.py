@@ -236,7 +236,8 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
         offsets = np.concatenate([[0], np.cumsum(counts)])
         places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(judged))
         ids, judged, tied = ids.take(pa.array(order)), judged[places], tied[places]
-    return KnownRun(parts[0].first_tag, parts[-1].last_tag, ids, offsets, judged, tied=tied)
+    first, *others = dict.fromkeys(tag for part in parts for tag in (part.first_tag, part.last_tag))
+    return KnownRun(first, parts[-1].last_tag, ids, offsets, judged, tied=tied, other_tags=tuple(others))
 
 
 def _first_rows(parts: list[_Part]) -> Places:

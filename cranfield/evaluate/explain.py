@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
-from cranfield.evaluate.align import Reference, align
+from cranfield.evaluate.align import Alignment, Reference, align
 from cranfield.evaluate.lists import NOT_POOLED
+from cranfield.evaluate.novelty import Clusters, by_novelty
+from cranfield.evaluate.ranking import documents_of
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.order import order_as_float32, taken
 from cranfield.runs.run import Run
 
 State = str
-"""What is known of a document: its grade as text, `unjudged` (pooled, without a grade) or `not pooled`."""
+"""What is known of a document: its grade as text, `unjudged` (pooled, without a grade) or `not pooled`.
+
+With novelty a grade may be followed by `copy`: then the document counts as not relevant.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +35,56 @@ class Step:
 
 
 def explain(
-    qrels: Qrels, run: Run, topic: str, *, rel: int = 1, depth: int | None = None, reference: Reference = "10"
+    qrels: Qrels,
+    run: Run,
+    topic: str,
+    *,
+    rel: int = 1,
+    depth: int | None = None,
+    reference: Reference = "10",
+    ties: Literal["trec", "best", "worst"] = "trec",
+    clusters: Clusters | None = None,
 ) -> list[Step]:
-    """Give the first ranks of a run's list for a topic; none where the run lacks the topic."""
-    lists = align(qrels, [run], topics=[topic], reference=reference).lists
-    documents = documents_of(run, topic, reference=reference)[:depth]
+    """Give the first ranks of a run's list for a topic; none where the run lacks the topic.
+
+    `ties` puts the highest or the lowest grades first within each tie. With `clusters` later members of a cluster
+    count as not relevant, and each cluster once.
+    """
+    aligned = align(qrels, [run], topics=[topic], reference=reference)
+    lists = aligned.lists if clusters is None else by_novelty(aligned, qrels, [run], clusters).lists
+    order = _order(aligned, ties)
+    documents = documents_of(run, topic, reference=reference)
     relevant = max(int(lists.relevant_count(rel)[0]), 1)
-    return list(_steps(documents, lists.grades.tolist(), rel, relevant))
+    rows = [
+        (
+            documents[place],
+            _state(int(aligned.lists.grades[place]), int(lists.grades[place])),
+            int(lists.grades[place]),
+        )
+        for place in order[:depth].tolist()
+    ]
+    return list(_steps(rows, rel, relevant))
 
 
-def documents_of(run: Run, topic: str, *, reference: Reference = "10") -> list[str]:
-    """Give the documents of a topic, best first."""
-    topics = run.topic_ids.to_pylist()
-    if topic not in topics:
-        return []
-    place = topics.index(topic)
-    codes = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
-    chosen = codes[run.offsets[place] : run.offsets[place + 1]]
-    return list(run.document_ids.take(pa.array(chosen)).to_pylist())
+def _order(aligned: Alignment, ties: str) -> NDArray[np.intp]:
+    """Give the places of the documents, those of a tie by their grades where that is asked for."""
+    if ties == "trec":
+        return np.arange(len(aligned.tied))
+    worth = np.maximum(aligned.lists.grades.astype(np.int64), 0)
+    return np.lexsort((-worth if ties == "best" else worth, np.cumsum(~aligned.tied)))
 
 
-def _steps(documents: list[str], grades: list[int], rel: int, relevant: int) -> Iterator[Step]:
+def _steps(rows: list[tuple[str, State, int]], rel: int, relevant: int) -> Iterator[Step]:
     found, dcg = 0, 0.0
-    for rank, (document, grade) in enumerate(zip(documents, grades, strict=False), start=1):
+    for rank, (document, state, grade) in enumerate(rows, start=1):
         found += grade >= rel
         dcg += max(grade, 0) / np.log2(rank + 1)
-        yield Step(rank, document, _state(grade), grade >= rel, found / rank, found / relevant, float(dcg))
+        yield Step(rank, document, state, grade >= rel, found / rank, found / relevant, float(dcg))
 
 
-def _state(grade: int) -> State:
+def _state(grade: int, counted: int) -> State:
     if grade == NOT_POOLED:
         return "not pooled"
-    return "unjudged" if grade < 0 else str(grade)
+    if grade < 0:
+        return "unjudged"
+    return str(grade) if grade == counted else f"{grade} copy"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cranfield.errors import CranfieldError, UnknownName, UsageError
 from cranfield.evaluate.aggregate import Aggregate
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.explain import documents_of
+from cranfield.evaluate.ranking import documents_of
 from cranfield.qrels.subtopics import SubtopicRow
 from cranfield.runs.run import Run
 
@@ -103,10 +103,12 @@ def foreign_values(
 
 
 def _ranking(library: ModuleType, run: Run, aligned: Alignment) -> list[Any]:
+    """Give the lists with falling numbers above 0: Compat takes a document that is not retrieved for one with 0."""
+    ranked = [(topic, documents_of(run, topic, reference=aligned.reference)) for topic in aligned.topic_ids]
     return [
-        library.ScoredDoc(topic, document, -float(rank))
-        for topic in aligned.topic_ids
-        for rank, document in enumerate(documents_of(run, topic, reference=aligned.reference), start=1)
+        library.ScoredDoc(topic, document, float(len(documents) - place))
+        for topic, documents in ranked
+        for place, document in enumerate(documents)
     ]
 
 

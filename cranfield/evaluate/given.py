@@ -186,7 +186,7 @@ class _Good:
         """Give grades; only whole numbers of at most nine digits count."""
         numbers = _numbers(values)
         unfit = ~np.isfinite(numbers) | (np.abs(numbers) >= _LONGEST_GRADE) | (numbers != np.rint(numbers))
-        self._tell("grade-not-an-integer", "a grade is not a whole number", values, unfit)
+        self._tell("grade-not-an-integer", "a grade is not a whole number of at most nine digits", values, unfit)
         return np.where(unfit, 0, numbers).astype(np.int32)
 
     def scores(self, values: Sequence[object]) -> Scores:

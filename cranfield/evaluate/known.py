@@ -14,8 +14,9 @@ class KnownRun:
     """A run of which is known only where its rows stand in the qrels: `judged` are rows of theirs, -1 for none.
 
     Topics are in byte order, each from best to worst with ties as the reference breaks them, and no document stands
-    twice: whoever makes one has seen to that. The tags are those of the first and the last line. `tied` says of each
-    row whether it ties with the row above, in its topic; without it the scores tell.
+    twice: whoever makes one has seen to that. The tags are those of the first and the last line, and `other_tags`
+    those that were seen beside the first. `tied` says of each row whether it ties with the row above, in its topic;
+    without it the scores tell.
     """
 
     tag: str
@@ -25,6 +26,7 @@ class KnownRun:
     judged: Codes
     scores: Scores | None = None
     tied: NDArray[np.bool_] | None = None
+    other_tags: tuple[str, ...] = ()
 
 
 AnyRun = Run | KnownRun

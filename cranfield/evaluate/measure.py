@@ -13,6 +13,7 @@ Setting = int | float | str | bool | tuple[tuple[int, float], ...]
 """The value of a parameter. Gains per grade are pairs of grade and gain, by rising grade."""
 
 CutoffKind = Literal["none", "optional", "needed", "level"]
+RisesWith = Literal["grade", "judged", "unjudged", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,10 @@ class MeasureKind:
 
     `aggregate` is how topics are put together if nothing else is said. `bounds` are the lowest and highest value a
     list can have, where there are such; `monotone` says that moving a document up past a judged one of lower grade
-    never makes the value worse. `quality` says that a higher value means a better run.
+    never makes the value worse. `quality` says that a higher value means a better run. `rises_with` says what has to
+    stand first among tied documents for the highest value, and last for the lowest: high grades (or gains, where the
+    measure takes them), what is judged, what is not; unknown where that depends on the list. `additive` says that the
+    value of a list is a sum over its ranks, of terms that know nothing of the other ranks.
     """
 
     name: str
@@ -72,6 +76,8 @@ class MeasureKind:
     bounds: tuple[float, float] | None = (0.0, 1.0)
     monotone: bool = True
     quality: bool = True
+    rises_with: RisesWith = "grade"
+    additive: bool = False
 
     @property
     def help(self) -> str:
@@ -96,12 +102,15 @@ def measure(
     bounds: tuple[float, float] | None = (0.0, 1.0),
     monotone: bool = True,
     quality: bool = True,
+    rises_with: RisesWith | None = None,
+    additive: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as a measure."""
+    """Register the decorated function as a measure; one that is monotone rises with grades unless it is said."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         parameters, cutoff = _declared(function)
-        kind = MeasureKind(name, function, parameters, cutoff, aggregate, bounds, monotone, quality)
+        order = rises_with or ("grade" if monotone else "unknown")
+        kind = MeasureKind(name, function, parameters, cutoff, aggregate, bounds, monotone, quality, order, additive)
         measures.register(name, *aliases)(kind)
         return function
 

@@ -65,6 +65,11 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
     )
 
 
+def novelty_hash(qrels: Qrels, clusters: Clusters) -> str:
+    """Give the hash that stands for qrels together with those clusters that matter to them."""
+    return _hash(qrels, _cluster_codes(qrels, clusters))
+
+
 def rank_changes(novel: Scores, plain: Scores) -> list[RankChange]:
     """Give every run under every measure with its place in both rankings of runs."""
     return [

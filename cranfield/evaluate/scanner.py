@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cranfield.errors import UsageError, quoted
 from cranfield.evaluate.measure import Setting
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _BLANKS = re.compile(r"\s*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

@@ -27,7 +27,8 @@ class Scores:
     """`values[m, r, t]` is the score of measure m for run r and topic t; `scored[r, t]` says which go into a mean.
 
     `qrels_hash`, `reference` and `ties` say what the scores were made with: scores of different qrels, or of other
-    orders of tied documents, are not comparable.
+    orders of tied documents, are not comparable. Scores that were read back have `told_order` instead of the last
+    two: what their file says, or nothing.
     """
 
     measures: tuple[AnyMeasure, ...]
@@ -39,10 +40,13 @@ class Scores:
     qrels_hash: str = ""
     reference: Reference = "10"
     ties: str = "trec"
+    told_order: str | None = None
 
     @property
     def order(self) -> str:
         """The order of tied documents, in words: that of a version of trec_eval, or another one."""
+        if self.told_order is not None:
+            return self.told_order
         return f"trec_eval {self.reference}" + ("" if self.ties == "trec" else f", ties {self.ties}")
 
     @cached_property

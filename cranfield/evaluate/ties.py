@@ -1,10 +1,10 @@
 """What ties do to scores: documents with equal scores can stand in any order, and the order decides.
 
-The canonical order breaks ties by document id, which says nothing about the system. The best and worst order put
-the higher or the lower grades first within each tie; the expected score is the mean over random orders.
+The canonical order breaks ties by document id, which says nothing about the system. The best order of a tie is the
+one with the highest value of the measure, the worst the one with the lowest; the expected score is the mean over all.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import AnyMeasure, own_measures
-from cranfield.evaluate.lists import Lists
+from cranfield.evaluate.expected import expected_scores
+from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
+from cranfield.evaluate.lists import Values
 from cranfield.evaluate.measures.average import Rounding
+from cranfield.evaluate.measures.gain import GradeGains, gain_function
 from cranfield.evaluate.scores import Scores, score
+from cranfield.evaluate.tied_lists import Places, TiedLists
 
 Grades = NDArray[np.int32]
 TieOrder = Literal["trec", "best", "worst", "expected"]
-
-ORDERS = 100
-"""How many random orders an expected score is the mean of."""
 
 TOLD_FROM = 0.005
 """How far ties must be able to move a summary before it is told."""
@@ -30,13 +30,45 @@ TOLD_FROM = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A summary that ties could move: the score as it is, and the lowest and highest it could be."""
+    """A summary that ties could move: the score as it is, and the lowest and highest it could be.
+
+    Where they are not `exact` both can be reached, but others may go further.
+    """
 
     run: str
     measure: str
     value: float
     worst: float
     best: float
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a measure rises with: a list in which more of it stands first within each tie has the highest value."""
+
+    kind: Literal["grade", "judged", "unjudged"] = "grade"
+    gain: Literal["linear", "exponential"] = "linear"
+    gains: GradeGains = ()
+
+    def __call__(self, grades: Grades) -> Values:
+        """Give the worth of documents with these grades."""
+        if self.kind != "grade":
+            return ((grades >= 0) if self.kind == "judged" else (grades < 0)).astype(float)
+        if not self.gains:
+            return np.maximum(grades, 0).astype(float)
+        return np.where(grades >= 0, gain_function(self.gain, self.gains)(np.maximum(grades, 0)), 0.0)
+
+
+def worth_of(measure: Measure) -> Worth | None:
+    """Give what a measure rises with; None where no order of kinds of documents is the best for every list."""
+    rises_with = measure.kind.rises_with
+    if rises_with == "unknown":
+        return None
+    named = dict(measure.settings)
+    if rises_with == "grade" and "gains" in named:
+        return Worth(gain=named.get("gain", "linear"), gains=named["gains"])  # type: ignore[arg-type]
+    return Worth(rises_with)
 
 
 def score_with_ties(
@@ -47,99 +79,104 @@ def score_with_ties(
     rng: "np.random.Generator | None" = None,
     rounding: Rounding = "exact",
 ) -> Scores:
-    """Score all runs with ties in the canonical, best or worst order, or expected over random orders by `rng`."""
+    """Score all runs with ties in the canonical, best or worst order, or expected over all orders.
+
+    Where there are too many to try, `rng` draws some.
+    """
     scores = score(alignment, measures, rounding=rounding)
     if ties == "trec":
         return scores
-    if ties != "expected":
-        sortable = _TiedLists.of(alignment, unlike=_worth)
-        return replace(sortable.put_into(scores, [sortable.sorted(higher_first=ties == "best")]), ties=ties)
-    if rng is None:
-        raise UsageError("an expected score needs a generator of random orders")
-    # What was sampled from different strata weighs differently, whatever its grade.
-    mixed = _TiedLists.of(alignment, unlike=np.asarray if alignment.lists.stratified is None else None)
-    return replace(mixed.put_into(scores, mixed.shuffled(rng)), ties=ties)
+    if ties == "expected":
+        if rng is None:
+            raise UsageError("an expected score needs a generator of random orders")
+        return expected_scores(alignment, scores, rng=rng).scores
+    _refuse_unknown(own_measures(scores.measures), ties)
+    values = scores.values.copy()
+    for worth, places in _by_worth(own_measures(scores.measures)).items():
+        if worth is not None:
+            _put(values, places, _End.of(alignment, worth), scores, highest=ties == "best")
+    return replace(scores, values=values, ties=ties)
 
 
 def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM) -> list[Moved]:
     """Give the summaries that another order of tied documents could move by more than `by`."""
-    tied = _TiedLists.of(alignment, unlike=_worth)
-    if not len(tied):
+    reached = _reached(alignment, scores)
+    if reached is None:
         return []
-    ends = [tied.put_into(scores, [tied.sorted(higher_first=first)]).summary for first in (False, True)]
-    lowest, highest = np.minimum(*ends), np.maximum(*ends)
-    far = np.argwhere(np.maximum(highest - scores.summary, scores.summary - lowest) > by)
+    ends = [replace(scores, values=values).summary for values in reached]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    far = np.argwhere(np.maximum(high - scores.summary, scores.summary - low) > by)
+    measures = own_measures(scores.measures)
     return [
         Moved(
             run=scores.run_names[run],
-            measure=str(scores.measures[measure]),
+            measure=str(measures[measure]),
             value=float(scores.summary[measure, run]),
-            worst=float(lowest[measure, run]),
-            best=float(highest[measure, run]),
+            worst=float(low[measure, run]),
+            best=float(high[measure, run]),
+            exact=worth_of(measures[measure]) is not None,
         )
         for measure, run in far.tolist()
     ]
 
 
-def _worth(grades: Grades) -> Grades:
-    """Give grades as a measure sees them: what is not judged is worth nothing."""
-    return np.maximum(grades, 0)
+def _reached(alignment: Alignment, scores: Scores) -> tuple[Values, Values] | None:
+    """Give the lowest and the highest value of each list; None where no order of ties changes anything.
+
+    Where it is not known what a measure rises with, some orders are tried.
+    """
+    low, high = scores.values.copy(), scores.values.copy()
+    found = False
+    for worth, places in _by_worth(own_measures(scores.measures)).items():
+        for one in [worth] if worth is not None else [Worth(), Worth("judged")]:
+            end = _End.of(alignment, one)
+            found = found or len(end.tied) > 0
+            for first in (False, True) if len(end.tied) else ():
+                values = scores.values.copy()
+                _put(values, places, end, scores, highest=first)
+                low[places] = np.minimum(low[places], values[places])
+                high[places] = np.maximum(high[places], values[places])
+    return (low, high) if found else None
 
 
 @dataclass(frozen=True, eq=False)
-class _TiedLists:
-    """The lists that another order of ties could change, alone, and the places of the tied documents in them."""
+class _End:
+    """The lists whose ties differ in worth, and the worth of the tied documents."""
 
-    cells: NDArray[np.int64]
-    lists: Lists
-    places: NDArray[np.int64]
-    group: NDArray[np.int64]
+    tied: TiedLists
+    worth: Values
 
     @staticmethod
-    def of(alignment: Alignment, *, unlike: Callable[[Grades], Grades] | None) -> "_TiedLists":
-        """Give the lists with a tie of documents that differ in what `unlike` makes of grades; None: that all do."""
-        everything = alignment.lists
-        rows = np.flatnonzero(alignment.tied)
-        if unlike is not None:
-            rows = rows[unlike(everything.grades[rows]) != unlike(everything.grades[rows - 1])]
-        cells = np.unique(np.searchsorted(everything.offsets, rows, side="right") - 1)
-        lists = everything.chosen(cells)
-        shift = np.repeat(everything.offsets[cells] - lists.offsets[:-1], lists.length)
-        tied = alignment.tied[shift + np.arange(len(shift))]
-        member = tied.copy()
-        member[:-1] |= tied[1:]
-        places = np.flatnonzero(member)
-        return _TiedLists(cells, lists, places, np.cumsum(~tied, dtype=np.int64)[places])
+    def of(alignment: Alignment, worth: Worth) -> "_End":
+        def kinds(rows: Places) -> Values:
+            return worth(alignment.lists.grades[rows])
 
-    def __len__(self) -> int:
-        return len(self.cells)
+        tied = TiedLists.of(alignment, kinds)
+        return _End(tied, worth(tied.lists.grades[tied.places]))
 
-    def sorted(self, *, higher_first: bool) -> Lists:
-        """Give the lists with the higher (or lower) grades first in each tie."""
-        worth = _worth(self.lists.grades[self.places]).astype(np.int64)
-        return self._ordered(-worth if higher_first else worth)
 
-    def shuffled(self, rng: "np.random.Generator") -> Iterator[Lists]:
-        """Give the lists with ties in random orders, again and again."""
-        for _ in range(ORDERS):
-            yield self._ordered(rng.random(len(self.places)))
+def _put(values: Values, places: list[int], end: _End, scores: Scores, *, highest: bool) -> None:
+    """Put the values of some measures at one end into those of all."""
+    if not len(end.tied):
+        return
+    lists = end.tied.ordered(-end.worth if highest else end.worth)
+    flat = values.reshape(len(values), -1)
+    for place in places:
+        flat[place, end.tied.cells] = own_measures([scores.measures[place]])[0].values(lists)
 
-    def _ordered(self, keys: NDArray[np.generic]) -> Lists:
-        order = self.places[np.lexsort((keys, self.group))]
-        grades = self.lists.grades.copy()
-        grades[self.places] = grades[order]
-        sample = self.lists.stratified
-        if sample is not None:
-            rows = np.arange(len(grades))
-            rows[self.places] = order
-            sample = sample.only(rows)
-        return replace(self.lists, grades=grades, stratified=sample, _relevant={})
 
-    def put_into(self, scores: Scores, orders: Iterable[Lists]) -> Scores:
-        """Give the scores with the values of these lists in place of the canonical ones, averaged over the orders."""
-        if not len(self):
-            return scores
-        drawn = np.array([[measure.values(lists) for measure in own_measures(scores.measures)] for lists in orders])
-        values = scores.values.copy()
-        values.reshape(len(scores.measures), -1)[:, self.cells] = drawn.mean(axis=0)
-        return replace(scores, values=values)
+def _by_worth(measures: Iterable[Measure]) -> dict[Worth | None, list[int]]:
+    """Give the places of measures by what they rise with."""
+    found: dict[Worth | None, list[int]] = {}
+    for place, measure in enumerate(measures):
+        found.setdefault(worth_of(measure), []).append(place)
+    return found
+
+
+def _refuse_unknown(measures: Iterable[Measure], ties: str) -> None:
+    names = [str(measure) for measure in measures if worth_of(measure) is None]
+    if names:
+        raise UsageError(
+            f"which order of ties is {ties} for {', '.join(names)} would have to be tried out, order by order; "
+            "ask for other measures, or for the expected score"
+        )

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Callable
 
+from cranfield.errors import UsageError
 from cranfield.evaluate.trec_eval.catalogue import DEFAULT_CUTOFFS, DEFAULT_LEVELS, NICKNAMES, nickname
+from cranfield.text import counted
 
 _PLAIN = {
     "num_q": "NumQ",
@@ -48,6 +50,12 @@ _CUT: dict[str, Callable[[str], str]] = {
     "Rprec_mult": "Rprec(times={})".format,
 }
 _NOT_NUMBERS = ("runid", "relstring")
+_LEVELS = ("iprec_at_recall", "Rprec_mult")
+_COEFFICIENTS = 4
+_SIGNED = r"[+-]?[0-9.]+"
+_WITH_NUMBERS = re.compile(rf"(utility|set_F|11pt_avg)[._]({_SIGNED}(?:,{_SIGNED})*)")
+_WITH_PERSISTENCE = re.compile(r"rbp[._]((?:p|[0-9]+)=[0-9.]+(?:,(?:p|[0-9]+)=[0-9.]+)*)")
+_PREFERENCES = re.compile(r"prefs?_\w+(\.\S*)?|\w+_avgjg(_\w+)?(\.\S*)?")
 _GAINS = ("ndcg", "dcg", "ideal_dcg", "ndcg_rel", "Rndcg", "G")
 _WITH_CUTOFF = re.compile(rf"({'|'.join(_CUT)})(?:_([0-9.]+)|\.([0-9.,]+))?")
 _WITH_GAINS = re.compile(rf"({'|'.join(_GAINS)})[._]((?:[0-9]+=[0-9.]+,?)+)")
@@ -57,10 +65,13 @@ def in_our_words(text: str) -> list[str] | None:
     """Give the expressions that a name of trec_eval means; None where it is no such name.
 
     A family without a cutoff means its usual ones, and a nickname (`official`, `all_trec`, `set`) many measures;
-    what is not a number (runid, relstring) is left out of those.
+    what is not a number (runid, relstring) is left out of those. Cutoffs lose what is behind their decimal point, as
+    they do there. Measures of preferences are refused.
     """
     if text in _PLAIN:
         return [_PLAIN[text]]
+    if _PREFERENCES.fullmatch(text):
+        raise UsageError(f"{text}: measures of preferences are out of scope")
     if text in NICKNAMES:
         names = [name for name in nickname(text, "10") or () if name not in _NOT_NUMBERS]
         return [expression for name in names for expression in in_our_words(name) or []]
@@ -68,11 +79,33 @@ def in_our_words(text: str) -> list[str] | None:
     if family:
         name, one, several = family.groups()
         cutoffs = several.split(",") if several else [one] if one else _usual(name)
-        return [_CUT[name](_shortened(cutoff)) for cutoff in cutoffs]
+        return [_CUT[name](_shortened(cutoff, whole=name not in _LEVELS)) for cutoff in cutoffs]
     graded = _WITH_GAINS.fullmatch(text)
     if graded:
         pairs = ", ".join(pair.replace("=", ": ") for pair in graded.group(2).rstrip(",").split(","))
         return [f"{_PLAIN[graded.group(1)]}(gains={{{pairs}}})"]
+    return _with_parameters(text)
+
+
+def _with_parameters(text: str) -> list[str] | None:
+    """Give the expression of a measure whose parameters have names here and none there."""
+    numbered = _WITH_NUMBERS.fullmatch(text)
+    if numbered:
+        name, given = numbered.group(1), numbered.group(2).split(",")
+        if name == "11pt_avg":
+            return [f"IPrecMean(levels='{','.join(given)}')"]
+        wanted = _COEFFICIENTS if name == "utility" else 1
+        if len(given) != wanted:
+            raise UsageError(f"{text}: {name} takes {counted(wanted, 'number')}, not {len(given)}")
+        names = "abcd" if name == "utility" else ("beta",)
+        settings = ", ".join(f"{word}={value}" for word, value in zip(names, given, strict=True))
+        return [f"{_PLAIN[name]}({settings})"]
+    persistent = _WITH_PERSISTENCE.fullmatch(text)
+    if persistent:
+        named = dict(pair.split("=") for pair in persistent.group(1).split(","))
+        p = named.pop("p", "0.9")
+        gains = ", ".join(f"{grade}: {worth}" for grade, worth in named.items())
+        return [f"RBPGains(p={p}, gains={{{gains}}})" if gains else f"RBP(p={p}, gain=topic)"]
     return None
 
 
@@ -91,5 +124,7 @@ def _usual(name: str) -> list[str]:
     return [f"{cutoff:g}" for cutoff in usual]
 
 
-def _shortened(cutoff: str) -> str:
-    return f"{float(cutoff):g}" if cutoff.replace(".", "", 1).isdigit() else cutoff
+def _shortened(cutoff: str, *, whole: bool) -> str:
+    if not cutoff.replace(".", "", 1).isdigit():
+        return cutoff
+    return str(int(float(cutoff))) if whole else f"{float(cutoff):g}"

@@ -1,12 +1,13 @@
 """Figures: what averages hide, drawn with matplotlib (the extra `plots`).
 
-Every function takes plain arrays and gives a matplotlib figure; `save` writes it as PNG, SVG or PDF, by the name of
-the file. The same data give the same bytes: no dates, no random ids.
+Every function takes plain arrays, draws on matplotlib axes and gives them: those it is handed, or those of a figure
+of its own in the house's style. `save` writes a figure as PNG, SVG or PDF, by the name of the file. The same data
+give the same bytes: no dates, no random ids.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 Values = NDArray[np.float64]
 
+Canvas = Callable[[float, float], "Axes"]
+"""Gives empty axes that are so many inches wide and high."""
+
+On = Union["Axes", Canvas, None]
+"""Where to draw: on these axes, on what a canvas gives, or (None) on a figure of its own."""
+
 KINDS = (".png", ".svg", ".pdf")
 BLUE, ORANGE, GREY = "#0b6aa2", "#c8550c", "#777777"
 _STYLE: Any = {
@@ -33,29 +40,42 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "figure.dpi": 150,
 }
+_METADATA: dict[str, dict[str, str | None]] = {
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+    ".png": {"Software": None},
+}
+_DESCRIBED = {".svg": "Description", ".pdf": "Subject", ".png": "Description"}
 _WIDEST, _TALLEST = 24.0, 60.0
-_INSIDE = 8
-"""How many names of curves stand inside the figure; more stand beside it."""
+_POINTS = 10_000
+"""More points than these are one picture inside a drawing, else they would weigh a hundred bytes each."""
+
+_LONGEST = 40
+"""How many letters of a name stand on an axis."""
 
 
-def strips(measure: str, scores: Mapping[str, Values]) -> "Figure":
+def strips(measure: str, scores: Mapping[str, Values], *, on: On = None) -> "Axes":
     """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics."""
     names = sorted(scores, key=lambda name: -float(np.mean(scores[name])))
-    figure, axes = figure_and_axes(height=1.2 + 0.32 * len(names))
+    axes = axes_on(on, height=1.2 + 0.32 * len(names))
+    as_image = sum(len(values) for values in scores.values()) > _POINTS
+    points: Any = {"color": BLUE, "alpha": 0.45, "markersize": 5, "mew": 0, "rasterized": as_image}
     for place, name in enumerate(names):
         values = scores[name]
-        axes.plot(values, place + _jitter(len(values)), ".", color=BLUE, alpha=0.45, markersize=5, mew=0)
+        axes.plot(values, place + _jitter(len(values)), ".", **points)
         axes.plot([values.mean()] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel(f"{label(measure)} per topic (points) and its mean (bar)")
-    return figure
+    return axes
 
 
-def differences(measure: str, first: str, second: str, topics: Sequence[str], values: Values) -> "Figure":
+def differences(
+    measure: str, first: str, second: str, topics: Sequence[str], values: Values, *, on: On = None
+) -> "Axes":
     """The difference of two runs on each topic, from the largest win to the largest loss."""
     order = np.argsort(-values, kind="stable")
-    figure, axes = figure_and_axes(width=max(6.0, 0.14 * len(topics) + 1.5), height=3.4)
+    axes = axes_on(on, width=max(6.0, 0.14 * len(topics) + 1.5), height=3.4)
     sorted_values = values[order]
     colours = [BLUE if value > 0 else ORANGE for value in sorted_values]
     axes.bar(range(len(order)), sorted_values, color=colours, width=0.85)
@@ -69,21 +89,21 @@ def differences(measure: str, first: str, second: str, topics: Sequence[str], va
     wins, losses = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
     ties = len(values) - wins - losses
     axes.set_title(f"won {wins}, tied {ties}, lost {losses}; mean {values.mean():+.4f} (dashed)", fontsize=9)
-    return figure
+    return axes
 
 
-def precision_recall(curves: Mapping[str, Values]) -> "Figure":
+def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> "Axes":
     """Interpolated precision at the eleven recall levels, averaged over topics, one line per run."""
-    figure, axes = figure_and_axes(height=4.2)
+    axes = axes_on(on, height=4.2)
     levels = np.linspace(0, 1, 11)
     ranked = sorted(curves, key=lambda name: -float(np.mean(curves[name])))
     for place, name in enumerate(ranked):
         style = ("-", "--", "-.", ":")[place // 10 % 4]
         axes.plot(levels, curves[name], style, marker="o", markersize=3, linewidth=1.3, label=label(name))
     axes.set(xlabel="recall", ylabel="interpolated precision", xlim=(-0.02, 1.02), ylim=(0, 1.02))
-    beside: Any = {} if len(ranked) <= _INSIDE else {"bbox_to_anchor": (1.01, 1.0), "ncols": 1 + len(ranked) // 26}
-    axes.legend(fontsize=7, frameon=False, loc="upper left" if beside else "upper right", **beside)
-    return figure
+    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": 1 + len(ranked) // 26}
+    axes.legend(fontsize=7, frameon=False, **beside)
+    return axes
 
 
 def kind_of(path: Path) -> str:
@@ -96,12 +116,18 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def save(figure: "Figure", path: Path) -> None:
-    """Write a figure as the kind its file name says, complete or not at all."""
+def save(figure: "Figure", path: Path, *, footer: str = "") -> None:
+    """Write a figure as the kind its file name says, complete or not at all.
+
+    The footer stands small below it, and in what the file says of itself.
+    """
     kind = kind_of(path)
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}[kind]
+    metadata: dict[str, str | None] = dict(_METADATA[kind])
     import matplotlib as mpl
 
+    if footer:
+        figure.text(0.0, 0.0, label_in_full(footer), fontsize=6, color=GREY, va="top")
+        metadata[_DESCRIBED[kind]] = footer
     with whole_file(path, replace=True) as unfinished, mpl.rc_context(_STYLE):
         figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
 
@@ -118,16 +144,52 @@ def as_svg(figure: "Figure") -> str:
     return written.getvalue()
 
 
+def axes_on(on: On, *, width: float = 6.5, height: float = 3.6) -> "Axes":
+    """Give the axes to draw on; the size counts where they are made now."""
+    if on is None:
+        return own_axes(width, height)
+    return on(width, height) if callable(on) else on
+
+
 def figure_and_axes(*, width: float = 6.5, height: float = 3.6) -> "tuple[Figure, Axes]":
     """Give an empty figure in the house's style, in inches, and its axes."""
+    axes = own_axes(width, height)
+    return figure_of(axes), axes
+
+
+def own_axes(width: float, height: float) -> "Axes":
+    """Give the axes of an empty figure in the house's style, which no window or notebook knows of."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("a figure", "plots") from None
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(min(width, _WIDEST), min(height, _TALLEST)))
-        return figure, figure.add_subplot()
+        return Figure(figsize=_size(width, height)).add_subplot()
+
+
+def shown_axes(width: float, height: float) -> "Axes":
+    """Give the axes of an empty figure in the house's style that pyplot knows of: a notebook shows it.
+
+    Its layout leaves room for names and legends: whoever saves it himself loses nothing at the edges.
+    """
+    try:
+        import matplotlib as mpl
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtra("a figure", "plots") from None
+    style = {name: value for name, value in _STYLE.items() if name != "figure.dpi"}
+    with mpl.rc_context(style):
+        return pyplot.figure(figsize=_size(width, height), layout="constrained").add_subplot()
+
+
+def figure_of(axes: "Axes") -> "Figure":
+    """Give the figure that axes are in."""
+    return cast("Figure", axes.figure)
+
+
+def _size(width: float, height: float) -> tuple[float, float]:
+    return min(width, _WIDEST), min(height, _TALLEST)
 
 
 def _jitter(size: int) -> Values:
@@ -136,5 +198,15 @@ def _jitter(size: int) -> Values:
 
 
 def label(text: str) -> str:
-    """Give foreign text as a label: visible, and with no dollar sign that would start a formula."""
+    """Give foreign text as a label: visible, short, and with no dollar sign that would start a formula.
+
+    Long names are cut in the middle: those of one group often begin alike.
+    """
+    shown = visible_line(text)
+    cut = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST // 2]}…{shown[1 - _LONGEST // 2 :]}"
+    return label_in_full(cut)
+
+
+def label_in_full(text: str) -> str:
+    """Give foreign text as a label, however long."""
     return visible_line(text).replace("$", r"\$")

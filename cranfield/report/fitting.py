@@ -4,15 +4,15 @@ from dataclasses import replace
 
 from cranfield.report.table import Column, Table, Value, printed
 
-_GAP, _EDGES = 3, 2
-"""What a terminal has between two columns, and before and after all of them."""
+_GAP, _EDGES = 2, 1
+"""What a terminal has between two columns, and after all of them."""
 
 
 def fitted(table: Table, width: int) -> list[Table]:
     """Give a table of a key column and numbers as tables that fit into `width` characters.
 
     One with fewer rows than number columns is turned on its side, if that fits: numbers stay below their like.
-    Otherwise the number columns are dealt out, and each table repeats the columns before them.
+    Otherwise the columns are dealt out from the first number on, and each table repeats the columns before that.
     """
     if width_of(table) <= width:
         return [table]
@@ -21,7 +21,7 @@ def fitted(table: Table, width: int) -> list[Table]:
         turned = _turned(table)
         if width_of(turned) <= width:
             return [turned]
-    return _dealt_out(table, numbers, width)
+    return _dealt_out(table, numbers[0] if numbers else len(table.columns), width)
 
 
 def width_of(table: Table) -> int:
@@ -45,12 +45,12 @@ def _turned(table: Table) -> Table:
     return replace(table, columns=tuple(columns), rows=tuple(rows), bold=bold)
 
 
-def _dealt_out(table: Table, numbers: list[int], width: int) -> list[Table]:
-    keys = [place for place in range(len(table.columns)) if place not in numbers]
+def _dealt_out(table: Table, first: int, width: int) -> list[Table]:
+    keys, others = list(range(first)), list(range(first, len(table.columns)))
     room = width - _EDGES + _GAP - sum(_column_width(table, place) + _GAP for place in keys)
     shares: list[list[int]] = []
     left = 0
-    for place in numbers:
+    for place in others:
         needed = _column_width(table, place) + _GAP
         if not shares or needed > left:
             shares.append([])

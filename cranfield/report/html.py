@@ -14,8 +14,9 @@ from cranfield.report.table import Column, Table, Value, printed
 from cranfield.text import visible, visible_line
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-_FILTERED_FROM = 8
-"""Tables with at least this many rows get a field to filter them."""
+_FILTERED_FROM, _PAIRS_FILTERED_FROM = 8, 30
+"""Tables with at least so many rows get a field to filter them; those of two columns are lists that an eye finds its
+way in for longer."""
 _LONG = 40
 """Cells with more letters are folded into several lines."""
 
@@ -126,7 +127,7 @@ def _fold(block: Fold) -> Iterator[str]:
 
 def _table_block(block: TableBlock) -> Iterator[str]:
     if block.folded:
-        yield f"<details><summary>{_line(block.table.caption or block.name)}</summary>"
+        yield f'<details class="table-fold"><summary>{_line(block.table.caption or block.name)}</summary>'
     yield from _table(block.table, block.name)
     if block.folded:
         yield "</details>"
@@ -135,10 +136,10 @@ def _table_block(block: TableBlock) -> Iterator[str]:
 def _table(table: Table, name: str) -> Iterator[str]:
     label = _line(table.caption or name.replace("-", " "))
     yield f'<div class="table" data-name="{escape(name)}">'
-    if len(table.rows) >= _FILTERED_FROM and not table.facts:
+    if not table.facts and len(table.rows) >= (_FILTERED_FROM if len(table.columns) > 2 else _PAIRS_FILTERED_FROM):
         yield (
-            f'<p class="filter"><label>Filter <input type="search" aria-label="Filter the rows of: {label}"></label>'
-            ' <span role="status"></span></p>'
+            '<p class="filter"><label>Filter the rows <input type="search"'
+            f' aria-label="Filter the rows of: {label}"></label> <span role="status"></span></p>'
         )
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
     yield '<table class="named">' if table.facts else "<table>"
@@ -170,6 +171,8 @@ def _cells(table: Table, number: int, row: tuple[Value, ...]) -> Iterator[str]:
         attributes = ' class="number"' if column.numeric else ' class="long"' if is_long else ""
         if isinstance(value, float) and value == value:
             attributes += f' data-value="{value!r}"'
+        if is_long and place == 0:
+            attributes += f' title="{_line(printed(value, column))}"'
         yield f'<th scope="row"{attributes}>{text}</th>' if place == 0 else f"<td{attributes}>{text}</td>"
 
 

@@ -10,7 +10,8 @@ Value = str | int | float | bool | None | tuple[int, ...]
 class Column:
     """A column: its name in data formats, its heading for people, and how its values are printed.
 
-    `kind` tells a renderer that can show it what the values are: a verdict stands out.
+    `kind` tells a renderer that can show it what the values are: a verdict stands out. A `p` that would be printed as
+    0 is printed as below the smallest number that is not: no finite experiment shows a 0.
     """
 
     name: str
@@ -83,7 +84,10 @@ def printed(value: Value, column: Column) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.{column.digits}f}"
+        text = f"{value:.{column.digits}f}"
+        if column.kind == "p" and 0 <= value < 10.0**-column.digits:
+            return f"<{10.0**-column.digits:.{column.digits}f}"
+        return text.removeprefix("-") if text.strip("-0.") == "" else text  # a loss of -0.00001 is no minus
     if isinstance(value, tuple):
         return ", ".join(str(number) for number in value)
     return f"{value:,}" if isinstance(value, int) else value

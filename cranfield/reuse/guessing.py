@@ -19,6 +19,7 @@ COVERED = 0.95
 _FEWEST_LISTS = 2
 _FEWEST_RUNS = 2
 _NO_COMMON_DEPTH = "no two runs are judged down to a common depth"
+_ALL_JUDGED = "every list is judged to its end, so that no pool depth can be seen"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +53,11 @@ def guess_contributors(alignment: Alignment) -> Guess:
 
     Judged means in the qrels, also where a grade is still missing. Topics that a run lacks do not count against it.
     """
+    clear = _clear_depths(alignment)
+    why_not = _ALL_JUDGED if alignment.present.any() and (clear < 0).all() else _NO_COMMON_DEPTH
     if len(alignment.run_names) < _FEWEST_RUNS:
         nothing = np.zeros(len(alignment.run_names))
-        return Guess(alignment.run_names, 0, nothing, 0, 0, _NO_COMMON_DEPTH)
-    clear = _clear_depths(alignment)
+        return Guess(alignment.run_names, 0, nothing, 0, 0, why_not)
     shares = _shares_by_depth(alignment)
     candidates = np.unique(clear[clear > 0])
     best, most = 0, 0
@@ -65,7 +67,7 @@ def guess_contributors(alignment: Alignment) -> Guess:
         if fed.sum() >= _FEWEST_RUNS and ending >= max(most, _FEWEST_LISTS):
             best, most = depth, ending
     seen = int(alignment.present[shares[:, best] >= COVERED].sum()) if best else 0
-    refusal = "" if best else _NO_COMMON_DEPTH
+    refusal = "" if best else why_not
     return Guess(alignment.run_names, best, shares[:, best] if best else shares[:, 0], most, seen, refusal)
 
 

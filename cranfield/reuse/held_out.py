@@ -86,7 +86,12 @@ def lists_without(lists: Lists, provenance: Provenance, group_of_cell: Numbers) 
 
 
 def highest_grade_without(lists: Lists, provenance: Provenance, group: int) -> int:
-    """Give the highest grade of the qrels that would have been made without a group."""
+    """Give the highest grade of the qrels that would have been made without a group.
+
+    That of the scale, where this is known to go beyond what was given.
+    """
+    if len(lists.levels) and lists.highest_grade > int(lists.levels.max()):
+        return lists.highest_grade
     kept = provenance.level_of_row >= 0
     if group != NONE_HELD_OUT:
         kept[provenance.removed_rows[group]] = False

@@ -7,6 +7,11 @@ relevant also moves what the score is divided by, and in bpref one that is not r
 Additive measures (P, CG, DCG, RBP) are summed exactly. For the others labels are drawn, spread evenly: each hole has
 each grade in the right share of the draws. A hole's draws depend on its topic and its place among the run's holes
 there, so that a run's loss does not depend on the other runs.
+
+The upper end has two parts. Holes may be better than expected, as those of the best group were; and even where they
+are not, few labels fall out well or badly by chance. The two do not depend on each other, so their squares add:
+
+    upper = loss + sqrt((loss at the upper chances - loss)² + (1.645 · standard deviation of the labels' worth)²)
 """
 
 from collections.abc import Sequence
@@ -31,6 +36,9 @@ DRAWS, DEEP_DRAWS, DEEP = 64, 16, 20
 As the labels are spread evenly, the mean of 50 topics is then known to about 0.0001.
 """
 
+NORMAL_95 = 1.645
+"""How many standard deviations above its mean a normal number stays with a probability of 95 %."""
+
 ADDITIVE = ("P", "CG", "DCG", "RBP")
 """Measures whose score is a sum over ranks of what each grade is worth there."""
 
@@ -40,7 +48,8 @@ class Loss:
     """What holes are probably worth. `by_topic` is the expected loss as runs by topics, `mean` that of the run.
 
     `upper` is the run's loss if its holes differ from what is expected as those of the group at the conformal 95 %
-    index do, by the model or by plain kappa, whichever lies farther from 0. A run without holes loses nothing.
+    index do, by the model or by plain kappa, whichever lies farther from 0, and the luck of single labels is added.
+    A run without holes loses nothing.
     """
 
     measure: Measure
@@ -62,10 +71,12 @@ def expected_loss(
     """Give the expected loss of all runs, or of some (the others have NaN), down to `depth`, one number per topic."""
     chosen = np.arange(alignment.shape[0]) if runs is None else np.unique(np.asarray(runs, dtype=np.int64))
     gained = _gains(alignment, measure, kappa, depth, rng, chosen, draws, with_upper=True)
-    whole = [_summed(alignment, measure, one, chosen) for one in gained]
+    whole = [_summed(alignment, measure, one.mean, chosen) for one in gained]
     by_topic = np.full(alignment.shape, np.nan)
-    by_topic[chosen] = gained[0][chosen]
-    return Loss(measure, by_topic, whole[0], _farthest(whole))
+    by_topic[chosen] = gained[0].mean[chosen]
+    far, luck = _farthest(whole), NORMAL_95 * _deviation(alignment, measure, gained[0], chosen)
+    away = np.hypot(far - whole[0], luck)
+    return Loss(measure, by_topic, whole[0], whole[0] + np.where(far >= 0, away, -away))
 
 
 def expected_gain(
@@ -77,12 +88,22 @@ def expected_gain(
     rng: np.random.Generator,
     runs: Counts,
     draws: int | None = None,
+    known: Lists | None = None,
 ) -> Values:
     """Give the expected loss alone, without its upper end: runs by topics, 0 for runs that are not asked for.
 
-    `depth` has one number for each topic of the lists, which may be several copies of those of the alignment.
+    `depth` has one number for each topic of the lists, which may be several copies of those of the alignment. `known`
+    are the same lists with more of their documents judged: holes that are holes there too are then left aside.
     """
-    return _gains(alignment, measure, kappa, depth, rng, runs, draws, with_upper=False)[0]
+    return _gains(alignment, measure, kappa, depth, rng, runs, draws, with_upper=False, known=known)[0].mean
+
+
+@dataclass(frozen=True, eq=False)
+class _Gain:
+    """What judging its holes adds to the score of each cell: the mean over their labels, and the variance."""
+
+    mean: Values
+    variance: Values
 
 
 def _gains(
@@ -95,19 +116,21 @@ def _gains(
     draws: int | None,
     *,
     with_upper: bool,
-) -> list[Values]:
+    known: Lists | None = None,
+) -> list[_Gain]:
     """Give the expected gains, and those at the upper ends."""
     many = (DRAWS if depth.max(initial=0) <= DEEP else DEEP_DRAWS) if draws is None else draws
     check_draws(many)
     if tuple(alignment.lists.levels.tolist()) != kappa.levels:
-        known, seen = kappa.levels, tuple(alignment.lists.levels.tolist())
-        raise InputError(f"what is known of holes is about the grades {known}, but the qrels have {seen}")
+        taught, seen = kappa.levels, tuple(alignment.lists.levels.tolist())
+        raise InputError(f"what is known of holes is about the grades {taught}, but the qrels have {seen}")
     judged = tally_of(alignment, depth).judged
-    blanks = _blanks_of(alignment, measure, chosen, depth)
+    blanks = _blanks_of(alignment, measure, chosen, depth, known)
     steady = _Uniform(blanks, len(alignment.topic_ids), rng, many)
     octaves = int(octave_of(depth).max(initial=0)) + 1
     versions = [at_least(kappa, judged, octaves), *(upper_ends(kappa, judged, octaves) if with_upper else [])]
-    return [kappa.scale * _gained(blanks, measure, version, steady, alignment.shape) for version in versions]
+    found = [_gained(blanks, measure, version, steady, alignment.shape) for version in versions]
+    return [_Gain(kappa.scale * one.mean, kappa.scale**2 * one.variance) for one in found]
 
 
 def _farthest(losses: Sequence[Values]) -> Values:
@@ -126,6 +149,27 @@ def _summed(alignment: Alignment, measure: Measure, gained: Values, chosen: Coun
         scored = alignment.scored[run]
         before, after = base[run][scored], (base + gained)[run][scored] if not plain else gained[run][scored]
         total[run] = aggregated(after, measure.aggregate) - (0.0 if plain else aggregated(before, measure.aggregate))
+    return total
+
+
+def _deviation(alignment: Alignment, measure: Measure, gained: _Gain, chosen: Counts) -> Values:
+    """Give the standard deviation of the loss of each run, with the labels of one topic independent of the others'.
+
+    Where topics are not put together by their mean, each is moved by its own deviation, and the effects are added.
+    """
+    deviation = np.sqrt(gained.variance)
+    total = np.full(alignment.shape[0], np.nan)
+    base = None if measure.aggregate == "mean" else measure.values(alignment.lists).reshape(alignment.shape)
+    for run in chosen.tolist():
+        scored = alignment.scored[run]
+        mine = deviation[run][scored]
+        if base is None:
+            effects = mine / max(len(mine), 1)
+        else:
+            expected = (base + gained.mean)[run][scored]
+            moved = [aggregated(expected + row, measure.aggregate) for row in np.diag(mine)]
+            effects = np.array(moved) - aggregated(expected, measure.aggregate)
+        total[run] = np.sqrt((effects**2).sum())
     return total
 
 
@@ -165,12 +209,16 @@ class _Blanks:
         return replace(self.lists, grades=grades, level_counts=self.lists.level_counts + added, _relevant={})
 
 
-def _blanks_of(alignment: Alignment, measure: Measure, chosen: Counts, depth: Counts) -> _Blanks:
+def _blanks_of(
+    alignment: Alignment, measure: Measure, chosen: Counts, depth: Counts, known: Lists | None = None
+) -> _Blanks:
     lists = alignment.lists
     holes = prefix_of(lists, depth).lists.unjudged
     wanted = np.zeros(alignment.shape, dtype=bool)
     wanted[chosen] = alignment.scored[chosen]
     here = holes.where(wanted.ravel()[holes.cell])
+    if known is not None:
+        here = here.where(known.grades[lists.offsets[here.cell] + here.rank - 1] >= 0)
     cells, list_of = np.unique(here.cell, return_inverse=True)
     mine = lists.chosen(cells)
     if isinstance(measure.cutoff, int):
@@ -213,16 +261,14 @@ class _Uniform:
         return np.asarray((self._order[*self._at, draw] + self._shift[self._at]) / self.draws)
 
 
-def _gained(blanks: _Blanks, measure: Measure, reached: Values, steady: _Uniform, shape: tuple[int, int]) -> Values:
+def _gained(blanks: _Blanks, measure: Measure, reached: Values, steady: _Uniform, shape: tuple[int, int]) -> _Gain:
     """Give the expected gain of each cell when its holes are judged, 0 where it has none."""
-    gained = np.zeros(shape[0] * shape[1])
+    mean, variance = np.zeros(shape[0] * shape[1]), np.zeros(shape[0] * shape[1])
     if len(blanks.place):
         chance = reached.reshape(-1, *reached.shape[2:])[blanks.cell_of_list]
-        expected = (
-            _exact(blanks, measure, chance) if _is_additive(measure) else _drawn(blanks, measure, chance, steady)
-        )
-        gained[blanks.cell_of_list] = expected - measure.values(blanks.lists)
-    return gained.reshape(shape)
+        found = _exact(blanks, measure, chance) if _is_additive(measure) else _drawn(blanks, measure, chance, steady)
+        mean[blanks.cell_of_list], variance[blanks.cell_of_list] = found.mean, found.variance
+    return _Gain(mean.reshape(shape), variance.reshape(shape))
 
 
 def _is_additive(measure: Measure) -> bool:
@@ -231,23 +277,33 @@ def _is_additive(measure: Measure) -> bool:
     return measure.name in ADDITIVE and settings.get("gain") != "topic" and not settings.get("judged_only")
 
 
-def _exact(blanks: _Blanks, measure: Measure, chance: Values) -> Values:
-    """Give the expected score of each list: holes of one octave have the same chances, so levels go in turn."""
+def _exact(blanks: _Blanks, measure: Measure, chance: Values) -> _Gain:
+    """Give the gain of each list: holes of one octave have the same chances, so levels go in turn.
+
+    For the variance they count as equally heavy too.
+    """
     share = chance - np.concatenate([chance[..., 1:], np.zeros((*chance.shape[:-1], 1))], axis=-1)
     base = measure.values(blanks.lists)
-    total = base.copy()
+    mean, variance = np.zeros(len(base)), np.zeros(len(base))
     for octave in np.unique(blanks.octave).tolist():
         some = blanks.only(blanks.octave == octave)
-        for level in range(chance.shape[2]):
-            gain = measure.values(some.filled(np.full(len(some.place), level))) - base
-            total += share[:, octave, level] * gain
-    return total
+        levels = [np.full(len(some.place), level) for level in range(chance.shape[2])]
+        gains = np.stack([measure.values(some.filled(level)) - base for level in levels], axis=1)
+        here, squares = ((share[:, octave] * one).sum(axis=1) for one in (gains, gains**2))
+        holes = np.bincount(some.list_of, minlength=len(base))
+        mean += here
+        variance += np.maximum(squares - here**2, 0.0) / np.maximum(holes, 1)
+    return _Gain(mean, variance)
 
 
-def _drawn(blanks: _Blanks, measure: Measure, chance: Values, steady: _Uniform) -> Values:
-    total = np.zeros(len(chance))
+def _drawn(blanks: _Blanks, measure: Measure, chance: Values, steady: _Uniform) -> _Gain:
+    total, squares = np.zeros(len(chance)), np.zeros(len(chance))
+    base = measure.values(blanks.lists)
     mine = chance[blanks.list_of, blanks.octave, 1:]
     for draw in range(steady.draws):
         level = (steady.numbers(draw)[:, np.newaxis] < mine).sum(axis=1)
-        total += measure.values(blanks.filled(level))
-    return total / steady.draws
+        gain = measure.values(blanks.filled(level)) - base
+        total += gain
+        squares += gain**2
+    mean = total / steady.draws
+    return _Gain(mean, np.maximum(squares / steady.draws - mean**2, 0.0))

@@ -3,7 +3,8 @@
 The chances of holes agree with the labels of held-out documents in number. What these are worth to a measure may
 still be off: documents below the depth that matters, which a sibling run brought, are no holes there and yet turn out
 relevant, and good documents may stand higher than others. So the loss that is expected of all contributors, each
-without its own group, is compared with what they lost, and every expected loss multiplied by the ratio.
+without its own group, is compared with what they lost, and every expected loss multiplied by the ratio. Only holes
+whose labels are known count on both sides: where the pool is less deep than k, contributors have others too.
 """
 
 from dataclasses import replace
@@ -41,7 +42,14 @@ def scaled(
     as_held_out = replace(kappa, steps=tuple([step.times(1 / kappa.growth) for step in kappa.steps[:1]]))
     as_held_out = replace(as_held_out, steps=as_held_out.steps + kappa.steps[1:], scale=1.0)
     expected = expected_gain(
-        without, measure, as_held_out, depth=np.tile(depth, copies), rng=rng, runs=contributing, draws=DRAWS
+        without,
+        measure,
+        as_held_out,
+        depth=np.tile(depth, copies),
+        rng=rng,
+        runs=contributing,
+        draws=DRAWS,
+        known=alignment.lists,
     )
     lost = (measure.values(alignment.lists) - measure.values(without.lists)).reshape(alignment.shape)
     return replace(kappa, scale=_ratio(lost, expected, alignment.scored, contributing))

@@ -139,7 +139,8 @@ def _depth_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]
         )
 
 
-def _document_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
+def repeat_problems(rows: Rows) -> Iterator[Problem]:
+    """Find documents that stand more than once in a topic."""
     repeats = repeated_rows(rows)
     if len(repeats):
         document = rows.document_ids[int(rows.documents[repeats[0]])].as_py()
@@ -154,6 +155,10 @@ def _document_problems(rows: Rows, expectations: Expectations) -> Iterator[Probl
             count=len(repeats),
             topic=topic,
         )
+
+
+def _document_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
+    yield from repeat_problems(rows)
     if expectations.known_documents is None:
         return
     unknown = ~expectations.known_documents(rows.document_ids)

@@ -59,6 +59,7 @@ def ranked(rows: Rows, *, order: Order = "score") -> Run:
         documents=taken(rows.documents, found.places),
         scores=found.scores,
         order=order,
+        other_tags=tuple(tag for tag, _ in rows.tags[1:]),
     )
 
 

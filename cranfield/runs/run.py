@@ -109,7 +109,8 @@ class Run:
     """A ranking in canonical order: topics in byte order, each with its documents from best to worst.
 
     The rows of the topic i are `offsets[i]` up to `offsets[i + 1]`. `order` says what the order came from; whatever
-    ranks later takes the rows as they stand here and looks at the scores no more.
+    ranks later takes the rows as they stand here and looks at the scores no more. `other_tags` are those that its
+    file has beside the first.
     """
 
     tag: str
@@ -119,6 +120,7 @@ class Run:
     documents: Codes
     scores: Scores
     order: Order = "score"
+    other_tags: tuple[str, ...] = ()
 
     @property
     def row_count(self) -> int:

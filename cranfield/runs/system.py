@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, get_args
+from typing import ClassVar, Literal, Protocol, get_args, runtime_checkable
 
 from cranfield.errors import UnknownName
 from cranfield.records import Document, Topic
 from cranfield.runs.options import configured
 
-__all__ = ["Corpus", "Query", "Ranking", "System", "TopicField", "configured", "query_text"]
+__all__ = ["Corpus", "Doubting", "Query", "Ranking", "System", "TopicField", "configured", "query_text"]
 
 
 TopicField = Literal["title", "description", "narrative"]
@@ -57,6 +57,15 @@ class System(Protocol):
 
     def rank(self, corpus: Corpus, queries: Sequence[Query], depth: int) -> Iterator[Ranking]:
         """Give one ranking of at most `depth` documents for each query, in the order of the queries."""
+        ...
+
+
+@runtime_checkable
+class Doubting(Protocol):
+    """A system that can say beforehand that its options make little sense for a collection."""
+
+    def doubt(self, documents: int) -> str:
+        """Say what is doubtful in a collection of so many documents, and what to give; empty where nothing is."""
         ...
 
 

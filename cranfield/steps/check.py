@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cranfield.errors import CranfieldError
 from cranfield.steps.check_judging import judging_faults
 from cranfield.steps.watching import Progress, silent
-from cranfield.store import Store, soundness
+from cranfield.store import Store, engine, soundness
 from cranfield.store.documents import document_count, iter_documents_with_hash
 from cranfield.store.pools import pool_facts
 from cranfield.store.runs import NumberedRun, id_table, numbered_runs
@@ -18,6 +18,11 @@ from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.runs.ids import IdTable
+
+
+def known_troubles(store: Store) -> list[str]:
+    """Say what is known to be risky about this SQLite and about the place of the file, sound as it may be now."""
+    return engine.known_troubles(store.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import UnknownName, UsageError, quoted
 from cranfield.steps.evaluate import Asked, Evaluated, evaluate_and_tell
-from cranfield.steps.evaluate_notes import HASH_SHOWN, notes_of
+from cranfield.steps.evaluate_notes import notes_of, short_hash
+from cranfield.steps.evaluate_reading import Read
 from cranfield.steps.keeping import KeptAlignment
 from cranfield.steps.saved_scores import read_scores
 from cranfield.steps.watching import Progress, silent
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.scores import Scores
 
-TUKEY = "tukey"
+TUKEY, TUKEY_BESIDE = "tukey", "t"
+"""Tukey's test over all runs, and the test of single pairs whose p stands beside it."""
+
 DRAWING_TESTS = ("randomisation", "bootstrap")
 
 
@@ -52,7 +55,8 @@ class Compared:
     """The comparison under one measure.
 
     `letters` groups what does not differ (all pairs only); `beaten` names what an entry beats. `deviation` is the
-    standard deviation of paired differences over all entries, from which the power figures follow.
+    standard deviation of paired differences over all entries, from which the power figures follow. `how` says how
+    it was compared.
     """
 
     measure: str
@@ -62,6 +66,7 @@ class Compared:
     beaten: dict[str, tuple[str, ...]]
     power: "DiscriminativePower"
     deviation: float
+    how: Comparing
     notes: tuple[str, ...] = ()
 
 
@@ -72,20 +77,24 @@ def compare_runs(
     store: Store | None = None,
     progress: Progress = silent,
     kept: KeptAlignment | None = None,
+    read: Read | None = None,
 ) -> tuple[Evaluated, list[Compared]]:
     """Score runs and compare them under each measure; gives the evaluation too, with what is to be told of it."""
     if len(asked.runs) < 2:
         raise UsageError("a comparison needs at least two runs")
-    found = evaluate_and_tell(asked, store=store, progress=progress, kept=kept)
+    found = evaluate_and_tell(asked, store=store, progress=progress, kept=kept, read=read)
     return found, compare_scores(found.scores, how)
 
 
 def compare_saved(
-    files: Sequence[Path], how: Comparing, *, allow_mixed_qrels: bool = False
+    files: Sequence[Path], how: Comparing, *, measures: Sequence[str] = (), allow_mixed_qrels: bool = False
 ) -> tuple[Evaluated, list[Compared]]:
-    """Compare scores that `evaluate --by-topic` wrote; scores of different qrels are refused unless asked for."""
-    scores = read_scores(files, allow_mixed_qrels=allow_mixed_qrels)
-    return Evaluated(scores=scores), compare_scores(scores, how)
+    """Compare scores that `evaluate --by-topic` wrote; scores of different qrels are refused unless asked for.
+
+    All measures of the files are compared, or only those that are named.
+    """
+    saved = read_scores(files, measures=measures, allow_mixed_qrels=allow_mixed_qrels)
+    return Evaluated(scores=saved.scores, notes=saved.notes), compare_scores(saved.scores, how)
 
 
 def compare_scores(scores: "Scores", how: Comparing) -> "list[Compared]":
@@ -137,6 +146,7 @@ def _compared(measure: str, values: "Values", scores: "Scores", how: Comparing) 
             [result.adjusted_p for result in results], [result.difference for result in results], alpha=how.alpha
         ),
         deviation=residual_deviation(entries.values) if entries.values.shape[1] > 1 else 0.0,
+        how=how,
         notes=tuple(_notes(results, how)),
     )
 
@@ -152,7 +162,7 @@ def _results(entries: "PairedScores", how: Comparing) -> "list[PairResult]":
         return compare_by_tukey(
             entries,
             baselines=chosen,
-            test="t",
+            test=TUKEY_BESIDE,
             level=how.level,
             tolerance=how.tolerance,
             draws=how.draws,
@@ -191,28 +201,62 @@ def _notes(results: "Sequence[PairResult]", how: Comparing) -> list[str]:
             f"with {how.draws:,} draws no pair of {len(results):,} can be significant after {how.correction};"
             f" use --draws {needed} or more, or --test tukey"
         )
-    if any(result.degenerate for result in results):
+    if any(result.degenerate and result.difference for result in results):
         notes.append("where all differences are equal the test is undefined; p is then 2^(1-n) for n topics")
     return notes
 
 
-def long_records(compared: Sequence[Compared], qrels_hash: str) -> list[dict[str, Any]]:
-    """Give one record per measure and pair with everything that is known of it."""
+def long_records(compared: Sequence[Compared], qrels_hash: str, reference: str = "") -> list[dict[str, Any]]:
+    """Give one record per measure and pair with everything that is known of it, and what all were made with."""
     return [
-        {"measure": one.measure, **asdict(result), "qrels": qrels_hash[:HASH_SHOWN]}
+        {
+            "measure": one.measure,
+            **asdict(result),
+            **_seeds(one, result),
+            **made_how(one.how),
+            "qrels": short_hash(qrels_hash),
+            "reference": reference,
+        }
         for one in compared
         for result in one.results
     ]
 
 
-def compared_frame(found: Evaluated, compared: Sequence[Compared]) -> "pandas.DataFrame":
-    """Give the pairs as a pandas frame; its attributes carry the hash of the qrels and what is to be told."""
+def made_how(how: Comparing) -> dict[str, Any]:
+    """Give how pairs were compared, by name. Tukey's test is a correction: the p beside it is a paired t's."""
+    test, correction = (TUKEY_BESIDE, TUKEY) if how.test == TUKEY else (how.test, how.correction)
+    return {"test": test, "correction": correction, "alpha": how.alpha, "draws": how.draws, "seed": how.seed}
+
+
+def _seeds(one: Compared, result: "PairResult") -> dict[str, Any]:
+    """Give how many seeds the entries of a pair have and how far their means lie apart, where there are any."""
+    if not one.how.systems:
+        return {}
+    seeds, labels = one.scores.seeds, one.scores.labels
+    places = {"a": labels.index(result.a), "b": labels.index(result.b)}
+    counts = {f"seeds_{side}": int(seeds.count[place]) for side, place in places.items()}
+    return counts | {f"seed_deviation_{side}": float(seeds.deviation[place]) for side, place in places.items()}
+
+
+def compared_frame(
+    found: Evaluated,
+    compared: Sequence[Compared],
+    records: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    notes: Sequence[str] = (),
+) -> "pandas.DataFrame":
+    """Give the pairs as a pandas frame; its attributes carry what all were made with and what is to be told.
+
+    `records` are those of the pairs, where more is known of them than the comparison says.
+    """
     import pandas as pd
 
     scores = found.scores
-    frame = pd.DataFrame(long_records(compared, scores.qrels_hash)).drop(columns="qrels")
-    notes = [*notes_of(found), *(note for one in compared for note in one.notes)]
-    frame.attrs.update(qrels=scores.qrels_hash, reference=scores.order, notes=notes)
+    known = long_records(compared, scores.qrels_hash) if records is None else records
+    made = made_how(compared[0].how) if compared else {}
+    frame = pd.DataFrame(list(known)).drop(columns=[*made, "qrels", "reference"])
+    notes = [*notes, *notes_of(found), *(note for one in compared for note in one.notes)]
+    frame.attrs.update(qrels=scores.qrels_hash, reference=scores.order, notes=notes, **made)
     return frame
 
 
@@ -226,6 +270,8 @@ def _systems(runs: Sequence[str], systems: Mapping[str, tuple[str, ...]]) -> lis
             if member in belongs:
                 raise UsageError(f"{quoted(member)} is a seed of two systems")
             belongs[member] = system
+        if system in runs and system not in members:
+            raise UsageError(f"{quoted(system)} is a run of its own; give the system another name")
     return [belongs.get(run, run) for run in runs]
 
 
@@ -243,28 +289,7 @@ def with_seed_systems(how: Comparing, words: Sequence[str]) -> Comparing:
         members = tuple(run for run in runs.split(",") if run)
         if not equals or not name or not members:
             raise UsageError(f"{quoted(word)} is not a system; write NAME=RUN,RUN,…")
+        if name in systems:
+            raise UsageError(f"two systems are called {quoted(name)}; name all runs of a system in one --system")
         systems[name] = members
     return replace(how, systems=systems)
-
-
-def smallest_difference(one: Compared, *, power: float = 0.8, alpha: float = 0.05) -> str:
-    """Say which difference these topics would probably show."""
-    from cranfield.compare.power import detectable_difference
-
-    topics = one.scores.values.shape[1]
-    if topics < 2 or not one.deviation:
-        return "no statement about power is possible"
-    smallest = detectable_difference(topics, deviation=one.deviation, power=power, alpha=alpha)
-    return f"a single true difference of {smallest:.4f} would be found with {power:.0%} chance (paired t)"
-
-
-def needed_topics(one: Compared, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> str:
-    """Say how many topics a wanted difference would need."""
-    from cranfield.compare.power import topics_needed
-
-    if not one.deviation or not difference:
-        return "no statement about the number of topics is possible"
-    needed = topics_needed(difference=difference, deviation=one.deviation, power=power, alpha=alpha)
-    return (
-        f"a true difference of {difference:g} needs {needed:,} topics to be found with {power:.0%} chance (paired t)"
-    )

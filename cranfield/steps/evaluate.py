@@ -4,11 +4,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cranfield.errors import InputError, UsageError, quoted
+from cranfield.errors import InputError, UsageError
 from cranfield.steps.evaluate_asked import DEFAULT_MEASURES, TOPIC_SETS, As, Asked, Duplicates, Ties
 from cranfield.steps.evaluate_letters import Letters, letters_of
-from cranfield.steps.evaluate_notes import copies_note, sample_notes
-from cranfield.steps.evaluate_reading import Read, align_as_asked, read_aligned, read_in_full, read_with_subtopics
+from cranfield.steps.evaluate_notes import copies_note, expected_note, sample_notes, tag_notes
+from cranfield.steps.evaluate_reading import Read, align_as_asked, on_scale, read_aligned, read_with_subtopics
+from cranfield.steps.explaining import explain_lists
 from cranfield.steps.keeping import KeptAlignment
 from cranfield.steps.plotting import LEVELS
 from cranfield.steps.watching import Progress, silent
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cranfield.evaluate.align import Alignment
-    from cranfield.evaluate.explain import Step
     from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.novelty import RankChange
     from cranfield.evaluate.scores import Scores
@@ -113,13 +113,21 @@ def _evaluated(
 def _plainly(asked: Asked, measures: "list[AnyMeasure]", read: Read, store: Store | None) -> Evaluated:
     from cranfield.evaluate.ties import moved_by_ties, score_with_ties
 
-    rng = _generator() if asked.ties == "expected" else None
-    scores = score_with_ties(read.aligned, measures, ties=asked.ties, rng=rng, rounding=asked.like or "exact")
+    notes = [*tag_notes(read.runs), *sample_notes(read.qrels, read.aligned)]
+    if asked.ties == "expected":
+        from cranfield.evaluate.expected import expected_scores
+        from cranfield.evaluate.scores import score
+
+        plain = score(read.aligned, measures, rounding=asked.like or "exact")
+        found = expected_scores(read.aligned, plain, rng=_generator())
+        scores, notes = found.scores, [*notes, expected_note(found)]
+    else:
+        scores = score_with_ties(read.aligned, measures, ties=asked.ties, rounding=asked.like or "exact")
     return Evaluated(
         scores=scores,
         moved=tuple(moved_by_ties(read.aligned, scores)) if asked.ties == "trec" else (),
         curve=_curve(asked, read.aligned, store),
-        notes=tuple(sample_notes(read.qrels, read.aligned)),
+        notes=tuple(notes),
     )
 
 
@@ -147,18 +155,20 @@ def _by_novelty(
         plain=plain,
         changes=tuple(rank_changes(scores, plain)),
         curve=_curve(asked, novel, store),
-        notes=(copies_note(read.aligned, novel),),
+        notes=(*tag_notes(read.runs), copies_note(read.aligned, novel)),
     )
 
 
 def _curve(asked: Asked, aligned: "Alignment", store: Store | None) -> "Scores | None":
-    """Score at the recall levels of a precision–recall curve, where one is asked for."""
+    """Score at the recall levels of a precision–recall curve, with ties as asked, where one is asked for."""
     from cranfield.evaluate.expression import parse_measures
-    from cranfield.evaluate.scores import score
+    from cranfield.evaluate.ties import score_with_ties
 
     if not asked.curve:
         return None
-    return score(aligned, parse_measures(LEVELS, threshold=_threshold(store)), rounding=asked.like or "exact")
+    levels = parse_measures(LEVELS, threshold=_threshold(store))
+    rng = _generator() if asked.ties == "expected" else None
+    return score_with_ties(aligned, levels, ties=asked.ties, rng=rng, rounding=asked.like or "exact")
 
 
 def _with_foreign(asked: Asked, measures: "list[AnyMeasure]", store: Store | None, progress: Progress) -> Evaluated:
@@ -176,28 +186,15 @@ def _with_foreign(asked: Asked, measures: "list[AnyMeasure]", store: Store | Non
     judged, qrels, qrels_hash, runs = read_with_subtopics(asked, store, progress)
     if ours and qrels_hash != qrels.content_hash:
         raise InputError(f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade each")
-    aligned = replace(align_as_asked(asked, qrels, runs), qrels_hash=qrels_hash)
+    highest = 0 if store is None else current_scale(store)[1].highest
+    aligned = replace(on_scale(align_as_asked(asked, qrels, runs), highest), qrels_hash=qrels_hash)
     own = score(aligned, ours, rounding=asked.like or "exact")
     parts = iter(own.values), iter(foreign_values(theirs, judged, runs, aligned))
     values = np.array([next(parts[isinstance(measure, ForeignMeasure)]) for measure in measures])
     named = iter(own.measures)
     shown = tuple(next(named) if isinstance(measure, Measure) else measure for measure in measures)
-    return Evaluated(scores=replace(own, measures=shown, values=values), curve=_curve(asked, aligned, store))
-
-
-def explain_lists(
-    asked: Asked, topic: str, *, depth: int = 30, store: Store | None = None
-) -> "list[tuple[str, list[Step]]]":
-    """Give for each run its name and its list for a topic, laid open."""
-    from cranfield.evaluate.explain import explain
-
-    qrels, runs = read_in_full(asked, store)
-    rel, reference = _threshold(store), asked.like or "10"
-    lists = [(run.tag, explain(qrels, run, topic, rel=rel, depth=depth, reference=reference)) for run in runs]
-    if not any(steps for _, steps in lists):
-        names = ", ".join(quoted(name) for name, _ in lists)
-        raise InputError(f"there is no document for topic {quoted(topic)} in {names}")
-    return lists
+    scores = replace(own, measures=shown, values=values)
+    return Evaluated(scores=scores, curve=_curve(asked, aligned, store), notes=tuple(tag_notes(runs)))
 
 
 def _threshold(store: Store | None) -> int:

@@ -26,6 +26,35 @@ class Letters:
     said: str
 
 
+@dataclass(frozen=True, slots=True)
+class BestGroup:
+    """The runs that do not differ significantly from the best under one measure, and the sentence that says so."""
+
+    runs: frozenset[str]
+    said: str
+
+
+def best_group(scores: "Scores") -> BestGroup | None:
+    """Find who is level with the best under the first measure, by the test that letters are made with.
+
+    None where the runs are not all on the same topics, or the measure is not a mean.
+    """
+    import numpy as np
+
+    from cranfield.compare.result import significant
+    from cranfield.compare.scored_letters import SAID
+    from cranfield.compare.tukey import tukey
+
+    measure, values = scores.measures[0], scores.values[0]
+    if len(values) < 2 or not scores.scored.all() or measure.aggregate != "mean" or not measure.quality:
+        return None
+    best = int(values.mean(axis=1).argmax())
+    different = significant(tukey(values, rng=np.random.default_rng(SEED)).p[best], alpha=ALPHA)
+    level = frozenset(name for place, name in enumerate(scores.run_names) if place == best or not different[place])
+    said = f"level with the best: not significantly below it in {measure} ({SAID['tukey']}, alpha {ALPHA:g})"
+    return BestGroup(level, said)
+
+
 def letters_of(scores: "Scores", test: LetterTest) -> Letters:
     """Find the letters of scores that are on the same topics for all runs."""
     import numpy as np

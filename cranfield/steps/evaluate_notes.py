@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cranfield.errors import quoted
 from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.evaluate.align import Alignment
+    from cranfield.evaluate.align import Alignment, AnyRun
+    from cranfield.evaluate.expected import Expected
     from cranfield.evaluate.scores import Scores
     from cranfield.evaluate.ties import Moved
     from cranfield.qrels.qrels import Qrels
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 HASH_SHOWN = 16
 _MOVES_SHOWN = 10
+_TAGS_SHOWN = 3
 
 
 def notes_of(found: "Evaluated") -> list[str]:
@@ -33,14 +36,25 @@ def topic_notes(scores: "Scores") -> list[str]:
     shared = {note.partition(": ")[2] for note in notes}
     if len(notes) > 1 and len(shared) == 1:
         notes = [f"each of {counted(len(notes), 'run')}: {shared.pop()}"]
-    order = f"as in trec_eval {scores.reference}" if scores.ties == "trec" else scores.ties
-    return [*notes, f"qrels {scores.qrels_hash[:HASH_SHOWN]}, order of ties {order}"]
+    return [*notes, made_with(scores)]
+
+
+def made_with(scores: "Scores") -> str:
+    """Say which qrels and which order of ties stand behind scores."""
+    order = f"{scores.ties} (trec_eval {scores.reference})" if scores.ties != "trec" else f"as in {scores.order}"
+    return f"qrels {short_hash(scores.qrels_hash)}, order of ties {order if scores.order else 'not told'}"
+
+
+def short_hash(qrels_hash: str) -> str:
+    """Give a hash of qrels as it is shown; of mixed qrels those of all of them."""
+    return "+".join(part[:HASH_SHOWN] for part in qrels_hash.split("+"))
 
 
 def _tie_notes(moved: "Sequence[Moved]") -> list[str]:
     """Say which scores hang on the order of tied documents."""
     shown = [
         f"ties: {one.measure} of {one.run} is {one.value:.4f}, in other orders {one.worst:.4f} to {one.best:.4f}"
+        f"{'' if one.exact else ' or further'}"
         for one in moved[:_MOVES_SHOWN]
     ]
     return [*shown, *([f"… and {len(moved) - _MOVES_SHOWN} more"] if len(moved) > _MOVES_SHOWN else [])]
@@ -50,6 +64,26 @@ def copies_note(aligned: "Alignment", novel: "Alignment") -> str:
     """Say how much novelty took away."""
     lost = int(((aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum())
     return f"novelty: {counted(lost, 'retrieved document')} with a grade above 0 counted as not relevant, as copies"
+
+
+def tag_notes(runs: "Sequence[AnyRun]") -> list[str]:
+    """Say which files carry several tags: were they runs of several systems, their scores would mean nothing."""
+    return [
+        f"{run.tag}: its file carries several tags, also {', '.join(map(quoted, run.other_tags[:_TAGS_SHOWN]))};"
+        " all rows were scored as one run"
+        for run in runs
+        if run.other_tags
+    ]
+
+
+def expected_note(found: "Expected") -> str:
+    """Say how exact expected scores are."""
+    if not found.drawn:
+        return "ties: the expected scores are exact, over all orders"
+    return (
+        f"ties: exact over all orders but for {counted(found.drawn, 'list')} with too many, of which {found.orders:,}"
+        f" random ones were drawn; the standard error of a mean is at most {found.error:.1g}"
+    )
 
 
 def sample_notes(qrels: "Qrels", aligned: "Alignment") -> list[str]:

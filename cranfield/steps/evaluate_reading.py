@@ -11,9 +11,10 @@ from cranfield.errors import Problem, ProblemsFound, SourceError, UsageError, qu
 from cranfield.source import Source
 from cranfield.steps.evaluate_asked import TOPIC_SETS, As, Asked
 from cranfield.steps.keeping import KeptAlignment, contents_of, what_qrels_say
-from cranfield.steps.stored_runs import StoredRuns
+from cranfield.steps.stored_runs import StoredName, StoredRuns
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
+from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
@@ -25,6 +26,8 @@ Named = TypeVar("Named", "Run", "AnyRun")
 Reader = Callable[[Source], "AnyRun"]
 
 WORKERS = 2
+ALL = "all"
+"""What stands for the topic in rows that sum up all topics."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,32 +61,37 @@ def read_aligned(
         if qrels is None or problems:
             raise _unusable(problems)
         runs = _named_apart(found, asked.runs)
-        return runs, align_as_asked(asked, qrels, runs, keep_rows=keep_rows)
+        return runs, on_scale(align_as_asked(asked, qrels, runs, keep_rows=keep_rows), highest)
 
+    highest = 0 if store is None else current_scale(store)[1].highest
     contents = None if kept is None else contents_of(asked.runs, store)
     if kept is None or contents is None or qrels is None:
         return Read(cast("Qrels", qrels), *aligned())
-    key = (what_qrels_say(qrels), contents, _topics(asked), asked.like, keep_rows)
+    key = (what_qrels_say(qrels), contents, _topics(asked), asked.like, keep_rows, highest)
     return Read(qrels, *kept.get(key, aligned))
 
 
 def read_runs(
-    qrels: "Path | Qrels", words: "Sequence[str | AnyRun]", *, like: As | None = None
+    qrels: "Path | Qrels",
+    words: "Sequence[str | AnyRun]",
+    *,
+    like: As | None = None,
+    progress: Progress = silent,
 ) -> "tuple[Qrels, list[AnyRun]]":
     """Read qrels and run files, runs the short way where possible; all problems are told at once."""
     problems: list[Problem] = []
     _refuse_stdin_twice(qrels, words)
     judged = _qrels(qrels, problems)
-    runs = _runs(words, StoredRuns(None), silent, problems, reader=partial(_short_way, judged, like or "10"))
+    runs = _runs(words, StoredRuns(None), progress, problems, reader=partial(_short_way, judged, like or "10"))
     if judged is None or problems:
         raise _unusable(problems)
     return judged, _named_apart(runs, words)
 
 
-def read_all_in_full(words: "Sequence[str | Run]") -> "list[Run]":
+def read_all_in_full(words: "Sequence[str | Run]", progress: Progress = silent) -> "list[Run]":
     """Read run files with all their ids; all problems are told at once."""
     problems: list[Problem] = []
-    found = _runs(words, StoredRuns(None), silent, problems, reader=lambda: in_full)
+    found = _runs(words, StoredRuns(None), progress, problems, reader=lambda: in_full)
     if problems:
         raise _unusable(problems)
     return _named_apart(cast("list[Run]", found), words)
@@ -126,17 +134,29 @@ def align_as_asked(asked: Asked, qrels: "Qrels", runs: "Sequence[AnyRun]", *, ke
 
     topics = cast("TopicSet", _topics(asked))
     aligned = align(qrels, runs, topics=topics, reference=asked.like or "10", keep_rows=keep_rows)
+    if ALL in aligned.topic_ids:
+        message = "a topic is called 'all', which is the word for the summary over all topics; call it otherwise"
+        raise ProblemsFound(f"{qrels.name} cannot be evaluated", [Problem("topic-called-all", message, topic=ALL)])
     _refuse_strangers(aligned)
     return aligned
 
 
+def on_scale(aligned: "Alignment", highest: int) -> "Alignment":
+    """Give the alignment of a collection whose scale goes up to a grade that perhaps nobody has given yet."""
+    if highest <= aligned.lists.highest_grade:
+        return aligned
+    return replace(aligned, lists=replace(aligned.lists, highest_grade=highest, _relevant={}))
+
+
 def in_full(source: Source) -> "Run":
     """Read and rank a run file with all its ids, or raise everything that is wrong with it."""
+    from cranfield.runs.check import repeat_problems
     from cranfield.runs.order import ranked
     from cranfield.runs.reading import read_rows
 
     rows = read_rows(source)
     errors = [problem for problem in rows.problems if problem.severity == "error"]
+    errors += [problem.at(rows.source_name) for problem in repeat_problems(rows)]
     if errors:
         raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
     return ranked(rows)
@@ -146,6 +166,8 @@ def _topics(asked: Asked) -> str | tuple[str, ...]:
     """Give the topic set by its name, or the ids that were given or that a file names."""
     if isinstance(asked.topics, tuple) or asked.topics in TOPIC_SETS:
         return asked.topics
+    if not asked.topics.strip():
+        raise UsageError(f"topics are {', '.join(TOPIC_SETS)}, or a file of ids; nothing was named")
     lines = Source(Path(asked.topics)).lines()
     return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
 
@@ -196,7 +218,7 @@ def _runs(
     """Load stored runs and read files, two at a time; problems of files are added to `problems`."""
     named = dict.fromkeys(word for word in words if isinstance(word, str))
     for word in named:
-        if word in stored and Path(word).exists():
+        if word in stored and not isinstance(word, StoredName) and Path(word).exists():
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
     absent = {word: why for word in named if _is_nowhere(word, stored) and (why := stored.why_missing(word))}
     for word, why in absent.items():

@@ -7,7 +7,7 @@ from cranfield.steps.evaluate import Evaluated, evaluate_and_tell
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.evaluate_reading import Read
 from cranfield.steps.reuse_asking import MARKS, told_of
-from cranfield.steps.reuse_field import PoolTold, field_of
+from cranfield.steps.reuse_field import Field, PoolTold, field_of
 from cranfield.steps.trust import WORST_FIRST, Trusted, trusted
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
@@ -15,7 +15,7 @@ from cranfield.store.scales import current_scale
 from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cranfield.evaluate.align import Alignment
     from cranfield.report.table import Value
@@ -28,9 +28,17 @@ COLUMNS = ("low", "high", "judged", "loss", "loss_upper", "verdict", "reason")
 
 
 def evaluate_with_trust(
-    asked: Asked, told: PoolTold, *, store: Store | None = None, progress: Progress = silent
+    asked: Asked,
+    told: PoolTold,
+    *,
+    store: Store | None = None,
+    progress: Progress = silent,
+    reading: "Callable[[], Field] | None" = None,
 ) -> tuple[Evaluated, Trusted | None]:
-    """Score, and give a verdict on each score; None where a measure is not ours, and nothing can be said."""
+    """Score, and give a verdict on each score; None where a measure is not ours, and nothing can be said.
+
+    Whoever asks about the same runs again and again hands in `reading`, which gives their field.
+    """
     from cranfield.evaluate.expression import Measure, parse_measures
 
     rel = 1 if store is None else current_scale(store)[1].relevant_from
@@ -39,7 +47,7 @@ def evaluate_with_trust(
         found = evaluate_and_tell(asked, store=store, progress=progress)
         note = "no verdicts: measures of ir_measures see documents, and nothing is known about their holes"
         return replace(found, notes=(*found.notes, note)) if measures else found, None
-    field = field_of(asked, told, store=store, progress=progress)
+    field = field_of(asked, told, store=store, progress=progress) if reading is None else reading()
     found = evaluate_and_tell(asked, store=store, read=first_runs(field.read, field.asked))
     trust = trusted(field, measures, store=store, learn="where there are holes")
     return replace(found, notes=(*found.notes, *trust.notes)), trust

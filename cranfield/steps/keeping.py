@@ -1,9 +1,9 @@
-"""An alignment kept, for whoever scores the same runs more than once."""
+"""What was last made, kept, for whoever asks about the same runs more than once."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from cranfield.store import Store
 from cranfield.store.runs import run_facts
@@ -13,24 +13,33 @@ if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
 
 Aligned = tuple["list[AnyRun]", "Alignment"]
+Made = TypeVar("Made")
 
 
 @dataclass
-class KeptAlignment:
-    """The last alignment of stored runs, or of runs at hand, in memory, as long as this object lives.
+class Kept(Generic[Made]):
+    """The last thing that was made of stored runs, or of runs at hand, in memory, as long as this object lives.
 
     It is found again by contents: the hash of the qrels and of each run, and whatever else made it what it is. So it
     can never be stale, and a file that is only read is never written. Only the last one is kept: it is the large one.
     """
 
     _key: Hashable = None
-    _kept: list[Aligned] = field(default_factory=list)
+    _kept: list[Made] = field(default_factory=list)
 
-    def get(self, key: Hashable, make: Callable[[], Aligned]) -> Aligned:
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """Give what is kept under this key, else make it and keep it."""
         if not self._kept or key != self._key:
             self._kept, self._key = [make()], key
         return self._kept[0]
+
+    def known(self, key: Hashable) -> Made | None:
+        """Give what is kept under this key; None where it is not there."""
+        return self._kept[0] if self._kept and key is not None and key == self._key else None
+
+
+class KeptAlignment(Kept[Aligned]):
+    """The last alignment."""
 
 
 def contents_of(words: "Sequence[str | AnyRun]", store: Store | None) -> Hashable:

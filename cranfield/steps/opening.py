@@ -5,6 +5,7 @@ from pathlib import Path
 from cranfield._version import __version__
 from cranfield.records import BINARY, GradeScale
 from cranfield.source import Source
+from cranfield.steps.licence import SETTING, checked_licence
 from cranfield.steps.watching import now
 from cranfield.store import Store, create_store, open_store
 from cranfield.store.scales import add_guidelines, add_scale
@@ -14,14 +15,18 @@ from cranfield.store.store import Waiting, backup_to
 __all__ = ["Store", "back_up", "init_collection", "open_collection"]
 
 
-def init_collection(path: Path, *, name: str, scale: GradeScale = BINARY, guidelines: Path | None = None) -> None:
-    """Make a new collection with its scale and, where given, a Markdown file of guidelines."""
-    text = read_text(guidelines) if guidelines else ""
+def init_collection(
+    path: Path, *, name: str, scale: GradeScale = BINARY, guidelines: Path | None = None, licence: str = ""
+) -> None:
+    """Make a new collection with its scale and, where given, a Markdown file of guidelines and a licence."""
+    text, terms = read_text(guidelines) if guidelines else "", checked_licence(licence)
 
     def furnish(store: Store) -> None:
         put_setting(store, "name", name)
         put_setting(store, "made_by", f"cranfield {__version__}")
         put_setting(store, "made", now())
+        if terms:
+            put_setting(store, SETTING, terms)
         add_scale(store, scale, now=now())
         if text:
             add_guidelines(store, text, now=now())

@@ -134,7 +134,9 @@ def _refuse_known_name(store: Store, name: str) -> None:
     if not name.strip() or not name.isprintable():
         raise InputError(f"a pool needs a name that can be read, not {quoted(name)}")
     if name in [facts.name for facts in pool_facts(store)]:
-        raise InputError(f"there is a pool called {quoted(name)} already; choose another --name")
+        raise InputError(
+            f"there is a pool called {quoted(name)} already; pool extend adds later runs to it, --name makes another"
+        )
 
 
 def _facts(request: PoolRequest, pool: "Pool") -> PoolFacts:

@@ -29,14 +29,20 @@ class Speed:
         basis = (
             f"the median of {counted(self.measured_on, 'judgment')}" if self.measured_on else "assumed, not measured"
         )
-        seconds = f"{self.seconds:g} seconds" if self.seconds >= 1 else "less than a second"
+        number = "1 second" if self.seconds == 1 else f"{self.seconds:g} seconds"
+        seconds = number if self.seconds >= 1 else "less than a second"
         return f"{seconds} a document ({basis})"
 
     def cost(self, documents: int) -> str:
         """Say what some documents cost."""
-        hours = self.hours(documents)
-        time = f"{hours:,.1f} hours" if hours >= 1 else counted(max(round(60 * hours), 1), "minute")
-        return f"about {time} at {self.pace}"
+        return f"{time_in_words(self.hours(documents))} at {self.pace}"
+
+
+def time_in_words(hours: float) -> str:
+    """Give a time as one who plans says it: less than a minute, about 12 minutes, about 3.5 hours."""
+    if hours * 60 < 1:
+        return "less than a minute"
+    return f"about {hours:,.1f} hours" if hours >= 1 else f"about {counted(round(60 * hours), 'minute')}"
 
 
 def judging_speed(store: Store, *, seconds_per_document: float | None = None) -> Speed:

@@ -8,6 +8,7 @@ from cranfield.steps.qrels_notes import older_grades
 from cranfield.steps.qrels_of import NOW, qrels_for
 from cranfield.steps.qrels_release import Chosen
 from cranfield.store import Store
+from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
@@ -43,6 +44,17 @@ def export_warning(store: Store, word: str | None, *, chosen: Chosen | None = No
     if not said.older:
         return ""
     return f"{said}; each is written " + ("as relevant or not by its own scale" if in_two else "as it was given")
+
+
+def threshold_lost(store: Store) -> str:
+    """Say what a file of graded qrels does not tell: from which grade on documents are relevant; empty for 1."""
+    relevant_from = current_scale(store)[1].relevant_from
+    if relevant_from == 1:
+        return ""
+    elsewhere = f"-m 'AP(rel={relevant_from})'"
+    return (
+        f"grades from {relevant_from} on count as relevant here, which the file does not say: elsewhere {elsewhere}"
+    )
 
 
 def write_qrels(qrels: "Qrels", stream: BinaryIO, *, format: str = "trec") -> None:

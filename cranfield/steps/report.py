@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield._version import __version__
+from cranfield.steps.licence import licence_of
 from cranfield.steps.report_judging import judging_part
 from cranfield.steps.report_material import MEASURES, Material, Wanted, material_of
 from cranfield.steps.report_pictures import Picture, drawings_of, pictures_of
@@ -18,7 +19,7 @@ from cranfield.store.scales import current_guidelines
 
 if TYPE_CHECKING:
     from cranfield.report.page import Page
-    from cranfield.report.reports.collection_facts import Board, PoolPart
+    from cranfield.report.reports.collection_facts import Board, PoolPart, QrelsPart
     from cranfield.report.table import Table
 
 __all__ = ["MEASURES", "Reported", "Wanted", "collection_report", "write_figures", "write_page", "write_tables"]
@@ -34,9 +35,9 @@ class Reported:
 
 
 def collection_report(store: Store, wanted: Wanted, *, progress: Progress = silent) -> Reported:
-    """Gather what is known and arrange it."""
-    material = material_of(store, wanted, progress=progress)
-    return report_of(store, material)
+    """Gather what is known and arrange it; all of it is of one moment, whatever is judged meanwhile."""
+    with store.snapshot():
+        return report_of(store, material_of(store, wanted, progress=progress))
 
 
 def report_of(store: Store, material: Material) -> Reported:
@@ -63,12 +64,22 @@ def report_of(store: Store, material: Material) -> Reported:
         bias_said=() if material.bias is None else tuple(about_collection(material.bias)),
         drawings=drawings_of(pictures),
         missing=(*material.missing, *([no_pictures] if no_pictures else [])),
-        qrels_name=material.qrels.name if material.qrels is not None else "",
-        qrels_hash=material.qrels.content_hash if material.qrels is not None else "",
+        licence=licence_of(store),
+        qrels=_qrels(material),
         checksums=tuple(checksums(store, material).items()),
         commands=tuple(_commands(material)),
     )
     return Reported(collection_page(facts), tuple(pictures), material)
+
+
+def _qrels(material: Material) -> "QrelsPart | None":
+    from cranfield.report.reports.collection_facts import QrelsPart
+
+    if material.qrels is None:
+        return None
+    is_now = material.release is None and bool(material.layers)
+    name = "what was judged when this page was made" if is_now else material.qrels.name
+    return QrelsPart(name, material.qrels.content_hash, material.layers, material.rule)
 
 
 def _pool(material: Material) -> "PoolPart | None":
@@ -110,6 +121,8 @@ def _board(material: Material) -> "Board | None":
         groups={run.name: (run.group_name, run.name in fed) for run in material.status.runs},
         letters=() if evaluated.letters is None else evaluated.letters.by_measure,
         letters_said="" if evaluated.letters is None else evaluated.letters.said,
+        best=frozenset() if material.best is None else material.best.runs,
+        best_said="" if material.best is None else material.best.said,
         trust=dict(_trust_tables(material)),
         verdicts={name: verdict.level for name, verdict in worst.items() if verdict is not None},
         notes=evaluated.notes,

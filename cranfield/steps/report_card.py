@@ -6,19 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield._version import __version__
 from cranfield.errors import CranfieldError
-from cranfield.steps.qrels_of import collection_rule
-from cranfield.steps.report import checksums
-from cranfield.steps.report_material import Material
-from cranfield.steps.watching import now
+from cranfield.steps.licence import licence_of
+from cranfield.steps.report import Reported, checksums, collection_report
+from cranfield.steps.report_material import Material, Wanted
+from cranfield.steps.watching import Progress, now, silent
 from cranfield.store import Store
-from cranfield.store.settings import setting
 
 if TYPE_CHECKING:
+    from cranfield.qrels.release import Manifest
     from cranfield.reuse.card import Card
     from cranfield.reuse.collection import CollectionReport
 
 KIND = "cranfield-collection-card"
 VERSION = 1
+
+
+def report_and_card(store: Store, wanted: Wanted, *, progress: Progress = silent) -> tuple[Reported, dict[str, Any]]:
+    """Make a report, and the card of the same moment."""
+    with store.snapshot():
+        made = collection_report(store, wanted, progress=progress)
+        return made, card_for_collection(store, made.material)
 
 
 def card_for_collection(store: Store, material: Material) -> dict[str, Any]:
@@ -31,7 +38,7 @@ def card_for_collection(store: Store, material: Material) -> dict[str, Any]:
         "kind": KIND,
         "version": VERSION,
         "name": status.name,
-        "licence": setting(store, "licence", None),
+        "licence": licence_of(store) or None,
         "made": now(),
         "made_by": f"cranfield {__version__}",
         "counts": _counts(material),
@@ -40,7 +47,7 @@ def card_for_collection(store: Store, material: Material) -> dict[str, Any]:
         "pools": [_pool(material)] if material.pool is not None else [],
         "runs": _runs(material),
         "groups": _groups(material),
-        "qrels": _qrels(store, material),
+        "qrels": _qrels(material),
         "agreement": _agreement(material),
         "reusability": {
             "collection": None if material.bias is None else _fairness(material.bias),
@@ -138,7 +145,8 @@ def _groups(material: Material) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in material.pool.groups]
 
 
-def _qrels(store: Store, material: Material) -> dict[str, Any] | None:
+def _qrels(material: Material) -> dict[str, Any] | None:
+    """Say what the qrels are, and how they came about: a release and a file have a story of their own."""
     from cranfield.qrels.release import counts_of
 
     if material.qrels is None:
@@ -147,9 +155,19 @@ def _qrels(store: Store, material: Material) -> dict[str, Any] | None:
     return told | {
         "topics": len(material.qrels.topic_ids),
         "grades": counts_of(material.qrels),
-        "layers": list(material.wanted.layers),
-        "rule": list(collection_rule(store)),
+        "layers": list(material.layers),
+        "rule": list(material.rule),
+        **({} if material.release is None else _story(material.release)),
     }
+
+
+def _story(release: "Manifest") -> dict[str, Any]:
+    """Give what only a release knows; not its primary assessors, who are people, nor its note."""
+    told: dict[str, Any] = {"made": release.made, "made_by": release.made_by}
+    if release.file:
+        return told | {"file": release.file, "file_sha256": release.file_sha256}
+    versions = {"scales": dict(release.scales), "guidelines": dict(release.guidelines)}
+    return told | {"up_to_event": release.up_to_event, **versions, "pools": dict(release.pools)}
 
 
 def _agreement(material: Material) -> list[dict[str, Any]]:

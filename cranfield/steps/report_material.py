@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 from cranfield.errors import InputError
 from cranfield.judge.events import MAIN
 from cranfield.steps.evaluate_asked import Asked
-from cranfield.steps.evaluate_letters import letters_of
+from cranfield.steps.evaluate_letters import BestGroup, best_group, letters_of
 from cranfield.steps.judge_agreement import agreement_report
 from cranfield.steps.judging_progress import judging_progress
 from cranfield.steps.pool_show import show_pool
-from cranfield.steps.qrels_of import qrels_for
+from cranfield.steps.qrels_of import NOW, collection_rule, meant_by, qrels_for
+from cranfield.steps.qrels_release import list_releases
 from cranfield.steps.reuse_field import PoolTold
 from cranfield.steps.status import collection_status
+from cranfield.steps.stored_runs import stored_names
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 from cranfield.store.events import assessors
 
 if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
+    from cranfield.qrels.release import Manifest
+    from cranfield.qrels.rules import Rule
     from cranfield.reuse.collection import CollectionReport
+    from cranfield.reuse.contributors import Level
     from cranfield.steps.evaluate import Evaluated
     from cranfield.steps.judge_agreement import AgreementReport
     from cranfield.steps.judging_progress import JudgingProgress
@@ -31,6 +36,9 @@ if TYPE_CHECKING:
 MEASURES = ("nDCG@10", "AP", "P@10")
 LETTERED = 40
 """Up to how many runs get significance letters: more letters than an alphabet has tell nothing."""
+
+HELD_OUT = 200
+"""Up to how many runs that fed the pool are held out one by one: the time grows with their cube."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +55,18 @@ class Wanted:
 class Material:
     """What is known; what is not is None, and `missing` says why.
 
-    `names` gives each assessor the name under which the report speaks of him.
+    `names` gives each assessor the name under which the report speaks of him. `layers` and `rule` are those that the
+    qrels were made by: of the release, where they are one; none where they came from a file.
     """
 
     wanted: Wanted
     status: "Status"
     qrels: "Qrels | None"
+    release: "Manifest | None"
+    layers: tuple[str, ...]
+    rule: "Rule"
     evaluated: "Evaluated | None"
+    best: "BestGroup | None"
     trust: "Trusted | None"
     bias: "CollectionReport | None"
     pool: "ShownPool | None"
@@ -68,18 +81,24 @@ def material_of(store: Store, wanted: Wanted, *, progress: Progress = silent) ->
     """Gather everything; what a young collection does not have yet is missing, and no error."""
     status, missing = collection_status(store), list[str]()
     qrels = _qrels(store, wanted, missing)
-    evaluated, trust, bias = _scores(store, wanted, qrels, [run.name for run in status.runs], progress, missing)
+    evaluated, trust, bias = _scores(store, wanted, qrels, stored_names(store), progress, missing)
     has_pool = bool(status.pools)
-    agreement, no_agreement = _agreement(store, wanted)
+    layers, rule, release = _origin(store, wanted, qrels)
+    looked_at = layers or wanted.layers
+    agreement, no_agreement = _agreement(store, looked_at)
     return Material(
         wanted=wanted,
         status=status,
         qrels=qrels,
+        release=release,
+        layers=layers,
+        rule=rule,
         evaluated=evaluated,
+        best=_best(evaluated),
         trust=trust,
         bias=bias,
         pool=show_pool(store) if has_pool else None,
-        judging=judging_progress(store, layer=wanted.layers[0]) if has_pool else None,
+        judging=judging_progress(store, layer=looked_at[0]) if has_pool else None,
         agreement=agreement,
         no_agreement=no_agreement,
         names=_names(store, public=wanted.public),
@@ -97,8 +116,19 @@ def _qrels(store: Store, wanted: Wanted, missing: list[str]) -> "Qrels | None":
         return None
 
 
+def _origin(store: Store, wanted: Wanted, qrels: "Qrels | None") -> "tuple[tuple[str, ...], Rule, Manifest | None]":
+    """Give the layers and the rule that qrels were made by, and the release, where they are one."""
+    if qrels is None:
+        return (), (), None
+    word = meant_by(store, wanted.qrels, layers=wanted.layers)
+    if word == NOW:
+        return wanted.layers, collection_rule(store), None
+    release = next((one for one in list_releases(store) if one.name == word), None)
+    return ((), (), None) if release is None else (release.layers, release.rule, release)
+
+
 def _scores(
-    store: Store, wanted: Wanted, qrels: "Qrels | None", runs: list[str], progress: Progress, missing: list[str]
+    store: Store, wanted: Wanted, qrels: "Qrels | None", runs: tuple[str, ...], progress: Progress, missing: list[str]
 ) -> "tuple[Evaluated | None, Trusted | None, CollectionReport | None]":
     from cranfield.steps.evaluate_trust import evaluate_with_trust
     from cranfield.steps.reuse import examine_collection
@@ -106,18 +136,30 @@ def _scores(
     if qrels is None or not runs:
         missing += [] if runs else ["scores, since no run was submitted"]
         return None, None, None
-    asked = Asked(qrels=qrels, runs=tuple(runs), measures=wanted.measures, curve=True)
+    asked = Asked(qrels=qrels, runs=runs, measures=wanted.measures, curve=True)
     evaluated, trust = evaluate_with_trust(asked, PoolTold(), store=store, progress=progress)
     if 2 <= len(runs) <= LETTERED and evaluated.scores.scored.all():
         evaluated = replace(evaluated, letters=letters_of(evaluated.scores, "tukey"))
     if trust is None:
         return evaluated, None, None
-    return evaluated, trust, examine_collection(trust.field, [one.measure for one in trust.trusts])
+    fed = sum(bool(trust.field.fed_pool(run)) for run in range(len(trust.field.read.runs)))
+    if fed > HELD_OUT:
+        missing.append(f"what single runs would lose, since {fed:,} of them fed the pool; cranfield reuse tells it")
+    without: tuple[Level, ...] = ("run",) if fed > HELD_OUT else ()
+    measures = [one.measure for one in trust.trusts]
+    return evaluated, trust, examine_collection(trust.field, measures, without=without, thresholds=trust.thresholds)
 
 
-def _agreement(store: Store, wanted: Wanted) -> "tuple[AgreementReport | None, str]":
+def _best(evaluated: "Evaluated | None") -> "BestGroup | None":
+    """Find the runs that are level with the best, where they are too many for letters."""
+    if evaluated is None or len(evaluated.scores.run_names) <= LETTERED:
+        return None
+    return best_group(evaluated.scores)
+
+
+def _agreement(store: Store, layers: tuple[str, ...]) -> "tuple[AgreementReport | None, str]":
     try:
-        return agreement_report(store, layers=wanted.layers), ""
+        return agreement_report(store, layers=layers), ""
     except InputError as error:
         return None, str(error)
 

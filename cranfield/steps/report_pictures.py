@@ -92,8 +92,10 @@ def _of_intervals(name: str, found: "Trusted") -> "tuple[str, str, Table]":
     caption = (
         f"{trust.measure}. Thin lines that overlap: nobody knows which of the runs is better before more is judged."
     )
-    caption += " Orange runs did not feed the pool as deep as the measure looks;"
-    caption += " a long thick line says that they probably deserve more."
+    caption += " Squares were not in the pool, hollow circles fed it less deep than the measure looks."
+    caption += " A thick line ends where the score would at most be, probably, if everything were judged:"
+    caption += " far to the right of its point the run deserves more, to the left of it less."
+    caption += _drawn_of(len(rows), "run", "that could probably score highest")
     return alternative, caption, table_of(columns, rows, caption=f"{trust.measure}: scores and what is possible")
 
 
@@ -117,6 +119,8 @@ def _of_hold_out(name: str, found: "Trusted", report: "CollectionReport") -> "tu
         f"{measure}. A point far to the right is a run that needed its own group in the pool to be scored fairly;"
     )
     caption += " a new system of that kind would lose as much."
+    caption += " Left of 0 a run would have gained." if any(loss < 0 for *_, loss in rows) else ""
+    caption += _drawn_of(len(groups), "group", "that would lose most")
     return alternative, caption, table_of(columns, rows, caption=f"{measure}: losses when a group is held out")
 
 
@@ -135,9 +139,10 @@ def _of_coverage(found: "Trusted") -> "tuple[str, str, Table]":
     columns += [Column("lowest", digits=2, numeric=True), Column("topic", "on topic")]
     depth = int(holes.depth.max())
     alternative = f"The share of judged documents among the first {depth} of each run, topic by topic"
-    caption = (
-        "A light row is a run that the pool does not know; a light column is a topic that was judged too little."
-    )
+    caption = "Dark blue is judged, yellow is not. Many light cells in a row: a run that the pool does not know;"
+    caption += " in a column: a topic that was judged too little."
+    run, share, *_ = min(rows, key=lambda row: row[1], default=("", 1.0))
+    caption += f" Least is judged of {run}: {100 * share:.0f} %." if share < 1 else ""
     return alternative, caption, table_of(columns, rows, caption=f"Judged among the first {depth}")
 
 
@@ -156,7 +161,7 @@ def _of_depth(report: "CollectionReport") -> "tuple[str, str, Table]":
 def _scores(material: Material) -> Iterator[Picture]:
     import numpy as np
 
-    from cranfield.report.figures import precision_recall, strips
+    from cranfield.report.figures import figure_of, precision_recall, strips
     from cranfield.report.table import Column, table_of
 
     evaluated = material.evaluated
@@ -172,7 +177,8 @@ def _scores(material: Material) -> Iterator[Picture]:
             f"{scores.measures[0]} on each topic. Runs with the same mean can differ much: points far to the left"
         )
         caption += f" are topics where a run fails.{_cut(len(order), MOST_STRIPS)}"
-        yield Picture("scores", "by-topic", strips(str(scores.measures[0]), values), alternative, caption)
+        drawn_strips = figure_of(strips(str(scores.measures[0]), values))
+        yield Picture("scores", "by-topic", drawn_strips, alternative, caption)
     if curve is not None:
         shown = order[:MOST_CURVES]
         curves = {curve.run_names[run]: curve.summary[:, run] for run in shown}
@@ -184,7 +190,16 @@ def _scores(material: Material) -> Iterator[Picture]:
         )
         caption += f" lines that cross are runs of different kinds.{_cut(len(order), MOST_CURVES)}"
         alternative = f"Precision at eleven levels of recall for {counted(len(shown), 'run')}"
-        yield Picture("curves", "precision-recall", precision_recall(curves), alternative, caption, data)
+        figure = figure_of(precision_recall(curves))
+        yield Picture("curves", "precision-recall", figure, alternative, caption, data)
+
+
+def _drawn_of(total: int, noun: str, which: str) -> str:
+    from cranfield.report.bias_figures import MOST_DRAWN
+
+    if total <= MOST_DRAWN:
+        return ""
+    return f" The {MOST_DRAWN} {noun}s {which} are drawn; the table has all {total:,}."
 
 
 def _cut(runs: int, most: int) -> str:

@@ -9,10 +9,10 @@ from cranfield.errors import UsageError
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.qrels_of import qrels_for
 from cranfield.steps.reuse_field import Field, PoolTold, field_of
+from cranfield.steps.stored_runs import stored_names
 from cranfield.steps.trust import Trust, Trusted
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
-from cranfield.store.runs import run_facts
 from cranfield.store.scales import current_scale
 from cranfield.text import counted
 
@@ -42,7 +42,7 @@ def asked_field(doubt: Doubt, *, store: Store | None, progress: Progress = silen
     """Read everything a doubt needs; without runs, all that are stored."""
     from cranfield.evaluate.expression import own_measures, parse_measures
 
-    runs = doubt.runs or tuple(facts.name for facts in (run_facts(store) if store is not None else ()))
+    runs = doubt.runs or stored_names(store)
     if not runs:
         raise UsageError("which runs? name their files, and the qrels with --qrels; or a collection with -C")
     layers = {"layers": doubt.layers} if doubt.layers else {}

@@ -10,6 +10,7 @@ from cranfield.source import Source
 from cranfield.steps.evaluate_asked import TOPIC_SETS, Asked
 from cranfield.steps.evaluate_reading import Read, read_aligned
 from cranfield.steps.pool_known import KnownPool, known_pool, replayed_without_groups
+from cranfield.steps.stored_runs import StoredName
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 from cranfield.store.runs import run_facts
@@ -138,10 +139,10 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
 def _teachers(store: Store | None, stored: KnownPool | None) -> tuple[str, ...]:
     """Give the stored runs that fed the pool: of the pool itself, else those submitted as contributing."""
     if stored is not None:
-        return tuple(one.run for one in stored.contributors)
+        return tuple(StoredName(one.run) for one in stored.contributors)
     if store is None:
         return ()
-    return tuple(facts.name for facts in run_facts(store) if facts.role == "contributing")
+    return tuple(StoredName(facts.name) for facts in run_facts(store) if facts.role == "contributing")
 
 
 def _read(asked: Asked, words: "Sequence[str | AnyRun]", store: Store | None, progress: Progress) -> Read:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from cranfield.errors import InputError, UsageError, quoted
 from cranfield.records import Document
 from cranfield.report.table import Value
-from cranfield.runs.system import Query, Ranking, TopicField, configured, query_text
+from cranfield.runs.system import Doubting, Query, Ranking, TopicField, configured, query_text
 from cranfield.runs.systems import systems
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
@@ -17,7 +17,7 @@ from cranfield.store.documents import document_count, iter_documents
 from cranfield.store.search import ranked
 from cranfield.store.topics import topics
 
-__all__ = ["check_tag", "described_systems", "made_run", "write_rankings"]
+__all__ = ["check_tag", "described_systems", "doubt_of", "made_run", "write_rankings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,12 @@ def made_run(
     if not document_count(store):
         raise InputError("there are no documents yet: add some with cranfield corpus add FILE…")
     return part.rank(StoredCorpus(store, progress), queries, depth)
+
+
+def doubt_of(store: Store, system: str, options: Mapping[str, str] | None = None) -> str:
+    """Say what is doubtful about a system with these options on this collection; empty where nothing is."""
+    part = configured(systems.get(system), options or {})
+    return part.doubt(document_count(store)) if isinstance(part, Doubting) else ""
 
 
 def check_tag(tag: str) -> None:

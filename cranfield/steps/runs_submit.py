@@ -8,6 +8,7 @@ from cranfield.errors import Problem, ProblemsFound, quoted
 from cranfield.steps.runs_coding import CodedRuns, code_runs
 from cranfield.steps.runs_intake import Examined, Request, examine, expectations_of, standing_hashes
 from cranfield.steps.runs_likeness import likeness_warnings
+from cranfield.steps.status import unpooled_runs
 from cranfield.steps.watching import Progress, now, silent
 from cranfield.store import Store
 from cranfield.store.runs import RunFacts, add_ids, add_run, run_facts
@@ -54,6 +55,12 @@ def submit_runs(
         _store_ids(store, coded)
     known = {facts.name: facts for facts in run_facts(store)}
     return [outcomes.pop(one.name) if one.name in outcomes else _there(one, known[one.name]) for one in examined]
+
+
+def not_pooled(store: Store, outcomes: Sequence[Submitted]) -> list[str]:
+    """Give the contributing runs that were submitted after the collection's pools were built, and are in none."""
+    submitted = {one.name for one in outcomes if one.what == "submitted"}
+    return unpooled_runs(store, [facts for facts in run_facts(store) if facts.name in submitted])
 
 
 def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:

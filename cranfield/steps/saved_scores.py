@@ -3,11 +3,12 @@
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.errors import InputError, Problem, ProblemsFound, quoted
+from cranfield.errors import LINES_KEPT, InputError, Problem, ProblemsFound, UnknownName, quoted
 from cranfield.source import Source
 
 if TYPE_CHECKING:
@@ -17,31 +18,96 @@ ALL = "all"
 COLUMNS = ("run", "topic", "measure", "value", "qrels")
 
 
-def read_scores(files: Sequence[Path], *, allow_mixed_qrels: bool = False) -> "Scores":
-    """Give the scores of all files together, on the topics and measures that every run has."""
-    values: dict[tuple[str, str, str], float] = {}
-    hashes: dict[str, str] = {}
-    orders: dict[str, str] = {}
-    problems: list[Problem] = []
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """Scores that were read back, and what is to be told of them."""
+
+    scores: "Scores"
+    notes: tuple[str, ...] = ()
+
+
+def read_scores(files: Sequence[Path], *, measures: Sequence[str] = (), allow_mixed_qrels: bool = False) -> Saved:
+    """Give the scores of all files together, on the topics that every run has; of all measures, or of those named."""
+    read = _Read()
     for file in files:
-        for line, row in _rows(Source(file)):
-            problem = _take(row, values, hashes, orders)
-            if problem:
-                problems.append(Problem("bad-score", problem, file=str(file), lines=(line,)))
-    if problems:
-        raise ProblemsFound("these scores cannot be compared", problems)
+        read.take_file(Source(file))
+    if read.problems:
+        raise ProblemsFound("these scores cannot be compared", list(read.problems.values()))
+    hashes: dict[str, str] = {}
+    for run, qrels in read.qrels_of.items():
+        hashes.setdefault(qrels, run)
     if len(hashes) > 1 and not allow_mixed_qrels:
         raise InputError(
             f"the scores were made with different qrels: {_told(hashes)}; evaluate all runs with the same qrels, or"
             " give --allow-mixed-qrels if you know what you do"
         )
-    if len(orders) > 1:
-        raise InputError(f"the scores were made with different orders of ties: {_told(orders)}; evaluate all alike")
-    return _scores(values, "+".join(hashes))
+    if len(read.orders) > 1:
+        raise InputError(
+            f"the scores were made with different orders of ties: {_told(read.orders)}; evaluate all alike"
+        )
+    note = f"the scores were made with different qrels, and differ for that alone too: {_told(hashes)}"
+    scores = _scores(_chosen(read.values, measures), "+".join(hashes), next(iter(read.orders), ""))
+    return Saved(scores, (note,) if len(hashes) > 1 else ())
 
 
 def _told(found: Mapping[str, str]) -> str:
     return ", ".join(f"{value} (for example run {quoted(run)})" for value, run in found.items())
+
+
+@dataclass(eq=False)
+class _Read:
+    """What has been read: values by measure, run and topic, of each run the qrels, orders of ties, and problems.
+
+    One problem stands for all of its kind in a file: a file that is something else has it on each of its lines.
+    """
+
+    values: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    qrels_of: dict[str, str] = field(default_factory=dict)
+    orders: dict[str, str] = field(default_factory=dict)
+    problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
+
+    def take_file(self, source: Source) -> None:
+        """Take the rows of a file in, and collect what is wrong with them."""
+        topics = rows = 0
+        for line, row in _rows(source):
+            wrong = self._take(row)
+            if wrong:
+                self._add(*wrong, source.name, line)
+            topics += str(row.get("topic")) != ALL
+            rows += 1
+        if not topics:
+            said = "no score of a single topic, only summaries" if rows else "no score at all"
+            self._add("no-topics", f"{said}; write them with cranfield evaluate --by-topic", source.name, None)
+
+    def _add(self, code: str, message: str, file: str, line: int | None) -> None:
+        known = self.problems.get((file, code))
+        lines = (*(known.lines if known else ()), *([line] if line else []))
+        shown = known.message if known else message
+        count = known.count + 1 if known else 1
+        self.problems[file, code] = Problem(code, shown, file=file, lines=lines[:LINES_KEPT], count=count)
+
+    def _take(self, row: Mapping[str, object]) -> tuple[str, str] | None:
+        """Take one row in, or say what is wrong with it. A file from elsewhere need not tell the order of ties."""
+        missing = [name for name in COLUMNS if row.get(name) is None]
+        if missing:
+            wanted = "expected what cranfield evaluate --by-topic --format csv writes"
+            return "no-such-column", f"there is no {missing[0]}; {wanted}"
+        run, topic, measure, value, qrels = (str(row[name]) for name in COLUMNS)
+        if self.qrels_of.setdefault(run, qrels) != qrels:
+            return "two-qrels", f"run {quoted(run)} has scores of two qrels, {self.qrels_of[run]} and {qrels}"
+        if row.get("reference"):
+            self.orders.setdefault(str(row["reference"]), run)
+        if topic == ALL:
+            return None
+        try:
+            number = float(value)
+        except ValueError:
+            number = nan
+        if not isfinite(number):
+            return "bad-score", f"the value {quoted(value)} is not a finite number"
+        if number != self.values.setdefault((measure, run, topic), number):
+            return "two-values", f"run {quoted(run)} has two values of {measure} for topic {quoted(topic)}"
+        return None
 
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -60,35 +126,27 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
     yield from enumerate(reader, start=2)
 
 
-def _take(
-    row: Mapping[str, object],
-    values: dict[tuple[str, str, str], float],
-    hashes: dict[str, str],
-    orders: dict[str, str],
-) -> str:
-    """Take one row in, or say what is wrong with it. A file from elsewhere need not tell the order of ties."""
-    missing = [name for name in COLUMNS if row.get(name) is None]
-    if missing:
-        return f"there is no {missing[0]}; expected what cranfield evaluate --by-topic --format csv writes"
-    run, topic, measure, value, qrels = (str(row[name]) for name in COLUMNS)
-    hashes.setdefault(qrels, run)
-    if row.get("reference"):
-        orders.setdefault(str(row["reference"]), run)
-    if topic == ALL:
-        return ""
-    key = (measure, run, topic)
-    try:
-        number = float(value)
-    except ValueError:
-        number = nan
-    if not isfinite(number):
-        return f"the value {quoted(value)} is not a finite number"
-    if number != values.setdefault(key, number):
-        return f"run {quoted(run)} has two values of {measure} for topic {quoted(topic)}"
-    return ""
+Values = Mapping[tuple[str, str, str], float]
 
 
-def _scores(values: Mapping[tuple[str, str, str], float], qrels_hash: str) -> "Scores":
+def _chosen(values: Values, texts: Sequence[str]) -> Values:
+    """Give the values of the measures that are named; of all where none is."""
+    from cranfield.evaluate.expression import parse_measures
+
+    if not texts:
+        return values
+    known = {
+        str(one): name for name in dict.fromkeys(name for name, _, _ in values) for one in parse_measures([name])
+    }
+    wanted = []
+    for measure in parse_measures(texts):
+        if str(measure) not in known:
+            raise UnknownName("measure of these scores", str(measure), known)
+        wanted.append(known[str(measure)])
+    return {key: values[key] for name in wanted for key in values if key[0] == name}
+
+
+def _scores(values: Values, qrels_hash: str, order: str) -> "Scores":
     import numpy as np
 
     from cranfield.evaluate.expression import parse_measures
@@ -97,8 +155,6 @@ def _scores(values: Mapping[tuple[str, str, str], float], qrels_hash: str) -> "S
     measures = list(dict.fromkeys(measure for measure, _, _ in values))
     runs = list(dict.fromkeys(run for _, run, _ in values))
     topics = sorted({topic for _, _, topic in values})
-    if not runs:
-        raise InputError("there are no scores of single topics; write them with cranfield evaluate --by-topic")
     absent = [
         key
         for measure in measures
@@ -118,4 +174,5 @@ def _scores(values: Mapping[tuple[str, str, str], float], qrels_hash: str) -> "S
         values=table,
         scored=np.ones(table.shape[1:], dtype=bool),
         qrels_hash=qrels_hash,
+        told_order=order,
     )

@@ -1,5 +1,6 @@
 """Say where the collection stands, and the next thing to do."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from cranfield.store.duplicates import clusters_of
 from cranfield.store.events import assessors
 from cranfield.store.pace import judged_pairs, older_now, open_pairs, release_count
 from cranfield.store.packets import PacketFacts, answered_in_packet, packet_facts
-from cranfield.store.pools import PoolFacts, pool_facts, pool_number, pool_topics, pooled_pairs
+from cranfield.store.pools import PoolFacts, pool_facts, pool_number, pool_topics, pooled_pairs, pooled_runs
 from cranfield.store.pools_live import ends
 from cranfield.store.runs import RunFacts, run_facts
 from cranfield.store.scales import current_guidelines, current_scale
@@ -27,7 +28,7 @@ class Status:
     """Where a collection stands.
 
     `older` grades were given under an older scale or older guidelines; `unfinished` topics of live pools will have
-    more documents; a packet is for one assessor, and what is `pooled` is its queue.
+    more documents; `unpooled` runs may feed a pool, and came after all of them were built; a packet is for one assessor, and what is `pooled` is its queue.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Status:
     refused_topics: tuple[str, ...]
     releases: int
     troubles: tuple[str, ...]
+    unpooled: tuple[str, ...] = ()
     older: int = 0
     unfinished: int = 0
     packet_for: str = ""
@@ -90,7 +92,7 @@ class Status:
             return more, "judge"
         if not self.releases:
             return "everything is judged; freeze the qrels under a name", "qrels release NAME"
-        return "score the runs", "evaluate"
+        return "score the runs (then cranfield reuse and cranfield report)", "evaluate"
 
     @property
     def _next_in_packet(self) -> tuple[str, str]:
@@ -108,6 +110,7 @@ def collection_status(store: Store) -> Status:
         everything = run_facts(store, withdrawn=True)
         standing = tuple(run for run in everything if run.withdrawn is None)
         all_settings, packet = settings(store), packet_facts(store)
+        people = [name for name, kind in assessors(store).items() if kind == "person"]
         layer = MAIN if packet is None else packet.layer
         found = Status(
             name=all_settings.get("name", ""),
@@ -123,16 +126,31 @@ def collection_status(store: Store) -> Status:
             pooled=pooled_pairs(store),
             judged=judged_pairs(store, layer),
             unjudged=open_pairs(store, layer),
-            assessors=sum(kind == "person" for kind in assessors(store).values()),
+            assessors=len(people),
             assigned_topics=len({one.topic for one in assigned(store)}),
             refused_topics=tuple(refused_topics(store)),
             releases=release_count(store),
-            troubles=tuple(engine.known_troubles(store.path)),
+            troubles=tuple(_troubles(store, len(people))),
+            unpooled=tuple(unpooled_runs(store, standing)),
             older=older_now(store, layer=layer),
         )
         # Reading plans takes long; it is asked only where all that is pooled so far is judged.
         found = found if found.unjudged else replace(found, unfinished=_unfinished(store))
         return found if packet is None else _of_packet(store, found, packet)
+
+
+def _troubles(store: Store, people: int) -> list[str]:
+    """Give what is risky here; what is so only where several write at once is told where several judge."""
+    library = engine.troubles_of_library() if people > 1 else []
+    return [*library, *engine.troubles_of_place(store.path)]
+
+
+def unpooled_runs(store: Store, runs: Sequence[RunFacts]) -> list[str]:
+    """Give those of the runs that may feed a pool and are in none; nothing where there is no pool."""
+    pools = pool_facts(store)
+    pooled = {run.content_hash for pool in pools for run in pooled_runs(store, pool.name)}
+    waiting = [run.name for run in runs if run.role == "contributing" and run.content_hash not in pooled]
+    return waiting if pools else []
 
 
 def _unfinished(store: Store) -> int:

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from cranfield.runs.run import Codes, Order, Run
 
 
+class StoredName(str):
+    """The name of a stored run that nobody typed: it means that run, whatever files lie about."""
+
+    __slots__ = ()
+
+
+def stored_names(store: Store | None) -> tuple[StoredName, ...]:
+    """Give the names of all runs of a collection; none where there is no collection."""
+    return tuple(StoredName(facts.name) for facts in run_facts(store)) if store is not None else ()
+
+
 class StoredRuns:
     """The runs of a collection; their ids are read once, so that all runs share them.
 

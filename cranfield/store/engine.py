@@ -99,12 +99,23 @@ def _operational(path: Path, message: str) -> CollectionError:
 
 def known_troubles(path: Path) -> list[str]:
     """Say what is known to be risky about this SQLite and this place, in sentences."""
+    return [*troubles_of_library(), *troubles_of_place(path)]
+
+
+def troubles_of_library() -> list[str]:
+    """Say what is known to be risky about this SQLite."""
     troubles = []
     if has_wal_reset_bug(sqlite3.sqlite_version_info):
         troubles.append(
             f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug: very rarely, two processes writing at once can"
             " damage the file. Install 'cranfield[sqlite]' on machines where several people judge in one file"
         )
+    return troubles
+
+
+def troubles_of_place(path: Path) -> list[str]:
+    """Say what is known to be risky about the place the file lies in."""
+    troubles = []
     kind = file_system_of(path)
     if kind in _NETWORK_FILE_SYSTEMS:
         troubles.append(

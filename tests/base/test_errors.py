@@ -38,6 +38,15 @@ def test_an_unknown_name_lists_the_known_and_the_nearest():
     assert str(UnknownName("run", "x", [])) == "unknown run 'x'"
 
 
+def test_a_good_guess_among_many_names_stands_alone():
+    many = [f"measure-{number}" for number in range(21)]
+    assert str(UnknownName("measure", "mesure-20", many)).startswith(
+        "unknown measure 'mesure-20'; did you mean 'measure-20'"
+    )
+    assert "known:" not in str(UnknownName("measure", "mesure-20", many))
+    assert "known: measure-0, measure-1," in str(UnknownName("measure", "xyz", many))
+
+
 def test_a_problem_begins_with_its_place():
     problem = Problem("code", "something is wrong", lines=(3, 5))
     assert str(problem) == "3: something is wrong"

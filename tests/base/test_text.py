@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.text import counted, shortened, visible, visible_line
+from cranfield.text import begins_with, counted, shortened, visible, visible_line
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,19 @@ def test_shortened_text_is_folded_and_cut_with_an_ellipsis():
 def test_numbers_of_things_have_their_plural():
     assert [counted(number, "run") for number in (0, 1, 2, 1000)] == ["0 runs", "1 run", "2 runs", "1,000 runs"]
     assert counted(2, "entry", "entries") == "2 entries"
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "begins"),
+    [
+        ("A title\nrest", "A title", True),
+        ("\n  A \t title\nrest", "A title", True),
+        ("# A title #\nrest", "A title", True),
+        ("a long first line", "a long…", True),
+        ("A title and more", "A title", False),
+        ("", "", False),
+        ("rest", "", False),
+    ],
+)
+def test_a_text_may_begin_with_its_title(text, title, begins):
+    assert begins_with(text, title) is begins

@@ -85,9 +85,17 @@ def test_the_baseline_stands_second_so_that_a_gain_is_positive():
     assert found[0].difference > 0
 
 
+def test_intervals_are_the_same_whichever_test_is_chosen():
+    scores = some_scores(4)
+    by_tukey = compare_by_tukey(scores, test="t", rng=rng(3))
+    for test in ("t", "randomisation", "bootstrap", "wilcoxon", "sign"):
+        found = compare_all(scores, test=test, rng=rng(3))
+        assert [(pair.low, pair.high) for pair in found] == [(pair.low, pair.high) for pair in by_tukey]
+
+
 def test_tukey_gives_the_corrected_p_of_all_systems_also_against_a_baseline():
     scores = some_scores(5)
-    judged = tukey(scores.values, rng=rng(9).spawn(1)[0]).p
+    judged = tukey(scores.values, rng=rng(9).spawn(3)[2]).p
     found = compare_by_tukey(scores, baselines=[4], rng=rng(9))
     assert [(pair.a, pair.b, pair.adjusted_p) for pair in found] == [
         (f"run{row}", "run4", judged[row, 4]) for row in range(4)

@@ -7,8 +7,10 @@ import pytest
 
 from cranfield.corpus.documents import document_format_of, read_documents
 from cranfield.corpus.html_text import html_to_text
-from cranfield.errors import SourceError
+from cranfield.corpus.topics import topic_format_of
+from cranfield.errors import InputError, Problem, SourceError
 from cranfield.records import Document
+from cranfield.source import Source
 
 
 def test_each_file_is_a_document_called_by_its_path(tmp_path, brief):
@@ -89,3 +91,60 @@ def test_the_folder_format_wants_a_folder(tmp_path):
 )
 def test_a_page_gives_its_title_and_its_text(page, title, text):
     assert html_to_text(page) == (title, text)
+
+
+def test_a_text_file_alone_is_the_document_it_is_in_its_folder(tmp_path):
+    (tmp_path / "a note.txt").write_text("First line\n\nsecond\n")
+    (tmp_path / "page.html.gz").write_bytes(gzip.compress(b"<title>Page</title><p>one"))
+    in_folder = list(read_documents(tmp_path))
+    alone = [record for path in sorted(tmp_path.iterdir()) for record in read_documents(path)]
+    assert (
+        alone
+        == in_folder
+        == [
+            Document("a%20note.txt", "First line\n\nsecond", "First line"),
+            Document("page.html.gz", "one", "Page"),
+        ]
+    )
+
+
+def test_a_text_file_that_is_something_else_is_not_one_document(tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("<top>\n<num> Number: 1\n<title> wings\n</top>\n")
+    with pytest.raises(InputError, match="it looks like a file of topics: cranfield corpus topics"):
+        document_format_of(path)
+    path.write_text("Once upon a time.\n")
+    with pytest.raises(InputError, match="no topic format fits this file; name one"):
+        topic_format_of(path)
+    path.write_text("1\tfirst\n2\tsecond\n")
+    assert document_format_of(path) == "tsv"
+
+
+def test_the_one_file_of_a_folder_in_another_encoding_can_be_had_by_itself(tmp_path):
+    (tmp_path / "velo.txt").write_bytes("vélo".encode("latin-1"))
+    (tmp_path / "fine.txt").write_text("naïve", encoding="utf-8")
+    problems = [record for record in read_documents(tmp_path) if isinstance(record, Problem)]
+    assert [problem.remedy for problem in problems] == [
+        "convert the file to UTF-8; or load the others with --keep-going, and it alone with --encoding latin-1"
+    ]
+    assert list(read_documents(Source(tmp_path / "velo.txt", "latin-1"))) == [Document("velo.txt", "vélo", "vélo")]
+
+
+def test_utf_8_files_that_are_read_in_another_encoding_are_counted_and_the_first_is_named(tmp_path):
+    (tmp_path / "a.txt").write_bytes("vélo".encode("latin-1"))
+    (tmp_path / "b.txt").write_text("naïve", encoding="utf-8")
+    (tmp_path / "c.txt").write_text("plain", encoding="utf-8")
+    (tmp_path / "d.txt").write_text("café", encoding="utf-8")
+    found = list(read_documents(Source(tmp_path, "latin-1")))
+    assert found[-1] == Problem(
+        "utf-8-after-all",
+        "this and 1 more are UTF-8 and were read as latin-1: é has become Ã©, or the like",
+        "warning",
+        file=str(tmp_path / "b.txt"),
+        count=2,
+        remedy="load what is UTF-8 again without --encoding and with --update (--keep-going passes the others over)",
+    )
+    assert [record.text for record in found[:-1]] == ["vélo", "naÃ¯ve", "plain", "cafÃ©"]
+    alone = list(read_documents(Source(tmp_path / "d.txt", "latin-1")))[-1]
+    assert alone.message == "this file is UTF-8 already and was read as latin-1: é has become Ã©, or the like"
+    assert not [record for record in read_documents(Source(tmp_path / "a.txt", "latin-1")) if record.id != "a.txt"]

@@ -57,15 +57,6 @@ def test_the_topic_set_can_be_chosen(capsys, files: Path, topics: str, expected:
     assert json.loads(capsys.readouterr().out)[0]["value"] == pytest.approx(expected)
 
 
-def test_a_list_is_laid_open_beside_another(capsys):
-    assert _status(["evaluate", "--qrels", "qrels", "--explain", "first", "1", "second", "-f", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0] == {
-        "rank": 1,
-        "document_1": "a", "grade_1": "2", "P_1": 1.0, "R_1": 1.0, "DCG_1": 2.0,
-        "document_2": "b", "grade_2": "0", "P_2": 0.0, "R_2": 0.0, "DCG_2": 0.0,
-    }  # fmt: skip
-
-
 def test_all_problems_of_all_files_are_listed_at_once(capsys, files: Path):
     (files / "qrels").write_text("1 0 a 1.9\n", encoding="utf-8")
     (files / "first").write_text("1 Q0 a 1 abc t\n", encoding="utf-8")
@@ -74,6 +65,50 @@ def test_all_problems_of_all_files_are_listed_at_once(capsys, files: Path):
     assert "qrels:1: a grade is not a whole number" in said
     assert "first:1: a score is not a decimal number" in said
     assert "nowhere: there is no such file" in said
+
+
+def test_a_grade_that_is_too_large_is_told_as_what_it_is(capsys, files: Path):
+    (files / "qrels").write_text("1 0 a 99999999999\n", encoding="utf-8")
+    assert _status(["evaluate", "--qrels", "qrels", "first"]) == 1
+    assert "qrels:1: a grade is not a whole number of at most nine digits: '99999999999'" in capsys.readouterr().err
+
+
+def test_an_empty_name_of_a_topic_set_is_a_wrong_call(capsys):
+    assert _status(["evaluate", "--qrels", "qrels", "first", "--topics", ""]) == 2
+    assert "topics are qrels, common, run, or a file of ids; nothing was named" in capsys.readouterr().err
+
+
+def test_preferences_are_out_of_scope_and_say_so(capsys):
+    assert _status(["evaluate", "--qrels", "qrels", "first", "-m", "prefs_simp"]) == 2
+    assert "out of scope" in capsys.readouterr().err
+
+
+def test_in_a_collection_the_highest_grade_is_that_of_its_scale_though_nobody_has_given_it(capsys, files: Path):
+    texts = {"documents.jsonl": [{"id": name, "text": name} for name in "abxz"]}
+    texts["topics.jsonl"] = [{"id": str(number), "title": "t"} for number in (1, 2, 3, 9)]
+    for name, rows in texts.items():
+        (files / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for words in (["init", "t", "--scale", "graded"], ["corpus", "add", "documents.jsonl"]):
+        assert _status(words) == 0
+    for words in (["corpus", "topics", "topics.jsonl"], ["runs", "submit", "first"]):
+        assert _status(words) == 0
+    capsys.readouterr()
+    measures = ["ERR@5", "ERR(max_grade=3)@5", "RBP(gain=scaled)"]
+    words = ["evaluate", "--qrels", "qrels", "first", "-f", "json", "--no-verdict"]
+    words += [word for measure in measures for word in ("-m", measure)]
+
+    def values(*more: str) -> list[float]:
+        assert _status([*words, *more]) == 0
+        return [row["value"] for row in json.loads(capsys.readouterr().out)]
+
+    (files / "first").rename(files / "elsewhere")
+    err, with_three, scaled = values("-C", "collection.db")
+    assert err == with_three
+    assert scaled == pytest.approx(0.2 * (2 / 3 + 0.8 * 1 / 3) / 3)
+    (files / "elsewhere").rename(files / "first")
+    (files / "collection.db").rename(files / "kept.db")
+    bare, bare_with_three, _ = values()
+    assert bare > bare_with_three == with_three
 
 
 def test_a_run_of_another_collection_is_refused(capsys, files: Path):
@@ -85,7 +120,68 @@ def test_a_run_of_another_collection_is_refused(capsys, files: Path):
 def test_a_document_ranked_twice_is_refused(capsys, files: Path):
     (files / "first").write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", encoding="utf-8")
     assert _status(["evaluate", "--qrels", "qrels", "first"]) == 1
-    assert "has 'a' more than once in topic '1'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "first:2: 1 row in 1 topic repeats a document, the first is 'a' in topic '1'" in said
+
+
+def test_a_document_ranked_twice_is_told_together_with_what_is_wrong_elsewhere(capsys, files: Path):
+    (files / "qrels").write_text("1 0 a 1.9\n", encoding="utf-8")
+    (files / "first").write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", encoding="utf-8")
+    (files / "second").write_text("1 Q0 a 1 2 s\n1 Q0 b 2 abc s\n1 Q0 a 3 1 s\n", encoding="utf-8")
+    assert _status(["evaluate", "--qrels", "qrels", "first", "second"]) == 1
+    said = capsys.readouterr().err
+    assert "qrels:1: " in said
+    assert "first:2: 1 row in 1 topic repeats a document" in said
+    assert "second:2: a score is not a decimal number" in said
+    assert "second:3: 1 row in 1 topic repeats a document" in said
+
+
+def test_a_topic_called_all_is_refused_because_its_rows_could_not_be_told_from_the_summary(capsys, files: Path):
+    (files / "qrels").write_text(QRELS + "all 0 a 1\n", encoding="utf-8")
+    assert _status(["evaluate", "--qrels", "qrels", "first", "--by-topic", "-f", "csv"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "a topic is called 'all'" in shown.err
+
+
+@pytest.mark.parametrize("more", [[], ["--no-verdict"], ["--by-topic"]])
+@pytest.mark.parametrize("format", ["markdown", "latex"])
+def test_a_table_that_is_pasted_elsewhere_carries_what_it_was_made_with_and_its_marks(capsys, format, more):
+    assert _status(["evaluate", "--qrels", "qrels", "first", "second", "-f", format, "--as", "9", *more]) == 0
+    shown = capsys.readouterr().out.replace("\\", "")
+    assert "order of ties as in trec_eval 9" in shown
+    if "--no-verdict" not in more:
+        assert "~ UNTESTABLE" in shown.replace("textasciitilde{}", "~")
+    if "--by-topic" in more:
+        assert "the topic has unjudged documents" in shown
+
+
+@pytest.mark.parametrize("more", [[], ["--curve"]])
+def test_a_figure_says_at_its_foot_what_it_was_made_with(capsys, files: Path, more: list[str]):
+    pytest.importorskip("matplotlib")
+    words = ["evaluate", "--qrels", "qrels", "first", "second", "--ties", "best", "--no-verdict"]
+    assert _status([*words, "-m", "AP", "--plot", "drawn.svg", *more]) == 0
+    drawn = (files / "drawn.svg").read_text(encoding="utf-8")
+    assert drawn.count("order of ties best (trec_eval 10)") == 2
+
+
+def test_a_curve_has_the_ties_that_are_asked_for(files: Path):
+    from cranfield.steps.evaluate import Asked, evaluate_and_tell
+
+    (files / "tied").write_text("1 Q0 a 1 1 tied\n1 Q0 b 2 1 tied\n", encoding="utf-8")
+    asked = {"qrels": files / "qrels", "runs": ("tied",), "topics": "run", "curve": True}
+    curves = [evaluate_and_tell(Asked(**asked, ties=ties)).curve for ties in ("worst", "expected", "best")]
+    assert [float(curve.summary[10, 0]) for curve in curves] == [0.5, 0.75, 1.0]
+
+
+def test_a_file_with_several_tags_is_told(capsys, files: Path):
+    (files / "first").write_text(FIRST.replace("2 Q0 a 2 1 first", "2 Q0 a 2 1 other"), encoding="utf-8")
+    told = "first: its file carries several tags, also 'other'; all rows were scored as one run"
+    assert _status(["evaluate", "--qrels", "qrels", "first", "second"]) == 0
+    assert told in capsys.readouterr().err
+    (files / "first").write_text(FIRST.replace(" ", "  ").replace("b  2  1  first", "b  2  1  other"))
+    assert _status(["evaluate", "--qrels", "qrels", "first", "second"]) == 0
+    assert told in capsys.readouterr().err
 
 
 def test_a_wrong_measure_is_a_wrong_call(capsys):

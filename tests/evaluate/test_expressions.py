@@ -37,6 +37,14 @@ from cranfield.evaluate.expression import parse_measure, parse_measures
         ("Rprec_mult_0.20", "Rprec(times=0.2)"),
         ("unj_5", "Unjudged(over='cutoff')@5"),
         ("ndcg.1=3,2=9", "nDCG(gains={1: 3, 2: 9})"),
+        ("utility.2,-1,0,0.5", "Utility(a=2, d=0.5)"),
+        ("11pt_avg..25,.5,.75", "IPrecMean(levels='.25,.5,.75')"),
+        ("ndcg_cut.23.4", "nDCG@23"),
+        ("set_F.2", "SetF(beta=2)"),
+        ("set_F_0.5", "SetF(beta=0.5)"),
+        ("rbp.p=0.5", "RBP(gain='topic', p=0.5)"),
+        ("rbp_p=0.5", "RBP(gain='topic', p=0.5)"),
+        ("rbp.p=0.5,1=3,2=9", "RBPGains(gains={1: 3, 2: 9}, p=0.5)"),
     ],
 )
 def test_an_expression_is_printed_in_one_canonical_way(text: str, printed: str):
@@ -44,6 +52,11 @@ def test_an_expression_is_printed_in_one_canonical_way(text: str, printed: str):
     assert str(measure) == printed
     assert parse_measure(printed) == measure
     assert hash(parse_measure(printed)) == hash(measure)
+
+
+def test_a_cutoff_loses_what_is_behind_its_point_as_in_trec_eval():
+    assert [str(one) for one in parse_measures(["ndcg_cut.10,20,23.4"])] == ["nDCG@10", "nDCG@20", "nDCG@23"]
+    assert [str(one) for one in parse_measures(["iprec_at_recall.0.1,0.25"])] == ["IPrec@0.1", "IPrec@0.25"]
 
 
 def test_a_family_of_trec_eval_means_its_usual_cutoffs():
@@ -89,6 +102,9 @@ def test_a_collections_threshold_is_taken_where_none_is_said_and_always_printed(
         ("nDCG(gains=3)", "a mapping like"),
         ("AP AP(rel=2) success x y", "unknown measure 'x'"),
         ("success", "means 3 measures"),
+        ("prefs_simp", "measures of preferences are out of scope"),
+        ("map_avgjg", "measures of preferences are out of scope"),
+        ("utility.1,2", "utility takes 4 numbers, not 2"),
     ],
 )
 def test_a_wrong_expression_says_what_is_wrong_and_where(text: str, said: str):

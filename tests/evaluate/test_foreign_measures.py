@@ -54,6 +54,7 @@ def test_a_name_we_do_not_know_is_asked_of_ir_measures_and_a_known_one_stays_our
     assert [str(one) for one in found] == ["Compat", "alpha_nDCG(alpha=0.3)@10", "AP"]
     assert [isinstance(one, ForeignMeasure) for one in found] == [True, True, False]
     assert {"Compat", "ERR_IA", "INSQ"} <= set(foreign_names(without=measures.names()))
+    assert [str(one) for one in parse_measures(["α_nDCG@5"])] == ["alpha_nDCG@5"]
 
 
 def test_their_values_stand_beside_ours_in_the_order_asked_for(capsys):
@@ -74,6 +75,19 @@ def test_they_see_our_order_of_ties():
     tied = foreign_values([compat], [SubtopicRow("1", "0", "a", 1)], [run], aligned)
     second = ranking_from({"1": ["z", "a"]})
     assert tied.tolist() == foreign_values([compat], [SubtopicRow("1", "0", "a", 1)], [second], aligned).tolist()
+
+
+def test_a_relevant_document_that_is_not_retrieved_stands_below_those_that_are(capsys, files: Path):
+    """Compat puts documents of one grade in the order of their scores; one that the run lacks has 0 there."""
+    (files / "qrels").write_text("1 0 a 1\n1 0 c 1\n1 0 d 1\n", encoding="utf-8")
+    (files / "run").write_text("1 Q0 x 1 3 mine\n1 Q0 c 2 2 mine\n1 Q0 y 3 1 mine\n", encoding="utf-8")
+    found = values(capsys, "--qrels", "qrels", "run", "-m", "Compat(p=0.8) Compat(p=0.95)")
+    judged = {"1": {"a": 1, "c": 1, "d": 1}}
+    ranked = {"1": {"x": 3.0, "c": 2.0, "y": 1.0}}
+    for measure in (ir_measures.Compat(p=0.8), ir_measures.Compat(p=0.95)):
+        (expected,) = [one.value for one in ir_measures.iter_calc([measure], judged, ranked) if one.query_id == "1"]
+        assert 0 < expected < 1
+        assert found[str(measure), "1"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_without_the_extra_the_error_says_which_one_would_bring_it(capsys, without_ir_measures):

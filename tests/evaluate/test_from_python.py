@@ -1,7 +1,5 @@
 """`import cranfield as cf`: the same words as on the command line, frames out."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +11,6 @@ from cranfield.cli.main import _status
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
 FIRST = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"
 SECOND = "1 Q0 b 1 2 second\n1 Q0 a 2 1 second\n9 Q0 a 1 1 second\n"
-HEAVY = {"pandas", "numpy", "pyarrow", "scipy", "sqlite3", "typer", "rich"}
 
 
 @pytest.fixture(autouse=True)
@@ -38,14 +35,11 @@ def rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
     return list(frame.itertuples(index=False, name=None))
 
 
-def test_these_are_the_exports_and_they_cost_no_import_of_anything_heavy():
-    program = (
-        "import sys, cranfield; print(*cranfield.__all__); print(*{name.partition('.')[0] for name in sys.modules})"
-    )
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    exported, imported = said.splitlines()
-    assert exported.split() == ["CranfieldError", "Opened", "__version__", "open_collection", "open_files"]
-    assert HEAVY & set(imported.split()) == set()
+def scores(frame: pd.DataFrame) -> list[tuple[object, ...]]:
+    return rows(frame[["run", "topic", "measure", "value"]])
+
+
+VERDICTS = ["low", "high", "judged", "loss", "loss_upper", "verdict", "reason"]
 
 
 @pytest.mark.parametrize("opened", [files, collection])
@@ -54,8 +48,8 @@ def test_scores_are_a_long_frame_that_carries_what_it_was_made_with(opened):
         assert runs.runs == ("first", "second")
         frame = runs.evaluate(["AP", "P@1"])
         by_topic = runs.evaluate("AP", runs=["second"], by_topic=True)
-    assert frame.columns.tolist() == ["run", "topic", "measure", "value"]
-    assert rows(frame) == [
+    assert frame.columns.tolist() == ["run", "topic", "measure", "value", *VERDICTS]
+    assert scores(frame) == [
         ("first", "all", "AP", 0.5),
         ("first", "all", "P@1", pytest.approx(1 / 3)),
         ("second", "all", "AP", pytest.approx(1 / 6)),
@@ -66,20 +60,13 @@ def test_scores_are_a_long_frame_that_carries_what_it_was_made_with(opened):
     assert [row[1] for row in rows(by_topic)] == ["1", "2", "3", "all"]
 
 
-def test_files_and_the_command_line_say_the_same(capsys):
-    assert _status(["evaluate", "--qrels", "qrels", "first.run", "second.run", "-m", "AP nDCG@10", "-f", "csv"]) == 0
-    printed = [line.split(",")[:4] for line in capsys.readouterr().out.splitlines()[1:]]
-    found = rows(files().evaluate(["AP", "nDCG@10"]))
-    assert [[run, topic, measure, repr(value)] for run, topic, measure, value in found] == printed
-
-
 @pytest.mark.parametrize("opened", [files, collection])
 def test_runs_are_read_and_aligned_once(opened, monkeypatch: pytest.MonkeyPatch):
     with opened() as runs:
         runs.evaluate("AP")
         monkeypatch.setattr("cranfield.evaluate.align.align", None)
         again = runs.evaluate("P@5")
-        pairs = runs.compare(measures="P@5")
+        pairs = runs.compare(measures="P@5", verdicts=False)
     assert again["value"].tolist() == pytest.approx([2 / 15, 1 / 15])
     assert pairs[["a", "b", "wins", "ties", "losses"]].values.tolist() == [["first", "second", 1, 2, 0]]
 
@@ -89,14 +76,14 @@ def test_a_file_is_read_once_whatever_is_asked_of_it(folder: Path):
     runs.evaluate("AP")
     for name in ("qrels", "first.run", "second.run"):
         (folder / name).unlink()
-    assert rows(runs.evaluate("AP", topics="common", runs=["first"])) == [("first", "all", "AP", 0.75)]
-    assert rows(runs.evaluate("AP", topics=["1"], runs=["second"])) == [("second", "all", "AP", 0.5)]
+    assert scores(runs.evaluate("AP", topics="common", runs=["first"])) == [("first", "all", "AP", 0.75)]
+    assert scores(runs.evaluate("AP", topics=["1"], runs=["second"])) == [("second", "all", "AP", 0.5)]
 
 
 def test_runs_that_are_asked_for_in_turn_are_not_taken_for_each_other():
     runs = files()
     for name, value in (("first", 0.5), ("second", 1 / 6), ("first", 0.5)):
-        assert rows(runs.evaluate("AP", runs=[name])) == [(name, "all", "AP", pytest.approx(value))]
+        assert scores(runs.evaluate("AP", runs=[name])) == [(name, "all", "AP", pytest.approx(value))]
 
 
 def test_another_order_of_ties_is_read_anew(folder: Path):
@@ -136,7 +123,7 @@ def test_letters_and_novelty_add_columns():
     )
     assert opened.evaluate("AP", letters="t")["letters"].tolist() == ["a", "a"]
     novel = opened.evaluate("P@2", duplicates="novelty", clusters={"a": "x", "b": "x"})
-    assert novel.columns.tolist() == ["run", "topic", "measure", "value", "plain", "rank", "plain_rank"]
+    assert novel.columns.tolist() == ["run", "topic", "measure", "value", "plain", "rank", "plain_rank", *VERDICTS]
     assert rows(novel[["value", "plain", "rank", "plain_rank"]]) == [(0.5, 1.0, 1, 1), (0.5, 0.5, 1, 2)]
 
 
@@ -170,7 +157,7 @@ def test_groups_say_who_the_runs_belong_to(folder: Path):
 def test_a_collection_scores_a_file_beside_its_runs(folder: Path):
     (folder / "third.run").write_text(FIRST.replace("first", "third"), encoding="utf-8")
     with collection() as runs:
-        assert rows(runs.evaluate("AP", runs=["second", "third.run"]))[1] == ("third", "all", "AP", 0.5)
+        assert scores(runs.evaluate("AP", runs=["second", "third.run"]))[1] == ("third", "all", "AP", 0.5)
 
 
 def test_measures_of_ir_measures_see_the_documents():
@@ -225,7 +212,7 @@ def test_without_qrels_a_collection_takes_what_is_judged_in_it_now(folder: Path)
     assert _status(["judge", "import", "binary", "-C", "c.db"]) == 0
     with cf.open_collection("c.db") as runs:
         found = runs.evaluate("AP")
-    assert rows(found) == [("first", "all", "AP", 0.5), ("second", "all", "AP", pytest.approx(1 / 6))]
+    assert scores(found) == [("first", "all", "AP", 0.5), ("second", "all", "AP", pytest.approx(1 / 6))]
 
 
 def test_a_release_is_named_like_a_file(folder: Path):
@@ -237,3 +224,36 @@ def test_a_release_is_named_like_a_file(folder: Path):
         assert runs.evaluate("AP", runs=["first"])["value"].tolist() == [0.5]
     with cf.open_collection("c.db", qrels="nowhere") as runs, pytest.raises(cf.CranfieldError, match="no such file"):
         runs.evaluate("AP")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: files().evaluate(None), "one word or a list of words is expected"),
+        (lambda: files().evaluate([1]), "one word or a list of words is expected"),
+        (lambda: files().explain(1, "first"), "a topic is named by its id, a word: '1', not 1"),
+        (lambda: files().evaluate("AP", duplicates="novelty"), "give clusters, or take a collection that has them"),
+        (lambda: files().compare(systems={"second": ["first"]}), "'second' is a run of its own"),
+    ],
+)
+def test_a_wrong_call_is_a_sentence_in_the_words_of_python(call, message: str):
+    with pytest.raises(cf.CranfieldError, match=message):
+        call()
+
+
+def test_a_comparison_tells_how_it_was_made_and_what_the_topics_could_have_shown():
+    frame = files().compare(measures="AP", test="tukey", alpha=0.1, draws=500, seed=3, difference=0.05, power=0.9)
+    made = {name: frame.attrs[name] for name in ("test", "correction", "alpha", "draws", "seed", "reference")}
+    assert made == {
+        "test": "t", "correction": "tukey", "alpha": 0.1, "draws": 500, "seed": 3, "reference": "trec_eval 10"
+    }  # fmt: skip
+    shown, needed = frame.attrs["notes"][-2:]
+    assert shown.startswith("AP: discriminative power 0% (0 of 1 pair significant on 3 topics); a single true")
+    assert "would be found with 90% chance" in shown
+    assert needed.startswith("AP: a true difference of 0.05 needs ")
+
+
+def test_a_list_laid_open_tells_what_it_was_made_with():
+    frame = files().explain("1", "first")
+    assert frame.attrs["qrels"] == files().evaluate("AP").attrs["qrels"]
+    assert frame.attrs["reference"] == "trec_eval 10"

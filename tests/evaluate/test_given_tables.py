@@ -68,7 +68,7 @@ def test_everything_wrong_with_qrels_is_told_at_once():
         "qrels:2: an id is neither text nor a whole number: '1.5'",
         "qrels:5: an id holds white space or a control character: '2 3'",
         "qrels:3: an id is neither text nor a whole number: 'nan'",
-        "qrels:2: a grade is not a whole number (3 rows): 'x'",
+        "qrels:2: a grade is not a whole number of at most nine digits (3 rows): 'x'",
         "qrels:4: a topic and document are judged more than once: '1 a'",
     ]
 

@@ -68,9 +68,9 @@ def test_a_name_that_is_neither_stored_nor_a_file_is_told_with_the_nearest(capsy
 
 
 def test_lists_side_by_side_show_where_one_run_has_nothing(capsys):
-    evaluate("--explain", "first", "2", "second", "-f", "csv")
-    found = rows(capsys.readouterr().out)
-    assert [(row["document_1"], row["document_2"]) for row in found] == [("x", ""), ("a", "")]
+    evaluate("--explain", "first", "2", "second", "-f", "markdown")
+    found = [[cell.strip() for cell in line.split("|")] for line in capsys.readouterr().out.splitlines()[4:6]]
+    assert [(row[2], row[7]) for row in found] == [("x", ""), ("a", "")]
     evaluate("--explain", "first", "3", "second", status=1)
     assert "there is no document for topic '3' in 'first', 'second'" in capsys.readouterr().err
 

@@ -1,11 +1,15 @@
 """What the order of tied documents does to scores."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cranfield.errors import UsageError
 from cranfield.evaluate.align import align
+from cranfield.evaluate.expected import expected_scores
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.mappings import qrels_from, ranking_from, run_from
 from cranfield.evaluate.scores import score
@@ -32,9 +36,10 @@ def test_the_best_order_has_the_highest_grades_first_and_the_worst_the_lowest():
     assert (value("best", "RR"), value("worst", "RR")) == (1.0, 0.5)
 
 
-def test_the_expected_score_is_the_mean_over_orders():
+def test_the_expected_score_is_the_mean_over_all_orders():
     """Two of three tied documents are relevant: the first is at rank 1 in two of three orders, else at 2."""
-    assert value("expected", "RR") == pytest.approx(2 / 3 + 1 / 3 / 2, abs=0.05)
+    assert value("expected", "RR") == pytest.approx(2 / 3 + 1 / 3 / 2, abs=1e-12)
+    assert value("expected", "P@1") == pytest.approx(2 / 3, abs=1e-12)
     assert value("expected", "P@3") == pytest.approx(2 / 3)
 
 
@@ -85,3 +90,76 @@ def test_best_and_worst_are_those_of_runs_that_break_their_ties_by_grade(data):
         expected = score(align(qrels, written), measures).values
         tied = [run_from({topic: dict(found) for topic, found in run.items()}) for run in runs]
         assert np.allclose(score_with_ties(align(qrels, tied), measures, ties=ties).values, expected, atol=1e-12)
+
+
+EVERY_KIND = parse_measures(
+    [
+        "AP RR P@1 P@2 nDCG nDCG@2 nDCG(gains={1:3,2:1})@2 nDCG(gains={0:1}) CG(gains={0:2,1:-1})@2",
+        "G(gains={1:3,2:1}) Bpref Q ERR RBP(gain=topic) RBPResidual Judged@2 Unjudged@2 FirstUnjudged",
+        "AP(judged_only=True) P(judged_only=True)@2 AP(rel=2) NumJudgedNonrel RBPGains(gains={1:3})",
+        "BinG YAAP IPrecAvg Rprec F@2",
+    ]
+)
+UNKNOWN = parse_measures(["infAP", "nDCGRel", "RnDCG", "xinfAP", "infNDCG@2", "statP@2", "statAP"])
+
+
+def in_every_order(judged: dict[str, int], scored: dict[str, int], measures: list) -> np.ndarray:
+    """The values of a list under all orders of its ties, measures by orders."""
+    groups = [
+        [name for name in scored if scored[name] == level] for level in sorted(set(scored.values()), reverse=True)
+    ]
+    orders = itertools.product(*(itertools.permutations(group) for group in groups))
+    written = [ranking_from({"1": [name for group in order for name in group]}) for order in orders]
+    return score(align(qrels_from({"1": judged}), written), measures).values[:, :, 0]
+
+
+@settings(max_examples=min(settings.default.max_examples, 200))
+@given(
+    judged=st.dictionaries(st.sampled_from("abcdefm"), st.integers(-1, 2), min_size=1),
+    scored=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 1), min_size=1),
+)
+def test_best_worst_and_expected_are_the_ends_and_the_mean_of_all_orders(judged, scored):
+    aligned = align(qrels_from({"1": judged}), [run_from({"1": dict(scored)})])
+    everything = in_every_order(judged, scored, [*EVERY_KIND, *UNKNOWN])
+    known = everything[: len(EVERY_KIND)]
+    rng = np.random.default_rng(1)
+    expected = score_with_ties(aligned, [*EVERY_KIND, *UNKNOWN], ties="expected", rng=rng).values[:, 0, 0]
+    assert np.allclose(expected, everything.mean(axis=1), atol=1e-12)
+    for ties, ends in (("best", known.max(axis=1)), ("worst", known.min(axis=1))):
+        assert np.allclose(score_with_ties(aligned, EVERY_KIND, ties=ties).values[:, 0, 0], ends, atol=1e-12)
+
+
+def test_what_is_told_of_judged_documents_is_how_far_their_share_can_go():
+    """The tied documents are judged and not: none is worth anything, and yet the share that is judged moves."""
+    aligned = align(qrels_from({"1": {"a": 0, "r": 1}}), [run_from({"1": {"a": 1.0, "x": 1.0}}, tag="run")])
+    scores = score(aligned, parse_measures(["Judged@1", "Unjudged@1", "FirstUnjudged", "AP"]))
+    assert moved_by_ties(aligned, scores) == [
+        Moved("run", "Judged@1", 0.0, 0.0, 1.0),
+        Moved("run", "Unjudged@1", 1.0, 0.0, 1.0),
+        Moved("run", "FirstUnjudged", 1.0, 1.0, 2.0),
+    ]
+
+
+def test_a_best_order_that_would_have_to_be_searched_for_is_refused_and_its_range_is_told_as_open():
+    aligned = align(QRELS, [TIED])
+    with pytest.raises(UsageError, match=r"for infAP, RnDCG would have to be tried out"):
+        score_with_ties(aligned, parse_measures(["AP", "infAP", "RnDCG"]), ties="best")
+    (moved,) = moved_by_ties(aligned, score(aligned, parse_measures(["infAP"])))
+    assert not moved.exact
+    assert moved.worst < moved.best
+
+
+def test_where_there_are_too_many_orders_some_are_drawn_and_the_error_is_told():
+    """Thirty documents are tied, ten of them relevant: C(30, 10) orders. The first is relevant in a third of them."""
+    judged = {f"d{number:02}": int(number < 10) for number in range(30)}
+    run = run_from({"1": dict.fromkeys(judged, 1.0)})
+    aligned = align(qrels_from({"1": judged}), [run])
+    measures = parse_measures(["P@1", "nDCG", "Success@1"])
+    found = expected_scores(aligned, score(aligned, measures), rng=np.random.default_rng(1))
+    exact, ndcg, drawn = found.scores.values[:, 0, 0]
+    discounts = 1 / np.log2(np.arange(2, 32))
+    assert (found.drawn, found.orders) == (1, 10_000)
+    assert 0.001 < found.error < 0.006
+    assert abs(drawn - 1 / 3) < 4 * found.error
+    assert exact == pytest.approx(1 / 3, abs=1e-12)  # a sum over ranks follows from each rank alone
+    assert ndcg == pytest.approx(discounts.sum() / 3 / discounts[:10].sum(), abs=1e-12)

@@ -206,3 +206,25 @@ def test_levels_out_of_order_are_taken_as_trec_eval_takes_them(tmp_path: Path, l
     expected = eleven_points_by_walking(ranks, 14, 6, [float(level) for level in levels.split(",")])
     got = numbers(call(tmp_path, f"-m 11pt_avg.{levels}", qrels=qrels, run=run))
     assert got == {(f"11pt_avg_{levels}", "all"): f"{expected:6.4f}"}
+
+
+GRADED = "".join(f"{topic} 0 d{number} {(number * topic) % 4}\n" for topic in (1, 2, 3) for number in range(12))
+RANKED = "".join(
+    f"{topic} Q0 d{number} 1 {(number * 7 + topic) % 13} tag\n" for topic in (1, 2, 3) for number in range(2, 14)
+)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["utility.2,-1,0,0", "11pt_avg..25,.5,.75", "ndcg_cut.10,20,23.4", "set_F.2", "rbp.p=0.5", "rbp.p=0.5,1=3,3=20",
+     "P.5,7,3", "ndcg.1=3,2=9", "Rprec_mult.0.5", "success.2,3", "unj.3"],
+)  # fmt: skip
+def test_evaluate_takes_the_same_words_and_gives_the_same_numbers(tmp_path: Path, spelling: str):
+    from cranfield.steps.evaluate import Asked, evaluate
+
+    printed = numbers(call(tmp_path, f"-q -m {spelling}", qrels=GRADED, run=RANKED))
+    asked = Asked(qrels=tmp_path / "qrels", runs=(str(tmp_path / "run"),), measures=(spelling,), like="10")
+    rows = list(evaluate(asked).rows(by_topic=True))
+    assert sorted((topic, f"{value:.4f}") for _, topic, _, value in rows) == sorted(
+        (topic, value) for (_, topic), value in printed.items()
+    )

@@ -1,17 +1,22 @@
-"""Examples from teaching, to the digits that are printed there.
+"""Examples from teaching, to the digits that are printed there: scores first, then what a comparison can say.
 
-A ranking is written as one letter per document: R relevant, anything else not; or as grades. The collection's
-relevant documents that are not retrieved are given as a number.
+A ranking is written as the ranks of the relevant documents, or as the grade at each rank. The collection's relevant
+documents that are not retrieved are given as a number.
 """
 
 import math
 
+import numpy as np
 import pytest
 
+from cranfield.compare.comparison import compare_all
+from cranfield.compare.pairing import paired_scores
+from cranfield.compare.significance import tests as significance_tests
 from cranfield.evaluate.aggregate import aggregated
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.expression import parse_measure, parse_measures
 from cranfield.evaluate.mappings import qrels_from, ranking_from
+from cranfield.evaluate.scores import score
 
 
 def of_grades(measure: str, ranked: list[int], *, others: list[int] | None = None) -> float:
@@ -43,8 +48,13 @@ def test_average_precision_of_four_rankings(ranks: list[int], relevant: int, exp
 
 
 def test_their_mean_average_precision_is_053():
-    two = [of_ranks("AP", [1, 3, 6, 9, 10], of=5), of_ranks("AP", [2, 5, 7], of=3)]
-    assert round(sum(two) / 2, 2) == 0.53
+    """Of the last two rankings, as the answers of one run to two topics."""
+    topics = {"1": [1, 3, 6, 9, 10], "2": [2, 5, 7]}
+    judged = {topic: {f"d{rank:02}": 1 for rank in ranks} for topic, ranks in topics.items()}
+    run = ranking_from({topic: [f"d{rank:02}" for rank in range(1, 11)] for topic in topics})
+    scores = score(align(qrels_from(judged), [run]), parse_measures(["MAP"]))
+    assert [round(value, 2) for value in scores.values[0, 0]] == [0.62, 0.44]
+    assert round(float(scores.summary[0, 0]), 2) == 0.53
 
 
 def test_precision_and_recall_along_a_ranking_with_four_of_ten_relevant():
@@ -129,6 +139,14 @@ def test_ndcg_with_the_original_discount():
     assert of_grades("nDCG(discount=original)", [2, 2, 1, 0]) == 1.0
 
 
+def test_swapping_two_documents_of_equal_grade_keeps_ndcg_at_1():
+    judged = qrels_from({"1": {"a": 2, "b": 2, "c": 1, "d": 0}})
+    runs = [ranking_from({"1": list(order)}, tag=order) for order in ("abcd", "bacd", "acbd")]
+    first, swapped, other = score(align(judged, runs), parse_measures(["nDCG(discount=original)"])).summary[0]
+    assert (first, swapped) == (1.0, 1.0)
+    assert round(other, 4) == 0.9203
+
+
 def test_exponential_gain_against_a_textbooks_ideal():
     """The ideal there is three documents of grade 2; the collection's own ideal would be another."""
     ideal = of_grades("DCG(gain=exponential)", [2, 2, 2])
@@ -138,8 +156,6 @@ def test_exponential_gain_against_a_textbooks_ideal():
 
 
 def test_the_geometric_mean_turns_two_systems_round_on_a_hard_topic():
-    import numpy as np
-
     steady, uneven = np.array([0.30, 0.30, 0.10]), np.array([0.50, 0.40, 0.01])
     assert aggregated(uneven, "mean") > aggregated(steady, "mean")
     assert aggregated(uneven, "geometric") < aggregated(steady, "geometric")
@@ -151,3 +167,56 @@ def test_mean_reciprocal_rank_and_mean_rank_disagree():
     assert reciprocal[0] > reciprocal[1]
     assert sum(a) / 3 > sum(b) / 3
     assert math.isclose(reciprocal[1], 0.5)
+
+
+def p_of(test: str, a: np.ndarray, b: np.ndarray) -> float:
+    return float(significance_tests.get(test)(a, b, rng=np.random.default_rng(1)).p)
+
+
+def test_four_wins_and_three_losses_on_seven_topics_say_nothing():
+    a = np.array([0.60, 0.42, 0.33, 0.71, 0.10, 0.25, 0.48])
+    b = np.array([0.41, 0.40, 0.12, 0.55, 0.30, 0.52, 0.49])
+    result = significance_tests.get("sign")(a, b, rng=np.random.default_rng(1))
+    assert (float(result.statistic), float(result.p)) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomisation", "bootstrap"])
+def test_of_two_experiments_with_the_same_means_only_the_consistent_one_is_significant(test):
+    old = np.array([0.02, 0.39, 0.26, 0.38, 0.14, 0.11, 0.10])
+    consistent = np.array([0.22, 0.57, 0.48, 0.59, 0.33, 0.30, 0.31])
+    erratic = np.array([0.90, 0.22, 0.95, 0.30, 0.05, 0.33, 0.05])
+    assert (old.mean(), consistent.mean(), erratic.mean()) == pytest.approx((0.20, 0.40, 0.40))
+    assert p_of(test, consistent, old) <= 0.05
+    assert p_of(test, erratic, old) > 0.05
+
+
+def test_the_consistent_experiment_has_a_narrow_interval_and_the_other_one_includes_zero():
+    old = np.array([0.02, 0.39, 0.26, 0.38, 0.14, 0.11, 0.10])
+    consistent = np.array([0.22, 0.57, 0.48, 0.59, 0.33, 0.30, 0.31])
+    erratic = np.array([0.90, 0.22, 0.95, 0.30, 0.05, 0.33, 0.05])
+    scores = paired_scores(["consistent", "erratic", "old"], [consistent, erratic, old])
+    steady, wild = compare_all(scores, baselines=[2], rng=np.random.default_rng(1))
+    assert (steady.wins, steady.losses, wild.wins, wild.losses) == (7, 0, 3, 4)
+    assert 0.18 < steady.low < 0.2 < steady.high < 0.22
+    assert wild.low < 0 < wild.high
+
+
+def test_a_comparison_by_geometric_means_turns_the_order_round_on_a_hard_topic():
+    # Difference of mean logarithms = logarithm of the ratio of geometric means: to compare by geometric mean,
+    # compare the logarithms.
+    brilliant, steady = np.array([0.90, 0.80, 0.70, 0.01]), np.array([0.70, 0.60, 0.55, 0.20])
+    (plain,) = compare_all(paired_scores(["a", "b"], [brilliant, steady]), rng=np.random.default_rng(1))
+    logs = paired_scores(["a", "b"], np.log([brilliant, steady]))
+    (geometric,) = compare_all(logs, rng=np.random.default_rng(1))
+    assert (plain.mean_a, plain.mean_b) == pytest.approx((0.6025, 0.5125))
+    assert (np.exp(geometric.mean_a), np.exp(geometric.mean_b)) == pytest.approx((0.26645, 0.46362), abs=1e-5)
+    assert plain.difference > 0 > geometric.difference
+
+
+def test_a_comparison_by_mean_reciprocal_rank_turns_the_order_of_mean_rank_round():
+    ranks = np.array([[1, 1, 10], [2, 2, 2]])
+    (by_rank,) = compare_all(paired_scores(["a", "b"], -ranks), rng=np.random.default_rng(1))
+    (by_reciprocal,) = compare_all(paired_scores(["a", "b"], 1 / ranks), rng=np.random.default_rng(1))
+    assert (by_rank.mean_a, by_rank.mean_b) == (-4, -2)
+    assert (by_reciprocal.mean_a, by_reciprocal.mean_b) == pytest.approx((0.7, 0.5))
+    assert by_rank.difference < 0 < by_reciprocal.difference

@@ -95,7 +95,7 @@ def test_novelty_as_data_has_the_plain_score_beside_it_and_a_hash_of_its_own(fol
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["--duplicates", "novelty"], 2, "give --clusters FILE, or a collection"),
+        (["--duplicates", "novelty"], 2, "give clusters, or take a collection"),
         (["--clusters", "clusters.tsv"], 2, "--clusters is for --duplicates novelty"),
         (["--duplicates", "novelty", "--clusters", "clusters.tsv", "--ties", "best"], 2, "which copy is first"),
         (["--duplicates", "novelty", "--clusters", "qrels"], 1, "not a document, a tab and a cluster: '1 0 a 1"),

@@ -106,6 +106,22 @@ def test_the_page_fits_the_screen(browser: Any, page_file: Path, tmp_path: Path,
     assert picture.stat().st_size > 10_000
 
 
+def test_on_paper_folds_are_open_and_no_table_is_cut(browser: Any, page_file: Path):
+    shown = Opened(browser, page_file, width=680)
+    shown.page.emulate_media(media="print")
+    closed = (
+        "Array.from(document.querySelectorAll('details:not([open])')).map((part) => part.closest('figure') !== null)"
+    )
+    before = shown.page.evaluate(closed)
+    shown.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert shown.page.evaluate(closed) == [inside for inside in before if inside]
+    wide = """Array.from(document.querySelectorAll('.scroll')).filter((box) => box.scrollWidth > box.clientWidth)
+        .map((box) => box.parentElement.dataset.name)"""
+    assert shown.page.evaluate(wide) == []
+    shown.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert shown.page.evaluate(closed) == before
+
+
 def axe() -> str:
     """Give the source of axe-core, fetched once."""
     source = CACHE / "node_modules" / "axe-core" / "axe.min.js"
@@ -120,9 +136,10 @@ def axe() -> str:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_accessibility_checker_finds_nothing_serious(browser: Any, page_file: Path, scheme: str):
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_accessibility_checker_finds_nothing_serious(browser: Any, page_file: Path, width: int, scheme: str):
     source = axe()
-    shown = Opened(browser, page_file, scheme=scheme)
+    shown = Opened(browser, page_file, width=width, scheme=scheme)
     # Topics are all alike: one of them stands for the others, and the checker is slow.
     opening = (
         "for (const part of document.querySelectorAll('details:not(#topics details + details)')) part.open = true"

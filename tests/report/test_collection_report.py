@@ -218,6 +218,27 @@ def test_an_unknown_release_is_refused(judged: Path, tmp_path: Path):
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.parametrize("option", ["-o", "--card"])
+def test_a_folder_that_is_not_there_is_told_before_anything_is_done(
+    judged: Path, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+):
+    words = ["report", option, str(tmp_path / "absent" / "r.html"), "-C", str(judged)]
+    assert main._status(words) == 2
+    assert capsys.readouterr().err == f"cranfield: there is no folder {tmp_path}/absent to write r.html in\n"
+    assert not judged.with_name("report.html").exists()
+
+
+@pytest.mark.parametrize("words", [["report", "-m", "P@5"], ["evaluate", "-m", "P@5"], ["reuse", "-m", "P@5"]])
+def test_a_file_with_the_name_of_a_stored_run_stands_in_nobodys_way_where_no_run_is_named(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trivet-lsa").write_text("this is no run")
+    more = ["-o", "r.html"] if words[0] == "report" else []
+    assert main._status([*words, *more, "-C", str(judged)]) == 0
+    assert main._status(["evaluate", "trivet-lsa", "-C", str(judged)]) == 2
+
+
 def test_a_layer_without_grades_is_refused(judged: Path, tmp_path: Path):
     assert main._status(["report", "-o", str(tmp_path / "r.html"), "--layer", "nothing", "-C", str(judged)]) == 1
     assert not (tmp_path / "r.html").exists()

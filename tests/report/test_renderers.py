@@ -8,6 +8,7 @@ import pytest
 
 from cranfield.errors import UnknownName
 from cranfield.report.fitting import fitted
+from cranfield.report.plain import plain_text
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Column, Table, facts_table, printed, table_of, with_best
 
@@ -48,9 +49,9 @@ def test_latex_is_booktabs_with_everything_escaped():
     assert renderers.get("latex")(TABLE) == (
         "\\begin{table}\n\\centering\n\\caption{Scores\\_1}\n\\begin{tabular}{lrrl}\n\\toprule\n"
         "run & AP & rows & pooled \\\\\n\\midrule\n"
-        "bm25|a\\_b & 0.1235 & 1,000 & yes \\\\\n"
+        "bm25\\textbar{}a\\_b & 0.1235 & 1,000 & yes \\\\\n"
         "x \\& y &  & 2 & no \\\\\n"
-        "␛[1mé␊ & 1.0000 & 0 &  \\\\\n"
+        "␛{[}1mé␊ & 1.0000 & 0 &  \\\\\n"
         "\\bottomrule\n\\end{tabular}\n\\\\[0.5ex] \\footnotesize 100\\% sure\n\\end{table}\n"
     )
 
@@ -90,8 +91,9 @@ def wide_table(rows: int, columns: int) -> Table:
 
 def test_a_table_that_fits_stays_as_it_is():
     table = wide_table(5, 3)
-    assert fitted(table, 39) == [table]
-    assert len(fitted(table, 38)) == 2
+    assert fitted(table, 35) == [table]
+    assert len(fitted(table, 34)) == 2
+    assert max(map(len, (plain_text(table) or "").splitlines())) == 35
 
 
 def test_a_table_of_few_rows_is_turned_on_its_side():
@@ -104,9 +106,52 @@ def test_a_table_of_few_rows_is_turned_on_its_side():
 def test_other_wide_tables_are_dealt_out_with_the_first_column_in_each():
     parts = fitted(wide_table(20, 12), 60)
     assert [[column.name for column in part.columns] for part in parts] == [
-        ["run", "measure0", "measure1", "measure2", "measure3"],
-        ["run", "measure4", "measure5", "measure6", "measure7"],
-        ["run", "measure8", "measure9", "measure10", "measure11"],
+        ["run", "measure0", "measure1", "measure2", "measure3", "measure4"],
+        ["run", "measure5", "measure6", "measure7", "measure8", "measure9"],
+        ["run", "measure10", "measure11"],
     ]
     assert [row[0] for row in parts[2].rows] == [f"run{row}" for row in range(20)]
-    assert all(part.bold == {(19, column) for column in range(1, 5)} for part in parts)
+    assert all(part.bold == {(19, column) for column in range(1, len(part.columns))} for part in parts)
+
+
+def test_a_row_that_begins_with_a_bracket_is_no_option_of_the_line_before_in_latex():
+    table = table_of(["run"], [("[1] a",), ("<b>",)])
+    assert "\n{[}1] a \\\\\n\\textless{}b\\textgreater{} \\\\\n" in renderers.get("latex")(table)
+
+
+def test_an_entity_stays_the_letters_it_is_made_of_in_markdown():
+    assert renderers.get("markdown")(table_of(["title"], [("&lt;b&gt; R&D",)])).endswith("| \\&lt;b\\&gt; R&D |\n")
+
+
+def test_what_rounds_to_zero_has_no_minus():
+    column = Column("loss", digits=4)
+    assert [printed(value, column) for value in (-0.00001, -0.0, 0.0, -0.0001)] == [
+        *("0.0000", "0.0000", "0.0000", "-0.0001"),
+    ]
+
+
+def test_json_has_null_for_what_is_infinite_or_no_number():
+    table = table_of(["name", "value"], [("a", float("inf")), ("b", float("-inf")), ("c", float("nan")), ("d", 0.5)])
+    found = [json.loads(line) for line in renderers.get("jsonl")(table).splitlines()]
+    assert [row["value"] for row in found] == [None, None, None, 0.5]
+    assert json.loads(renderers.get("json")(table)) == found
+    assert json.loads(renderers.get("json")(facts_table({"effect": float("nan")}))) == {"effect": None}
+
+
+def test_a_p_that_would_be_printed_as_0_is_below_what_can_be_printed():
+    column = Column("p", kind="p", numeric=True)
+    assert [printed(value, column) for value in (0.0, 1e-9, 0.00009, 0.0001, 0.05, 1.0)] == [
+        "<0.0001", "<0.0001", "<0.0001", "0.0001", "0.0500", "1.0000"
+    ]  # fmt: skip
+    assert printed(1e-9, Column("difference", numeric=True)) == "0.0000"
+
+
+def test_what_stands_behind_the_numbers_is_dealt_out_with_them_so_that_no_number_is_cut():
+    table = table_of(
+        ["run", "AP", "group", "verdict"], [("a-name-of-thirty-letters-indeed", 0.25, "a", "PROVISIONAL")]
+    )
+    parts = fitted(table, 50)
+    assert [[column.name for column in part.columns] for part in parts] == [
+        ["run", "AP", "group"],
+        ["run", "verdict"],
+    ]

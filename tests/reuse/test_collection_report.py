@@ -1,8 +1,8 @@
 """A collection seen from outside: what is reported, what the verdict is, and what makes it untestable."""
 
 import math
-from types import SimpleNamespace
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest

@@ -277,3 +277,17 @@ def test_fts5_sees_ties_of_32_bits_that_the_index_would_cut():
             return [(f"d{number}", 1 - number * 1e-12) for number in range(9)][:limit]
 
     assert list(Fts5().rank(Nearly(), [Query("1", "wing")], 2)) == [Ranking("1", ("d8", "d7"), (1.0, 1.0))]
+
+
+@pytest.mark.parametrize(("dims", "documents", "fewer"), [(100, 41, 10), (100, 199, 49), (2, 3, 1), (30, 41, 10)])
+def test_lsa_says_where_it_keeps_too_many_dimensions_to_differ(dims, documents, fewer):
+    doubt = configured(systems.get("lsa"), {"dims": str(dims)}).doubt(documents)
+    assert doubt.startswith(
+        f"lsa keeps {dims} dimensions of {documents} documents, and so finds little more than tfidf"
+    )
+    assert doubt.endswith(f"-s dims={fewer}")
+
+
+@pytest.mark.parametrize(("dims", "documents"), [(100, 200), (10, 41), (1, 1), (1, 0)])
+def test_lsa_says_nothing_where_its_dimensions_are_few(dims, documents):
+    assert configured(systems.get("lsa"), {"dims": str(dims)}).doubt(documents) == ""

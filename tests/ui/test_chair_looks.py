@@ -275,3 +275,15 @@ async def test_no_run_rank_score_or_other_assessor_is_on_the_screen(chair: Chair
     for key in ("g", "escape", "t", "escape", "h", "escape"):
         await chair.press(key)
         assert not {"rank", "score", "run"} & set(chair.text.casefold().split())
+
+
+def test_at_eighty_columns_the_hints_tell_how_to_end_fold_and_search():
+    assert picture(("2",), (80, 24)).split("\n")[23] == (
+        " ? keys  q quit  u undo  l later  x cannot  c note  f fold  s search"
+    )
+
+
+def test_where_nothing_is_left_neither_grades_nor_keys_of_a_document_are_shown():
+    rows = picture(STATES["done"], (80, 24)).split("\n")[:24]
+    assert rows[23] == " ? keys  q quit  u undo  h history  s search  t topics  g guidelines"
+    assert not [row for row in rows if "highly relevant" in row]

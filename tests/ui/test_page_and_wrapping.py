@@ -89,3 +89,11 @@ def test_a_span_of_the_text_survives_the_way_to_the_screen_and_back(text: str, d
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     assert page.to_document(page.from_document((start, end))) == (start, end)
+
+
+def test_a_title_that_is_the_first_line_of_the_text_is_shown_once():
+    text = "A title\n\nand the rest"
+    page = page_of(Document("d", text, "A title"))
+    assert (page.text, page.title_end, page.body_start) == (f"d\n\n{text}", 0, 3)
+    other = page_of(Document("d", text, "Another"))
+    assert (other.text, other.title_end) == (f"Another\nd\n\n{text}", 7)

@@ -244,3 +244,38 @@ def test_plain_lines_speak_of_words_and_never_of_keys_they_have_not():
         "no reminders of breaks any more (reminder: on again)",
     ]
     assert [key for key in ("Esc", "Home", "Enter reads") if key in said] == []
+
+
+def test_a_long_document_comes_in_pages_on_a_terminal_with_its_topic_below(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("LINES", "24")
+    text = "\n".join(f"line {number}" for number in range(60))
+    desk = FakeDesk(documents=(Document("d1", text),), queues={"T1": ["d1"], "T2": []})
+    terminal, pipe = Terminal(), io.StringIO()
+    plain.run(desk, lines=Terminal("more\nmore\nmore\nmore\n"), out=terminal)
+    plain.run(desk, lines=io.StringIO("more\n"), out=pipe)
+    assert f"\n{text}\n" in pipe.getvalue()
+    pages = terminal.getvalue().split("answer> ")
+    assert [[line for line in page.splitlines() if line.startswith("line ")] for page in pages] == [
+        [f"line {number}" for number in range(14)],  # a screen of 24 lines, with the id and an empty line
+        [f"line {number}" for number in range(14, 30)],
+        [f"line {number}" for number in range(30, 46)],
+        [f"line {number}" for number in range(46, 60)],
+        [],
+    ]
+    assert "… 46 more lines of d1 for: burnt pans;\nmore\n" in pages[0]
+    assert "there is no more of this document; read\nshows it again\n" in pages[4]
+
+
+def test_give_is_for_what_was_searched_and_says_how_an_earlier_answer_is_changed():
+    desk = FakeDesk()
+    _, said = sit(desk, "2", "history", "give 1 3")
+    told = "give is for what search found; take 1 opens this one, then type the grade; nothing was saved\n"
+    assert told in said
+    assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
+
+
+def test_a_title_that_is_a_whole_paragraph_is_cut_in_lists():
+    desk = FakeDesk(documents=(Document("d1", "pan", "word " * 60),), queues={"T1": ["d1"], "T2": []})
+    _, said = sit(desk, "2", "history")
+    assert f"1. 2 relevant: d1 {('word ' * 60)[:79]}… for T1\n" in said

@@ -6,6 +6,7 @@ written %20, because ids are single words. The title is the title or first headi
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,6 +23,8 @@ from cranfield.text import shortened
 LARGEST_FILE = 1 << 26
 LONGEST_TITLE = 200
 PLAIN, MARKDOWN, PAGES = (".txt", ".text"), (".md", ".markdown"), (".html", ".htm", ".xhtml")
+TEXTS = PLAIN + MARKDOWN + PAGES
+ALONE = "convert the file to UTF-8; or load the others with --keep-going, and it alone with --encoding latin-1"
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNFIT = re.compile(r"[\s%\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
@@ -43,12 +46,38 @@ class FolderDocuments:
         """Give one document per file, in the order of the paths. Hidden files and other kinds are passed over."""
         if not source.is_folder:
             raise SourceError(source.name, "this is not a folder")
-        for path in sorted(_files(source.path), key=lambda path: path.relative_to(source.path).parts):
-            file = Source(path, source.encoding)
-            try:
-                yield from _document(file, id_of(path.relative_to(source.path)))
-            except SourceError as error:
-                yield error.problem
+        for path in files_in(source.path):
+            yield from _told_apart(Source(path, source.encoding), id_of(path.relative_to(source.path)))
+
+
+@document_formats.register("text")
+class TextDocument:
+    """One file as one document, as it would be read in a folder."""
+
+    summary = "a single .txt, .md or .html file as one document; the id is the name of the file"
+    suffixes: ClassVar[tuple[str, ...]] = TEXTS
+
+    @staticmethod
+    def sniff(head: bytes, name: str) -> bool:
+        """Recognise nothing: whatever is text may be something else; where it is not, the name decides."""
+        return False
+
+    @staticmethod
+    def read(source: Source) -> Iterator[Document | Problem]:
+        """Give the document, or the problem with it."""
+        yield from document_in(source, id_of(Path(source.path.name if not source.is_stdin else source.bare_name)))
+
+
+def _told_apart(file: Source, id: str) -> Iterator[Document | Problem]:
+    """Give the document of one of many files; where it is not UTF-8, say how the others can be had."""
+    try:
+        for record in document_in(file, id):
+            if isinstance(record, Problem) and record.code == "not-utf-8":
+                yield replace(record, remedy=ALONE)
+            else:
+                yield record
+    except SourceError as error:
+        yield error.problem
 
 
 def id_of(path: Path) -> str:
@@ -60,15 +89,20 @@ def _percent(letter: str) -> str:
     return "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogateescape"))
 
 
+def files_in(folder: Path) -> list[Path]:
+    """Give the files of a folder that are documents, in the order of their paths."""
+    return sorted(_files(folder), key=lambda path: path.relative_to(folder).parts)
+
+
 def _files(folder: Path) -> Iterable[Path]:
-    wanted = PLAIN + MARKDOWN + PAGES
     for path in folder.rglob("*"):
         is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if not is_hidden and Source(path).bare_name.lower().endswith(wanted) and path.is_file():
+        if not is_hidden and Source(path).bare_name.lower().endswith(TEXTS) and path.is_file():
             yield path
 
 
-def _document(file: Source, id: str) -> Iterator[Document | Problem]:
+def document_in(file: Source, id: str) -> Iterator[Document | Problem]:
+    """Give the one document that a file is, or the problems with it."""
     with file.open() as stream:
         data = stream.read(LARGEST_FILE + 1).removeprefix(UTF8_BOM)
     if len(data) > LARGEST_FILE:

@@ -1,9 +1,11 @@
 """Measures made at the relevant documents: average precision, reciprocal rank and their kin."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
 
+from cranfield.errors import UsageError, quoted
 from cranfield.evaluate.lists import Counts, Found, Lists, Values, log2_of_ranks, ratio
 from cranfield.evaluate.measure import Range, measure
 
@@ -68,13 +70,40 @@ def interpolated_average(lists: Lists, *, rel: int = 1, rounding: Rounding = "ex
 
     `rounding` as in IPrec. Source: Salton; trec_eval 11pt_avg.
     """
+    return _mean_of_levels(lists, ELEVEN, rel, rounding)
+
+
+@measure("IPrecMean", "ThreePoint")
+def interpolated_mean(
+    lists: Lists, *, levels: str = "0.2,0.5,0.8", rel: int = 1, rounding: Rounding = "exact"
+) -> Values:
+    """Average of interpolated precision at chosen recall levels; without a choice the three-point average.
+
+    `levels` are numbers from 0 to 1 with commas between them, as in IPrecMean(levels='.25,.5,.75'); `rounding` as in
+    IPrec. Source: Salton; trec_eval 11pt_avg with parameters.
+    """
+    return _mean_of_levels(lists, levels_named(levels), rel, rounding)
+
+
+def levels_named(text: str) -> tuple[float, ...]:
+    """Give the recall levels that a text names."""
+    try:
+        levels = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        levels = (-1.0,)
+    if not all(0 <= level <= 1 for level in levels):
+        raise UsageError(f"levels are numbers from 0 to 1 with commas between them, not {quoted(text)}")
+    return levels
+
+
+def _mean_of_levels(lists: Lists, levels: Sequence[float], rel: int, rounding: Rounding) -> Values:
     found = lists.relevant(rel)
     precision, relevant = found.ordinal / found.rank, lists.relevant_count(rel)
-    levels = [
-        found.highest_from(precision, documents_needed(level, relevant, rounding)) for level in reversed(ELEVEN)
+    values = [
+        found.highest_from(precision, documents_needed(level, relevant, rounding)) for level in reversed(levels)
     ]
-    total: Values = np.add.accumulate(levels)[-1]
-    return total / len(ELEVEN)
+    total: Values = np.add.accumulate(values)[-1]
+    return total / len(levels)
 
 
 def documents_needed(level: float, relevant: Counts, rounding: Rounding) -> Counts:

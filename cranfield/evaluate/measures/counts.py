@@ -33,7 +33,7 @@ def relevant_retrieved_count(lists: Lists, *, rel: int = 1) -> Values:
     return lists.relevant(rel).count.astype(float)
 
 
-@measure("NumJudgedNonrel", aggregate="sum", bounds=None, monotone=False, quality=False)
+@measure("NumJudgedNonrel", aggregate="sum", bounds=None, monotone=False, quality=False, rises_with="judged")
 def judged_nonrelevant_count(lists: Lists, *, rel: int = 1) -> Values:
     """Number of documents retrieved that were judged, and not relevant. Source: trec_eval num_nonrel_judged_ret."""
     return (lists.judged_so_far.within(None) - lists.relevant(rel).count).astype(float)

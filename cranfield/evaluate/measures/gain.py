@@ -14,7 +14,7 @@ GradeGains = tuple[tuple[int, float], ...]
 Base = Annotated[float, Range(1, open=True)]
 
 
-@measure("CG", bounds=None)
+@measure("CG", bounds=None, additive=True)
 def cumulated_gain(
     lists: Lists, *, cutoff: int | None = None, gain: Gain = "linear", gains: GradeGains = ()
 ) -> Values:
@@ -27,7 +27,7 @@ def cumulated_gain(
     return found.total(gain_function(gain, gains)(found.grade))
 
 
-@measure("DCG", bounds=None)
+@measure("DCG", bounds=None, additive=True)
 def discounted_cumulated_gain(
     lists: Lists,
     *,
@@ -64,7 +64,7 @@ def ideal_discounted_cumulated_gain(
     return ideal_dcg(lists, gain_function(gain, gains), cutoff, discount, base)
 
 
-@measure("nDCG", "NDCG")
+@measure("nDCG", "NDCG", additive=True)
 def normalized_discounted_cumulated_gain(
     lists: Lists,
     *,

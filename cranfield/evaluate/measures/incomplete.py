@@ -44,7 +44,7 @@ def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found.total(np.where(above > 0, expected, 1.0)), lists.relevant_count(rel))
 
 
-@measure("Judged", monotone=False, quality=False)
+@measure("Judged", monotone=False, quality=False, rises_with="judged", additive=True)
 def judged_share(lists: Lists, *, cutoff: int) -> Values:
     """Judged: the share of the first k documents that was judged.
 
@@ -54,7 +54,7 @@ def judged_share(lists: Lists, *, cutoff: int) -> Values:
     return ratio(lists.judged_so_far.within(cutoff), np.minimum(lists.length, cutoff))
 
 
-@measure("Unjudged", "Holes", monotone=False, quality=False)
+@measure("Unjudged", "Holes", monotone=False, quality=False, rises_with="unjudged", additive=True)
 def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"] = "list") -> Values:
     """Unjudged: the share of the first k documents that was not judged, also called hole@k.
 
@@ -65,7 +65,7 @@ def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"]
     return ratio(size - lists.judged_so_far.within(cutoff), size if over == "list" else float(cutoff))
 
 
-@measure("FirstUnjudged", bounds=None, monotone=False, quality=False)
+@measure("FirstUnjudged", bounds=None, monotone=False, quality=False, rises_with="judged")
 def first_unjudged_rank(lists: Lists) -> Values:
     """First unjudged rank: where the first document stands that nobody judged.
 

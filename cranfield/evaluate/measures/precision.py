@@ -9,7 +9,7 @@ from cranfield.evaluate.lists import Lists, Values, ratio
 from cranfield.evaluate.measure import Range, measure
 
 
-@measure("P", "Precision")
+@measure("P", "Precision", additive=True)
 def precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Precision: the share of the first k documents that is relevant.
 
@@ -19,7 +19,7 @@ def precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return lists.relevant(rel).within(cutoff).count / float(cutoff)
 
 
-@measure("R", "Recall")
+@measure("R", "Recall", additive=True)
 def recall(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Recall: the share of the relevant documents that is among the first k.
 
@@ -29,7 +29,7 @@ def recall(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return ratio(lists.relevant(rel).within(cutoff).count, lists.relevant_count(rel))
 
 
-@measure("RelativeP", "RelP")
+@measure("RelativeP", "RelP", additive=True)
 def relative_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Relative precision: precision at k over the best that is possible there, also called capped recall.
 

@@ -5,13 +5,15 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.errors import UsageError
 from cranfield.evaluate.lists import Lists, Values
 from cranfield.evaluate.measure import Range, measure
+from cranfield.evaluate.measures.gain import GradeGains, gain_function
 
 Persistence = Annotated[float, Range(0, 1, open=True)]
 
 
-@measure("RBP")
+@measure("RBP", additive=True)
 def rank_biased_precision(
     lists: Lists,
     *,
@@ -32,7 +34,21 @@ def rank_biased_precision(
     return (1.0 - p) * found.total(worth * powers(p, found.rank))
 
 
-@measure("RBPResidual", "RBPres", monotone=False, quality=False)
+@measure("RBPGains", additive=True)
+def rank_biased_gain(lists: Lists, *, p: Persistence = 0.8, gains: GradeGains = ()) -> Values:
+    """Rank-biased precision with a gain for each grade.
+
+    (1 - p) Σ g p^(r-1), where g is the gain of the document (its grade unless `gains` names it, as in {1: 3, 2: 9})
+    over the highest gain of the topic's grades and of those named, where that exceeds 1. Gains are 0 or more. RBP has
+    the usual choices of g. Source: Moffat and Zobel, TOIS 2008; trec_eval rbp with gains (p=0.9).
+    """
+    if any(worth < 0 for _, worth in gains):
+        raise UsageError("the gains of RBPGains are 0 or more")
+    judged = lists.judged
+    return (1.0 - p) * judged.total(scaled_gains(lists, gains) * powers(p, judged.rank))
+
+
+@measure("RBPResidual", "RBPres", monotone=False, quality=False, rises_with="unjudged", additive=True)
 def rank_biased_residual(lists: Lists, *, p: Persistence = 0.8) -> Values:
     """Residual of rank-biased precision: how much RBP could still rise if everything unknown were relevant.
 
@@ -81,3 +97,20 @@ def _worth(lists: Lists, grade: NDArray[np.int32], cell: NDArray[np.int64], gain
     present = np.where(lists.level_counts > 0, lists.levels, 0).max(axis=1, initial=0)
     highest: Values = np.maximum(present, 1).astype(float)
     return grade / highest[lists.topics[cell]]
+
+
+def scaled_gains(lists: Lists, named: GradeGains) -> Values:
+    """Give gains brought into 0 to 1 by the lowest and highest gain of the topic's grades and the named ones."""
+    judged = lists.judged
+    function = gain_function("linear", named)
+    top = np.where(lists.level_counts > 0, lists.levels, 0).max(axis=1, initial=0)
+    grades = np.arange(int(top.max(initial=0)) + 1, dtype=np.int32)
+    every = function(grades)
+    low = np.minimum.accumulate(every)[top]
+    high = np.maximum.accumulate(every)[top]
+    low = np.minimum(low, min([0.0, *(worth for _, worth in named)]))
+    high = np.maximum(high, max([0.0, *(worth for _, worth in named)]))
+    scaled = (low < 0) | (high > 1)
+    low, span = np.where(scaled, low, 0.0), np.where(scaled, high - low, 1.0)
+    topic = lists.topics[judged.cell]
+    return (function(judged.grade) - low[topic]) / span[topic]

@@ -160,29 +160,12 @@ def _rbp(asked: Asked) -> Named:
     named = parameters.gains(found)
     judged = asked.lists.judged
     if named:
-        worth = _scaled_gains(asked.lists, named)
+        worth = user_models.scaled_gains(asked.lists, named)
         powers = user_models.powers(persistence, judged.rank)
         yield asked.full_name, (1.0 - persistence) * judged.total(worth * powers)
     else:
         value = user_models.rank_biased_precision(asked.lists, p=persistence, gain="topic")
         yield asked.full_name, value
-
-
-def _scaled_gains(lists: Lists, named: tuple[tuple[int, float], ...]) -> Values:
-    """Give gains brought into 0 to 1 by the lowest and highest gain of the topic's grades and the named ones."""
-    judged = lists.judged
-    function = gain.gain_function("linear", named)
-    top = np.where(lists.level_counts > 0, lists.levels, 0).max(axis=1, initial=0)
-    grades = np.arange(int(top.max(initial=0)) + 1, dtype=np.int32)
-    every = function(grades)
-    low = np.minimum.accumulate(every)[top]
-    high = np.maximum.accumulate(every)[top]
-    low = np.minimum(low, min(0.0, *(worth for _, worth in named)))
-    high = np.maximum(high, max(0.0, *(worth for _, worth in named)))
-    scaled = (low < 0) | (high > 1)
-    low, span = np.where(scaled, low, 0.0), np.where(scaled, high - low, 1.0)
-    topic = lists.topics[judged.cell]
-    return (function(judged.grade) - low[topic]) / span[topic]
 
 
 def _rbp_residual(asked: Asked) -> Named:

@@ -55,7 +55,19 @@
     const field = box.querySelector(".filter input");
     if (field) field.addEventListener("input", () => filter(box, table));
   }
+  // On paper nothing can be opened: short folds are, long ones would fill hundreds of pages. Figures stand for their tables.
+  let opened = [];
+  function rows(selector) {
+    return document.querySelectorAll(selector).length;
+  }
   window.addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details")) part.open = true;
+    const closed = Array.from(document.querySelectorAll("details:not([open])")).filter((part) => !part.closest("figure"));
+    const topics = rows("#topics details tr") <= 600;
+    opened = closed.filter((part) => (part.closest("#topics") ? topics : part.querySelectorAll("tr").length <= 200));
+    for (const part of opened) part.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const part of opened) part.open = false;
+    opened = [];
   });
 })();

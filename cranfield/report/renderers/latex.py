@@ -15,7 +15,14 @@ _ESCAPES = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "…": r"\ldots{}",
+    "°": r"\textdegree{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",
 }
+"""A bracket at the start of a row would be read as an option of the line end before it."""
 
 
 @renderers.register("latex", "tex")

@@ -1,5 +1,7 @@
 """Markdown tables."""
 
+import re
+
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Table, printed
 from cranfield.text import visible_line
@@ -28,7 +30,7 @@ def escaped(text: str) -> str:
     shown = visible_line(text)
     for letter in "\\|*_`<>[]":
         shown = shown.replace(letter, f"\\{letter}")
-    return shown
+    return re.sub(r"&(?=#?\w+;)", r"\\&", shown)
 
 
 def _line(cells: list[str]) -> str:

@@ -143,17 +143,29 @@ def _bias(facts: CollectionFacts) -> Section:
 
 
 def _reproduce(facts: CollectionFacts) -> Section:
-    qrels = f"qrels {facts.qrels_hash[:_SHOWN_OF_HASH]}" if facts.qrels_hash else "no qrels"
+    qrels = f"qrels {facts.qrels.content_hash[:_SHOWN_OF_HASH]}" if facts.qrels else "no qrels"
     pool = f", pool {facts.pool.plan!r} with seed {facts.pool.seed}" if facts.pool else ""
     cite = f"{facts.name or 'collection'}: {counted(facts.documents, 'document')}, "
     cite += f"{counted(len(facts.topics), 'topic')}, {qrels}{pool}; {facts.made_by}."
     columns = [Column("what"), Column("sha256", "SHA-256")]
     caption = "Hashes of the content: the same content has the same hash in any file format"
-    blocks = (
+    blocks: tuple[Block, ...] = (
         Prose("Name the collection and the hash of the qrels: scores of other qrels cannot be compared with these."),
         Literal(cite, "how to cite it"),
+        Prose(f"Licence: {facts.licence.rstrip('.')}." if facts.licence else "No licence is named."),
+        *_origin(facts),
         Prose("These commands make the numbers of this page again:"),
         Literal("\n".join(f"$ {command}" for command in facts.commands), "commands"),
         TableBlock("checksums", table_of(columns, facts.checksums, caption=caption)),
     )
     return Section("Cite and reproduce", blocks)
+
+
+def _origin(facts: CollectionFacts) -> Iterator[Block]:
+    """Say which qrels the numbers are of, and how they were made."""
+    qrels = facts.qrels
+    if qrels is None:
+        return
+    told = {"qrels": qrels.name, "content hash": qrels.content_hash}
+    told |= {"layers": ", ".join(qrels.layers), "rule": ", else ".join(qrels.rule)} if qrels.rule else {}
+    yield TableBlock("qrels", facts_table(told, caption="The qrels behind all numbers"))

@@ -37,6 +37,16 @@ class PoolPart:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class QrelsPart:
+    """The qrels behind the numbers; `layers` and `rule` are empty where they came from a file."""
+
+    name: str
+    content_hash: str
+    layers: tuple[str, ...] = ()
+    rule: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingPart:
     """Who judged how much and how fast, and how far they agree.
@@ -69,14 +79,17 @@ class TopicPart:
 class Board:
     """Scores of all runs, and how far each can be trusted.
 
-    `groups` gives a run's group and whether it fed the pool; `letters` has one mapping per measure; `trust` one table
-    per measure; `verdicts` the worst verdict of each run. `notes` is what should be known with the scores.
+    `groups` gives a run's group and whether it fed the pool; `letters` has one mapping per measure; `best` are the
+    runs that are level with the best, where there are too many for letters; `trust` has one table per measure;
+    `verdicts` the worst verdict of each run. `notes` is what should be known with the scores.
     """
 
     scores: "Scores"
     groups: Mapping[str, tuple[str, bool]]
     letters: tuple[Mapping[str, str], ...] = ()
     letters_said: str = ""
+    best: frozenset[str] = frozenset()
+    best_said: str = ""
     trust: Mapping[str, Table]
     verdicts: Mapping[str, str]
     notes: tuple[str, ...] = ()
@@ -106,7 +119,7 @@ class CollectionFacts:
     bias_said: tuple[str, ...] = ()
     drawings: Mapping[str, tuple[Drawing, ...]]
     missing: tuple[str, ...] = ()
-    qrels_name: str = ""
-    qrels_hash: str = ""
+    licence: str = ""
+    qrels: QrelsPart | None = None
     checksums: tuple[tuple[str, str], ...] = ()
     commands: tuple[str, ...] = ()

@@ -19,6 +19,9 @@ MOST_RUNS = 150
 """How many runs a topic lists; of more, only the best and the worst."""
 
 ENDS = 20
+MOST_TOPICS = 500
+"""How many topics are laid open; of more, those that tell runs apart most."""
+
 _HARD = 0.1
 _FLAGS = (
     "nothing relevant: all runs score 0 and the topic tells nothing;"
@@ -41,25 +44,32 @@ def leaderboard(facts: CollectionFacts) -> Section:
 
 
 def _verdict_first(table: Table) -> Table:
-    """Give the table with the verdict beside the score: a page is read from the left, and cut at the right."""
+    """Give the table with verdict and why beside the score: a page is read from the left, and cut at the right."""
     names = [column.name for column in table.columns]
-    order = sorted(range(len(names)), key=lambda place: (place > 1, names[place] != "verdict", place))
+    first = [place for place, name in enumerate(names) if place < 2 or name in ("verdict", "reason")]
+    order = [*first, *(place for place in range(len(names)) if place not in first)]
     rows = tuple(tuple(row[place] for place in order) for row in table.rows)
     return replace(table, columns=tuple(table.columns[place] for place in order), rows=rows)
 
 
 def _board_table(board: Board) -> Table:
+    """Give the leaderboard: a run, its first score and its verdict stand first, where a phone shows them."""
     scores = board.scores
     order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
-    columns = [Column("run"), Column("verdict", "worst verdict", kind="verdict"), Column("group")]
-    columns.append(Column("pooled", "fed the pool"))
+    columns = [Column("run")]
     for place, measure in enumerate(scores.measures):
         columns.append(Column(str(measure), str(measure), numeric=True))
+        if place == 0:
+            columns.append(Column("verdict", "worst verdict", kind="verdict"))
         if _lettered(board, place):
-            columns.append(Column(f"letters_{measure}", "letters"))
+            columns.append(Column(f"letters_{measure}", f"{measure} letters"))
+        if place == 0 and board.best:
+            columns.append(Column("level_with_best", "level with the best"))
+    columns += [Column("group"), Column("pooled", "fed the pool")]
     rows = [tuple(_board_row(board, run)) for run in order]
     best = [place for place, column in enumerate(columns) if any(column.name == str(one) for one in scores.measures)]
     notes = [f"letters: {board.letters_said}"] if board.letters_said else []
+    notes += [board.best_said] if board.best_said else []
     return with_best(table_of(columns, rows, caption="All runs, the best first", notes=notes), best)
 
 
@@ -70,11 +80,16 @@ def _lettered(board: Board, place: int) -> bool:
 def _board_row(board: Board, run: int) -> Iterator[Value]:
     name = board.scores.run_names[run]
     group, pooled = board.groups.get(name, ("", False))
-    yield from (name, board.verdicts.get(name, ""), group, pooled)
+    yield name
     for place in range(len(board.scores.measures)):
         yield float(board.scores.summary[place, run])
+        if place == 0:
+            yield board.verdicts.get(name, "")
         if _lettered(board, place):
             yield board.letters[place].get(name, "")
+        if place == 0 and board.best:
+            yield name in board.best
+    yield from (group, pooled)
 
 
 def topics_section(facts: CollectionFacts) -> Section:
@@ -89,12 +104,22 @@ def topics_section(facts: CollectionFacts) -> Section:
     blocks: list[Block] = [TableBlock("topics", _topics_table(facts, places))]
     if len(scores.run_names) > MOST_RUNS:
         blocks.append(Prose(f"Each topic shows the best and the worst {ENDS} of {len(scores.run_names):,} runs."))
+    opened = _opened(np.nan_to_num(scores.values[0].std(axis=0)), facts.topics, places)
+    if len(opened) < len(facts.topics) and len(opened) == MOST_TOPICS:
+        blocks.append(Prose(f"The {MOST_TOPICS} topics that tell runs apart most are laid open below."))
     blocks += [
         _topic_fold(facts.board, part, places.get(part.topic.id), number)
         for number, part in enumerate(facts.topics, start=1)
-        if part.topic.id in places or part.found
+        if part.topic.id in opened
     ]
     return Section("Topics", tuple(blocks), lead)
+
+
+def _opened(spread: "Values", topics: Sequence[TopicPart], places: dict[str, int]) -> set[str]:
+    """Give the topics that are laid open: all that say something, of very many those with the largest spread."""
+    told = [part.topic.id for part in topics if part.topic.id in places or part.found]
+    told.sort(key=lambda topic: -float(spread[places[topic]]) if topic in places else 0.0)
+    return set(told[:MOST_TOPICS])
 
 
 def _topics_table(facts: CollectionFacts, places: dict[str, int]) -> Table:

@@ -10,6 +10,7 @@ from cranfield.runs.system import Corpus, Query, Ranking
 from cranfield.runs.systems import systems
 from cranfield.runs.systems.tfidf import vector_space
 from cranfield.runs.term_matrix import best, check_depth
+from cranfield.text import counted
 
 _NOTHING = 1e-6
 """A cosine, or a share of the largest singular value, that is only the noise of the arithmetic."""
@@ -26,7 +27,9 @@ class Lsa:
 
     A document can be found without having a word of the query. Documents whose cosine is not above 0 are not
     retrieved. More dimensions than documents or words (strictly: than the rank of X) change nothing: the order
-    is then that of tfidf. The decomposition is randomised with a fixed seed, so it comes out the same each time.
+    is then that of tfidf. In a small collection give clearly fewer dimensions than it has documents, such as a
+    quarter: with about as many, little more is found than tfidf finds. The decomposition is randomised with a fixed
+    seed, so it comes out the same each time.
 
     Source: Deerwester et al., "Indexing by latent semantic analysis", JASIS 41, 1990; Halko et al., "Finding
     structure with randomness", SIAM Review 53, 2011, for the decomposition (scikit-learn's randomized_svd).
@@ -41,6 +44,16 @@ class Lsa:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    def doubt(self, documents: int) -> str:
+        """Say that so many dimensions bring nothing together in so few documents; empty up to half as many."""
+        fewer = max(documents // 4, 1)
+        if self.dims * 2 <= documents or self.dims <= fewer:
+            return ""
+        return (
+            f"lsa keeps {counted(self.dims, 'dimension')} of {counted(documents, 'document')}, and so finds little"
+            f" more than tfidf; fewer dimensions bring words together that occur together: -s dims={fewer}"
+        )
 
     def rank(self, corpus: Corpus, queries: Sequence[Query], depth: int) -> Iterator[Ranking]:
         """Give one ranking for each query."""

@@ -1,0 +1,52 @@
+"""Comparisons for Python users, with what may be said of each pair while documents are unjudged."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cranfield.steps.compare import Compared, Comparing, compare_runs, compared_frame, long_records
+from cranfield.steps.compare_claims import add_claims, claims_of, may_be_claimed
+from cranfield.steps.compare_notes import power_notes
+from cranfield.steps.evaluate import Asked
+from cranfield.steps.evaluate_trust import first_runs
+from cranfield.steps.notebook_work import Work
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def compared(
+    work: Work,
+    asked: Asked,
+    runs: Sequence[str] | None,
+    how: Comparing,
+    *,
+    verdicts: bool,
+    power: float,
+    difference: float | None,
+) -> "pandas.DataFrame":
+    """Compare, and say what may be claimed where that can be worked out, and what the topics could have shown."""
+    if not verdicts or len(asked.runs) < 2 or not may_be_claimed(asked, how):
+        with work.watched() as progress:
+            known = work.known(asked)
+            found, results = compare_runs(
+                asked, how, store=work.store, progress=progress, kept=work.alignment, read=known
+            )
+        return _told(compared_frame(found, results), results, power, difference)
+    full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
+    with work.watched() as progress:
+        field = work.field(asked, progress)
+        read = first_runs(field.read, field.asked)
+        found, results = compare_runs(asked, how, store=work.store, read=read)
+        claims, trust = claims_of(results, full, work.material.told, store=work.store, progress=progress, field=field)
+    records = long_records(results, found.scores.qrels_hash)
+    add_claims(records, claims)
+    return _told(compared_frame(found, results, records, notes=trust.notes), results, power, difference)
+
+
+def _told(
+    frame: "pandas.DataFrame", results: "Sequence[Compared]", power: float, difference: float | None
+) -> "pandas.DataFrame":
+    """Give the frame with what the topics could have shown among its notes."""
+    frame.attrs["notes"] = [*frame.attrs["notes"], *power_notes(results, power=power, difference=difference)]
+    return frame

@@ -1,0 +1,238 @@
+"""Every number that a frame has is the one that the command writes, to the last digit."""
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import cranfield as cf
+
+FILES = [f"r{run}.run" for run in (1, 2, 3, 4, 5, 9)]
+POOL = ("--qrels", "qrels", "--groups", "groups.tsv", "--pool-depth", "3")
+Typed = Callable[..., str]
+MEASURES = ("-m", "P@3", "-m", "nDCG@5", "-m", "AP")
+ALIKE = ("qrels", "reference", "test", "correction", "alpha", "draws", "seed")
+"""What is the same in all rows of a comparison: a frame has it among its attributes."""
+
+
+def of_files(folder: Path) -> cf.Opened:
+    runs = [folder / name for name in FILES]
+    return cf.open_files(qrels=folder / "qrels", runs=runs, groups=folder / "groups.tsv", pool_depth=3)
+
+
+def of_collection(path: Path) -> cf.Opened:
+    return cf.open_collection(path)
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def printed(value: object) -> str:
+    """Give a value of a frame as the CSV of the command line has it."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def cells(frame: pd.DataFrame, names: list[str]) -> list[dict[str, str]]:
+    return [{name: printed(row[name]) for name in names} for row in frame.to_dict("records")]
+
+
+def same(frame: pd.DataFrame, text: str, *, without: tuple[str, ...] = ()) -> None:
+    """Compare everything; a column of whole numbers with gaps is one of floats in a frame."""
+    expected = [{name: cell for name, cell in row.items() if name not in without} for row in table(text)]
+    found = cells(frame, list(expected[0]))
+    floats = {name for name in found[0] if frame[name].dtype == "float64"}
+    assert [
+        {name: cell if name not in floats or not cell else repr(float(cell)) for name, cell in row.items()}
+        for row in expected
+    ] == found
+    assert sorted(frame.columns) == sorted(expected[0])
+
+
+@pytest.mark.parametrize("by_topic", [False, True])
+def test_scores_of_files_carry_the_verdicts_that_the_command_gives(typed: Typed, pool: Path, by_topic: bool):
+    frame = of_files(pool).evaluate(["P@3", "nDCG@5", "AP"], by_topic=by_topic)
+    more = ("--by-topic",) if by_topic else ()
+    same(
+        frame,
+        typed(pool, "evaluate", *FILES, *POOL, *MEASURES, *more, "-f", "csv"),
+        without=("qrels", "reference"),
+    )
+    assert frame.attrs["reference"] == "trec_eval 10"
+
+
+def test_scores_of_a_collection_carry_the_verdicts_that_the_command_gives(typed: Typed, kitchen: Path):
+    with of_collection(kitchen) as opened:
+        frame = opened.evaluate(["nDCG@5", "P@5"], letters="tukey")
+    words = ("evaluate", "-m", "nDCG@5", "-m", "P@5", "--letters", "tukey", "-f", "csv")
+    same(frame, typed(kitchen.parent, *words), without=("qrels", "reference"))
+    assert "UNRELIABLE" in set(frame["verdict"])
+    assert any("mortar-dense" in note and "UNRELIABLE" in note for note in frame.attrs["notes"])
+
+
+def test_scores_alone_are_those_without_verdicts(typed: Typed, pool: Path):
+    frame = of_files(pool).evaluate(["P@3", "AP"], verdicts=False)
+    words = ("evaluate", *FILES, *POOL, "-m", "P@3", "-m", "AP", "--no-verdict", "-f", "csv")
+    same(frame, typed(pool, *words), without=("qrels", "reference"))
+
+
+def test_pairs_of_files_carry_the_claims_that_the_command_makes(typed: Typed, pool: Path):
+    frame = of_files(pool).compare(measures=["P@3", "nDCG@5"])
+    words = ("compare", *FILES, *POOL, "-m", "P@3", "-m", "nDCG@5", "-f", "csv")
+    same(frame, typed(pool, *words), without=ALIKE)
+    assert {name: frame.attrs[name] for name in ALIKE[1:]} == {
+        "reference": "trec_eval 10", "test": "t", "correction": "holm", "alpha": 0.05, "draws": 10_000, "seed": 1
+    }  # fmt: skip
+    assert {"proved", "open"} <= set(frame["claim"])
+
+
+def test_pairs_of_a_collection_carry_the_claims_that_the_command_makes(typed: Typed, kitchen: Path):
+    with of_collection(kitchen) as opened:
+        frame = opened.compare("mortar-dense", "stove-rocchio", "larder-bm25", measures="nDCG@5", like="9")
+    words = ("compare", "mortar-dense", "stove-rocchio", "larder-bm25", "-m", "nDCG@5", "--as", "9", "-f", "csv")
+    same(frame, typed(kitchen.parent, *words), without=ALIKE)
+    assert "open" in set(frame["claim"])
+
+
+def test_systems_and_measures_of_others_are_compared_without_claims(pool: Path):
+    frame = of_files(pool).compare(measures="P@3", systems={"seeds": ["r1", "r2"]})
+    assert "claim" not in frame
+    plain = of_files(pool).compare(measures="P@3", verdicts=False)
+    assert "claim" not in plain
+
+
+def test_reuse_of_files_is_what_the_command_says(typed: Typed, pool: Path):
+    found = of_files(pool).reuse(measures=["P@3", "nDCG@5", "AP"])
+    same(found.runs, typed(pool, "reuse", *FILES, *POOL, *MEASURES, "-f", "csv"))
+
+
+def test_reuse_of_a_collection_is_what_the_command_says(typed: Typed, kitchen: Path):
+    with of_collection(kitchen) as opened:
+        found = opened.reuse("mortar-dense", "whisk-bm25", closure="list", thresholds={"caution-judged": 0.99})
+    options = ("--closure", "list", "--threshold", "caution_judged=0.99", "-f", "csv")
+    same(found.runs, typed(kitchen.parent, "reuse", "mortar-dense", "whisk-bm25", *options))
+    shown = found.thresholds.set_index("threshold")["value"]
+    assert shown["caution_judged"] == 0.99
+
+
+PARTS = ["collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics", "estimates"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_table_of_reuse_is_a_frame(typed: Typed, kitchen: Path, pool: Path, part: str):
+    with of_collection(kitchen) as opened:
+        found = opened.reuse(measures=["nDCG@5", "P@5"])
+    words = ("reuse", "-m", "nDCG@5", "-m", "P@5", "--table", part, "-f", "csv")
+    same(getattr(found, part.replace("-", "_")), typed(kitchen.parent, *words))
+    found = of_files(pool).reuse(measures=["P@3"])
+    words = ("reuse", *FILES, *POOL, "-m", "P@3", "--table", part, "-f", "csv")
+    same(getattr(found, part.replace("-", "_")), typed(pool, *words))
+
+
+def test_the_worst_measure_says_how_fair_the_collection_is(kitchen: Path):
+    with of_collection(kitchen) as opened:
+        found = opened.reuse(measures=["nDCG@5", "P@5"])
+    assert found.collection["fairness"].tolist() == ["fair", "with care"]
+    assert found.fairness == "with care"
+
+
+def test_runs_are_described_as_the_command_does(typed: Typed, kitchen: Path, pool: Path):
+    with of_collection(kitchen) as opened:
+        found = opened.reuse("mortar-dense", "stove-rocchio", measures="nDCG@5")
+        described = found.describe()
+    words = ("reuse", "mortar-dense", "stove-rocchio", "-m", "nDCG@5", "--table", "runs", "--describe", "-f", "csv")
+    assert list(described[-2:]) == typed(kitchen.parent, *words).splitlines()[-2:]
+    with pytest.raises(cf.CranfieldError, match="before the collection is closed"):
+        found.describe()
+    described = of_files(pool).reuse(measures="P@3").describe()
+    words = ("reuse", *FILES, *POOL, "-m", "P@3", "--table", "runs", "--describe", "-f", "csv")
+    assert list(described[-6:]) == typed(pool, *words).splitlines()[-6:]
+
+
+def test_a_list_is_laid_open_as_the_command_does(typed: Typed, kitchen: Path):
+    with of_collection(kitchen) as opened:
+        frame = opened.explain("T01", "mortar-dense", depth=7, like="9")
+    words = ("evaluate", "--explain", "mortar-dense", "T01", "--depth", "7", "--as", "9", "-f", "csv")
+    names = ["rank", "document", "grade", "P", "R", "DCG"]
+    expected = [[row[name] for name in names] for row in table(typed(kitchen.parent, *words))]
+    assert [list(row.values()) for row in cells(frame, names)] == expected
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_what_settles_two_runs_of_a_collection_is_what_the_command_lists(
+    typed: Typed, kitchen: Path, everything: bool
+):
+    with of_collection(kitchen) as opened:
+        frame = opened.settle("mortar-dense", "stove-rocchio", measures=["nDCG@5", "P@5"], everything=everything)
+    words = ("settle", "mortar-dense", "stove-rocchio", "-m", "nDCG@5", "-m", "P@5", "-f", "csv")
+    same(frame, typed(kitchen.parent, *words, *(("--all",) if everything else ())))
+    assert frame.attrs["notes"][0].startswith("nDCG@5: stove-rocchio leads mortar-dense by ")
+
+
+def test_what_makes_a_run_safe_is_what_the_command_lists(typed: Typed, kitchen: Path, pool: Path):
+    with of_collection(kitchen) as opened:
+        frame = opened.settle("mortar-dense", measures="nDCG@5")
+    same(frame, typed(kitchen.parent, "settle", "mortar-dense", "--to-safe", "-m", "nDCG@5", "-f", "csv"))
+    frame = of_files(pool).settle("r9", measures="P@3")
+    same(frame, typed(pool, "settle", "r9.run", "--to-safe", *POOL, "-m", "P@3", "-f", "csv"))
+
+
+def test_what_settles_two_files_is_what_the_command_lists(typed: Typed, pool: Path):
+    frame = of_files(pool).settle("r9", "r1", measures="P@3", everything=True)
+    same(frame, typed(pool, "settle", "r9.run", "r1.run", *POOL, "-m", "P@3", "--all", "-f", "csv"))
+
+
+@pytest.mark.parametrize(
+    ("by", "option"),
+    [("run", ()), ("group", ("--by-group",)), ("topic", ("--by-topic",)), ("depth", ("--by-depth",))],
+)
+def test_the_tables_of_a_pool_are_those_of_the_command(typed: Typed, kitchen: Path, by: str, option: tuple[str, ...]):
+    with of_collection(kitchen) as opened:
+        same(opened.pool(by=by), typed(kitchen.parent, "pool", "show", *option, "-f", "csv"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("by", ["overall", "pair", "topic", "confusion"])
+def test_agreement_is_what_the_command_says(typed: Typed, kitchen: Path, by: str):
+    with of_collection(kitchen) as opened:
+        frame = opened.agreement(by)  # type: ignore[arg-type]
+    same(frame, typed(kitchen.parent, "judge", "agreement", "--by", by, "-f", "csv"))
+
+
+def test_qrels_are_those_that_an_export_writes(typed: Typed, kitchen: Path):
+    with of_collection(kitchen) as opened:
+        frame = opened.qrels()
+    lines = [line.split() for line in typed(kitchen.parent, "qrels", "export").splitlines()]
+    assert frame.astype(str).values.tolist() == [[topic, document, grade] for topic, _, document, grade in lines]
+
+
+def test_a_card_is_the_one_the_command_writes_and_stands_in_for_the_runs(typed: Typed, pool: Path, tmp_path: Path):
+    ours = of_files(pool).reuse(measures=["P@3"]).write_card(tmp_path / "card.json")
+    typed(pool, "reuse", *FILES, *POOL, "-m", "P@3", "--write-card", str(tmp_path / "theirs.json"))
+    assert ours.read_text() == (tmp_path / "theirs.json").read_text()
+    alone = cf.open_files(qrels=pool / "qrels", runs=pool / "r9.run", card=ours).evaluate("P@3")
+    words = ("evaluate", "r9.run", "--qrels", "qrels", "--card", str(ours), "-m", "P@3", "-f", "csv")
+    same(alone, typed(pool, *words), without=("qrels", "reference"))
+
+
+def test_a_report_is_the_one_the_command_writes(typed: Typed, kitchen: Path, tmp_path: Path):
+    with of_collection(kitchen) as opened:
+        path = opened.report(
+            tmp_path / "ours.md", measures=["nDCG@5", "P@5"], public=True, card=tmp_path / "card.json"
+        )
+    typed(kitchen.parent, "report", "-o", str(tmp_path / "theirs.md"), "-m", "nDCG@5", "-m", "P@5", "--public")
+    assert _dateless(path) == _dateless(tmp_path / "theirs.md")
+    assert '"documents"' in (tmp_path / "card.json").read_text()
+
+
+def _dateless(path: Path) -> list[str]:
+    """Give the lines but those that tell the moment it was made."""
+    return [
+        line for line in path.read_text(encoding="utf-8").splitlines() if "2026" not in line and "UTC" not in line
+    ]

@@ -1,0 +1,147 @@
+"""Hundreds of runs, groups and topics: what would grow without end is bounded, and the page says how."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield.compare.scored_letters import letters_of_scores
+from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.scores import Scores
+from cranfield.records import Topic
+from cranfield.report import bias_figures
+from cranfield.report.figures import figure_of
+from cranfield.report.page import Fold, Prose
+from cranfield.report.reports import collection_scores as part
+from cranfield.report.reports.collection_facts import Board, CollectionFacts, TopicPart
+from cranfield.steps import report_material
+from cranfield.steps.evaluate_letters import SEED, best_group
+from cranfield.steps.report import Wanted, collection_report
+from cranfield.store import open_store
+
+
+def scores_of(values: np.ndarray) -> Scores:
+    runs, topics = values.shape
+    names, topic_ids = tuple(f"run{run}" for run in range(runs)), tuple(str(topic) for topic in range(topics))
+    return Scores(tuple(parse_measures(["AP"])), names, topic_ids, values[None], np.ones(values.shape, dtype=bool))
+
+
+def names_on(axes: Any) -> list[str]:
+    return [tick.get_text() for tick in axes.get_yticklabels()]
+
+
+def drawn_intervals(runs: int, *, pooled: np.ndarray | None = None, contributing: np.ndarray | None = None) -> Any:
+    score = np.linspace(0.1, 0.5, runs)
+    return bias_figures.intervals(
+        "AP",
+        [f"run{run}" for run in range(runs)],
+        score,
+        (score - 0.05, score + 0.1),
+        np.where(np.arange(runs) == 0, 0.9, score),
+        contributing=np.ones(runs, dtype=bool) if contributing is None else contributing,
+        pooled=pooled,
+    )
+
+
+def test_of_many_runs_those_are_drawn_that_could_score_highest():
+    axes = drawn_intervals(100)
+    assert names_on(axes) == [*(f"run{run}" for run in range(99, 40, -1)), "run0"]
+    assert axes.get_xlabel().endswith("60 of 100 runs are drawn")
+    assert figure_of(axes).get_size_inches()[1] < 20
+
+
+def test_runs_that_fed_the_pool_less_deep_are_not_called_outsiders():
+    contributing, pooled = np.array([True, False, False]), np.array([True, True, False])
+    legend = [text.get_text() for text in drawn_intervals(3, contributing=contributing, pooled=pooled).legend_.texts]
+    assert legend == ["fed the pool to the depth that matters", "fed the pool, less deep", "not in the pool"]
+
+
+def test_where_nobody_knows_who_fed_the_pool_nobody_is_called_an_outsider():
+    legend = [text.get_text() for text in drawn_intervals(3, contributing=np.zeros(3, dtype=bool)).legend_.texts]
+    assert legend == ["not known to be in the pool"]
+
+
+def test_of_many_groups_those_are_drawn_that_lose_most():
+    drops = [np.array([group / 100]) for group in range(80)]
+    axes = bias_figures.hold_out_loss("AP", [f"g{group}" for group in range(80)], drops)
+    assert names_on(axes) == [f"g{group}" for group in range(79, 19, -1)]
+    assert axes.get_xlabel().endswith("60 of 80 groups are drawn")
+
+
+def test_the_picture_of_coverage_does_not_grow_with_runs_and_topics():
+    judged = np.ones((556, 2000))
+    axes = bias_figures.coverage(
+        [f"r{run}" for run in range(556)], [str(topic) for topic in range(2000)], judged, depth=9
+    )
+    assert max(figure_of(axes).get_size_inches()) <= 16
+
+
+def test_the_points_of_very_many_topics_are_one_picture():
+    from cranfield.report.figures import as_svg, strips
+
+    few, many = ({f"run{run}": np.linspace(0, 1, topics) for run in range(40)} for topics in (50, 5000))
+    assert "<image" not in as_svg(figure_of(strips("AP", few)))
+    assert len(as_svg(figure_of(strips("AP", many)))) < 2_000_000
+
+
+def test_a_long_name_is_cut_in_the_middle_on_an_axis():
+    from cranfield.report.figures import label
+
+    assert label("a" * 60 + "-last") == f"{'a' * 20}…{'a' * 14}-last"
+    assert label("$x") == r"\$x"
+
+
+def test_who_is_level_with_the_best_shares_a_letter_with_it():
+    values = np.random.default_rng(4).random((50, 12)) * 0.4 + np.linspace(0, 0.5, 50)[:, None]
+    scores = scores_of(values)
+    given = letters_of_scores(scores.run_names, values, test="tukey", rng=np.random.default_rng(SEED))
+    best = scores.run_names[int(values.mean(axis=1).argmax())]
+    found = best_group(scores)
+    assert found is not None
+    assert found.runs == {name for name, letters in given.items() if set(letters) & set(given[best])}
+    assert 1 < len(found.runs) < 50
+
+
+def test_very_many_topics_are_not_all_laid_open():
+    values = np.random.default_rng(1).random((3, 520)) * np.arange(1, 521) / 520
+    scores = scores_of(values)
+    topics = tuple(TopicPart(Topic(topic, ""), 1, 1) for topic in scores.topic_ids)
+    facts: Any = CollectionFacts(
+        name="",
+        made="",
+        made_by="",
+        documents=0,
+        duplicate_clusters=0,
+        scale=None,  # type: ignore[arg-type]
+        topics=topics,
+        board=Board(scores=scores, groups={}, trust={}, verdicts={}),
+        drawings={},
+    )
+    blocks = part.topics_section(facts).blocks
+    opened = {block.title for block in blocks if isinstance(block, Fold)}
+    spread = values.std(axis=0)
+    assert opened == {str(topic) for topic in np.argsort(-spread)[: part.MOST_TOPICS]}
+    assert Prose("The 500 topics that tell runs apart most are laid open below.") in blocks
+
+
+def test_single_runs_are_not_held_out_where_too_many_fed_the_pool(judged: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(report_material, "HELD_OUT", 5)
+    monkeypatch.setattr(report_material, "LETTERED", 5)
+    with open_store(judged) as store:
+        made = collection_report(store, Wanted(measures=("AP",)))
+    bias = made.material.bias
+    assert bias is not None
+    assert set(bias.levels) == {"group", "family"}
+    told = "what single runs would lose, since 9 of them fed the pool; cranfield reuse tells it"
+    assert made.material.missing == (told,)
+    board = next(
+        block
+        for section in made.page.sections
+        for block in section.blocks
+        if getattr(block, "name", "") == "leaderboard"
+    )
+    assert [column.name for column in board.table.columns] == [
+        *("run", "verdict", "group", "pooled", "AP(rel=2)", "level_with_best"),
+    ]
+    assert "level with the best" in board.table.notes[0]
