@@ -8,7 +8,7 @@ import typer
 from cranfield.cli import console
 from cranfield.cli.evaluated import collection_meant
 from cranfield.cli.options import COLLECTION, Collection, Format
-from cranfield.steps.reuse_tables import Part
+from cranfield.steps.reuse_parts import Part
 
 if TYPE_CHECKING:
     from cranfield.evaluate.expression import Measure

@@ -50,6 +50,9 @@ _WIDEST, _TALLEST = 24.0, 60.0
 _POINTS = 10_000
 """More points than these are one picture inside a drawing, else they would weigh a hundred bytes each."""
 
+_CURVES_NAMED = 80
+"""How many lines of a figure have names beside it."""
+
 _LONGEST = 40
 """How many letters of a name stand on an axis."""
 
@@ -93,16 +96,24 @@ def differences(
 
 
 def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> "Axes":
-    """Interpolated precision at the eleven recall levels, averaged over topics, one line per run."""
-    axes = axes_on(on, height=4.2)
+    """Interpolated precision at the eleven recall levels, averaged over topics, one line per run.
+
+    The names stand beside the lines, of very many runs those of the best.
+    """
     levels = np.linspace(0, 1, 11)
     ranked = sorted(curves, key=lambda name: -float(np.mean(curves[name])))
+    named = [label(name) for name in ranked[:_CURVES_NAMED]]
+    columns = 1 + len(named) // 24
+    column_inches = 0.4 + 0.06 * max(map(len, named), default=0)
+    axes = axes_on(on, width=6.5 + (columns - 1) * column_inches, height=4.2)
     for place, name in enumerate(ranked):
         style = ("-", "--", "-.", ":")[place // 10 % 4]
-        axes.plot(levels, curves[name], style, marker="o", markersize=3, linewidth=1.3, label=label(name))
+        known = named[place] if place < len(named) else "_"
+        axes.plot(levels, curves[name], style, marker="o", markersize=3, linewidth=1.3, label=known)
     axes.set(xlabel="recall", ylabel="interpolated precision", xlim=(-0.02, 1.02), ylim=(0, 1.02))
-    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": 1 + len(ranked) // 26}
-    axes.legend(fontsize=7, frameon=False, **beside)
+    said = f"the best {len(named)} of {len(ranked):,} runs" if len(named) < len(ranked) else None
+    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": columns}
+    axes.legend(fontsize=7, frameon=False, title=said, title_fontsize=7, **beside)
     return axes
 
 

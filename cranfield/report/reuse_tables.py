@@ -217,7 +217,7 @@ def group_data(report: "CollectionReport") -> Table:
                 ranking = found.rerankings[place][number]
                 unique = (int(found.uniques.judged[number]), int(found.uniques.relevant[number]))
                 loss = (float(drops.mean()), float(drops.max())) if len(runs) else (None, None)
-                taus = (ranking.tau_b, ranking.tau_ap, ranking.drop.drop, ranking.run)
+                taus = (_or_none(ranking.tau_b), _or_none(ranking.tau_ap), ranking.drop.drop, ranking.run)
                 rows.append((level, group, str(measure), len(runs), *unique, *loss, *taus))
     return table_of(_named(_GROUP_COLUMNS), rows)
 
@@ -236,6 +236,10 @@ _GROUP_COLUMNS = (
     *("level", "group", "measure", "runs", "unique_judged", "unique_relevant", "loss_mean", "loss_max"),
     *("tau_b", "tau_ap", "rank_drop", "falling_run"),
 )
+
+
+def _or_none(value: float) -> float | None:
+    return value if value == value else None
 
 
 def _named(names: Sequence[str]) -> list[Column]:
@@ -265,7 +269,7 @@ def groups_table(report: "CollectionReport", *, level: "Level" = "group") -> Tab
 
 def verdicts_table(report: "CollectionReport") -> Table:
     """Give the collection's verdict for outsiders, measure by measure."""
-    rows = [(str(one.measure), one.fairness, one.drop, one.reason) for one in report.verdicts]
+    rows = [(str(one.measure), one.fairness, _or_none(one.drop), one.reason) for one in report.verdicts]
     columns = [Column("measure"), Column("fairness", "to outsiders", kind="verdict")]
     columns += [Column("drop", "mean relative loss", numeric=True), Column("reason", "why")]
     return table_of(columns, rows, caption="Is the pool fair to systems that were not in it?")

@@ -55,8 +55,8 @@ class Knowledge:
     """Where what is known about holes comes from: the contributing runs, or a card, or neither.
 
     `pool_depth` is one number per topic of the alignment. `families` names the kind of each run of the alignment
-    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `pool_judged` is the share of the pool
-    that is judged, where the qrels cannot tell it: rows with a negative grade are what they know of.
+    ("" for unknown); `relevant_from` is the lowest grade that is relevant. `ended` is the share of the topics for
+    which a live plan has chosen everything.
     """
 
     pool_depth: Counts
@@ -64,7 +64,7 @@ class Knowledge:
     card: Card | None = None
     families: Sequence[str] = ()
     relevant_from: int = 1
-    pool_judged: float = 1.0
+    ended: float = 1.0
 
 
 def assessed(
@@ -113,8 +113,11 @@ def assessed(
         evidence=(),
         verdicts=(),
     )
-    share = min(knowledge.pool_judged, judged_of_pool(alignment.lists))
-    evidence = tuple(_evidence(assessment, run, share, knowledge.families, table) for run in range(runs))
+    judged = judged_of_pool(alignment.lists)
+    evidence = tuple(
+        replace(_evidence(assessment, run, judged, knowledge.families, table), ended=knowledge.ended)
+        for run in range(runs)
+    )
     given = takes_verdict(measure)
     verdicts = tuple(verdict_of(one, table) if given else None for one in evidence)
     return replace(assessment, evidence=evidence, verdicts=verdicts)
@@ -246,7 +249,9 @@ def _evidence(
         holes=holes.total(run),
         low=float(assessment.low[run]) if known else None,
         high=float(assessment.high[run]) if known else None,
+        score=float(assessment.score[run]),
         pooled=holes.pooled(run),
+        missing=int(holes.scored[run].sum()) - holes.topics(run),
         pool_judged=pool_judged,
         loss=None if loss is None else float(loss.mean[run]),
         upper=None if loss is None else float(loss.upper[run]),

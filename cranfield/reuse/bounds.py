@@ -111,6 +111,11 @@ class Bounds:
         """The upper bound of each measure's summary, for each run."""
         return self._summary(self.upper)
 
+    @cached_property
+    def score(self) -> NDArray[np.float64]:
+        """Each measure's summary as it stands, for each run."""
+        return self._summary(self.values)
+
     def _summary(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         summaries = [
             [aggregated(of_run[scored], measure.aggregate) for of_run, scored in zip(rows, self.scored, strict=True)]

@@ -120,10 +120,28 @@ def read_card(text: str, *, file: str = "") -> Card:
     card = decoded(Card, content, problems)
     if problems or not isinstance(card, Card):
         raise _refused(problems, file)
-    wrong = [line for entry in card.entries for line in _inconsistent(card, entry)]
+    wrong = [*_impossible(card), *(line for entry in card.entries for line in _inconsistent(card, entry))]
     if wrong:
         raise _refused(wrong, file)
     return card
+
+
+def _impossible(card: Card) -> list[str]:
+    """Say which numbers of a card cannot be."""
+    wrong = []
+    if card.groups < 0:
+        wrong.append(f"groups: a number from 0 up was expected, not {card.groups}")
+    if min([card.pool_depth, *(depth for _, depth in card.topic_depths)]) < 1:
+        wrong.append("a pool has a depth from 1 up")
+    named = [entry.measure for entry in card.entries]
+    wrong += [f"{name}: there are two entries" for name in sorted({name for name in named if named.count(name) > 1})]
+    for entry in card.entries:
+        for _, kappa in [*([("", entry.kappa)] if entry.kappa else []), *entry.families]:
+            numbers = [kappa.value, *kappa.by_grade, kappa.factor.value, kappa.plain, kappa.growth, kappa.scale]
+            rates = [step.rate for step in kappa.steps]
+            if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or kappa.groups < 0:
+                wrong.append(f"{entry.measure}: kappa has a rate, a factor or a count that cannot be")
+    return wrong
 
 
 def _inconsistent(card: Card, entry: Entry) -> list[str]:

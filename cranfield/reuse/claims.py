@@ -138,7 +138,8 @@ def _down_to(contest: Contest) -> str:
 
 
 def _why_open(lead: _Lead, p_value: float | None, significant: float) -> str:
-    could = f"could make that {lead.ends[0]:+.4f}" if lead.exact else f"might make that {lead.ends[0]:+.4f} at worst"
+    lowest = lead.ends[0] if abs(lead.ends[0]) >= 0.00005 else 0.0
+    could = f"could make that {lowest:+.4f}" if lead.exact else f"might make that {lowest:+.4f} at worst"
     text = f"{lead.winner} leads by {lead.value:.4f}, and labels {could}"
     if not np.isfinite(lead.ends).all():
         text = f"{lead.winner} leads by {lead.value:.4f}, by a measure without bounds"

@@ -63,13 +63,13 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, names: Sequence[str]) -> fl
         2 / (n − 1) · Σ C(i) / (i − 1) − 1,  i = 2 … n
 
     C(i) counts the systems above rank i of the estimate that the truth also has above the system there. Ties, in
-    both, are broken by name, in byte order. NaN with fewer than two systems.
+    both, are broken by name, in byte order. NaN where one of them ties all systems.
     Source: Yilmaz, Aslam and Robertson, SIGIR 2008.
     """
-    true, estimated = _known(truth, estimate)
+    true, estimated = (levelled(values) for values in _known(truth, estimate))
     if len(names) != len(true):
         raise UsageError(f"one name per system is needed, not {len(names)} for {len(true)} systems")
-    if len(true) < 2:
+    if len(np.unique(true)) < 2 or len(np.unique(estimated)) < 2:
         return float("nan")
     by_name = np.argsort(np.array([name.encode() for name in names], dtype=object), kind="stable")
     place = np.empty(len(true), dtype=np.int64)

@@ -139,9 +139,10 @@ class AllHoldOut:
 
 
 def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> Uniques:
-    """Count what each group alone brought."""
+    """Count what each group alone brought; of a plan that is played again, what would not be judged without it."""
     lists = alignment.lists
-    unique = provenance.unique_counts.sum(axis=1)
+    counts = provenance.removed_counts if provenance.method == "replay" else provenance.unique_counts
+    unique = counts.sum(axis=1)
     emptied = (relevant_without(lists, provenance, rel=rel) == 0) & (_relevant_by_topic(alignment, rel) > 0)
     return Uniques(
         provenance.groups, unique.sum(axis=1), unique[:, lists.levels >= rel].sum(axis=1), emptied.sum(axis=1)

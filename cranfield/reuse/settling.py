@@ -235,8 +235,9 @@ class _Score:
 
     @property
     def width(self) -> float:
-        """The width of the interval of the summary."""
-        return float(self.bounds.highest[0, 0] - self.bounds.lowest[0, 0])
+        """How far labels can move the summary: the width of its interval, and of the way to it from outside."""
+        score = self.bounds.score[0, 0]
+        return float(max(self.bounds.highest[0, 0], score) - min(self.bounds.lowest[0, 0], score))
 
     @cached_property
     def holes(self) -> Found:

@@ -65,7 +65,8 @@ def _misfit(alignment: Alignment, provenance: Provenance, table: Thresholds) -> 
 
 def _dominated(alignment: Alignment, provenance: Provenance, table: Thresholds, relevant_from: int) -> str:
     relevant = alignment.lists.levels >= relevant_from
-    unique = provenance.unique_counts[:, :, relevant].sum(axis=(1, 2))
+    counts = provenance.removed_counts if provenance.method == "replay" else provenance.unique_counts
+    unique = counts[:, :, relevant].sum(axis=(1, 2))
     largest, total = int(unique.argmax()), int(unique.sum())
     if total < table.fewest_holes or unique[largest] / total <= table.largest_share:
         return ""  # the larger half of two or three documents says nothing

@@ -63,6 +63,9 @@ class Thresholds:
             elif not _is_number(value) or not 0 <= value <= known[name].metadata["highest"]:
                 highest = known[name].metadata["highest"]
                 problems.append(f"{name} is a number from 0 to {highest:g}, not {quoted(value)}")
+        fair, unfair = (values.get(name, getattr(self, name)) for name in ("fair", "unfair"))
+        if not problems and fair > unfair:
+            problems.append(f"fair ({fair:g}) must not lie above unfair ({unfair:g})")
         if problems:
             raise ProblemsFound(
                 "these thresholds cannot be used", [Problem("bad-threshold", problem) for problem in problems]

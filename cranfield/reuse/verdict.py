@@ -16,6 +16,7 @@ compared without their sign: a score that flatters misleads as much as one that 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal
 
 from cranfield.evaluate.expression import AnyMeasure, Measure
@@ -37,8 +38,10 @@ class Evidence:
 
     `low` and `high` are the exact interval down to k; None where it was not computed. `judged` is the mean of
     judged@k, `low_topics` of `topics` are mostly unjudged, `holes` is their number within k. `pooled` says that the
-    run fed the pool down to k on all topics, and `pool_judged` which share of the pool is judged. `loss` and `upper`
-    are None where nothing could be learned: `untestable` then says why. `tolerance` is in points of the measure.
+    run fed the pool down to k on all topics that it has, `missing` are those it has not, `pool_judged` is the share
+    of the pool that is judged, and `ended` that of the topics for which a live plan has chosen everything. `loss` and
+    `upper` are None where nothing could be learned: `untestable` then says why. `tolerance` is in points of the
+    measure. The `score` may lie outside the interval, for measures that pass holes over.
     """
 
     judged: float
@@ -47,8 +50,11 @@ class Evidence:
     holes: int
     low: float | None = None
     high: float | None = None
+    score: float | None = None
     pooled: bool = False
+    missing: int = 0
     pool_judged: float = 1.0
+    ended: float = 1.0
     loss: float | None = None
     upper: float | None = None
     upper_is_maximum: bool = False
@@ -91,20 +97,28 @@ def _provisional(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
             f"{_share(evidence.pool_judged)} of the pool judged",
             evidence.pool_judged,
         )
+    elif evidence.ended < 1:
+        reason = f"the plan has chosen everything for {_share(evidence.ended)} of its topics"
+        yield Verdict("PROVISIONAL", "plan-unfinished", reason, evidence.ended)
 
 
 def _pooled(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
     if evidence.pooled:
-        yield Verdict("POOLED", "contributed", "it fed the pool down to the depth that matters", evidence.judged)
+        said = "it fed the pool down to the depth that matters"
+        if evidence.missing:
+            said += f", on the {evidence.topics:,} topics it has; {evidence.missing:,} count as 0"
+        yield Verdict("POOLED", "contributed", said, evidence.judged)
 
 
 def _by_interval(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
     if evidence.holes == 0:
         yield Verdict("SAFE", "no-holes", "no unjudged document within the depth that matters", 0.0)
     elif evidence.low is not None and evidence.high is not None:
-        width = evidence.high - evidence.low
+        score = evidence.low if evidence.score is None else evidence.score
+        width = max(evidence.high, score) - min(evidence.low, score)
         if not _exceeds(width, evidence.tolerance):
-            yield Verdict("SAFE", "narrow-interval", f"no labels could move it by more than {_points(width)}", width)
+            most = _points(max(width, 0.0005))
+            yield Verdict("SAFE", "narrow-interval", f"no labels could move it by more than {most}", width)
 
 
 def _unreliable(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
@@ -124,7 +138,8 @@ def _unreliable(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
 
 
 def _untestable(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
-    if evidence.untestable or evidence.loss is None or evidence.upper is None:
+    known = evidence.loss is not None and evidence.upper is not None and isfinite(evidence.loss + evidence.upper)
+    if evidence.untestable or not known:
         reason = evidence.untestable or "nothing is known about holes in this pool"
         yield Verdict("UNTESTABLE", "kappa-unknown", reason, float(evidence.groups))
 

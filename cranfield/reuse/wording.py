@@ -15,8 +15,9 @@ class Account:
     """What there is to tell of one run by one measure.
 
     `depth` is the k of judged@k in words; "" for RBP, whose weight has none. `open_defeats` are runs above it that
-    it may beat all the same, `standing_wins` those it surely beats, by measure; `settled_by` says how many documents
-    to judge to settle a pair. `contributed` says whether it fed the pool at all, None where nobody knows.
+    it may beat all the same, `standing_defeats` those it does not, `standing_wins` those it surely beats, by measure;
+    `settled_by` says how many documents to judge to settle a pair. `contributed` says whether it fed the pool at all,
+    None where nobody knows.
     """
 
     run: str
@@ -27,6 +28,7 @@ class Account:
     verdict: Verdict | None
     contributed: bool | None = False
     open_defeats: Sequence[str] = ()
+    standing_defeats: Sequence[str] = ()
     standing_wins: Mapping[str, Sequence[str]] = field(default_factory=dict)
     settled_by: Mapping[str, int] = field(default_factory=dict)
 
@@ -96,6 +98,12 @@ def _pairs(told: Account) -> str:
     if told.open_defeats:
         many = len(told.open_defeats) > 1
         facts.append(f"Its {'defeats' if many else 'defeat'} by {_listed(told.open_defeats)} {_are(many)} open")
+    if told.standing_defeats:
+        many = len(told.standing_defeats) > 1
+        defeats, stand = ("defeats", "stand") if many else ("defeat", "stands")
+        its = "its" if facts else "Its"
+        by = "those" if facts and many else f"{its} {defeats}" if not facts else "that"
+        facts.append(f"{by} by {_listed(told.standing_defeats)} {stand}")
     for measure, beaten in told.standing_wins.items():
         if beaten:
             many = len(beaten) > 1
@@ -108,7 +116,8 @@ def _pairs(told: Account) -> str:
 
 def _settling(told: Account) -> str:
     return " ".join(
-        f"Judging {counted(count, 'document')} settles {other}, if none of them is relevant."
+        f"Judging {counted(count, 'document')} settles {other}, if {'it is not' if count == 1 else 'none of them is'}"
+        " relevant."
         for other, count in told.settled_by.items()
     )
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cranfield.report.table import Table
     from cranfield.reuse.collection import CollectionReport
     from cranfield.steps.notebook_work import Work
-    from cranfield.steps.reuse_tables import Part
+    from cranfield.steps.reuse_parts import Part
     from cranfield.steps.trust import Trusted
 
 SHOWN = ("run", "score", "possible", "judged", "loss", "verdict", "reason")

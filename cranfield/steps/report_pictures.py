@@ -141,8 +141,8 @@ def _of_coverage(found: "Trusted") -> "tuple[str, str, Table]":
     alternative = f"The share of judged documents among the first {depth} of each run, topic by topic"
     caption = "Dark blue is judged, yellow is not. Many light cells in a row: a run that the pool does not know;"
     caption += " in a column: a topic that was judged too little."
-    run, share, *_ = min(rows, key=lambda row: row[1], default=("", 1.0))
-    caption += f" Least is judged of {run}: {100 * share:.0f} %." if share < 1 else ""
+    least, share, *_ = min(rows, key=lambda row: row[1], default=("", 1.0))
+    caption += f" Least is judged of {least}: {100 * share:.0f} %." if share < 1 else ""
     return alternative, caption, table_of(columns, rows, caption=f"Judged among the first {depth}")
 
 

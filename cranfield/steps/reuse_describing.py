@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.reuse_asking import account_of
@@ -41,7 +41,17 @@ class _Described:
 
         depth = depth_that_matters(trust.measure, pool_depth=self.found.field.depth)
         highest = highest_grade(self.store)
-        return contest_of(*self._aligned, trust.measure, run, other, depth=depth, highest=highest)
+        closure, further = self.found.bounds.closure, self.found.bounds.further
+        return contest_of(
+            *self._aligned,
+            trust.measure,
+            run,
+            other,
+            depth=depth,
+            closure=closure,
+            further=further,
+            highest=highest,
+        )
 
     def claim(self, trust: Trust, run: int, other: int) -> "Claim":
         """Give what may be said of two runs."""
@@ -57,17 +67,16 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
         for trust in found.trusts:
             told = account_of(found, trust, run)
             if trust.assessment.evidence[run].holes:
-                wins, defeats, settled_by = _pairs(described, trust, run)
-                told = replace(told, standing_wins={told.measure: wins}, open_defeats=defeats, settled_by=settled_by)
+                told = replace(told, **_pairs(described, trust, run))
             yield account(told)
 
 
-def _pairs(described: _Described, trust: Trust, run: int) -> tuple[list[str], list[str], dict[str, int]]:
-    """Give the runs that this one beats for good, those whose lead over it is open, and what settles the nearest."""
+def _pairs(described: _Described, trust: Trust, run: int) -> dict[str, Any]:
+    """Give the runs it beats for good, those that beat it for good, those it may yet beat, and what settles one."""
     from cranfield.reuse.settling import settle
 
     names = trust.assessment.run_names
-    wins, defeats, nearest = [], [], None
+    wins, lost, defeats, nearest = [], [], [], None
     for other in _neighbours(described.found, trust, run):
         claim = described.claim(trust, run, other)
         if claim.winner == names[run] and claim.level != "open":
@@ -75,10 +84,15 @@ def _pairs(described: _Described, trust: Trust, run: int) -> tuple[list[str], li
         elif claim.winner == names[other] and claim.level == "open":
             defeats.append(names[other])
             nearest = other if nearest is None else nearest
-    if nearest is None:
-        return wins, defeats, {}
-    needed = settle(described.contest(trust, run, nearest)).if_not_relevant
-    return wins, defeats, {} if needed is None else {names[nearest]: needed}
+        elif claim.winner == names[other]:
+            lost.append(names[other])
+    needed = None if nearest is None else settle(described.contest(trust, run, nearest)).if_not_relevant
+    return {
+        "standing_wins": {str(trust.measure): wins},
+        "standing_defeats": lost,
+        "open_defeats": defeats,
+        "settled_by": {} if needed is None or nearest is None else {names[nearest]: needed},
+    }
 
 
 def _neighbours(found: Trusted, trust: Trust, run: int) -> list[int]:

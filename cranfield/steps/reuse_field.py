@@ -78,7 +78,7 @@ class Field:
             card=self.card,
             families=self.families,
             relevant_from=self.relevant_from,
-            pool_judged=self.finished,
+            ended=self.finished,
         )
 
     @property

@@ -1,22 +1,17 @@
 """Tables of `cranfield reuse`: which there are, and those beside the report's own."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from cranfield.errors import InputError
 from cranfield.steps.reuse import Estimated, estimates
 from cranfield.steps.reuse_asking import depth_words, rows_of
+from cranfield.steps.reuse_parts import ALWAYS, OF_COLLECTION, Part
 from cranfield.steps.trust import Trusted
 
 if TYPE_CHECKING:
     from cranfield.report.table import Table
     from cranfield.reuse.collection import CollectionReport
-
-Part = Literal["collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics", "estimates"]
-
-_OF_COLLECTION: tuple[Part, ...] = ("collection", "hold-outs", "groups", "decisions")
-ALWAYS: tuple[Part, ...] = (*_OF_COLLECTION, "pool", "runs")
-"""What is shown to people without being asked for."""
 
 
 def shown_tables(
@@ -29,7 +24,7 @@ def shown_tables(
     for part in get_args(Part):
         if part not in ALWAYS and part not in more:
             continue
-        if part not in _OF_COLLECTION:
+        if part not in OF_COLLECTION:
             yield from _about_runs(found, part)
         elif report is not None and (part == "collection" or report.fairness != "untestable"):
             yield from _about_collection(report, part)
@@ -37,7 +32,7 @@ def shown_tables(
 
 def one_table(found: Trusted, report: "CollectionReport | None", part: Part, *, data: bool) -> "list[Table]":
     """Give one kind of tables alone; as data it is one table, with measures and levels as columns."""
-    if part in _OF_COLLECTION:
+    if part in OF_COLLECTION:
         if report is None:
             raise InputError("nothing can be held out: it is not known who fed the pool; tell it with --groups")
         return [_collection_data(report, part)] if data else list(_about_collection(report, part))
@@ -126,8 +121,18 @@ def estimates_data(found: Trusted) -> "Table":
     if not each:
         return table_of([Column("run"), Column("measure")], [])
     columns = each[0][1].columns
-    rows = [(row[0], name, *row[1:]) for name, table in each for row in table.rows]
-    return table_of([columns[0], Column("measure"), *columns[1:]], rows)
+    shifts = {str(one.measure): _shift_facts(one) for one in estimates(found)}
+    rows = [(row[0], name, *row[1:], *shifts[name]) for name, table in each for row in table.rows]
+    about = [Column(name, numeric=True) for name in ("shift", "shift_error", "error_without")]
+    return table_of([columns[0], Column("measure"), *columns[1:], *about], rows)
+
+
+def _shift_facts(one: Estimated) -> tuple[float | None, ...]:
+    """Give the shift, how far off it is for a group that it was not made from, and how far off nothing would be."""
+    if one.shift is None:
+        return (None, None, None)
+    numbers = (one.shift.value, one.shift.error, one.shift.plain_error)
+    return tuple(None if number != number else number for number in numbers)
 
 
 def estimates_table(found: Trusted, one: Estimated) -> "Table":
@@ -144,7 +149,7 @@ def estimates_table(found: Trusted, one: Estimated) -> "Table":
         if values[2] is not None and highest is not None:
             values[2] = min(values[2], max(highest, values[0] or 0.0))
         shifted = None
-        if one.shift is not None and trust is not None:
+        if one.shift is not None and trust is not None and not found.field.fed_pool(run):
             shifted = float(trust.assessment.score[run] + one.shift.value)
         condensed = None if one.condensed is None else float(one.condensed[run])
         rows.append((found.field.read.aligned.run_names[run], *values, shifted, condensed))

@@ -97,6 +97,24 @@ def test_without_axes_it_is_a_figure_of_pyplot_that_a_notebook_shows(files: cf.O
     assert axes.figure.get_size_inches()[0] == 6.5
 
 
+@pytest.mark.parametrize("name", ["intervals", "hold_out", "coverage", "relevant_by_depth", "precision_recall"])
+def test_nothing_of_a_figure_is_cut_when_it_is_saved_as_it_is(files: cf.Opened, name: str, tmp_path: Path):
+    plots = files.plot if name == "precision_recall" else files.reuse(measures="P@3").plot
+    figure = getattr(plots, name)().figure
+    figure.savefig(tmp_path / "figure.png")
+    needed, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    assert needed.x0 >= 0
+    assert needed.y0 >= 0
+    assert needed.x1 <= width
+    assert needed.y1 <= height
+
+
+def test_names_of_curves_stand_beside_them(files: cf.Opened):
+    axes = files.plot.precision_recall(runs=["r1", "r2"])
+    axes.figure.draw_without_rendering()
+    assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
+
+
 def test_a_figure_of_python_and_of_the_command_are_the_same_drawing(files: cf.Opened, pool: Path, typed):
     from cranfield.report.figures import own_axes, save
 

@@ -96,6 +96,46 @@ def test_a_title_that_is_a_script_is_shown_and_not_run(opened: Opened):
     assert opened.page.locator("script").count() == 1
 
 
+def test_on_a_phone_a_run_has_its_first_score_and_its_verdict_beside_it(browser: Any, page_file: Path):
+    shown = Opened(browser, page_file, width=390)
+    seen = """Array.from(document.querySelector('[data-name="leaderboard"] thead tr').cells)
+        .filter((cell) => cell.getBoundingClientRect().right <= window.innerWidth).map((cell) => cell.innerText)"""
+    assert shown.page.evaluate(seen) == ["run", "nDCG@10", "worst verdict"]
+
+
+def test_why_a_verdict_is_given_is_seen_without_scrolling(browser: Any, page_file: Path):
+    shown = Opened(browser, page_file, width=1200)
+    hidden = """Array.from(document.querySelectorAll('[data-name^="trust-"]')).filter((box) => {
+        const why = Array.from(box.querySelector('thead tr').cells).find((cell) => cell.innerText.trim() === 'why');
+        return why.getBoundingClientRect().right > box.getBoundingClientRect().right; }).length"""
+    assert shown.page.locator('[data-name^="trust-"]').count() > 0
+    assert shown.page.evaluate(hidden) == 0
+
+
+def test_a_figure_that_is_cut_says_so(browser: Any, page_file: Path):
+    said = """Array.from(document.querySelectorAll('figure')).map((figure) => {
+        const box = figure.querySelector('.drawing');
+        const words = getComputedStyle(figure.querySelector('figcaption'), '::before').content;
+        return [box.scrollWidth > box.clientWidth, words.includes('goes on to the right')]; })"""
+    for width in (*WIDTHS, 520):
+        shown = Opened(browser, page_file, width=width).page.evaluate(said)
+        assert shown == [[width < 512, width < 512]] * len(shown)
+        assert shown
+
+
+def test_the_line_of_a_row_is_drawn_once_and_for_all_of_its_cells(opened: Opened):
+    borders = """Array.from(document.querySelectorAll('tbody th, tbody td')).map((cell) => getComputedStyle(cell))
+        .filter((style) => style.borderBottomWidth !== '0px' && style.borderBottomColor !== 'rgba(0, 0, 0, 0)')
+        .length"""
+    assert opened.page.evaluate(borders) == 0
+    assert "inset" in opened.page.evaluate("getComputedStyle(document.querySelector('tbody tr')).boxShadow")
+
+
+def test_a_short_list_of_pairs_has_no_filter(opened: Opened):
+    assert opened.page.locator('[data-name="checksums"] tbody tr').count() > 8
+    assert opened.page.locator('[data-name="checksums"] input').count() == 0
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_fits_the_screen(browser: Any, page_file: Path, tmp_path: Path, width: int, scheme: str):

@@ -69,12 +69,46 @@ def test_of_many_groups_those_are_drawn_that_lose_most():
     assert axes.get_xlabel().endswith("60 of 80 groups are drawn")
 
 
+def test_every_point_of_a_hold_out_has_a_stem_on_either_side_of_nothing():
+    drops = [np.array([0.2, -0.1]), np.array([-0.3]), np.array([])]
+    axes = bias_figures.hold_out_loss("AP", ["both", "gains", "none"], drops)
+    stems = {round(float(ends[0, 1])): ends[:, 0].tolist() for ends in axes.collections[0].get_segments()}
+    assert [stems[names_on(axes).index(name)] for name in ("both", "gains", "none")] == [
+        [-0.1, 0.2],
+        [-0.3, 0],
+        [0, 0],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("topics", "angle", "means"), [(["T1", "T2", "T3"], 0, 3), (["a very long id"] * 50, 90, 3), (["1"] * 61, 90, 0)]
+)
+def test_topics_are_named_level_where_they_fit_and_rows_have_their_means(topics: list[str], angle: int, means: int):
+    judged = np.linspace(0.5, 1.0, 3)[:, None] * np.ones(len(topics))
+    axes = bias_figures.coverage(["low", "middle", "high"], topics, judged, depth=9)
+    assert {tick.get_rotation() for tick in axes.get_xticklabels()} == {angle}
+    assert [text.get_text() for text in axes.texts] == ["100 %", "75 %", "50 %", "mean"][: means + bool(means)]
+
+
 def test_the_picture_of_coverage_does_not_grow_with_runs_and_topics():
     judged = np.ones((556, 2000))
     axes = bias_figures.coverage(
         [f"r{run}" for run in range(556)], [str(topic) for topic in range(2000)], judged, depth=9
     )
     assert max(figure_of(axes).get_size_inches()) <= 16
+
+
+def test_of_many_curves_the_best_are_named_and_there_is_room_for_them():
+    from cranfield.report.figures import precision_recall
+
+    curves = {f"a-run-with-a-name-{run:03d}": np.linspace(1, run / 600, 11) for run in range(556)}
+    axes = precision_recall(curves)
+    assert len(axes.lines) == 556
+    legend = axes.get_legend()
+    assert [text.get_text() for text in legend.texts] == [
+        f"a-run-with-a-name-{run:03d}" for run in range(555, 475, -1)
+    ]
+    assert legend.get_title().get_text() == "the best 80 of 556 runs"
 
 
 def test_the_points_of_very_many_topics_are_one_picture():
@@ -142,6 +176,6 @@ def test_single_runs_are_not_held_out_where_too_many_fed_the_pool(judged: Path, 
         if getattr(block, "name", "") == "leaderboard"
     )
     assert [column.name for column in board.table.columns] == [
-        *("run", "verdict", "group", "pooled", "AP(rel=2)", "level_with_best"),
+        *("run", "AP(rel=2)", "verdict", "level_with_best", "group", "pooled"),
     ]
     assert "level with the best" in board.table.notes[0]

@@ -46,10 +46,21 @@ def test_expected_and_true_losses_of_made_collections_agree_in_the_mean(made, sh
         assert (safe > 2 * Thresholds().tolerance).sum() <= 0.05 * len(safe)
 
 
-def test_real_outsiders_lose_what_is_expected_when_everything_is_judged(made):
+@pytest.mark.parametrize("name", ["P@5", "RR"])
+def test_with_few_topics_too_most_losses_stay_below_their_upper_ends(made, name):
+    collections = [made(seed=seed, topics=10, groups=10) for seed in range(6)]
+    found = [
+        calibrated(one.alignment, one.prefixes, [parse_measure(name)], rng=np.random.default_rng(1))[0]
+        for one in collections
+    ]
+    assert np.mean([one.covered for one in found]) > 0.9
+
+
+@pytest.mark.parametrize("depth", [3, 5, 10])
+def test_real_outsiders_lose_what_is_expected_when_everything_is_judged(made, depth):
     true, expected = [], []
     for seed in range(4):
-        collection = made(seed=seed, topics=50, groups=10, pooled=6, rates=(0.2, 0.05))
+        collection = made(seed=seed, topics=50, groups=10, pooled=6, rates=(0.2, 0.05), depth=depth)
         provenance = collection.prefixes.by("group")
         whole = align(collection.everything, collection.runs)
         measure = MEASURES[1]

@@ -48,3 +48,10 @@ def test_where_nothing_is_common_nothing_is_guessed():
     guess = guess_contributors(aligned)
     assert (guess.depth, guess.refusal) == (0, "no two runs are judged down to a common depth")
     assert not any(one.contributing for one in guess.contributors)
+
+
+def test_where_every_list_is_judged_to_its_end_that_is_the_reason():
+    lists = {"A": a_list("A", 3), "B": {"1": ["A1-0"]}}
+    aligned = align(pool_of(lists.values(), 9), [ranking_from(one, tag=name) for name, one in lists.items()])
+    refusal = "every list is judged to its end, so that no pool depth can be seen"
+    assert (guess_contributors(aligned).depth, guess_contributors(aligned).refusal) == (0, refusal)

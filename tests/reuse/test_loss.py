@@ -56,8 +56,8 @@ def small_alignment(rows):
     return Alignment(names, ("t",), lists, there, there, ((),) * len(rows), np.zeros(sum(lengths), dtype=bool))
 
 
-def by_trying_all(row, measure, chance, depth):
-    """Give the expected score over all labels of the holes within the depth."""
+def by_trying_all(row, measure, chance, depth, *, power=1):
+    """Give the expected score over all labels of the holes within the depth, or that of its square."""
     shares = [1 - chance[0], chance[0] * (1 - chance[1]), chance[0] * chance[1]]
     holes = [place for place, letter in enumerate(row[:depth]) if letter == "?"]
     total = 0.0
@@ -69,7 +69,7 @@ def by_trying_all(row, measure, chance, depth):
             counts[label] += 1
         one = small_alignment([row]).lists
         filled = replace(one, grades=np.array(grades, dtype=np.int32), level_counts=counts[np.newaxis], _relevant={})
-        total += float(np.prod([shares[label] for label in labels])) * float(measure.values(filled)[0])
+        total += float(np.prod([shares[label] for label in labels])) * float(measure.values(filled)[0]) ** power
     return total
 
 
@@ -101,6 +101,36 @@ def test_drawn_losses_come_near_the_mean_over_all_labels(name):
     )
     wanted = [by_trying_all(row, measure, CHANCE, int(depth[0])) for row in ROWS]
     np.testing.assert_allclose(loss.mean, wanted - measure.values(alignment.lists), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("P@3", 1e-9), ("CG@5", 1e-9), ("DCG@5", 0.02), ("RBP", 0.01), ("nDCG@5", 0.03), ("RR", 0.03)]
+)
+def test_the_upper_end_adds_the_luck_of_single_labels(name, near):
+    measure = parse_measure(name)
+    depth = depths_that_matter(measure, np.array([5]))
+    alignment = small_alignment(ROWS)
+    loss = expected_loss(
+        alignment, measure, flat_kappa(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=400
+    )
+    first, second = (
+        np.array([by_trying_all(row, measure, CHANCE, int(depth[0]), power=power) for row in ROWS])
+        for power in (1, 2)
+    )
+    np.testing.assert_allclose(loss.upper - loss.mean, 1.645 * np.sqrt(np.abs(second - first**2)), atol=near)
+
+
+def test_luck_and_better_holes_do_not_depend_on_each_other_so_their_squares_add():
+    alignment, measure, depth = small_alignment(["1?0?2"]), parse_measure("P@5"), np.array([5])
+    known, better = flat_kappa(*CHANCE), flat_kappa(2 * CHANCE[0], CHANCE[1])
+    wider = replace(known, factor=Upper(2.0, 22, is_maximum=False))
+    usual, raised, both = (
+        expected_loss(alignment, measure, kappa, depth=depth, rng=np.random.default_rng(1))
+        for kappa in (known, better, wider)
+    )
+    luck, apart = usual.upper - usual.mean, raised.mean - usual.mean
+    assert luck[0] > 0
+    np.testing.assert_allclose(both.upper - both.mean, np.sqrt(luck**2 + apart**2))
 
 
 @pytest.mark.parametrize("name", ["P@3", "nDCG@5"])
@@ -159,6 +189,8 @@ def test_a_measure_with_another_way_to_put_topics_together_is_summed_its_own_way
     measure = parse_measure("P(agg='max')@2")
     loss = expected_loss(wide, measure, flat_kappa(*CHANCE), depth=np.array([2, 2]), rng=np.random.default_rng(1))
     assert loss.mean[0] == pytest.approx(0.15)
+    # the first topic may rise from 0.65 by the deviation of one label, and the other stays below it
+    assert loss.upper[0] == pytest.approx(0.15 + 1.645 * 0.5 * np.sqrt(0.3 * 0.7))
 
 
 def test_grades_that_kappa_does_not_know_are_refused_and_so_is_drawing_nothing():
@@ -317,6 +349,16 @@ def test_expected_losses_are_scaled_to_what_held_out_contributors_lost(made, nam
         assert ratio > 1.0
     expected = sum(_expected_of(collection, provenance, kappa, measure, depth))
     assert ratio == pytest.approx((own.drop[0].sum() + 0.0005 * 16) / (expected + 0.0005 * 16), rel=0.05)
+
+
+@pytest.mark.parametrize("depth", [3, 5])
+def test_holes_below_a_shallow_pool_do_not_count_as_losses_that_never_came(made, depth):
+    collection = made(seed=4, topics=60, taste=1.5, depth=depth)
+    provenance, measure = collection.prefixes.by("group"), parse_measure("P@10")
+    deep = depths_that_matter(measure, provenance.depth)
+    lessons = Lessons(collection.alignment, provenance)
+    ratio = scaled(measure, lessons.kappa(deep), lessons, depth=deep, rng=np.random.default_rng(1)).scale
+    assert ratio == pytest.approx(1.0, abs=0.1)
 
 
 def _expected_of(collection, provenance, kappa, measure, depth):

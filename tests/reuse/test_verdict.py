@@ -152,7 +152,7 @@ def test_the_account_reads_as_in_the_design():
         "dense-v2 nDCG@10 .610 (unjudged = not relevant), possible .571-.835, judged@10 .74, 4 of 50 topics mostly"
         " unjudged. Not in the pool. Its 130 holes are expected to be worth .043 (up to .071): UNRELIABLE, expected"
         " loss .043 above .030. Its defeats by A and B are open; P@10: its win over C stands. Judging 58 documents"
-        " settles A."
+        " settles A, if none of them is relevant."
     )
 
 
@@ -200,3 +200,23 @@ def test_other_cases_are_worded_for_people_too(changes, contributed, expected):
 
 def test_a_nearly_finished_pool_never_looks_finished():
     assert verdict_of(replace(GOOD, pool_judged=0.9999)).reason == "more than 99 % of the pool judged"
+
+
+def test_an_interval_that_lies_beside_the_score_is_as_wide_as_the_way_to_it():
+    beside = replace(GOOD, holes=1, pooled=False, score=0.7778, low=0.6667, high=0.6667)
+    assert verdict_of(beside).rule != "narrow-interval"
+    assert verdict_of(replace(beside, score=0.6667)).rule == "narrow-interval"
+
+
+def test_a_loss_that_is_no_number_is_not_known():
+    strange = replace(GOOD, holes=3, pooled=False, low=0.1, high=0.9, loss=float("nan"), upper=float("nan"))
+    assert verdict_of(strange).level == "UNTESTABLE"
+
+
+def test_a_plan_that_goes_on_is_provisional_by_its_topics():
+    assert verdict_of(replace(GOOD, ended=0.0)).reason == "the plan has chosen everything for 0 % of its topics"
+
+
+def test_pooled_says_for_how_many_topics_there_is_no_list():
+    said = verdict_of(replace(GOOD, pooled=True, holes=0, topics=25, missing=25))
+    assert said.reason == "it fed the pool down to the depth that matters, on the 25 topics it has; 25 count as 0"

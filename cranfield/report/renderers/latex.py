@@ -41,7 +41,9 @@ def render_latex(table: Table) -> str:
 def _cells(table: Table, number: int) -> list[str]:
     texts = [printed(value, column) for column, value in zip(table.columns, table.rows[number], strict=True)]
     cells = [_escaped(text) for text in texts]
-    return [rf"\textbf{{{cell}}}" if (number, place) in table.bold else cell for place, cell in enumerate(cells)]
+    return [
+        rf"\textbf{{{cell.strip()}}}" if (number, place) in table.bold else cell for place, cell in enumerate(cells)
+    ]
 
 
 def _row(cells: list[str]) -> str:

@@ -22,7 +22,7 @@ def render_markdown(table: Table) -> str:
 def _cells(table: Table, number: int) -> list[str]:
     texts = [printed(value, column) for column, value in zip(table.columns, table.rows[number], strict=True)]
     cells = [escaped(text) for text in texts]
-    return [f"**{cell}**" if (number, place) in table.bold else cell for place, cell in enumerate(cells)]
+    return [f"**{cell.strip()}**" if (number, place) in table.bold else cell for place, cell in enumerate(cells)]
 
 
 def escaped(text: str) -> str:
