@@ -19,13 +19,10 @@ if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
     from cranfield.report.table import Table, Value
     from cranfield.steps.compare import Compared, Comparing
-    from cranfield.steps.compare_claims import Claims
+    from cranfield.steps.compare_claims import Claims, Said, Verdicts
     from cranfield.steps.evaluate import Asked, Evaluated
     from cranfield.steps.reuse_field import PoolTold
-    from cranfield.steps.trust import Trusted
     from cranfield.store import Store
-
-    Said = tuple[Claims, Trusted | None]
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
 _PAIRS_SHOWN = 40
@@ -108,6 +105,7 @@ def compare(
 ) -> None:
     """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
     from cranfield.steps import compare as step
+    from cranfield.steps.compare_claims import said_of_saved
     from cranfield.steps.evaluate import Asked
     from cranfield.steps.plotting import plot_comparison
     from cranfield.steps.reuse_field import PoolTold
@@ -122,10 +120,9 @@ def compare(
             runs=runs, qrels=qrels, topics=topics != "qrels", like=like, duplicates=duplicates != "plain",
             layer=layer, groups=groups, pool_depth=pool_depth, card=card, pool=pool,
         )  # fmt: skip
-        found, compared = step.compare_saved(
-            scores, how, measures=tuple(measure or ()), allow_mixed_qrels=allow_mixed_qrels
-        )
-        said: Said = ({}, None)
+        mixed, chosen = allow_mixed_qrels, tuple(measure or ())
+        found, compared, saved = step.compare_saved(scores, how, measures=chosen, allow_mixed_qrels=mixed)
+        said = None if no_verdict else said_of_saved(saved)
     else:
         chosen = tuple(measure or _DEFAULT_MEASURES)
         asking = partial(Asked, measures=chosen, topics=topics, like=like, duplicates=duplicates, clusters=clusters)
@@ -150,35 +147,34 @@ def _refuse_beside_scores(**given: object) -> None:
 
 def _of_runs(
     asked: "Asked", how: "Comparing", told: "PoolTold | None", store: "Store | None"
-) -> "tuple[Evaluated, list[Compared], Said]":
+) -> "tuple[Evaluated, list[Compared], Said | None]":
     from cranfield.steps.compare import compare_runs
-    from cranfield.steps.compare_claims import ABOUT_CLAIMS, claims_of, may_be_claimed
+    from cranfield.steps.compare_claims import said_of
 
     with console.progress() as progress:
         found, compared = compare_runs(asked, how, store=store, progress=progress)
-    if told is None or not may_be_claimed(asked, how):
-        return found, compared, ({}, None)
-    claims, trust = claims_of(compared, asked, told, store=store)
-    for note in (*trust.notes, *([ABOUT_CLAIMS] if claims else [])):
-        console.say(note)
-    return found, compared, (claims, trust)
+    return found, compared, None if told is None else said_of(compared, asked, how, told, store=store)
 
 
-def _put_all(found: "Evaluated", compared: "list[Compared]", said: "Said", format: str) -> None:
+def _put_all(found: "Evaluated", compared: "list[Compared]", said: "Said | None", format: str) -> None:
     from cranfield.steps.evaluate_notes import made_with
 
+    claims: Claims = {} if said is None else said.claims
+    verdicts: Verdicts = {} if said is None else said.verdicts
+    for note in () if said is None else said.notes:
+        console.say(note)
     if format in _LONG_FORMATS:
-        console.put_table(_long(compared, said[0], found.scores), format)
+        console.put_table(_long(compared, claims, found.scores), format)
         return
     # What a terminal shows comes with sentences beside it; what is pasted elsewhere has to carry them.
     notes = [] if format == "table" else [made_with(found.scores)]
     for number, one in enumerate(compared):
-        standing = with_notes(_with_verdicts(_standing(one), one, said[1]), notes)
+        standing = with_notes(_with_verdicts(_standing(one), one, verdicts), notes)
         (console.put_next_table if number else console.put_wide_table)(standing, format)
-        _put_pairs(one, said, notes, format)
+        _put_pairs(one, claims, notes, format)
 
 
-def _put_pairs(one: "Compared", said: "Said", notes: list[str], format: str) -> None:
+def _put_pairs(one: "Compared", claims: "Claims", notes: list[str], format: str) -> None:
     """Write the pairs of one measure, at most the clearest."""
     results = one.results
     shown = results if one.how.baselines else sorted(results, key=lambda result: (result.adjusted_p, result.p))
@@ -186,25 +182,21 @@ def _put_pairs(one: "Compared", said: "Said", notes: list[str], format: str) -> 
     more = [clearest] if len(results) > _PAIRS_SHOWN else []
     drawn = f"95% intervals by {one.how.draws:,} draws, seed {one.how.seed}"
     notes = [*notes, drawn, *more] if notes else []
-    console.put_next_table(with_notes(_pairs(one, list(shown[:_PAIRS_SHOWN]), said[0]), notes), format)
+    console.put_next_table(with_notes(_pairs(one, list(shown[:_PAIRS_SHOWN]), claims), notes), format)
     for note in more if not notes else ():
         console.say(note)
 
 
-def _with_verdicts(table: "Table", one: "Compared", trust: "Trusted | None") -> "Table":
-    """Give the standing with the verdict on each score beside it."""
+def _with_verdicts(table: "Table", one: "Compared", verdicts: "Verdicts") -> "Table":
+    """Give the standing with the verdict on each score beside it, where the measure takes any."""
     from dataclasses import replace
 
     from cranfield.report.table import Column
+    from cranfield.steps.compare_claims import verdict_of_entry
 
-    found = None if trust is None else next((each for each in trust.trusts if str(each.measure) == one.measure), None)
-    if found is None:
+    if all(measure != one.measure for measure, _ in verdicts):
         return table
-    names = found.assessment.run_names
-    verdicts = {
-        name: verdict.level for name, verdict in zip(names, found.assessment.verdicts, strict=True) if verdict
-    }
-    rows = tuple((*row, verdicts.get(str(row[0]), "")) for row in table.rows)
+    rows = tuple((*row, verdict_of_entry(verdicts, one.measure, str(row[0]), one.how)) for row in table.rows)
     return replace(table, columns=(*table.columns, Column("verdict", kind="verdict")), rows=rows)
 
 

@@ -17,7 +17,9 @@ def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | Non
     if given is not None:
         return read_clusters(Source(given))
     if store is None:
-        raise UsageError("novelty needs to know the near-duplicates: give clusters, or take a collection that has them")
+        raise UsageError(
+            "novelty needs to know the near-duplicates: give clusters, or take a collection that has them"
+        )
     refuse_stale(store)
     clusters = clusters_by_document(store)
     if not clusters:

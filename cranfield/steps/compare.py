@@ -88,13 +88,14 @@ def compare_runs(
 
 def compare_saved(
     files: Sequence[Path], how: Comparing, *, measures: Sequence[str] = (), allow_mixed_qrels: bool = False
-) -> tuple[Evaluated, list[Compared]]:
+) -> "tuple[Evaluated, list[Compared], Mapping[tuple[str, str], str]]":
     """Compare scores that `evaluate --by-topic` wrote; scores of different qrels are refused unless asked for.
 
-    All measures of the files are compared, or only those that are named.
+    All measures of the files are compared, or only those that are named. Gives also the verdicts that were saved, by
+    measure and run.
     """
     saved = read_scores(files, measures=measures, allow_mixed_qrels=allow_mixed_qrels)
-    return Evaluated(scores=saved.scores, notes=saved.notes), compare_scores(saved.scores, how)
+    return Evaluated(scores=saved.scores, notes=saved.notes), compare_scores(saved.scores, how), saved.verdicts
 
 
 def compare_scores(scores: "Scores", how: Comparing) -> "list[Compared]":

@@ -1,14 +1,14 @@
 """What may be said of each pair of runs while documents are unjudged: proved, supported, conservative win, open."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.steps.compare import Compared, Comparing
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.reuse_field import Field, PoolTold, field_of
 from cranfield.steps.settling import highest_grade, with_documents
-from cranfield.steps.trust import Trusted, trusted
+from cranfield.steps.trust import WORST_FIRST, Trusted, trusted
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 from cranfield.store.scales import current_scale
@@ -31,6 +31,40 @@ MOST_PAIRS = 300
 Claims = dict[tuple[str, str, str], "Claim"]
 """By measure and the two runs, as in the results of the comparison."""
 
+Verdicts = Mapping[tuple[str, str], str]
+"""By measure and run, the level alone."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is said of a comparison while documents are unjudged: of pairs, of runs, and notes on both."""
+
+    claims: Claims
+    verdicts: Verdicts
+    notes: tuple[str, ...] = ()
+
+
+def said_of(
+    compared: Sequence[Compared], asked: Asked, how: Comparing, told: PoolTold, *, store: Store | None = None
+) -> Said:
+    """Work out what can be said of a comparison; what cannot be said has a note that tells why."""
+    why = tuple(why_no_claims(asked, how))
+    if not may_have_verdicts(asked):
+        return Said({}, {}, why)
+    field = field_of(asked, told, store=store)
+    if why:
+        trust = trust_of(field, asked, store=store)
+        return Said({}, verdicts_in(trust), (*trust.notes, *why))
+    claims, trust = claims_of(compared, asked, told, store=store, field=field)
+    return Said(claims, verdicts_in(trust), (*trust.notes, *([ABOUT_CLAIMS] if claims else [])))
+
+
+def said_of_saved(verdicts: Verdicts) -> Said:
+    """Give what can be said of scores that were saved: their verdicts, if they were saved with any."""
+    why = "no claims here, because saved scores do not tell the documents"
+    more = "; verdicts are as they were saved" if verdicts else ", and they were saved without verdicts"
+    return Said({}, verdicts, (why + more,))
+
 
 def claims_of(
     compared: Sequence[Compared],
@@ -45,24 +79,46 @@ def claims_of(
 
     Whoever has the field of the runs already hands it in.
     """
-    from cranfield.evaluate.expression import own_measures, parse_measures
-
-    rel = 1 if store is None else current_scale(store)[1].relevant_from
-    measures = own_measures(parse_measures(asked.measures, threshold=rel))
     field = field_of(asked, told, store=store) if field is None else field
-    trust = trusted(field, measures, store=store, learn="where there are holes")
-    by_name = {str(measure): measure for measure in measures}
+    trust = trust_of(field, asked, store=store)
+    by_name = {str(one.measure): one.measure for one in trust.trusts}
     full = replace(asked, qrels=field.read.qrels)
     aligned, documents = with_documents(full, store, topics=field.read.aligned.topic_ids)
     claims: Claims = {}
     for done, one in enumerate(compared, start=1):
         measure = by_name.get(one.measure)
-        if measure is not None and measure.quality and trust.of(measure) is not None:
+        if measure is not None:
             for result in clearest(one.results):
                 found = _claim(result, measure, trust, aligned, documents, store)
                 claims[one.measure, result.a, result.b] = found
         progress("looking at pairs", done, len(compared))
     return claims, trust
+
+
+def trust_of(field: Field, asked: Asked, *, store: Store | None = None) -> Trusted:
+    """Give how far the plain score of each run of a field can be trusted."""
+    from cranfield.evaluate.expression import own_measures, parse_measures
+
+    rel = 1 if store is None else current_scale(store)[1].relevant_from
+    measures = own_measures(parse_measures(asked.measures, threshold=rel))
+    return trusted(field, measures, store=store, learn="where there are holes")
+
+
+def verdicts_in(trust: Trusted) -> Verdicts:
+    """Give the verdicts of all runs."""
+    return {
+        (str(one.measure), name): verdict.level
+        for one in trust.trusts
+        for name, verdict in zip(one.assessment.run_names, one.assessment.verdicts, strict=True)
+        if verdict is not None
+    }
+
+
+def verdict_of_entry(verdicts: Verdicts, measure: str, entry: str, how: Comparing) -> str:
+    """Give the verdict of a run, or the worst one of the seeds of a system; nothing where there is none."""
+    seeds = (how.systems or {}).get(entry, (entry,))
+    found = [verdicts[measure, run] for run in seeds if (measure, run) in verdicts]
+    return min(found, key=WORST_FIRST.index, default="")
 
 
 def add_claims(records: "Sequence[dict[str, Any]]", claims: Claims) -> None:
@@ -73,12 +129,22 @@ def add_claims(records: "Sequence[dict[str, Any]]", claims: Claims) -> None:
         record["claim_reason"] = None if claim is None else claim.reason
 
 
-def may_be_claimed(asked: Asked, how: Comparing) -> bool:
-    """Say whether claims can be worked out: of single runs, scored plainly, by measures that are ours."""
+def may_have_verdicts(asked: Asked) -> bool:
+    """Say whether all measures are ours: others see documents, and nothing is known about their holes."""
     from cranfield.evaluate.expression import Measure, parse_measures
 
-    ours = all(isinstance(measure, Measure) for measure in parse_measures(asked.measures))
-    return ours and not how.systems and asked.duplicates == "plain"
+    return all(isinstance(measure, Measure) for measure in parse_measures(asked.measures))
+
+
+def why_no_claims(asked: Asked, how: Comparing) -> Iterator[str]:
+    """Say why no claims can be worked out, and what the verdicts are then; nothing where they can."""
+    if not may_have_verdicts(asked):
+        yield "no verdicts and no claims here, because nothing is known about holes under measures of ir_measures"
+        return
+    if how.systems:
+        yield "no claims here, because an entry is a mean over seeds; its verdict is the worst of its seeds"
+    if asked.duplicates == "novelty":
+        yield "no claims here, because they are about plain scores; so are the verdicts"
 
 
 def clearest(results: "Sequence[PairResult]") -> "list[PairResult]":

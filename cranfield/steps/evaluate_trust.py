@@ -1,6 +1,7 @@
 """Scores together with how far each of them can be trusted."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.steps.evaluate import Evaluated, evaluate_and_tell
@@ -49,8 +50,21 @@ def evaluate_with_trust(
         return replace(found, notes=(*found.notes, note)) if measures else found, None
     field = field_of(asked, told, store=store, progress=progress) if reading is None else reading()
     found = evaluate_and_tell(asked, store=store, read=first_runs(field.read, field.asked))
-    trust = trusted(field, measures, store=store, learn="where there are holes")
-    return replace(found, notes=(*found.notes, *trust.notes)), trust
+    # The measures of the scores, not those that were asked for: rounding as trec_eval 9 is part of a measure.
+    trusting = partial(trusted, measures=found.scores.measures, store=store, learn="where there are holes")
+    trust, note = _of_shown(asked, found, trusting(field), trusting)
+    return replace(found, notes=(*found.notes, *trust.notes, *([note] if note else []))), trust
+
+
+def _of_shown(
+    asked: Asked, found: Evaluated, trust: Trusted, trusting: "Callable[[Field], Trusted]"
+) -> tuple[Trusted, str]:
+    """Give what can be said of the scores that are shown, and a note where they are not those of plain lists."""
+    from cranfield.steps.evaluate_shown import trust_by_novelty, trust_by_ties
+
+    if asked.duplicates == "novelty":
+        return trust_by_novelty(trust, found.scores)
+    return trust_by_ties(trust, found.scores, trusting) if asked.ties != "trec" else (trust, "")
 
 
 def first_runs(read: Read, count: int) -> Read:
@@ -103,9 +117,10 @@ def _cells(trust: Trusted, one: "Trust") -> "Iterator[tuple[tuple[str, str, str]
         for topic, identifier in enumerate(aligned.topic_ids):
             ends = (float(side[place, run, topic]) for side in (trust.bounds.lower, trust.bounds.upper))
             low, high = (value if value == value else None for value in ends)
-            share = float(assessment.holes.judged[run, topic])
-            loss = None if assessment.loss is None else float(assessment.loss.by_topic[run, topic])
-            yield (name, identifier, measure), (low, high, share if share == share else None, loss, None, None, None)
+            covered = float(assessment.holes.judged[run, topic])
+            lost = float("nan") if assessment.loss is None else float(assessment.loss.by_topic[run, topic])
+            share, loss = (value if value == value else None for value in (covered, lost))
+            yield (name, identifier, measure), (low, high, share, loss, None, None, None)
 
 
 def sentences(trust: Trusted) -> "Iterator[str]":

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.steps.compare import Compared, Comparing, compare_runs, compared_frame, long_records
-from cranfield.steps.compare_claims import add_claims, claims_of, may_be_claimed
+from cranfield.steps.compare_claims import add_claims, claims_of, why_no_claims
 from cranfield.steps.compare_notes import power_notes
 from cranfield.steps.evaluate import Asked
 from cranfield.steps.evaluate_trust import first_runs
@@ -26,13 +26,14 @@ def compared(
     difference: float | None,
 ) -> "pandas.DataFrame":
     """Compare, and say what may be claimed where that can be worked out, and what the topics could have shown."""
-    if not verdicts or len(asked.runs) < 2 or not may_be_claimed(asked, how):
+    why = list(why_no_claims(asked, how)) if verdicts else []
+    if not verdicts or len(asked.runs) < 2 or why:
         with work.watched() as progress:
             known = work.known(asked)
             found, results = compare_runs(
                 asked, how, store=work.store, progress=progress, kept=work.alignment, read=known
             )
-        return _told(compared_frame(found, results), results, power, difference)
+        return _told(compared_frame(found, results, notes=why), results, power, difference)
     full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
     with work.watched() as progress:
         field = work.field(asked, progress)

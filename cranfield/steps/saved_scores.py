@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.errors import LINES_KEPT, InputError, Problem, ProblemsFound, UnknownName, quoted
 from cranfield.source import Source
+from cranfield.steps.trust import WORST_FIRST
 
 if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
@@ -20,10 +21,11 @@ COLUMNS = ("run", "topic", "measure", "value", "qrels")
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """Scores that were read back, and what is to be told of them."""
+    """Scores that were read back, and what is to be told of them; `verdicts` by measure and run, where there are."""
 
     scores: "Scores"
     notes: tuple[str, ...] = ()
+    verdicts: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 def read_scores(files: Sequence[Path], *, measures: Sequence[str] = (), allow_mixed_qrels: bool = False) -> Saved:
@@ -47,7 +49,7 @@ def read_scores(files: Sequence[Path], *, measures: Sequence[str] = (), allow_mi
         )
     note = f"the scores were made with different qrels, and differ for that alone too: {_told(hashes)}"
     scores = _scores(_chosen(read.values, measures), "+".join(hashes), next(iter(read.orders), ""))
-    return Saved(scores, (note,) if len(hashes) > 1 else ())
+    return Saved(scores, (note,) if len(hashes) > 1 else (), _by_measure(read.verdicts))
 
 
 def _told(found: Mapping[str, str]) -> str:
@@ -56,7 +58,7 @@ def _told(found: Mapping[str, str]) -> str:
 
 @dataclass(eq=False)
 class _Read:
-    """What has been read: values by measure, run and topic, of each run the qrels, orders of ties, and problems.
+    """What has been read: values by measure, run and topic, verdicts, each run's qrels, orders of ties, and problems.
 
     One problem stands for all of its kind in a file: a file that is something else has it on each of its lines.
     """
@@ -64,6 +66,7 @@ class _Read:
     values: dict[tuple[str, str, str], float] = field(default_factory=dict)
     qrels_of: dict[str, str] = field(default_factory=dict)
     orders: dict[str, str] = field(default_factory=dict)
+    verdicts: dict[tuple[str, str], str] = field(default_factory=dict)
     problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
     def take_file(self, source: Source) -> None:
@@ -98,7 +101,7 @@ class _Read:
         if row.get("reference"):
             self.orders.setdefault(str(row["reference"]), run)
         if topic == ALL:
-            return None
+            return self._take_verdict(measure, run, str(row.get("verdict") or ""))
         try:
             number = float(value)
         except ValueError:
@@ -108,6 +111,23 @@ class _Read:
         if number != self.values.setdefault((measure, run, topic), number):
             return "two-values", f"run {quoted(run)} has two values of {measure} for topic {quoted(topic)}"
         return None
+
+    def _take_verdict(self, measure: str, run: str, verdict: str) -> tuple[str, str] | None:
+        """Take the verdict of a run in, the worse of two; a file from elsewhere need not have any."""
+        if verdict and verdict not in WORST_FIRST:
+            return "bad-verdict", f"{quoted(verdict)} is no verdict; they are {', '.join(WORST_FIRST)}"
+        if verdict:
+            known = self.verdicts.get((measure, run), verdict)
+            self.verdicts[measure, run] = min(known, verdict, key=WORST_FIRST.index)
+        return None
+
+
+def _by_measure(verdicts: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+    """Give verdicts by the names of measures as we write them."""
+    from cranfield.evaluate.expression import parse_measures
+
+    names = {name: str(parse_measures([name])[0]) for name in dict.fromkeys(name for name, _ in verdicts)}
+    return {(names[name], run): verdict for (name, run), verdict in verdicts.items()}
 
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:

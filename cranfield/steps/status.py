@@ -28,7 +28,8 @@ class Status:
     """Where a collection stands.
 
     `older` grades were given under an older scale or older guidelines; `unfinished` topics of live pools will have
-    more documents; `unpooled` runs may feed a pool, and came after all of them were built; a packet is for one assessor, and what is `pooled` is its queue.
+    more documents; `unpooled` runs may feed a pool and are in none of those there are; a packet is for one assessor,
+    and what is `pooled` is its queue.
     """
 
     name: str

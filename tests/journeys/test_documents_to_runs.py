@@ -270,3 +270,76 @@ def test_the_demonstration_runs_and_refuses_a_folder_in_use(shell: Shell):
     assert "$ cranfield runs submit" in told.stderr
     assert "next:" in told.stderr
     assert "is not empty" in shell("demo", "here", status=2).stderr
+
+
+def test_lsa_on_few_documents_warns_and_says_what_to_give(shell: Shell):
+    shell("init", "small")
+    texts = [f'{{"id": "d{number}", "text": "wing flow {number}"}}' for number in range(12)]
+    (shell.folder / "few.jsonl").write_text("\n".join(texts))
+    (shell.folder / "topics.tsv").write_text("1\twing\n")
+    shell("corpus", "add", "few.jsonl")
+    shell("corpus", "topics", "topics.tsv")
+    warning = "warning: lsa keeps 100 dimensions of 12 documents, and so finds little more than tfidf; "
+    told = shell("runs", "make", "lsa")
+    assert warning in told.stderr
+    assert "-s dims=3\n" in told.stderr
+    assert "warning" not in shell("runs", "make", "lsa", "-s", "dims=3", "-o", "other.run").stderr
+
+
+def test_a_run_file_is_overwritten_only_where_that_is_asked_for(kitchen: Shell):
+    kitchen("runs", "make", "fts5", "-o", "-")
+    kitchen("runs", "make", "fts5")
+    before = (kitchen.folder / "fts5.run").read_text()
+    told = kitchen("runs", "make", "fts5", "--depth", "1", status=2).stderr
+    assert "fts5.run exists already; choose another name, or overwrite it with --replace" in told
+    assert (kitchen.folder / "fts5.run").read_text() == before
+    kitchen("runs", "make", "fts5", "--depth", "1", "--replace")
+    assert len((kitchen.folder / "fts5.run").read_text().splitlines()) == 15
+
+
+def test_a_single_file_in_another_encoding_joins_the_others_of_its_folder(shell: Shell):
+    shell("init", "bikes")
+    (shell.folder / "bikes").mkdir()
+    (shell.folder / "bikes" / "velo.txt").write_bytes("un vélo".encode("latin-1"))
+    (shell.folder / "bikes" / "cafe.txt").write_text("un café", encoding="utf-8")
+    told = shell("corpus", "add", "bikes", "--keep-going", status=1).stderr
+    assert "load the others with --keep-going, and it alone with --encoding latin-1" in told
+    assert (
+        shell("corpus", "add", "bikes/velo.txt", "--encoding", "latin-1").stderr
+        == "bikes/velo.txt: 1 document added\n"
+    )
+    assert {row["document"]: row["text"] for row in rows(shell("corpus", "show", "-f", "csv").stdout)} == {
+        "cafe.txt": "un café",
+        "velo.txt": "un vélo",
+    }
+
+
+def test_a_title_that_the_text_begins_with_is_shown_once_and_a_long_one_is_cut_in_lists(shell: Shell):
+    shell("init", "texts")
+    (shell.folder / "texts").mkdir()
+    (shell.folder / "texts" / "a.txt").write_text("word " * 60 + "\n\nrest")
+    shell("corpus", "add", "texts")
+    assert shell("corpus", "show", "a.txt").stdout == f"a.txt\n\n{('word ' * 60).strip()}\n\nrest\n"
+    heading = shell("corpus", "search", "rest").stdout.splitlines()[0]
+    assert heading.startswith(f"a.txt  {('word ' * 60)[:79]}…  (")
+
+
+def test_the_usage_of_withdraw_shows_that_a_reason_is_needed(shell: Shell):
+    assert "cranfield runs withdraw --because TEXT [OPTIONS] " in shell("runs", "withdraw", "--help").stdout
+
+
+def test_risks_of_the_library_are_told_by_check_and_not_by_every_status(
+    kitchen: Shell, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("cranfield.store.engine.has_wal_reset_bug", lambda version: True)
+    monkeypatch.setattr("cranfield.store.engine.file_system_of", lambda path: "nfs")
+    assert "has the WAL-reset bug" in kitchen("check").stderr
+    told = kitchen("status").stderr
+    assert ("WAL-reset bug" in told, "lies on a network file system (nfs)" in told) == (False, True)
+
+
+def test_a_search_finds_other_forms_of_an_english_word(shell: Shell):
+    shell("init", "forms")
+    (shell.folder / "a.tsv").write_text("d1\tTwo punctures in a day\nd2\tbread\n")
+    shell("corpus", "add", "a.tsv")
+    assert [row["document"] for row in rows(shell("corpus", "search", "puncture", "-f", "csv").stdout)] == ["d1"]

@@ -223,3 +223,22 @@ def test_wrong_calls_say_what_is_wrong(kitchen: Path):
     assert "bad.csv:3" in err
     assert "[off-the-scale]" in err
     assert "[unknown-topic]" in err
+
+
+def test_an_export_says_from_which_grade_on_documents_are_relevant_where_the_file_cannot(kitchen: Path):
+    judged_by(kitchen, "ada", "T01", [0, 1, 2])
+    note = "note: grades from 2 on count as relevant here, which the file does not say: elsewhere -m 'AP(rel=2)'"
+    assert note in typed(kitchen, "qrels", "export")[1]
+    assert "count as relevant" not in typed(kitchen, "qrels", "export", "--binary")[1]
+    assert "count as relevant" not in typed(kitchen, "qrels", "export", "--binary-from", "1")[1]
+
+
+def test_a_file_of_qrels_is_overwritten_only_where_that_is_asked_for(kitchen: Path):
+    judged_by(kitchen, "ada", "T01", [0, 1])
+    typed(kitchen, "qrels", "export", "-o", "q")
+    before = (kitchen / "q").read_text()
+    told = typed(kitchen, "qrels", "export", "--binary", "-o", "q", status=2)[1]
+    assert "q exists already; choose another name, or overwrite it with --replace" in told
+    assert (kitchen / "q").read_text() == before
+    typed(kitchen, "qrels", "export", "--binary-from", "3", "-o", "q", "--replace")
+    assert (kitchen / "q").read_text() != before

@@ -161,15 +161,15 @@ def test_standard_output_can_be_named_by_a_dash(folder: Path):
     assert not (folder / "-").exists()
 
 
-def test_text_files_are_answered_with_their_folder_and_the_formats_are_listed_once(folder: Path):
-    for name in ("a.txt", "b.txt"):
-        (folder / name).write_text("some prose\nand more\n")
-    told = cranfield(folder, "corpus", "add", "a.txt", "b.txt").stderr
-    assert told.count("give their folder") == 2
-    assert told.count("jsonl:") == 1
+def test_text_files_are_documents_alone_as_in_their_folder_and_unknown_formats_are_listed_once(folder: Path):
     (folder / "texts").mkdir()
-    (folder / "a.txt").rename(folder / "texts" / "a.txt")
-    assert "1 document added" in cranfield(folder, "corpus", "add", "texts").stderr
+    for name in ("a.txt", "b", "c"):
+        (folder / "texts" / name).write_text("some prose\nand more\n")
+    told = cranfield(folder, "corpus", "add", "texts/a.txt", "texts/b", "texts/c").stderr
+    assert "texts/a.txt: 1 document added\n" in told
+    assert told.count("no document format fits this file") == 2
+    assert told.count("jsonl:") == 1
+    assert "0 documents added, 1 there already" in cranfield(folder, "corpus", "add", "texts").stderr
 
 
 def test_hints_can_be_typed_as_they_stand(folder: Path):

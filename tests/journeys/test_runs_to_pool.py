@@ -164,3 +164,25 @@ def test_the_view_of_contributions_answers_in_the_sqlite_shell(kitchen: Path):
         found = connection.execute("SELECT run, documents FROM pool_contributions ORDER BY run").fetchall()
     connection.close()
     assert found == [(run, 75) for run in contributing()]
+
+
+def test_a_run_that_comes_after_the_pool_is_told_to_be_in_none(kitchen: Path):
+    run = (KITCHEN / "runs" / "trivet-lsa.run").read_text()
+    (kitchen / "late.run").write_text("\n".join(line.replace("trivet-lsa", "late") for line in run.splitlines()[::2]))
+    (kitchen / "out.run").write_text("\n".join(line.replace("trivet-lsa", "out") for line in run.splitlines()[::3]))
+    assert "in no pool" not in typed(kitchen, "status")[1]
+    typed(kitchen, "pool", "build", "depth 5")
+    assert "in no pool" not in typed(kitchen, "status")[1]
+    told = typed(kitchen, "runs", "submit", "late.run")[1]
+    assert "note: a pool was built before, without late: extend it (cranfield pool extend); or withdraw" in told
+    assert "a pool was built before" not in typed(kitchen, "runs", "submit", "late.run")[1]
+    assert "a pool was built before" not in typed(kitchen, "runs", "submit", "--new", "out.run")[1]
+    assert "note: 1 contributing run in no pool (late): cranfield pool extend" in typed(kitchen, "status")[1]
+    typed(kitchen, "pool", "extend")
+    assert "in no pool" not in typed(kitchen, "status")[1]
+
+
+def test_a_pool_that_is_there_already_is_told_how_to_grow(kitchen: Path):
+    typed(kitchen, "pool", "build", "depth 5")
+    told = typed(kitchen, "pool", "build", "depth 9", status=1)[1]
+    assert "there is a pool called 'pool' already; pool extend adds later runs to it, --name makes another" in told

@@ -316,3 +316,12 @@ def test_a_plan_is_played_again_without_the_group_that_alone_has_long_lists(fold
     typed(folder, "judge", "import", "judged", "--assessor", "x")
     rows = table(typed(folder, "reuse", "-m", "P@3", "--table", "hold-outs", "-f", "csv")[0])
     assert [(row["level"], row["method"], row["held_out"]) for row in rows] == [("group", "replay", "4")]
+
+
+def test_one_run_alone_is_settled_until_it_is_safe(folder: Path):
+    asked = ("-m", "P@3", "-f", "csv")
+    assert typed(folder, "settle", "r9.run", *POOL, *asked) == typed(
+        folder, "settle", "r9.run", "--to-safe", *POOL, *asked
+    )
+    told = typed(folder, "settle", "r9.run", "r1.run", "--to-safe", *POOL, *asked, status=2)[1]
+    assert "--to-safe is about one run" in told

@@ -37,10 +37,13 @@ def progress(*, missing: int, seconds: float | None) -> JudgingProgress:
     [
         (progress(missing=0, seconds=1.0), "everything is judged, second answers included"),
         (progress(missing=1, seconds=None), "1 answer missing, second ones included"),
-        (progress(missing=2, seconds=1.2), "2 answers missing, second ones included, 1 minute at 1 second each"),
+        (
+            progress(missing=2, seconds=1.2),
+            "2 answers missing, second ones included, less than a minute at 1 second each",
+        ),
         (
             progress(missing=1, seconds=0.1),
-            "1 answer missing, second ones included, 1 minute at less than a second each",
+            "1 answer missing, second ones included, less than a minute at less than a second each",
         ),
         (progress(missing=8, seconds=900), "8 answers missing, second ones included, 2.0 hours at 900 seconds each"),
         (replace(progress(missing=0, seconds=None), topics=()), "there is nothing to judge"),

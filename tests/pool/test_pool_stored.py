@@ -95,6 +95,9 @@ def test_a_document_that_no_run_has_is_told_when_the_pool_is_to_grow(hall, toolb
 def test_the_speed_is_given_or_measured_or_assumed(hall, toolbox):
     assert judging_speed(hall.store) == Speed(30.0, 0)
     assert Speed(30.0).cost(120) == "about 1.0 hours at 30 seconds a document (assumed, not measured)"
+    assert Speed(30.0).cost(3) == "about 2 minutes at 30 seconds a document (assumed, not measured)"
+    assert Speed(0.4, 1).cost(5) == "less than a minute at less than a second a document (the median of 1 judgment)"
+    assert Speed(1.0, 9).cost(5) == "less than a minute at 1 second a document (the median of 9 judgments)"
     for seconds in (10.0, 40.0, 20.0):
         hall.judge("1", f"d{seconds}", seconds=seconds)
     hall.judge("1", "by a machine", seconds=1000.0, source="machine", assessor="robot")

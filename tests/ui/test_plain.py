@@ -262,6 +262,7 @@ def test_a_long_document_comes_in_pages_on_a_terminal_with_its_topic_below(monke
         [f"line {number}" for number in range(30, 46)],
         [f"line {number}" for number in range(46, 60)],
         [],
+        [],
     ]
     assert "… 46 more lines of d1 for: burnt pans;\nmore\n" in pages[0]
     assert "there is no more of this document; read\nshows it again\n" in pages[4]

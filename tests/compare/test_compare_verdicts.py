@@ -1,0 +1,90 @@
+"""Verdicts in comparisons: none is dropped without a word."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli.main import _status
+
+TOPICS = ("t1", "t2", "t3")
+RANKINGS = {"p1": "abc", "p2": "bca", "p3": "cab", "s1": "abc", "s2": "auv"}
+RUNS = [f"{name}.run" for name in RANKINGS]
+POOL = ("--qrels", "qrels", "--groups", "groups.tsv", "--pool-depth", "3")
+SINGLE = {"p1": "POOLED", "p2": "POOLED", "p3": "POOLED", "s1": "SAFE", "s2": "UNRELIABLE"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    grades = {"a": 1, "b": 1, "c": 0}
+    (tmp_path / "qrels").write_text(
+        "".join(f"{topic} 0 {document} {grade}\n" for topic in TOPICS for document, grade in grades.items())
+    )
+    for name, ranking in RANKINGS.items():
+        lines = [f"{topic} Q0 {one} 1 {9 - place} {name}\n" for topic in TOPICS for place, one in enumerate(ranking)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "groups.tsv").write_text("".join(f"{name}\tgroup {name}\tpooled\n" for name in ("p1", "p2", "p3")))
+    (tmp_path / "clusters.tsv").write_text("a\tone\nb\tone\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def typed(capsys, *words: str, status: int = 0) -> tuple[str, str]:
+    ended = _status(list(words))
+    shown = capsys.readouterr()
+    assert ended == status, shown.err
+    return shown.out, " ".join(shown.err.split())
+
+
+def verdicts(markdown: str) -> dict[str, str]:
+    """Give the verdict of each entry of the first table; nothing where it has no such column."""
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in markdown.splitlines() if line[:1] == "|"]
+    place = lines[0].index("verdict")
+    ends = next(number for number, cells in enumerate(lines) if cells[:2] == ["run", "against"])
+    return {cells[0]: cells[place] for cells in lines[2:ends]}
+
+
+def compared(capsys, *words: str) -> tuple[dict[str, str], str]:
+    out, told = typed(capsys, "compare", *RUNS, *POOL, "-m", "P@3", "-f", "markdown", *words)
+    return verdicts(out), told
+
+
+def test_a_system_has_the_worst_verdict_of_its_seeds_and_it_is_said_why_there_are_no_claims(capsys):
+    assert compared(capsys)[0] == SINGLE
+    found, told = compared(capsys, "--system", "S=s1,s2")
+    assert found == {"p1": "POOLED", "p2": "POOLED", "p3": "POOLED", "S": "UNRELIABLE"}
+    assert "no claims here, because an entry is a mean over seeds; its verdict is the worst of its seeds" in told
+
+
+def test_a_comparison_by_novelty_has_the_verdicts_of_the_plain_scores_and_says_so(capsys):
+    found, told = compared(capsys, "--duplicates", "novelty", "--clusters", "clusters.tsv")
+    assert found == SINGLE
+    assert "no claims here, because they are about plain scores; so are the verdicts" in told
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_saved_scores_keep_the_verdicts_they_were_saved_with(capsys, format: str):
+    Path("scores").write_text(typed(capsys, "evaluate", *RUNS, *POOL, "-m", "P@3", "--by-topic", "-f", format)[0])
+    out, told = typed(capsys, "compare", "--scores", "scores", "-f", "markdown")
+    assert verdicts(out) == SINGLE
+    assert "verdicts are as they were saved" in told
+    out, _ = typed(capsys, "compare", "--scores", "scores", "-f", "markdown", "--system", "S=s1,s2")
+    assert verdicts(out)["S"] == "UNRELIABLE"
+    out, told = typed(capsys, "compare", "--scores", "scores", "-f", "markdown", "--no-verdict")
+    assert "verdict" not in out + told
+
+
+def test_scores_that_were_saved_without_verdicts_are_said_to_be(capsys):
+    words = ("evaluate", *RUNS, "--qrels", "qrels", "-m", "P@3", "--by-topic", "-f", "csv", "--no-verdict")
+    Path("scores.csv").write_text(typed(capsys, *words)[0])
+    out, told = typed(capsys, "compare", "--scores", "scores.csv", "-f", "markdown")
+    assert "verdict" not in out
+    assert "no claims here, because saved scores do not tell the documents, and they were saved without" in told
+
+
+def test_a_word_that_is_no_verdict_is_refused(capsys):
+    row = {"measure": "P@3", "value": 0.5, "qrels": "abc"}
+    lines = [row | {"run": run, "topic": topic, "verdict": "fine"} for run in "ab" for topic in ("1", "2", "all")]
+    Path("scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, told = typed(capsys, "compare", "--scores", "scores.jsonl", status=1)
+    assert "'fine' is no verdict; they are UNRELIABLE, UNTESTABLE" in told
