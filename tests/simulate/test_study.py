@@ -183,7 +183,7 @@ def test_a_plan_that_covers_everything_finds_everything_and_changes_nothing(tool
     assert found.cost.unknown == 0
     assert found.cost.relevant == found.cost.known_relevant == known.reachable
     assert effect.tau_b == pytest.approx(1) or math.isnan(effect.tau_b)
-    assert effect.tau_ap == pytest.approx(1) or math.isnan(effect.tau_ap) and math.isnan(effect.tau_b)
+    assert effect.tau_ap == pytest.approx(1) or (math.isnan(effect.tau_ap) and math.isnan(effect.tau_b))
     assert (effect.fall.drop, effect.falling, effect.change, effect.changing) == (0, "", 0, "")
     assert (found.scores.values == score(known.alignment, toolbox.measures(measure)).values).all()
 
