@@ -175,10 +175,19 @@ class Lists:
     @cached_property
     def first_unjudged(self) -> Counts:
         """The rank of the first document of each list without a grade, one past the end where there is none."""
+        return self._first_below(0)
+
+    @cached_property
+    def first_not_pooled(self) -> Counts:
+        """The rank of the first document of each list that is not in the qrels, one past the end without one."""
+        return self._first_below(int(NOT_POOLED) + 1)
+
+    def _first_below(self, grade: int) -> Counts:
+        """Give the rank of the first document of each list with a lower grade, one past the end without one."""
         passed = np.zeros(len(self), dtype=np.int64)
         still = np.flatnonzero(self.length > 0)
         while len(still):  # few lists go on for long, and most of them stop at once: no look at all rows
-            still = still[self.grades[self.offsets[still] + passed[still]] >= 0]
+            still = still[self.grades[self.offsets[still] + passed[still]] >= grade]
             passed[still] += 1
             still = still[passed[still] < self.length[still]]
         return passed + 1

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.lists import NOT_POOLED
+from cranfield.evaluate.lists import Lists, ratio
 from cranfield.reuse.contributors import Contributor
+from cranfield.reuse.prefix import prefix_of
 
 COVERED = 0.95
 """The share of its first documents that must be in the qrels for a run to pass for a contributor."""
@@ -58,39 +59,30 @@ def guess_contributors(alignment: Alignment) -> Guess:
     if len(alignment.run_names) < _FEWEST_RUNS:
         nothing = np.zeros(len(alignment.run_names))
         return Guess(alignment.run_names, 0, nothing, 0, 0, why_not)
-    shares = _shares_by_depth(alignment)
     candidates = np.unique(clear[clear > 0])
     best, most = 0, 0
-    for depth in candidates[candidates < shares.shape[1]].tolist():
-        fed = shares[:, depth] >= COVERED
+    # Only the ranks that are asked about are counted: most of a list lies below them.
+    deepest = np.full(len(alignment.topic_ids), int(candidates.max(initial=0)))
+    lists = prefix_of(alignment.lists, deepest).lists
+    for depth in candidates.tolist():
+        fed = _shares_at(lists, alignment.shape, depth) >= COVERED
         ending = int((clear[fed] == depth).sum())
         if fed.sum() >= _FEWEST_RUNS and ending >= max(most, _FEWEST_LISTS):
             best, most = depth, ending
-    seen = int(alignment.present[shares[:, best] >= COVERED].sum()) if best else 0
-    refusal = "" if best else why_not
-    return Guess(alignment.run_names, best, shares[:, best] if best else shares[:, 0], most, seen, refusal)
+    shares = _shares_at(lists, alignment.shape, best)
+    seen = int(alignment.present[shares >= COVERED].sum()) if best else 0
+    return Guess(alignment.run_names, best, shares, most, seen, "" if best else why_not)
 
 
 def _clear_depths(alignment: Alignment) -> NDArray[np.int64]:
     """Give runs by topics: after how many documents the first comes that is not in the qrels; -1 where none does."""
     lists = alignment.lists
-    missing = np.append(np.flatnonzero(lists.grades == NOT_POOLED), len(lists.grades))
-    first = missing[np.searchsorted(missing, lists.offsets[:-1])] - lists.offsets[:-1]
-    return np.where(first < lists.length, first, -1).reshape(alignment.shape)
+    clear = lists.first_not_pooled - 1
+    return np.where(clear < lists.length, clear, -1).reshape(alignment.shape)
 
 
-def _shares_by_depth(alignment: Alignment) -> NDArray[np.float64]:
-    """Give runs by depths from 0 up: the share of the first documents of all topics that is in the qrels."""
-    lists, (runs, topics) = alignment.lists, alignment.shape
-    deepest = int(lists.length.max(initial=0))
-    pooled = np.bincount(
-        lists.pooled.cell // topics * (deepest + 1) + lists.pooled.rank, minlength=runs * (deepest + 1)
-    )
-    ends = np.bincount(
-        np.repeat(np.arange(runs), topics) * (deepest + 1) + lists.length, minlength=runs * (deepest + 1)
-    ).reshape(runs, -1)
-    longer = topics - np.cumsum(ends, axis=1) + ends  # lists of at least this length
-    longer[:, 0] = 0
-    size = np.cumsum(longer, axis=1)
-    known = np.cumsum(pooled.reshape(runs, -1), axis=1)
-    return np.divide(known, size, out=np.zeros(size.shape), where=size > 0)
+def _shares_at(lists: Lists, shape: tuple[int, int], depth: int) -> NDArray[np.float64]:
+    """Give for each run the share of its first documents of all topics that is in the qrels."""
+    reach = np.minimum(lists.length, depth)
+    known = lists.pooled_so_far.until(reach).reshape(shape).sum(axis=1)
+    return ratio(known, reach.reshape(shape).sum(axis=1))

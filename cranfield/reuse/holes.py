@@ -109,7 +109,7 @@ def holes_of(
     lists, shape = alignment.lists, alignment.shape
     depth = depths_that_matter(measure, pool_depth)
     reach = np.minimum(lists.length, depth[lists.topics])
-    count = reach - lists.judged_so_far.until(reach)
+    count = reach - _judged_until(lists, depth, reach)
     judged = _weighed(lists, measure) if measure.name == "RBP" else 1.0 - ratio(count, reach)
     judged = np.where(lists.length > 0, judged, np.nan)
     contributed = np.zeros(shape, dtype=bool)
@@ -128,6 +128,13 @@ def holes_of(
         scored=alignment.scored,
         contributed=contributed,
     )
+
+
+def _judged_until(lists: Lists, depth: Counts, reach: Counts) -> Counts:
+    """Give how many of the first documents of each list are judged; deep below them nothing is looked at."""
+    if 2 * int(reach.sum()) < len(lists.grades):
+        return prefix_of(lists, depth).lists.judged_so_far.within(None)
+    return lists.judged_so_far.until(reach)
 
 
 def judged_of_pool(lists: Lists) -> float:
