@@ -100,10 +100,8 @@ def _pairs(told: Account) -> str:
         facts.append(f"Its {'defeats' if many else 'defeat'} by {_listed(told.open_defeats)} {_are(many)} open")
     if told.standing_defeats:
         many = len(told.standing_defeats) > 1
-        defeats, stand = ("defeats", "stand") if many else ("defeat", "stands")
-        its = "its" if facts else "Its"
-        by = "those" if facts and many else f"{its} {defeats}" if not facts else "that"
-        facts.append(f"{by} by {_listed(told.standing_defeats)} {stand}")
+        its, (defeats, stand) = "its" if facts else "Its", ("defeats", "stand") if many else ("defeat", "stands")
+        facts.append(f"{its} {defeats} by {_listed(told.standing_defeats)} {stand}")
     for measure, beaten in told.standing_wins.items():
         if beaten:
             many = len(beaten) > 1

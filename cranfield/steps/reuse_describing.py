@@ -55,7 +55,14 @@ class _Described:
 
     def claim(self, trust: Trust, run: int, other: int) -> "Claim":
         """Give what may be said of two runs."""
-        return claim_with_test(self.contest(trust, run, other), trust, run, other)
+        return claim_with_test(self.contest(trust, run, other), trust, run, other, name_documents=False)
+
+    def settled_by(self, trust: Trust, run: int, other: int) -> int | None:
+        """Give how many documents settle a pair if none is relevant; None where judging is not known to settle it."""
+        from cranfield.reuse.settling import settle
+
+        contest = self.contest(trust, run, other)
+        return None if contest.part.kind == "none" else settle(contest).if_not_relevant
 
 
 def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
@@ -73,8 +80,6 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
 
 def _pairs(described: _Described, trust: Trust, run: int) -> dict[str, Any]:
     """Give the runs it beats for good, those that beat it for good, those it may yet beat, and what settles one."""
-    from cranfield.reuse.settling import settle
-
     names = trust.assessment.run_names
     wins, lost, defeats, nearest = [], [], [], None
     for other in _neighbours(described.found, trust, run):
@@ -86,7 +91,7 @@ def _pairs(described: _Described, trust: Trust, run: int) -> dict[str, Any]:
             nearest = other if nearest is None else nearest
         elif claim.winner == names[other]:
             lost.append(names[other])
-    needed = None if nearest is None else settle(described.contest(trust, run, nearest)).if_not_relevant
+    needed = None if nearest is None else described.settled_by(trust, run, nearest)
     return {
         "standing_wins": {str(trust.measure): wins},
         "standing_defeats": lost,

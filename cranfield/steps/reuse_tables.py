@@ -117,12 +117,11 @@ def estimates_data(found: Trusted) -> "Table":
     """Give the estimates of all measures in one table."""
     from cranfield.report.table import Column, table_of
 
-    each = [(str(one.measure), estimates_table(found, one)) for one in estimates(found)]
+    each = [(one, estimates_table(found, one)) for one in estimates(found)]
     if not each:
         return table_of([Column("run"), Column("measure")], [])
     columns = each[0][1].columns
-    shifts = {str(one.measure): _shift_facts(one) for one in estimates(found)}
-    rows = [(row[0], name, *row[1:], *shifts[name]) for name, table in each for row in table.rows]
+    rows = [(row[0], str(one.measure), *row[1:], *_shift_facts(one)) for one, table in each for row in table.rows]
     about = [Column(name, numeric=True) for name in ("shift", "shift_error", "error_without")]
     return table_of([columns[0], Column("measure"), *columns[1:], *about], rows)
 

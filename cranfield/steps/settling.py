@@ -96,7 +96,9 @@ def highest_grade(store: Store | None) -> int | None:
     return None if store is None else current_scale(store)[1].highest
 
 
-def claim_with_test(contest: "Contest", known: Trust | None, first: int, second: int) -> "Claim":
+def claim_with_test(
+    contest: "Contest", known: Trust | None, first: int, second: int, *, name_documents: bool = True
+) -> "Claim":
     """Give what may be said of two runs, the first and the second of a contest, by their losses and a paired t-test.
 
     `first` and `second` are their places among the runs of which something is known.
@@ -112,7 +114,7 @@ def claim_with_test(contest: "Contest", known: Trust | None, first: int, second:
     values = difference_of(contest).values
     rng = np.random.default_rng(SEED)
     p_value = float(student(values, np.zeros_like(values), rng=rng).p) if len(values) > 1 else None
-    return claim_of(contest, loss95=upper, p_value=p_value)
+    return claim_of(contest, loss95=upper, p_value=p_value, name_documents=name_documents)
 
 
 def safe_run(doubt: Doubt, *, store: Store | None) -> "list[tuple[Narrowing, Speed]]":

@@ -325,3 +325,9 @@ def test_one_run_alone_is_settled_until_it_is_safe(folder: Path):
     )
     told = typed(folder, "settle", "r9.run", "r1.run", "--to-safe", *POOL, *asked, status=2)[1]
     assert "--to-safe is about one run" in told
+
+
+def test_sentences_are_told_of_measures_whose_pairs_have_no_bounds(folder: Path):
+    shown, _ = typed(folder, "reuse", *RUNS, *POOL, "-m", "Bpref", "--describe")
+    (outsider,) = [line for line in shown.splitlines() if line.startswith("r9 Bpref .")]
+    assert "settles" not in outsider
