@@ -7,7 +7,6 @@ an entry point and is treated the same. Nothing is imported before the first loo
 import pkgutil
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
 from threading import RLock
 from typing import Generic, TypeVar
 
@@ -56,6 +55,14 @@ class Registry(Generic[Part]):
         except KeyError:
             raise UnknownName(self.noun, name, [*self._parts, *self._aliases]) from None
 
+    def __contains__(self, name: str) -> bool:
+        """Say whether a part, or an alias of one, has this name."""
+        try:
+            self.get(name)
+        except UnknownName:
+            return False
+        return True
+
     def names(self) -> list[str]:
         """Give the names of all parts, sorted, without aliases."""
         self._discover()
@@ -89,6 +96,8 @@ class Registry(Generic[Part]):
             import_module(f"{self.package}.{module.name}")
 
     def _load_others(self) -> None:
+        from importlib.metadata import entry_points  # rarely needed, and slow to import
+
         for entry in entry_points(group=self.group):
             part = entry.load()
             if entry.name not in self._parts:

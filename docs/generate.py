@@ -8,7 +8,7 @@ from pathlib import Path
 from python_reference import page as python_page
 
 from assessor_ui.keymap import markdown as keys_table
-from cranfield.cli.main import app
+from cranfield.cli.main import program
 from cranfield.pool.strategies_page import page as strategies_page
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Column, Table, table_of
@@ -90,6 +90,7 @@ def command_sections() -> Iterator[str]:
 
 def command_words() -> list[tuple[str, ...]]:
     """Give the words of every command and sub-command."""
+    app = program()
     found: list[tuple[str, ...]] = [(name_of(command),) for command in app.registered_commands]
     for group in app.registered_groups:
         inner = group.typer_instance

@@ -63,7 +63,7 @@ def put_table(table: Table, format: str = "table") -> None:
 
 def put_next_table(table: Table, format: str = "table") -> None:
     """Write a table after another one: in Markdown a blank line keeps it from being read as part of that."""
-    if format in ("markdown", *renderers.aliases("markdown")):
+    if format != "table" and renderers.get(format) is renderers.get("markdown"):
         put("\n")
     put_wide_table(table, format)
 
@@ -86,10 +86,14 @@ def fits(table: Table) -> bool:
     return not sys.stdout.isatty() or width_of(table) <= get_terminal_size().columns
 
 
-def table_formats(*, aliases: bool = False) -> list[str]:
-    """Give the names that `--format` takes."""
-    names = ["table", *renderers.names()]
-    return [*names, *(alias for name in renderers.names() for alias in renderers.aliases(name))] if aliases else names
+def table_formats() -> list[str]:
+    """Give the names that `--format` takes, without their aliases."""
+    return ["table", *renderers.names()]
+
+
+def is_table_format(name: str) -> bool:
+    """Say whether `--format` takes this name; the usual ones are known without a search."""
+    return name == "table" or name in renderers
 
 
 def _may_be_coloured() -> bool:

@@ -139,8 +139,8 @@ def _judging(kitchen: Path, folder: Path) -> list[tuple[str, list[str]]]:
 
 def _run(words: Sequence[str]) -> None:
     """Run one command in this process, as if it had been typed."""
-    from cranfield.cli.main import app
+    from cranfield.cli.main import program
 
     console.say(f"$ cranfield {shlex.join(words)}")
-    if status := app(args=list(words), prog_name="cranfield", standalone_mode=False):
+    if status := program(words[0])(args=list(words), prog_name="cranfield", standalone_mode=False):
         raise typer.Exit(status)

@@ -9,7 +9,7 @@ import typer
 
 from cranfield.cli import console
 from cranfield.cli.evaluated import HOLES, collection_meant, marked, qrels_named, runs_named_or_all, with_notes
-from cranfield.cli.explained import put_laid_open, refuse_beside_explain
+from cranfield.cli.explained import lay_open, refuse_beside_explain
 from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 from cranfield.text import counted
@@ -131,7 +131,7 @@ def evaluate(
         if measure:
             asked = step.with_measures(asked, measure)
         if explain:
-            put_laid_open(step.explain_lists(asked, words[1], depth=depth, store=store), format)
+            lay_open(asked, words[1], depth, store, format)
             return
         told = None if no_verdict else _told(groups, pool_depth, card, pool)
         found, trust = _found(asked, told, store)

@@ -52,18 +52,21 @@ def _are_files(qrels: str | None, runs: Sequence[str] | None) -> bool:
 
 def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] | None) -> "Path | Qrels":
     """Give the qrels that are meant: a file is read later, with the runs, so that all problems are told at once."""
-    from cranfield.steps.qrels_notes import read_by_the_present_scale, sample_warning
+    if store is None:
+        if layers:
+            raise typer.BadParameter("--layer is for the judgments of a collection; there is none here")
+        if word is None:
+            raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
+        return Path(word)
     from cranfield.steps.qrels_of import NOW, qrels_for
     from cranfield.store.releases import release_names
 
-    if layers and store is None:
-        raise typer.BadParameter("--layer is for the judgments of a collection; there is none here")
-    if word is not None and (store is None or (word != NOW and word not in release_names(store))):
-        if store is not None and not Path(word).exists() and not {"/", "."} & set(word) and word != "-":
+    if word is not None and word != NOW and word not in release_names(store):
+        if not Path(word).exists() and not {"/", "."} & set(word) and word != "-":
             return qrels_for(store, word)  # which says what there is
         return Path(word)
-    if store is None:
-        raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
+    from cranfield.steps.qrels_notes import read_by_the_present_scale, sample_warning
+
     chosen = {"layers": tuple(layers)} if layers else {}
     qrels = qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
     for warning in (read_by_the_present_scale(store, word, **chosen), sample_warning(store, qrels)):

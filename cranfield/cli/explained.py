@@ -10,7 +10,9 @@ from cranfield.cli import console
 if TYPE_CHECKING:
     from cranfield.evaluate.explain import Step
     from cranfield.report.table import Table, Value
+    from cranfield.steps.evaluate_asked import Asked
     from cranfield.steps.explaining import Explained
+    from cranfield.steps.opening import Store
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
 _NUMBERS = ("P", "R", "DCG")
@@ -28,7 +30,14 @@ def refuse_beside_explain(words: Sequence[str], given: Mapping[str, object]) -> 
         )
 
 
-def put_laid_open(found: "Explained", format: str) -> None:
+def lay_open(asked: "Asked", topic: str, depth: int, store: "Store | None", format: str) -> None:
+    """Write the lists of runs for one topic."""
+    from cranfield.steps.explaining import explain_lists
+
+    _put(explain_lists(asked, topic, depth=depth, store=store), format)
+
+
+def _put(found: "Explained", format: str) -> None:
     """Write lists side by side, a little narrower where that makes them fit; else one below the other."""
     from cranfield.cli.evaluated import with_notes
     from cranfield.steps.evaluate_notes import short_hash

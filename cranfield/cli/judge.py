@@ -21,6 +21,12 @@ judge_organise.add_to(app)
 judge_try.add_to(app)
 judge_data.add_commands(app)
 
+
+def add_to(program: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    program.add_typer(app)
+
+
 Plain = Annotated[
     bool, typer.Option("--plain", help="Questions and answers line by line: for pipes, scripts, screen readers.")
 ]

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Annotated
@@ -10,49 +11,27 @@ from typing import Annotated
 import typer
 
 from cranfield._version import __version__
-from cranfield.cli import (
-    collection,
-    compare,
-    console,
-    corpus,
-    evaluate,
-    judge,
-    listing,
-    measures,
-    pool,
-    qrels,
-    report,
-    reuse,
-    runs,
-    settle,
-    simulate,
-    trec_eval,
-)
+from cranfield.cli import console
 from cranfield.errors import CranfieldError, not_utf8
 
-app = typer.Typer(
-    name="cranfield",
-    help="Build information-retrieval test collections, and say how far each score can be trusted.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-collection.add_to(app)
-app.add_typer(corpus.app)
-app.add_typer(runs.app)
-app.add_typer(pool.app)
-app.add_typer(judge.app)
-app.add_typer(qrels.app)
-evaluate.add_to(app)
-compare.add_to(app)
-reuse.add_to(app)
-simulate.add_to(app)
-report.add_to(app)
-settle.add_to(app)
-trec_eval.add_to(app)
-measures.add_to(app)
-listing.add_to(app)
+MODULES = {
+    "collection": ("demo", "init", "status", "check", "backup"),
+    "corpus": ("corpus",),
+    "runs": ("runs",),
+    "pool": ("pool",),
+    "judge": ("judge",),
+    "qrels": ("qrels",),
+    "evaluate": ("evaluate",),
+    "compare": ("compare", "tests"),
+    "reuse": ("reuse",),
+    "simulate": ("simulate",),
+    "report": ("report",),
+    "settle": ("settle",),
+    "trec_eval": ("trec-eval",),
+    "measures": ("measures",),
+    "listing": ("formats", "strategies"),
+}
+"""The files beside this one, in the order of the help, and the commands in each."""
 
 INTERRUPTED = 130
 
@@ -63,7 +42,23 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+def program(command: str = "") -> typer.Typer:
+    """Give the program; for a command that is known, with what its file holds alone: the rest takes a while."""
+    app = typer.Typer(
+        name="cranfield",
+        help="Build information-retrieval test collections, and say how far each score can be trusted.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_main)
+    wanted = [module for module, commands in MODULES.items() if command in commands]
+    for module in wanted or MODULES:
+        import_module(f"cranfield.cli.{module}").add_to(app)
+    return app
+
+
 def _main(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
@@ -102,7 +97,7 @@ class _WithoutPandas(MetaPathFinder):
 
 def _status(arguments: list[str]) -> int:
     try:
-        app(args=_verbose_first(arguments), prog_name="cranfield")
+        program(_command_of(arguments))(args=_verbose_first(arguments), prog_name="cranfield")
     except CranfieldError as error:
         return console.fail(error)
     except UnicodeEncodeError as error:
@@ -117,6 +112,11 @@ def _status(arguments: list[str]) -> int:
             console.say("cranfield: interrupted; nothing was left half done")
         return leaving.code if isinstance(leaving.code, int) else 0
     return 0
+
+
+def _command_of(arguments: list[str]) -> str:
+    """Give the first word that is no option; where the shell asks for completions there is none."""
+    return next((word for word in arguments if not word.startswith("-")), "")
 
 
 def _verbose_first(arguments: list[str]) -> list[str]:

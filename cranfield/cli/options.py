@@ -17,7 +17,7 @@ def _complete_format(incomplete: str) -> list[str]:
 
 def _known_format(name: str) -> str:
     """Refuse an unknown format before anything is done."""
-    if name not in console.table_formats(aliases=True):
+    if not console.is_table_format(name):
         raise UnknownName("output format", name, console.table_formats())
     return name
 
@@ -34,7 +34,7 @@ Format = Annotated[
     typer.Option(
         "-f",
         "--format",
-        help=f"How to print: {', '.join(console.table_formats())}.",
+        help="How to print: table, csv, json, jsonl, latex, markdown.",
         autocompletion=_complete_format,
         callback=_known_format,
     ),

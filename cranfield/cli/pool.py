@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="pool", help="What is judged, and why.", no_args_is_help=True, rich_markup_mode=None)
 
+
+def add_to(program: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    program.add_typer(app)
+
+
 Name = Annotated[str, typer.Option("--name", help="The pool; the latest by default.")]
 Seconds = Annotated[
     float | None,

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="qrels", help="One grade per document.", no_args_is_help=True, rich_markup_mode=None)
 
+
+def add_to(program: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    program.add_typer(app)
+
+
 _HASH_SHOWN = 16
 
 Which = Annotated[str | None, typer.Argument(help="A release, a file, or now (what is judged); now by default.")]

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
 
+
+def add_to(program: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    program.add_typer(app)
+
+
 Files = Annotated[list[Path], typer.Argument(help="Run files, compressed or not; runs.toml describes many at once.")]
 From = Annotated[
     str | None, typer.Option("--from", help="The format, where it is not recognised: see cranfield formats.")

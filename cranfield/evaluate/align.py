@@ -259,7 +259,8 @@ def _lists(qrels: Qrels, chosen: Places, grades: NDArray[np.int32], lengths: Cou
 def levels_of(qrels: Qrels) -> tuple[NDArray[np.int32], Counts]:
     """Give the grades from 0 up that occur, rising, and how many documents of each topic have each."""
     judged = qrels.grades >= 0
-    levels = np.unique(qrels.grades[judged])
+    rising = np.sort(qrels.grades[judged])
+    levels = rising[np.diff(rising, prepend=-1) != 0]  # np.unique would load masked arrays
     level = np.searchsorted(levels, qrels.grades[judged])
     cells = qrels.topic_of_row[judged].astype(np.int64) * len(levels) + level
     counts = np.bincount(cells, minlength=len(qrels.topic_ids) * len(levels))

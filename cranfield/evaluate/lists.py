@@ -252,7 +252,7 @@ class Lists:
     def pieces(self, rows: int) -> "list[Lists]":
         """Give the lists in parts of about so many rows each, in their order."""
         marks = np.arange(rows, max(len(self.grades), 1), rows)
-        edges = np.unique([0, *np.searchsorted(self.offsets, marks).tolist(), len(self)]).tolist()
+        edges = sorted({0, *np.searchsorted(self.offsets, marks).tolist(), len(self)})
         return [self.between(first, last) for first, last in pairwise(edges)] or [self]
 
     def _with(self, rows: NDArray[np.generic] | slice, offsets: Counts) -> "Lists":

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expected import expected_scores
 from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.lists import Values
 from cranfield.evaluate.measures.average import Rounding
@@ -87,6 +86,8 @@ def score_with_ties(
     if ties == "trec":
         return scores
     if ties == "expected":
+        from cranfield.evaluate.expected import expected_scores
+
         if rng is None:
             raise UsageError("an expected score needs a generator of random orders")
         return expected_scores(alignment, scores, rng=rng).scores

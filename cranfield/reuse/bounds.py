@@ -13,8 +13,9 @@ recall and R-precision it needs the open form, with as many further documents as
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from cranfield.evaluate.aggregate import aggregated
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import AnyMeasure, Measure
 from cranfield.evaluate.lists import Counts, Found, Lists
+from cranfield.evaluate.value_table import THREADS
 from cranfield.reuse.bounds_average import average_ends, inferred_ends, logit_ends
 from cranfield.reuse.bounds_enumerated import enumerated_ends
 from cranfield.reuse.bounds_freedom import Ends, Freedom, Reach, gains_possible, holes_within
@@ -156,7 +158,9 @@ def bounds(
     lists = with_highest_grade(alignment.lists, highest)
     depths = [_depth(one, depth) for one in measures]
     reaches = [deep if closure == "at-k" else None for deep in depths]
-    pieces = [_parts(measures, piece, reaches, further, tail) for piece in lists.pieces(_ROWS_AT_ONCE)]
+    with ThreadPoolExecutor(THREADS) as threads:
+        parts_of = partial(_parts, measures, reaches=reaches, further=further, tail=tail)
+        pieces = list(threads.map(parts_of, lists.pieces(_ROWS_AT_ONCE)))
     parts = [_joined(of_measure) for of_measure in zip(*pieces, strict=True)]
     shape = (len(measures), *alignment.shape)
     return Bounds(

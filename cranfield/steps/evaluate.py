@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from cranfield.errors import InputError, UsageError
 from cranfield.steps.evaluate_asked import DEFAULT_MEASURES, TOPIC_SETS, As, Asked, Duplicates, Ties
-from cranfield.steps.evaluate_letters import Letters, letters_of
 from cranfield.steps.evaluate_notes import copies_note, expected_note, sample_notes, tag_notes
 from cranfield.steps.evaluate_reading import Read, align_as_asked, on_scale, read_aligned, read_with_subtopics
-from cranfield.steps.explaining import explain_lists
 from cranfield.steps.keeping import KeptAlignment
 from cranfield.steps.plotting import LEVELS
 from cranfield.steps.watching import Progress, silent
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.novelty import RankChange
     from cranfield.evaluate.scores import Scores
     from cranfield.evaluate.ties import Moved
+    from cranfield.steps.evaluate_letters import Letters
 
 __all__ = [
     "DEFAULT_MEASURES",
@@ -35,7 +34,6 @@ __all__ = [
     "Ties",
     "evaluate",
     "evaluate_and_tell",
-    "explain_lists",
     "with_measures",
 ]
 
@@ -85,7 +83,11 @@ def evaluate_and_tell(
     if not measures:
         raise UsageError("no measure was given; see cranfield measures")
     found = _evaluated(asked, measures, store, lambda: read or read_aligned(asked, store, progress, kept), progress)
-    return found if asked.letters is None else replace(found, letters=letters_of(found.scores, asked.letters))
+    if asked.letters is None:
+        return found
+    from cranfield.steps.evaluate_letters import letters_of
+
+    return replace(found, letters=letters_of(found.scores, asked.letters))
 
 
 def _evaluated(

@@ -180,7 +180,7 @@ def commands_with_tables() -> set[str]:
         elif any(option.name == "format" for option in command.params):
             yield " ".join(path)
 
-    return set(below(typer.main.get_command(main.app), ()))
+    return set(below(typer.main.get_command(main.program()), ()))
 
 
 def test_every_command_that_prints_a_table_has_kept_bytes():
