@@ -5,9 +5,10 @@
 `one`: one run of 6,980 topics and 1,000 documents; `many`: 129 runs of 50 topics and 1,000 documents, from text, and
 stored in a collection, evaluated once by a command, and a second time in the same process with the alignment kept;
 `measures`: twenty measures against three. Medians of the repetitions, all in one call, the evaluators taking turns. A
-trec_eval binary named in $TREC_EVAL takes part; without it pytrec_eval is the yardstick. Peers that are not installed
-are left out, and named. The data is generated. Seconds are of the clock; work is of all threads together, and hangs
-less on what else the machine does.
+trec_eval binary named in $TREC_EVAL takes part; without it pytrec_eval is the yardstick, and `trec_eval's core` is a
+lower bound of what the binary would take (benchmarks/trec_eval_core.py). Peers that are not installed are left out,
+and named. The data is generated. Seconds are of the clock; work is of all threads together, and hangs less on what
+else the machine does.
 """
 
 import argparse
@@ -86,6 +87,10 @@ def evaluators() -> dict[str, Command]:
     }
     if os.environ.get("TREC_EVAL"):
         found["trec_eval"] = lambda qrels, runs: ["sh", "-c", LOOP_OF_TREC_EVAL, "sh", str(qrels), *map(str, runs)]
+    elif find_spec("pytrec_eval_ext"):
+        found["trec_eval's core"] = lambda qrels, runs: [
+            python, "-m", "benchmarks.trec_eval_core", str(qrels), *map(str, runs),
+        ]  # fmt: skip
     if find_spec("pytrec_eval"):
         found["pytrec_eval"] = lambda qrels, runs: [python, "-c", PYTREC_EVAL, str(qrels), *map(str, runs)]
     if find_spec("ir_measures"):

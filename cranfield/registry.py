@@ -72,6 +72,15 @@ class Registry(Generic[Part]):
         """Give all (name, part), sorted by name."""
         return ((name, self._parts[name]) for name in self.names())
 
+    def first(self, fits: Callable[[Part], bool]) -> Part | None:
+        """Give the first part, by name, that fits: of ours, and only if there is none of what others bring."""
+        self._discover_ours()
+        ours = sorted(self._parts)
+        for name in ours:
+            if fits(self._parts[name]):
+                return self._parts[name]
+        return next((part for name, part in self.items() if name not in ours and fits(part)), None)
+
     def aliases(self, name: str) -> list[str]:
         """Give the other words that mean the part called `name`."""
         self._discover()

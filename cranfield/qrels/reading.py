@@ -21,11 +21,10 @@ def format_of(source: Source, *, format: str | None = None) -> type[QrelsFormat]
     head = source.head()
     if not head.strip():
         return qrels_formats.get("trec")
-    for name in qrels_formats.names():
-        known = qrels_formats.get(name)
-        if known.sniff(head, source.name):
-            return known
-    expected = "; ".join(f"{name}: {known.summary}" for name, known in qrels_formats.items())
+    known = qrels_formats.first(lambda format: format.sniff(head, source.name))
+    if known is not None:
+        return known
+    expected = "; ".join(f"{name}: {one.summary}" for name, one in qrels_formats.items())
     unknown = Problem(
         "unknown-format", f"the format was not recognised; expected one of: {expected}", file=source.name
     )

@@ -95,13 +95,13 @@ def assessed(
         loss = _loss(alignment, measure, taught, knowledge.families, holes, rng=drawing, draws=draws)
     else:
         taught, loss = _Taught(), Loss(measure, np.zeros(alignment.shape), np.zeros(runs), np.zeros(runs))
-    nothing = np.full(runs, np.nan)
+    score, nothing = _summaries(alignment, measure), np.full(runs, np.nan)
     if loss is not None and low is not None and high is not None:
-        loss = within_interval(loss, _summaries(alignment, measure), low, high)
+        loss = within_interval(loss, score, low, high)
     assessment = Assessment(
         measure=measure,
         run_names=alignment.run_names,
-        score=_summaries(alignment, measure),
+        score=score,
         low=nothing if low is None else low,
         high=nothing if high is None else high,
         tolerance=tolerance_of(measure, alignment.lists, table),

@@ -22,10 +22,9 @@ def format_of(source: Source, *, format: str | None = None) -> type[RunFormat]:
     head = source.head()
     if not head.strip():
         return run_formats.get("trec")
-    for name in run_formats.names():
-        known = run_formats.get(name)
-        if known.sniff(head, source.name):
-            return known
+    known = run_formats.first(lambda format: format.sniff(head, source.name))
+    if known is not None:
+        return known
     raise ProblemsFound("this is not a run file of a known format", [_unknown(source)])
 
 

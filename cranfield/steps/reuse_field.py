@@ -264,8 +264,8 @@ def _families(read: Read, store: Store | None, contributors: "Sequence[Contribut
 
 
 def _card(path: Path | None) -> "Card | None":
-    from cranfield.reuse.card import read_card
-
     if path is None:
         return None
+    from cranfield.reuse.card import read_card
+
     return read_card("".join(line + "\n" for _, line in Source(path).lines()), file=str(path))

@@ -1,11 +1,11 @@
 """How a part is found by its name."""
 
 import sys
+from importlib import metadata
 from importlib.metadata import EntryPoint
 
 import pytest
 
-from cranfield import registry as registry_module
 from cranfield.errors import UnknownName
 from cranfield.registry import Registry
 
@@ -64,8 +64,24 @@ def test_a_strangers_part_comes_through_an_entry_point_and_does_not_replace_ours
         EntryPoint("far", "os.path:join", "parts.for.test"),
         EntryPoint("one", "os.path:split", "parts.for.test"),
     ]
-    monkeypatch.setattr(registry_module, "entry_points", lambda group: [e for e in entries if e.group == group])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [e for e in entries if e.group == group])
     parts = parts_of(package)
     assert parts.names() == ["far", "one"]
     assert parts.get("one")() == 1
     assert parts.get("far")("a", "b") == "a/b"
+
+
+def test_a_part_that_fits_is_looked_for_among_ours_first(package, monkeypatch):
+    entries = [EntryPoint("far", "os.path:join", "parts.for.test")]
+    asked = []
+    monkeypatch.setattr(metadata, "entry_points", lambda group: asked.append(group) or entries)
+    parts = parts_of(package)
+    assert parts.first(lambda part: part.__name__ != "join")() == 1
+    assert asked == []
+    assert parts.first(lambda part: part.__name__ == "join")("a", "b") == "a/b"
+    assert parts.first(lambda part: False) is None
+
+
+def test_a_name_is_there_or_not(package):
+    parts = parts_of(package)
+    assert ("one" in parts, "uno" in parts, "on" in parts) == (True, True, False)
