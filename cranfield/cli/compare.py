@@ -159,13 +159,13 @@ def _of_runs(
 def _put_all(found: "Evaluated", compared: "list[Compared]", said: "Said | None", format: str) -> None:
     from cranfield.steps.evaluate_notes import made_with
 
-    claims: Claims = {} if said is None else said.claims
-    verdicts: Verdicts = {} if said is None else said.verdicts
     for note in () if said is None else said.notes:
         console.say(note)
     if format in _LONG_FORMATS:
-        console.put_table(_long(compared, claims, found.scores), format)
+        console.put_table(_long(compared, said, found.scores), format)
         return
+    claims: Claims = {} if said is None else said.claims
+    verdicts: Verdicts = {} if said is None else said.verdicts
     # What a terminal shows comes with sentences beside it; what is pasted elsewhere has to carry them.
     notes = [] if format == "table" else [made_with(found.scores)]
     for number, one in enumerate(compared):
@@ -271,14 +271,15 @@ def _claimed(one: "Compared", result: "PairResult", claims: "Claims") -> "tuple[
     return (f"{claim.level}: {claim.winner}" if claim.winner else claim.level,)
 
 
-def _long(compared: "list[Compared]", claims: "Claims", scores: "Scores") -> "Table":
+def _long(compared: "list[Compared]", said: "Said | None", scores: "Scores") -> "Table":
     """Give one row per measure and pair with everything that is known of it."""
     from cranfield.report.table import table_of
     from cranfield.steps.compare import long_records
-    from cranfield.steps.compare_claims import add_claims
+    from cranfield.steps.compare_claims import add_said
 
     records = long_records(compared, scores.qrels_hash, scores.order)
-    add_claims(records, claims)
+    if said is not None:
+        add_said(records, said, compared[0].how)
     return table_of(list(records[0]), [tuple(record.values()) for record in records])
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 Value = str | int | float | bool | None | tuple[int, ...]
 
@@ -78,11 +79,13 @@ def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequenc
 
 
 def printed(value: Value, column: Column) -> str:
-    """Give a value as people read it: numbers rounded to the column's digits, nothing for None."""
+    """Give a value as people read it: numbers rounded to the column's digits, nothing for None, - for no number."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and not isfinite(value):
+        return "-"
     if isinstance(value, float):
         text = f"{value:.{column.digits}f}"
         if column.kind == "p" and 0 <= value < 10.0**-column.digits:

@@ -45,17 +45,27 @@ class Said:
 
 
 def said_of(
-    compared: Sequence[Compared], asked: Asked, how: Comparing, told: PoolTold, *, store: Store | None = None
+    compared: Sequence[Compared],
+    asked: Asked,
+    how: Comparing,
+    told: PoolTold,
+    *,
+    store: Store | None = None,
+    progress: Progress = silent,
+    field: Field | None = None,
 ) -> Said:
-    """Work out what can be said of a comparison; what cannot be said has a note that tells why."""
+    """Work out what can be said of a comparison; what cannot be said has a note that tells why.
+
+    Whoever has the field of the runs already hands it in.
+    """
     why = tuple(why_no_claims(asked, how))
     if not may_have_verdicts(asked):
         return Said({}, {}, why)
-    field = field_of(asked, told, store=store)
+    field = field_of(asked, told, store=store) if field is None else field
     if why:
         trust = trust_of(field, asked, store=store)
         return Said({}, verdicts_in(trust), (*trust.notes, *why))
-    claims, trust = claims_of(compared, asked, told, store=store, field=field)
+    claims, trust = _claims_of(compared, asked, field, store=store, progress=progress)
     return Said(claims, verdicts_in(trust), (*trust.notes, *([ABOUT_CLAIMS] if claims else [])))
 
 
@@ -66,20 +76,10 @@ def said_of_saved(verdicts: Verdicts) -> Said:
     return Said({}, verdicts, (why + more,))
 
 
-def claims_of(
-    compared: Sequence[Compared],
-    asked: Asked,
-    told: PoolTold,
-    *,
-    store: Store | None = None,
-    progress: Progress = silent,
-    field: Field | None = None,
+def _claims_of(
+    compared: Sequence[Compared], asked: Asked, field: Field, *, store: Store | None, progress: Progress
 ) -> tuple[Claims, Trusted]:
-    """Work out what may be said of the pairs of a comparison; also gives how far each score can be trusted.
-
-    Whoever has the field of the runs already hands it in.
-    """
-    field = field_of(asked, told, store=store) if field is None else field
+    """Work out what may be said of the pairs of a comparison; also gives how far each score can be trusted."""
     trust = trust_of(field, asked, store=store)
     by_name = {str(one.measure): one.measure for one in trust.trusts}
     full = replace(asked, qrels=field.read.qrels)
@@ -121,12 +121,19 @@ def verdict_of_entry(verdicts: Verdicts, measure: str, entry: str, how: Comparin
     return min(found, key=WORST_FIRST.index, default="")
 
 
-def add_claims(records: "Sequence[dict[str, Any]]", claims: Claims) -> None:
-    """Add what may be said to the records of pairs; where no claim was worked out at all they stay as they are."""
-    for record in records if claims else ():
-        claim = claims.get((record["measure"], record["a"], record["b"]))
+def add_said(records: "Sequence[dict[str, Any]]", said: Said, how: Comparing) -> None:
+    """Add what may be said to the records of pairs: the claim, and the verdict on either score.
+
+    Where none was worked out at all the records stay as they are.
+    """
+    for record in records if said.claims else ():
+        claim = said.claims.get((record["measure"], record["a"], record["b"]))
         record["claim"] = None if claim is None else claim.level
         record["claim_reason"] = None if claim is None else claim.reason
+    for record in records if said.verdicts else ():
+        for side in ("a", "b"):
+            verdict = verdict_of_entry(said.verdicts, record["measure"], record[side], how)
+            record[f"verdict_{side}"] = verdict or None
 
 
 def may_have_verdicts(asked: Asked) -> bool:

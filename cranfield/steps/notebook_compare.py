@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.steps.compare import Compared, Comparing, compare_runs, compared_frame, long_records
-from cranfield.steps.compare_claims import add_claims, claims_of, why_no_claims
+from cranfield.steps.compare_claims import add_said, may_have_verdicts, said_of, why_no_claims
 from cranfield.steps.compare_notes import power_notes
 from cranfield.steps.evaluate import Asked
 from cranfield.steps.evaluate_trust import first_runs
@@ -27,22 +27,24 @@ def compared(
 ) -> "pandas.DataFrame":
     """Compare, and say what may be claimed where that can be worked out, and what the topics could have shown."""
     why = list(why_no_claims(asked, how)) if verdicts else []
-    if not verdicts or len(asked.runs) < 2 or why:
-        with work.watched() as progress:
+    told = verdicts and len(asked.runs) > 1 and may_have_verdicts(asked)
+    with work.watched() as progress:
+        field = work.field(asked, progress) if told else None
+        if field is None or why:
             known = work.known(asked)
             found, results = compare_runs(
                 asked, how, store=work.store, progress=progress, kept=work.alignment, read=known
             )
-        return _told(compared_frame(found, results, notes=why), results, power, difference)
-    full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
-    with work.watched() as progress:
-        field = work.field(asked, progress)
-        read = first_runs(field.read, field.asked)
-        found, results = compare_runs(asked, how, store=work.store, read=read)
-        claims, trust = claims_of(results, full, work.material.told, store=work.store, progress=progress, field=field)
+        else:
+            read = first_runs(field.read, field.asked)
+            found, results = compare_runs(asked, how, store=work.store, read=read)
+        if field is None:
+            return _told(compared_frame(found, results, notes=why), results, power, difference)
+        full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
+        said = said_of(results, full, how, work.material.told, store=work.store, progress=progress, field=field)
     records = long_records(results, found.scores.qrels_hash)
-    add_claims(records, claims)
-    return _told(compared_frame(found, results, records, notes=trust.notes), results, power, difference)
+    add_said(records, said, how)
+    return _told(compared_frame(found, results, records, notes=said.notes), results, power, difference)
 
 
 def _told(

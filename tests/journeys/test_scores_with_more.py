@@ -220,3 +220,27 @@ def test_a_narrow_terminal_loses_no_column_of_a_comparison_or_a_list(folder: Pat
     assert plain.count("DCG") == 2
     assert "topic 1: copies" in plain
     assert max(len(line) for line in plain.splitlines()) <= 60
+
+
+PAIR = ("compare", "copies.run", "new.run", "--qrels", "qrels", "-m", "AP")
+
+
+def test_a_pair_as_data_has_the_verdicts_of_the_table_beside_it(folder: Path):
+    (pair,) = csv.DictReader(io.StringIO(typed(folder, *PAIR, "-f", "csv")[0]))
+    shown, _ = typed(folder, *PAIR)
+    verdicts = dict(re.findall(r"^(copies|new) .* ([A-Z]{4,}) *$", shown, re.M))
+    assert sorted(verdicts) == ["copies", "new"]
+    assert {pair["a"]: pair["verdict_a"], pair["b"]: pair["verdict_b"]} == verdicts
+    (seeds,) = csv.DictReader(
+        io.StringIO(typed(folder, *PAIR, "--system", "one=copies", "--system", "two=new", "-f", "csv")[0])
+    )
+    assert (seeds["verdict_a"], seeds["verdict_b"]) == (verdicts["copies"], verdicts["new"])
+    assert "verdict_a" not in typed(folder, *PAIR, "--no-verdict", "-f", "csv")[0]
+
+
+def test_on_one_topic_people_see_a_dash_where_there_is_no_number(folder: Path):
+    (folder / "one").write_text("1\n")
+    shown, _ = typed(folder, *PAIR, "--topics", "one")
+    assert not {"nan", "inf", "-inf"} & set(shown.split())
+    (row,) = [line.split() for line in shown.splitlines() if line.startswith("copies  new")]
+    assert row[3:7] == ["-", "-", "1/0/0", "-"]
