@@ -55,6 +55,11 @@ class Registry(Generic[Part]):
         except KeyError:
             raise UnknownName(self.noun, name, [*self._parts, *self._aliases]) from None
 
+    def canonical(self, name: str) -> str:
+        """Give the name of the part that `name`, perhaps an alias, means, or say which names there are."""
+        self.get(name)
+        return self._aliases.get(name, name)
+
     def __contains__(self, name: str) -> bool:
         """Say whether a part, or an alias of one, has this name."""
         try:

@@ -6,6 +6,7 @@ terminal, a bidi override can turn a file name round. Every front shows foreign 
 
 import os
 import re
+import unicodedata
 
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
 _KEPT = "\n\t"
@@ -42,6 +43,38 @@ def shortened(text: str, width: int) -> str:
     """Give `text` with white space folded and cut to `width` characters, an ellipsis marking the cut."""
     folded = " ".join(text.split())
     return folded if len(folded) <= width else f"{folded[: max(width - 1, 0)]}…"
+
+
+def cell_width(text: str) -> int:
+    """Give how many cells of a terminal a visible line takes: wide letters two, marks upon other letters none."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def shortened_in_the_middle(text: str, width: int, *, head: int | None = None) -> str:
+    """Give a visible line cut to `width` cells, an ellipsis in the middle: names of one group often begin alike.
+
+    `head` is how many cells before the ellipsis are kept, half of them unless told.
+    """
+    if cell_width(text) <= width:
+        return text
+    kept = min(width // 2 if head is None else head, width - 1)
+    before, after = _first_cells(text, kept), _first_cells(text[::-1], width - 1 - kept)[::-1]
+    return f"{before}…{after}"
+
+
+def _first_cells(text: str, width: int) -> str:
+    taken = 0
+    for place, letter in enumerate(text):
+        taken += _cells(letter)
+        if taken > width:
+            return text[:place]
+    return text
+
+
+def _cells(letter: str) -> int:
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def begins_with(text: str, title: str) -> bool:

@@ -86,6 +86,11 @@ def fits(table: Table) -> bool:
     return not sys.stdout.isatty() or width_of(table) <= get_terminal_size().columns
 
 
+def goes_elsewhere(format: str) -> bool:
+    """Say whether a table is pasted or piped somewhere, where the sentences beside it do not come along."""
+    return format != "table" or not sys.stdout.isatty()
+
+
 def table_formats() -> list[str]:
     """Give the names that `--format` takes, without their aliases."""
     return ["table", *renderers.names()]
@@ -110,13 +115,12 @@ def _put_rich(table: Table) -> None:
         return
     from rich.console import Console
 
-    from cranfield.steps.rich_table import drawn
+    from cranfield.steps.rich_table import print_on
 
     console = Console(file=sys.stdout, highlight=False)
     if not console.is_terminal:
         console.width = 100_000
-    for part in drawn(table):
-        console.print(part)
+    print_on(console, table)
     sys.stdout.flush()
 
 

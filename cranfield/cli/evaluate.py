@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -40,6 +41,7 @@ Measures = Annotated[
     list[str] | None,
     typer.Option("-m", "--measure", help="A measure, like nDCG@10 or map; may be repeated. See cranfield measures."),
 ]
+BestFirst = Annotated[bool, typer.Option("--best-first", help="The best run first, by the first measure.")]
 ByTopic = Annotated[bool, typer.Option("--by-topic", help="Every topic, not the summary alone.")]
 Topics = Annotated[
     str, typer.Option(help="The topics that count: qrels (all of them), common, run, or a file of topic ids.")
@@ -84,6 +86,7 @@ def evaluate(
     qrels: QrelsWord = None,
     measure: Measures = None,
     by_topic: ByTopic = False,
+    best_first: BestFirst = False,
     topics: Topics = "qrels",
     like: Like = None,
     ties: Ties = "trec",
@@ -135,7 +138,7 @@ def evaluate(
             return
         told = None if no_verdict else _told(groups, pool_depth, card, pool)
         found, trust = _found(asked, told, store)
-    _tell(found, trust, by_topic, format)
+    _tell(found, trust, _Shown(by_topic, best_first, format))
     if plot:
         _plot(found, plot)
 
@@ -157,18 +160,35 @@ def _found(asked: "Asked", told: "PoolTold | None", store: "Store | None") -> "t
         return evaluate_with_trust(asked, told, store=store, progress=progress)
 
 
-def _tell(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: str) -> None:
+@dataclass(frozen=True)
+class _Shown:
+    """How scores are shown."""
+
+    by_topic: bool
+    best_first: bool
+    format: str
+
+    def runs(self, scores: "Scores") -> list[int]:
+        """Give the places of the runs in the order in which they are shown; equal ones stay as they were."""
+        places = list(range(len(scores.run_names)))
+        if not self.best_first:
+            return places
+        values = [value if value == value else float("-inf") for value in scores.summary[0].tolist()]
+        return sorted(places, key=lambda run: -values[run])
+
+
+def _tell(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> None:
     from cranfield.steps.evaluate_notes import notes_of
 
-    for note in notes_of(found):
+    for note in notes_of(found, with_qrels=shown.format != "table" or not console.goes_elsewhere(shown.format)):
         console.say(note)
-    _put(found, trust, by_topic, format)
+    _put(found, trust, shown)
     if trust is not None:
         from cranfield.steps.evaluate_trust import sentences
 
         for sentence in sentences(trust):
             console.say(sentence)
-        if by_topic and format not in _LONG_FORMATS:
+        if shown.by_topic and shown.format not in _LONG_FORMATS:
             console.say(_HOLES_SAID)
 
 
@@ -186,50 +206,55 @@ def _refuse_idle_options(duplicates: str, clusters: Path | None, plot: Path | No
         raise typer.BadParameter("--clusters is for --duplicates novelty")
 
 
-def _put(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: str) -> None:
-    if format in _LONG_FORMATS:
-        console.put_table(_long(found, trust, by_topic), format)
+def _put(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> None:
+    if shown.format in _LONG_FORMATS:
+        console.put_table(_long(found, trust, shown), shown.format)
         return
-    table = _wide(found, by_topic)
+    table = _wide(found, shown)
     table = table if trust is None else marked(table, trust, found.scores)
-    console.put_wide_table(with_notes(table, _carried(found, trust, by_topic, format)), format)
+    console.put_wide_table(with_notes(table, _carried(found, trust, shown)), shown.format)
     if any(one.change for one in found.changes):
-        console.put_next_table(_changes(found), format)
+        console.put_next_table(_changes(found), shown.format)
     elif found.changes:
         console.say("novelty changes the place of no run")
 
 
-def _carried(found: "Evaluated", trust: "Trusted | None", by_topic: bool, format: str) -> list[str]:
+def _carried(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> list[str]:
     """Give what a table that is pasted elsewhere has to carry with it; a terminal has it beside the table."""
-    from cranfield.steps.evaluate_notes import made_with
+    from cranfield.steps.evaluate_notes import made_with, notes_of
 
-    if format == "table":
+    if not console.goes_elsewhere(shown.format):
         return []
+    if shown.format == "table":
+        return [made_with(found.scores)]
     marks = []
     if trust is not None:
         from cranfield.steps.evaluate_trust import sentences
 
-        marks = [*list(sentences(trust))[:1], *([_HOLES_SAID] if by_topic else [])]
-    return [made_with(found.scores), *marks]
+        marks = [*list(sentences(trust))[:1], *([_HOLES_SAID] if shown.by_topic else [])]
+    return [*notes_of(found), *marks]
 
 
-def _long(found: "Evaluated", trust: "Trusted | None", by_topic: bool) -> "Table":
+def _long(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> "Table":
     """Give one row per run, topic and measure, with what it was made with and the columns that were asked for."""
     from cranfield.report.table import table_of
     from cranfield.steps.evaluate_notes import short_hash
-    from cranfield.steps.evaluate_rows import added_columns, long_rows
+    from cranfield.steps.evaluate_rows import added_columns, long_rows, topics_scored
 
     scores = found.scores
     made_with = (short_hash(scores.qrels_hash), scores.order)
-    rows = long_rows(found, by_topic=by_topic)
-    added: dict[str, Sequence[Value]] = {**added_columns(found, rows, by_topic=by_topic)}
+    rows = long_rows(found, by_topic=shown.by_topic)
+    added: dict[str, Sequence[Value]] = {"topics": topics_scored(found, rows)}
+    added |= added_columns(found, rows, by_topic=shown.by_topic)
     if trust is not None:
         from cranfield.steps.evaluate_trust import added_to_rows
 
         added |= added_to_rows(trust, rows)
     columns = ["run", "topic", "measure", "value", "qrels", "reference", *added]
-    cells = zip(*added.values(), strict=True) if added else [()] * len(rows)
-    return table_of(columns, [(*row, *made_with, *more) for row, more in zip(rows, cells, strict=True)])
+    cells = zip(*added.values(), strict=True)
+    place = {scores.run_names[run]: place for place, run in enumerate(shown.runs(scores))}
+    whole = [(*row, *made_with, *more) for row, more in zip(rows, cells, strict=True)]
+    return table_of(columns, sorted(whole, key=lambda row: place[str(row[0])]))
 
 
 def _changes(found: "Evaluated") -> "Table":
@@ -245,18 +270,19 @@ def _changes(found: "Evaluated") -> "Table":
     return table_of(columns, rows, caption="Places of runs that novelty changes", notes=[note])
 
 
-def _wide(found: "Evaluated", by_topic: bool) -> "Table":
+def _wide(found: "Evaluated", shown: _Shown) -> "Table":
     from cranfield.report.table import Column, table_of, with_best
 
     scores = found.scores
     columns = [Column(str(measure), str(measure), numeric=True) for measure in scores.measures]
     rows: list[tuple[Value, ...]] = []
-    for number, run in enumerate(scores.run_names):
-        for place, topic in enumerate(scores.topic_ids if by_topic else ()):
+    for number in shown.runs(scores):
+        run = scores.run_names[number]
+        for place, topic in enumerate(scores.topic_ids if shown.by_topic else ()):
             if scores.scored[number, place]:
                 rows.append((run, topic, *_printable(scores, scores.values[:, number, place])))
         rows.append((run, "all", *_printable(scores, scores.summary[:, number])))
-    if by_topic:
+    if shown.by_topic:
         return _lettered(table_of([Column("run"), Column("topic"), *columns], rows), found)
     table = table_of([Column("run"), *columns], [(row[0], *row[2:]) for row in rows])
     best = [place for place, one in enumerate(scores.measures, start=1) if one.quality]

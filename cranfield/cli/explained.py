@@ -54,9 +54,12 @@ def _put(found: "Explained", format: str) -> None:
     )
     tables = [whole] if whole is not None else [_beside(found, [one], _DIGITS) for one in lists]
     for place, table in enumerate(tables):
-        notes = [note] if format != "table" and place == len(tables) - 1 else []
+        is_last = console.goes_elsewhere(format) and place == len(tables) - 1
+        notes = [note, *(found.unseen if format != "table" else ())] if is_last else []
         console.put_table(with_notes(table, notes), format)
-    if format == "table":
+    for said in () if format != "table" else found.unseen:
+        console.say(said)
+    if not console.goes_elsewhere(format):
         console.say(note)
 
 

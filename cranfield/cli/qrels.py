@@ -80,14 +80,14 @@ def export(
 ) -> None:
     """Write qrels as a file."""
     from cranfield.qrels.rows import contents
-    from cranfield.steps.qrels_export import export_warning, exported_qrels, threshold_lost, write_qrels
+    from cranfield.steps.qrels_export import export_warning, exported_qrels, scale_lost, write_qrels
 
     chosen = _chosen(layer, rule, as_of, up_to_event, unjudged)
     threshold = binary_from if binary_from is not None else 0 if binary else None
     with console.collection(collection) as store:
         qrels = exported_qrels(store, which, chosen=chosen, binary_from=threshold)
         warning = export_warning(store, which, chosen=chosen, in_two=threshold == 0)
-        lost = threshold_lost(store) if threshold is None else ""
+        lost = scale_lost(store) if threshold is None else ""
     with console.binary_output(output, replace=replace) as stream:
         write_qrels(qrels, stream, format=to)
     if warning:

@@ -1,5 +1,6 @@
 """Systems compared pair by pair: difference, interval, effect, wins, p and corrected p together."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,6 +48,12 @@ class PairResult:
     adjusted_p: float
     exact: bool
     degenerate: bool
+
+
+def clearness(result: PairResult) -> tuple[float, float, float]:
+    """Give what sorts pairs from the clearest down: the corrected p, p, and the size of the effect."""
+    size = abs(result.effect)
+    return result.adjusted_p, result.p, 0.0 if math.isnan(size) else -size
 
 
 def compare_all(
@@ -108,8 +115,8 @@ def compare_by_tukey(
         draws=draws,
         rng=rng,
     )
-    # After the intervals: so they are those of every other test.
-    judged = tukey(scores.values, draws=draws, rng=rng.spawn(1)[0])
+    # From the generator itself: intervals and tests draw from its children, so this is what `tukey` gives alone.
+    judged = tukey(scores.values, draws=draws, rng=rng)
     met = zip(*pairs(len(scores.labels), baselines=baselines), strict=True)
     return [
         replace(result, adjusted_p=float(judged.p[row, other]))

@@ -17,6 +17,22 @@ DRAWS = 10_000
 BLOCK = 2**22
 """Numbers that are held at once: 32 MB of doubles."""
 
+PLENTY = 20
+"""How many times the draws that are just enough are drawn where nobody says how many."""
+
+MOST_WORK = 2**28
+"""Pairs times draws that a test may take unasked: some seconds."""
+
+
+def seeded(seed: int) -> np.random.Generator:
+    """Give the generator of a seed.
+
+    Whoever draws by a seed takes this one: the same test on the same scores then is the same wherever one asks.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:  # type: ignore[redundant-expr]
+        raise UsageError(f"a seed is a whole number from 0 up, not {seed!r}")
+    return np.random.default_rng(seed)
+
 
 def blocks(total: int, *, width: int, block: int = BLOCK) -> Iterator[slice]:
     """Cut `total` rows of `width` numbers into slices of at most `block` numbers, but of at least one row."""
@@ -38,6 +54,18 @@ def draws_needed(pairs: int, *, alpha: float = 0.05) -> int:
     """
     check_share("alpha", alpha)
     return math.ceil(pairs / alpha - 1e-9) - 1
+
+
+def enough_draws(pairs: int, *, alpha: float = 0.05) -> int:
+    """The draws of a test where nobody says how many: so many that a clear pair can be significant after Holm.
+
+    20 times `draws_needed`, so that the smallest corrected p is alpha / 20, and at least `DRAWS`; less where that
+    would take longer than `MOST_WORK`. Where even `draws_needed` would, `DRAWS`: then no number of draws within
+    reason helps, and the caller has to say it.
+    """
+    needed = draws_needed(pairs, alpha=alpha)
+    most = MOST_WORK // max(pairs, 1)
+    return max(DRAWS, min(PLENTY * needed, most)) if needed <= most else DRAWS
 
 
 def repeated(rng: np.random.Generator) -> Iterator[np.random.Generator]:

@@ -14,11 +14,12 @@ from cranfield.compare.pairing import pairs
 from cranfield.compare.result import Values, significant
 from cranfield.compare.significance.student import student
 from cranfield.compare.tukey import tukey
+from cranfield.compare.words import said_of_test
 from cranfield.errors import UsageError
 
 LetterTest = Literal["tukey", "t"]
 
-SAID = {"tukey": "Tukey's HSD by randomisation", "t": "paired t, Holm"}
+SAID = {"tukey": said_of_test("tukey"), "t": said_of_test("t", "holm")}
 """What a table says of each test."""
 
 

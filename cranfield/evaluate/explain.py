@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.evaluate.align import Alignment, Reference, align
-from cranfield.evaluate.lists import NOT_POOLED
+from cranfield.evaluate.lists import NOT_POOLED, Gains
+from cranfield.evaluate.measures.gain import GradeGains, gain_function
 from cranfield.evaluate.novelty import Clusters, by_novelty
 from cranfield.evaluate.ranking import documents_of
 from cranfield.qrels.qrels import Qrels
@@ -40,6 +42,7 @@ def explain(
     topic: str,
     *,
     rel: int = 1,
+    gains: GradeGains = (),
     depth: int | None = None,
     reference: Reference = "10",
     ties: Literal["trec", "best", "worst"] = "trec",
@@ -63,7 +66,19 @@ def explain(
         )
         for place in order[:depth].tolist()
     ]
-    return list(_steps(rows, rel, relevant))
+    return list(_steps(rows, rel, relevant, gain_function("linear", gains)))
+
+
+def relevant_documents(qrels: Qrels, topic: str, *, rel: int = 1) -> dict[str, int]:
+    """Give the relevant documents of a topic with their grades, the highest first."""
+    if topic not in qrels.topics:
+        return {}
+    place = qrels.topics.index(topic)
+    rows = np.arange(qrels.offsets[place], qrels.offsets[place + 1])
+    rows = rows[qrels.grades[rows] >= rel]
+    rows = rows[np.argsort(-qrels.grades[rows], kind="stable")]
+    documents = qrels.document_ids.take(pa.array(qrels.documents[rows])).to_pylist()
+    return dict(zip(documents, qrels.grades[rows].tolist(), strict=True))
 
 
 def _order(aligned: Alignment, ties: str) -> NDArray[np.intp]:
@@ -74,11 +89,12 @@ def _order(aligned: Alignment, ties: str) -> NDArray[np.intp]:
     return np.lexsort((-worth if ties == "best" else worth, np.cumsum(~aligned.tied)))
 
 
-def _steps(rows: list[tuple[str, State, int]], rel: int, relevant: int) -> Iterator[Step]:
+def _steps(rows: list[tuple[str, State, int]], rel: int, relevant: int, gains: Gains) -> Iterator[Step]:
     found, dcg = 0, 0.0
+    worth = gains(np.array([grade for _, _, grade in rows], dtype=np.int32)).tolist()
     for rank, (document, state, grade) in enumerate(rows, start=1):
         found += grade >= rel
-        dcg += max(grade, 0) / np.log2(rank + 1)
+        dcg += (worth[rank - 1] if grade >= 0 else 0.0) / np.log2(rank + 1)
         yield Step(rank, document, state, grade >= rel, found / rank, found / relevant, float(dcg))
 
 

@@ -16,6 +16,7 @@ from cranfield.evaluate.scanner import Scanned, scanned
 from cranfield.evaluate.trec_names import in_our_words
 
 Settings = tuple[tuple[str, Setting], ...]
+GradeGains = tuple[tuple[int, float], ...]
 
 DEEPEST = 10**9
 """The highest cutoff: no list is as long."""
@@ -101,17 +102,18 @@ def own_measures(found: Sequence[AnyMeasure]) -> list[Measure]:
     return [one for one in found if isinstance(one, Measure)]
 
 
-def parse_measures(texts: Sequence[str], *, threshold: int = 1) -> list[AnyMeasure]:
+def parse_measures(texts: Sequence[str], *, threshold: int = 1, gains: GradeGains = ()) -> list[AnyMeasure]:
     """Give the measures that expressions mean, without repetitions, in the order given.
 
     A text may hold several expressions with blanks between them, and a name of trec_eval can mean several measures.
-    `threshold` is what `rel` is where an expression does not say it. A name that is not ours may be ir_measures'.
+    `threshold` is what `rel` is where an expression does not say it, and `gains` what grades are worth where it says
+    nothing of gains. A name that is not ours may be ir_measures'.
     """
     found: dict[AnyMeasure, None] = {}
     for text in texts:
         for part in _parts(text):
             for expression in in_our_words(part) or [part]:
-                found.setdefault(_measure(scanned(expression), threshold))
+                found.setdefault(_measure(scanned(expression), threshold, gains))
     return list(found)
 
 
@@ -130,7 +132,7 @@ def _parts(text: str) -> Iterator[str]:
         yield part
 
 
-def _measure(expression: Scanned, threshold: int) -> AnyMeasure:
+def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasure:
     try:
         kind = measures.get(expression.name)
     except UnknownName as error:
@@ -145,6 +147,8 @@ def _measure(expression: Scanned, threshold: int) -> AnyMeasure:
             settings[name] = parameter.checked(value)
         except UsageError as error:
             raise UsageError(f"{expression.text}: {error} (position {position})") from None
+    if "gains" in kind.parameters and not {"gain", "gains"} & settings.keys():
+        settings["gains"] = gains
     cutoff = _cutoff(kind, expression)
     return Measure(kind.name, _settled(kind, settings), cutoff, threshold)
 

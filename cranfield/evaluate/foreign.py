@@ -26,6 +26,7 @@ from cranfield.runs.run import Run
 
 EXTRA = "ir-measures"
 _ABSENT_PARAMETER = re.compile(r"invalid param (\w+)=<object object")
+_REFUSALS = (ValueError, AssertionError, KeyError, TypeError)
 _PROVIDER = re.compile(r"- (\S+) \((pip install [^)]+)\)")
 
 
@@ -116,8 +117,20 @@ def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any
     """Give ir_measures' evaluator, or its refusal in one sentence."""
     try:
         return library.evaluator(measures, rows)
-    except (ValueError, AssertionError, KeyError, TypeError) as error:
-        raise _refused(str(error), ", ".join(str(measure) for measure in measures)) from None
+    except _REFUSALS as error:
+        said = str(error)
+    # One that will not do spoils all: which ones that are, each alone tells.
+    refused = [str(measure) for measure in measures if not _takes(library, measure, rows)]
+    raise _refused(said, ", ".join(refused or map(str, measures)))
+
+
+def _takes(library: ModuleType, measure: Any, rows: list[Any]) -> bool:
+    """Say whether ir_measures can compute one measure."""
+    try:
+        library.evaluator([measure], rows)
+    except _REFUSALS:
+        return False
+    return True
 
 
 def _refused(said: str, names: str) -> CranfieldError:

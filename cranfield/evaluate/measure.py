@@ -51,6 +51,8 @@ class Parameter:
             raise UsageError(f"{self.name} is {_KINDS[self.kind]}, not {quoted(value)}")
         if self.choices and value not in self.choices:
             raise UsageError(f"{self.name} is one of {', '.join(self.choices)}, not {quoted(value)}")
+        if isinstance(value, tuple) and any(grade < 0 for grade, _ in value):
+            raise UsageError(f"{self.name} are for grades from 0 up: what is not judged has none")
         if self.range is not None and value not in self.range:  # type: ignore[operator]
             raise UsageError(f"{self.name} must be {self.range}, not {value}")
         return value

@@ -78,7 +78,8 @@ class Scores:
         import pandas as pd
 
         frame = pd.DataFrame(list(self.rows(by_topic=by_topic)), columns=["run", "topic", "measure", "value"])
-        frame.attrs.update(qrels=self.qrels_hash, reference=self.order)
+        topics = {run: one.scored for run, one in zip(self.run_names, self.counts, strict=False)}
+        frame.attrs.update(qrels=self.qrels_hash, reference=self.order, topics=topics)
         return frame
 
 

@@ -58,7 +58,7 @@ _WITH_PERSISTENCE = re.compile(r"rbp[._]((?:p|[0-9]+)=[0-9.]+(?:,(?:p|[0-9]+)=[0
 _PREFERENCES = re.compile(r"prefs?_\w+(\.\S*)?|\w+_avgjg(_\w+)?(\.\S*)?")
 _GAINS = ("ndcg", "dcg", "ideal_dcg", "ndcg_rel", "Rndcg", "G")
 _WITH_CUTOFF = re.compile(rf"({'|'.join(_CUT)})(?:_([0-9.]+)|\.([0-9.,]+))?")
-_WITH_GAINS = re.compile(rf"({'|'.join(_GAINS)})[._]((?:[0-9]+=[0-9.]+,?)+)")
+_WITH_GAINS = re.compile(rf"({'|'.join(_GAINS)})[._]((?:[0-9]+=[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?,?)+)")
 
 
 def in_our_words(text: str) -> list[str] | None:
@@ -70,6 +70,8 @@ def in_our_words(text: str) -> list[str] | None:
     """
     if text in _PLAIN:
         return [_PLAIN[text]]
+    if text in ("runid", "relstring"):
+        raise UsageError(f"{text} is not a number; cranfield trec-eval prints it")
     if _PREFERENCES.fullmatch(text):
         raise UsageError(f"{text}: measures of preferences are out of scope")
     if text in NICKNAMES:

@@ -4,6 +4,9 @@ from cranfield.errors import Problem, ProblemsFound
 from cranfield.qrels.format import QrelsFormat, qrels_formats
 from cranfield.qrels.qrels import Qrels
 from cranfield.source import Source
+from cranfield.text import counted
+
+_COLUMNS_OF_A_RUN = 6
 
 
 def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
@@ -26,6 +29,15 @@ def format_of(source: Source, *, format: str | None = None) -> type[QrelsFormat]
         return known
     expected = "; ".join(f"{name}: {one.summary}" for name, one in qrels_formats.items())
     unknown = Problem(
-        "unknown-format", f"the format was not recognised; expected one of: {expected}", file=source.name
+        "unknown-format",
+        f"the format was not recognised: {_first_row(head)}; expected one of: {expected}",
+        file=source.name,
     )
     raise ProblemsFound(f"{source.name}: this is not a qrels file of a known format", [unknown])
+
+
+def _first_row(head: bytes) -> str:
+    """Say what the first row looks like, and what it would be in a run."""
+    columns = len(head.strip().split(b"\n", 1)[0].split())
+    said = f"its first row has {counted(columns, 'column')}"
+    return f"{said}, as a run has: were qrels and run mixed up" if columns == _COLUMNS_OF_A_RUN else said

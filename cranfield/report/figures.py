@@ -5,7 +5,9 @@ of its own in the house's style. `save` writes a figure as PNG, SVG or PDF, by t
 give the same bytes: no dates, no random ids.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, cast
 
@@ -13,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import MissingExtra, UsageError
-from cranfield.text import visible_line
+from cranfield.text import cell_width, shortened_in_the_middle, visible_line
 from cranfield.writing import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 Values = NDArray[np.float64]
 
@@ -29,7 +32,7 @@ On = Union["Axes", Canvas, None]
 """Where to draw: on these axes, on what a canvas gives, or (None) on a figure of its own."""
 
 KINDS = (".png", ".svg", ".pdf")
-BLUE, ORANGE, GREY = "#0b6aa2", "#c8550c", "#777777"
+BLUE, ORANGE, GREY, LIGHT = "#0b6aa2", "#c8550c", "#777777", "#bbbbbb"
 _STYLE: Any = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -56,31 +59,62 @@ _CURVES_NAMED = 80
 _LONGEST = 40
 """How many letters of a name stand on an axis."""
 
+_AXIS_HIGH = 34
+"""How many letters stand along the axis of differences."""
 
-def strips(measure: str, scores: Mapping[str, Values], *, on: On = None) -> "Axes":
-    """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics."""
-    names = sorted(scores, key=lambda name: -float(np.mean(scores[name])))
+_FOOTER_GAP = 0.06
+"""How many inches are between a figure and its footer."""
+
+_LACKING = re.compile(r"Glyph (\d+) .*missing from")
+"""What matplotlib says of a letter that its font does not have."""
+
+
+def strips(
+    measure: str,
+    scores: Mapping[str, Values],
+    *,
+    summary: Mapping[str, float] | None = None,
+    called: str = "its mean",
+    on: On = None,
+) -> "Axes":
+    """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics.
+
+    The bar is at the `summary` of a run where that is not the mean; `called` says what it is.
+    """
+    bars = summary or {name: float(np.mean(values)) for name, values in scores.items()}
+    names = sorted(scores, key=lambda name: -bars[name])
     axes = axes_on(on, height=1.2 + 0.32 * len(names))
     as_image = sum(len(values) for values in scores.values()) > _POINTS
-    points: Any = {"color": BLUE, "alpha": 0.45, "markersize": 5, "mew": 0, "rasterized": as_image}
+    points: Any = {"color": BLUE, "alpha": 0.45, "markersize": 7, "mew": 0, "rasterized": as_image}
     for place, name in enumerate(names):
         values = scores[name]
         axes.plot(values, place + _jitter(len(values)), ".", **points)
-        axes.plot([values.mean()] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
+        axes.plot([bars[name]] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlabel(f"{label(measure)} per topic (points) and its mean (bar)")
+    axes.set_xlabel(f"{label(measure)} per topic (points) and {called} (bar)")
     return axes
 
 
 def differences(
-    measure: str, first: str, second: str, topics: Sequence[str], values: Values, *, on: On = None
+    measure: str,
+    first: str,
+    second: str,
+    topics: Sequence[str],
+    values: Values,
+    *,
+    tally: tuple[int, int, int],
+    on: On = None,
 ) -> "Axes":
-    """The difference of two runs on each topic, from the largest win to the largest loss."""
+    """The difference of two runs on each topic, from the largest win to the largest loss.
+
+    `tally` is how many topics are won, tied and lost: what is a tie has been decided by who compared them.
+    """
+    wins, ties, losses = tally
     order = np.argsort(-values, kind="stable")
     axes = axes_on(on, width=max(6.0, 0.14 * len(topics) + 1.5), height=3.4)
     sorted_values = values[order]
-    colours = [BLUE if value > 0 else ORANGE for value in sorted_values]
+    colours = [BLUE] * wins + [LIGHT] * ties + [ORANGE] * losses
     axes.bar(range(len(order)), sorted_values, color=colours, width=0.85)
     axes.axhline(values.mean(), color=GREY, linewidth=1, linestyle="--")
     if len(topics) <= 120:
@@ -88,11 +122,21 @@ def differences(
     else:
         axes.set_xticks([])
         axes.set_xlabel(f"{len(topics):,} topics")
-    axes.set_ylabel(f"{label(measure)}: {label(first)} − {label(second)}")
-    wins, losses = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
-    ties = len(values) - wins - losses
-    axes.set_title(f"won {wins}, tied {ties}, lost {losses}; mean {values.mean():+.4f} (dashed)", fontsize=9)
+    axes.set_axisbelow(True)
+    axes.set_ylabel(_difference_label(measure, first, second))
+    mean = f"{values.mean():+.4f}"
+    mean = mean if mean.strip("+-0.") else mean[1:]
+    axes.set_title(f"won {wins}, tied {ties}, lost {losses}; mean {mean} (dashed)", fontsize=9)
     return axes
+
+
+def _difference_label(measure: str, first: str, second: str) -> str:
+    """Say what is subtracted; long names stand on lines of their own, as long as the axis is high."""
+    said = f"{label(measure)}: {label(first)} − {label(second)}"
+    if cell_width(said) <= _AXIS_HIGH:
+        return said
+    of, taken = (label(name, longest=_AXIS_HIGH - 2) for name in (first, second))
+    return f"{label(measure, longest=_AXIS_HIGH)}\n{of}\n− {taken}"
 
 
 def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> "Axes":
@@ -127,20 +171,47 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def save(figure: "Figure", path: Path, *, footer: str = "") -> None:
-    """Write a figure as the kind its file name says, complete or not at all.
+def save(figure: "Figure", path: Path, *, footer: str = "") -> str:
+    """Write a figure as the kind its file name says, complete or not at all; give the letters it lacks.
 
-    The footer stands small below it, and in what the file says of itself.
+    The footer stands small below it, and in what the file says of itself. A letter that the font does not have is a
+    box in a PNG or PDF; an SVG keeps it, for the fonts of whoever looks at it.
     """
     kind = kind_of(path)
     metadata: dict[str, str | None] = dict(_METADATA[kind])
     import matplotlib as mpl
 
-    if footer:
-        figure.text(0.0, 0.0, label_in_full(footer), fontsize=6, color=GREY, va="top")
-        metadata[_DESCRIBED[kind]] = footer
-    with whole_file(path, replace=True) as unfinished, mpl.rc_context(_STYLE):
+    with whole_file(path, replace=True) as unfinished, mpl.rc_context(_STYLE), _letters_lacking() as lacking:
+        written = [_below(figure, footer)] if footer else []
+        metadata |= {_DESCRIBED[kind]: footer} if footer else {}
         figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
+        for text in written:
+            text.remove()
+    return "" if kind == ".svg" else "".join(dict.fromkeys(lacking))
+
+
+def _below(figure: "Figure", footer: str) -> "Text":
+    """Write a footer just below all that a figure shows, from its left edge on."""
+    shown, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    left, top = shown.x0 / width, (shown.y0 - _FOOTER_GAP) / height
+    return figure.text(left, top, label_in_full(footer), fontsize=6, color=GREY, va="top")
+
+
+@contextmanager
+def _letters_lacking() -> Iterator[list[str]]:
+    """Gather the letters that matplotlib warns of as not being in its font; other warnings pass."""
+    import warnings
+
+    lacking: list[str] = []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        yield lacking
+    for one in told:
+        found = _LACKING.match(str(one.message))
+        if found:
+            lacking.append(chr(int(found[1])))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def as_svg(figure: "Figure") -> str:
@@ -150,7 +221,7 @@ def as_svg(figure: "Figure") -> str:
     import matplotlib as mpl
 
     written = io.StringIO()
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(_STYLE), _letters_lacking():
         figure.savefig(written, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})
     return written.getvalue()
 
@@ -208,14 +279,12 @@ def _jitter(size: int) -> Values:
     return np.asarray(((np.arange(size) * 0.6180339887) % 1 - 0.5) * 0.5, dtype=np.float64)
 
 
-def label(text: str) -> str:
+def label(text: str, *, longest: int = _LONGEST) -> str:
     """Give foreign text as a label: visible, short, and with no dollar sign that would start a formula.
 
     Long names are cut in the middle: those of one group often begin alike.
     """
-    shown = visible_line(text)
-    cut = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST // 2]}…{shown[1 - _LONGEST // 2 :]}"
-    return label_in_full(cut)
+    return label_in_full(shortened_in_the_middle(visible_line(text), longest))
 
 
 def label_in_full(text: str) -> str:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.evaluate_reading import read_aligned
+from cranfield.steps.measures_asked import measures_asked
 from cranfield.steps.qrels_of import NOW, qrels_for
 from cranfield.store import Store
 from cranfield.store.opinions import opinion_rows
 from cranfield.store.runs import run_facts
-from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,6 @@ def effect_on_rankings(
     """Draw qrels from the assessors and rank the stored runs by each; None where there is nothing to exchange."""
     import numpy as np
 
-    from cranfield.evaluate.expression import parse_measures
     from cranfield.reuse.assessors import assessor_effect
 
     runs = tuple(facts.name for facts in run_facts(store))
@@ -41,7 +40,7 @@ def effect_on_rankings(
     if len(grades) < 2:
         return None
     read = read_aligned(Asked(qrels=qrels, runs=runs), store, keep_rows=True)
-    chosen = parse_measures(measures, threshold=current_scale(store)[1].relevant_from)
+    chosen = measures_asked(measures, store)
     rng = np.random.default_rng(seed)
     found = assessor_effect(read.aligned, qrels, read.runs, grades, chosen, rng=rng)
     return found if found.topics_with_choice else None

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.steps.compare import Compared, Comparing
+from cranfield.steps.compare_shown import shown_pairs
 from cranfield.steps.evaluate_asked import Asked
+from cranfield.steps.measures_asked import measures_asked
 from cranfield.steps.reuse_field import Field, PoolTold, field_of
 from cranfield.steps.settling import highest_grade, with_documents
 from cranfield.steps.trust import WORST_FIRST, Trusted, trusted
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
-from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
     from cranfield.compare.comparison import PairResult
@@ -26,7 +27,7 @@ ABOUT_CLAIMS = (
 )
 
 MOST_PAIRS = 300
-"""For how many pairs of a measure claims are worked out, the clearest first; each takes a while."""
+"""For how many pairs of a measure claims are worked out; each takes a while."""
 
 Claims = dict[tuple[str, str, str], "Claim"]
 """By measure and the two runs, as in the results of the comparison."""
@@ -88,7 +89,7 @@ def _claims_of(
     for done, one in enumerate(compared, start=1):
         measure = by_name.get(one.measure)
         if measure is not None:
-            for result in clearest(one.results):
+            for result in claimed_pairs(one):
                 found = _claim(result, measure, trust, aligned, documents, store)
                 claims[one.measure, result.a, result.b] = found
         progress("looking at pairs", done, len(compared))
@@ -97,10 +98,9 @@ def _claims_of(
 
 def trust_of(field: Field, asked: Asked, *, store: Store | None = None) -> Trusted:
     """Give how far the plain score of each run of a field can be trusted."""
-    from cranfield.evaluate.expression import own_measures, parse_measures
+    from cranfield.evaluate.expression import own_measures
 
-    rel = 1 if store is None else current_scale(store)[1].relevant_from
-    measures = own_measures(parse_measures(asked.measures, threshold=rel))
+    measures = own_measures(measures_asked(asked.measures, store))
     return trusted(field, measures, store=store, learn="where there are holes")
 
 
@@ -121,18 +121,20 @@ def verdict_of_entry(verdicts: Verdicts, measure: str, entry: str, how: Comparin
     return min(found, key=WORST_FIRST.index, default="")
 
 
-def add_said(records: "Sequence[dict[str, Any]]", said: Said, how: Comparing) -> None:
-    """Add what may be said to the records of pairs: the claim, and the verdict on either score.
+def add_said(records: "Sequence[dict[str, Any]]", said: Said, compared: Sequence[Compared]) -> None:
+    """Add what may be said to the records of the pairs of a comparison: the claim, and the verdict on either score.
 
     Where none was worked out at all the records stay as they are.
     """
+    of = {one.measure: one for one in compared}
     for record in records if said.claims else ():
         claim = said.claims.get((record["measure"], record["a"], record["b"]))
         record["claim"] = None if claim is None else claim.level
         record["claim_reason"] = None if claim is None else claim.reason
     for record in records if said.verdicts else ():
         for side in ("a", "b"):
-            verdict = verdict_of_entry(said.verdicts, record["measure"], record[side], how)
+            one = of[record["measure"]]
+            verdict = verdict_of_entry(said.verdicts, one.of.shown, record[side], one.how)
             record[f"verdict_{side}"] = verdict or None
 
 
@@ -154,9 +156,12 @@ def why_no_claims(asked: Asked, how: Comparing) -> Iterator[str]:
         yield "no claims here, because they are about plain scores; so are the verdicts"
 
 
-def clearest(results: "Sequence[PairResult]") -> "list[PairResult]":
-    """Give the pairs that claims are worked out for."""
-    return sorted(results, key=lambda result: (result.adjusted_p, result.p))[:MOST_PAIRS]
+def claimed_pairs(one: Compared) -> "list[PairResult]":
+    """Give the pairs that claims are worked out for: those that are shown, and then the clearest."""
+    from cranfield.compare.comparison import clearness
+
+    pairs = [*shown_pairs(one).pairs, *sorted(one.results, key=clearness)]
+    return list({(result.a, result.b): result for result in pairs}.values())[:MOST_PAIRS]
 
 
 def _claim(

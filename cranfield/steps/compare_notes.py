@@ -1,16 +1,63 @@
-"""What is said with a comparison: how many pairs a topic set tells apart, and what it could have shown."""
+"""What is said with a comparison: what limits its tests and intervals, what a topic set tells apart or could."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
+from cranfield.errors import UsageError
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    from cranfield.compare.comparison import PairResult
     from cranfield.steps.compare import Compared
+    from cranfield.steps.compare_how import Comparing
+
+_NOISE = 1e-12
+
+ONE_TOPIC = "one topic: no test, interval or effect size is possible"
+
+
+def notes_on_test(results: "Sequence[PairResult]", how: "Comparing", *, draws: int) -> list[str]:
+    """Say where the test could find nothing, or is not defined."""
+    from cranfield.compare.drawing import draws_needed
+    from cranfield.compare.words import CORRECTIONS
+
+    if results[0].topics == 1:
+        return [ONE_TOPIC]
+    notes = []
+    needed = draws_needed(len(results), alpha=how.alpha)
+    if draws and how.correction in ("holm", "bonferroni") and draws < needed:
+        notes.append(
+            f"with {draws:,} draws no pair of {len(results):,} can be significant after"
+            f" {CORRECTIONS[how.correction]}; use --draws {needed} or more, or --test tukey"
+        )
+    if any(result.degenerate and result.difference for result in results):
+        notes.append("where all differences are equal the test is undefined; p is then 2^(1-n) for n topics")
+    return notes
+
+
+def few_topics_notes(topics: int) -> list[str]:
+    """Say how far intervals on few topics can be believed."""
+    from cranfield.compare.intervals import COVERAGE
+
+    if topics not in COVERAGE:
+        return []
+    held = f"they hold the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
+    return [f"on {topics} topics these intervals are too narrow: {held}, and less where differences are skewed"]
+
+
+def check_wanted(*, power: float, difference: float | None) -> None:
+    """Refuse a power or a wanted difference that is none, before anything is done."""
+    from cranfield.compare.result import check_share
+
+    check_share("power", power)
+    if difference is not None and not 0 <= difference < inf:
+        raise UsageError(f"a wanted difference is a number from 0 up, not {difference!r}")
 
 
 def power_notes(compared: "Sequence[Compared]", *, power: float = 0.8, difference: float | None = None) -> list[str]:
     """Say for each measure what its topics tell apart, what they would find, and what a wanted difference needs."""
+    check_wanted(power=power, difference=difference)
     notes = []
     for one in compared:
         notes.append(f"{one.measure}: {discriminative_power(one)}; {smallest_difference(one, power=power)}")
@@ -28,23 +75,43 @@ def discriminative_power(one: "Compared") -> str:
 
 
 def smallest_difference(one: "Compared", *, power: float = 0.8) -> str:
-    """Say which difference these topics would probably show."""
+    """Say which difference these topics would probably show, or why that cannot be said."""
     from cranfield.compare.power import detectable_difference
 
+    if why := _why_unknown(one):
+        return f"which difference would be found cannot be said: {why}"
     topics = one.scores.values.shape[1]
-    if topics < 2 or not one.deviation:
-        return "no statement about power is possible"
-    smallest = detectable_difference(topics, deviation=one.deviation, power=power, alpha=one.how.alpha)
-    return f"a single true difference of {smallest:.4f} would be found with {power:.0%} chance (paired t)"
+    try:
+        smallest = detectable_difference(topics, deviation=one.deviation, power=power, alpha=one.how.alpha)
+    except UsageError as error:
+        return f"which difference would be found cannot be said: {error}"
+    chance = f"with {power:.0%} chance (paired t)"
+    if smallest > one.of.largest:
+        return f"no difference that is possible would be found {chance}: it takes more topics"
+    return f"a single true difference of {smallest:.4f} would be found {chance}"
 
 
 def needed_topics(one: "Compared", difference: float, *, power: float = 0.8) -> str:
-    """Say how many topics a wanted difference would need."""
-    from cranfield.compare.power import topics_needed
+    """Say how many topics a wanted difference would need, or why that cannot be said."""
+    from cranfield.compare.power import MOST_TOPICS, topics_needed
 
-    if not one.deviation or not difference:
-        return "no statement about the number of topics is possible"
-    needed = topics_needed(difference=difference, deviation=one.deviation, power=power, alpha=one.how.alpha)
+    if not difference:
+        return "no number of topics finds a true difference of 0"
+    if difference > one.of.largest:
+        return f"no two runs differ by {difference:g}: the largest possible difference is {one.of.largest:.4g}"
+    if why := _why_unknown(one):
+        return f"how many topics a true difference of {difference:g} needs cannot be said: {why}"
+    try:
+        needed = topics_needed(difference=difference, deviation=one.deviation, power=power, alpha=one.how.alpha)
+    except UsageError:
+        return f"a true difference of {difference:g} needs more than {MOST_TOPICS:,} topics to be found"
     return (
         f"a true difference of {difference:g} needs {needed:,} topics to be found with {power:.0%} chance (paired t)"
     )
+
+
+def _why_unknown(one: "Compared") -> str:
+    """Say why nothing is known about how much differences vary; nothing where it is."""
+    if one.scores.values.shape[1] < 2:
+        return "it takes two topics to see how much differences vary"
+    return "" if one.deviation > _NOISE else "here no difference varies between topics"

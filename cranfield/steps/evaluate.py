@@ -9,6 +9,7 @@ from cranfield.steps.evaluate_asked import DEFAULT_MEASURES, TOPIC_SETS, As, Ask
 from cranfield.steps.evaluate_notes import copies_note, expected_note, sample_notes, tag_notes
 from cranfield.steps.evaluate_reading import Read, align_as_asked, on_scale, read_aligned, read_with_subtopics
 from cranfield.steps.keeping import KeptAlignment
+from cranfield.steps.measures_asked import grade_notes, measures_asked
 from cranfield.steps.plotting import LEVELS
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
@@ -77,12 +78,11 @@ def evaluate_and_tell(
     Whoever evaluates the same runs again and again hands in `kept`: then they are read and aligned once. Whoever has
     read and aligned them already hands in `read`.
     """
-    from cranfield.evaluate.expression import parse_measures
-
-    measures = parse_measures(asked.measures, threshold=_threshold(store))
+    measures = measures_asked(asked.measures, store)
     if not measures:
         raise UsageError("no measure was given; see cranfield measures")
     found = _evaluated(asked, measures, store, lambda: read or read_aligned(asked, store, progress, kept), progress)
+    found = replace(found, notes=(*found.notes, *grade_notes(measures, store)))
     if asked.letters is None:
         return found
     from cranfield.steps.evaluate_letters import letters_of
@@ -163,12 +163,11 @@ def _by_novelty(
 
 def _curve(asked: Asked, aligned: "Alignment", store: Store | None) -> "Scores | None":
     """Score at the recall levels of a precision–recall curve, with ties as asked, where one is asked for."""
-    from cranfield.evaluate.expression import parse_measures
     from cranfield.evaluate.ties import score_with_ties
 
     if not asked.curve:
         return None
-    levels = parse_measures(LEVELS, threshold=_threshold(store))
+    levels = measures_asked(LEVELS, store)
     rng = _generator() if asked.ties == "expected" else None
     return score_with_ties(aligned, levels, ties=asked.ties, rng=rng, rounding=asked.like or "exact")
 
@@ -197,10 +196,6 @@ def _with_foreign(asked: Asked, measures: "list[AnyMeasure]", store: Store | Non
     shown = tuple(next(named) if isinstance(measure, Measure) else measure for measure in measures)
     scores = replace(own, measures=shown, values=values)
     return Evaluated(scores=scores, curve=_curve(asked, aligned, store), notes=tuple(tag_notes(runs)))
-
-
-def _threshold(store: Store | None) -> int:
-    return 1 if store is None else current_scale(store)[1].relevant_from
 
 
 def with_measures(asked: Asked, measures: Sequence[str]) -> Asked:

@@ -17,13 +17,14 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """The letters of each run under each measure, and the sentence that says what they mean.
+    """The letters of each run under each measure, the sentence that says what they mean, and the test behind them.
 
     A measure whose topics are not averaged has none.
     """
 
     by_measure: tuple[Mapping[str, str], ...]
     said: str
+    test: LetterTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,7 @@ def best_group(scores: "Scores") -> BestGroup | None:
 
     None where the runs are not all on the same topics, or the measure is not a mean.
     """
-    import numpy as np
-
+    from cranfield.compare.drawing import seeded
     from cranfield.compare.result import significant
     from cranfield.compare.scored_letters import SAID
     from cranfield.compare.tukey import tukey
@@ -49,7 +49,7 @@ def best_group(scores: "Scores") -> BestGroup | None:
     if len(values) < 2 or not scores.scored.all() or measure.aggregate != "mean" or not measure.quality:
         return None
     best = int(values.mean(axis=1).argmax())
-    different = significant(tukey(values, rng=np.random.default_rng(SEED)).p[best], alpha=ALPHA)
+    different = significant(tukey(values, rng=seeded(SEED)).p[best], alpha=ALPHA)
     level = frozenset(name for place, name in enumerate(scores.run_names) if place == best or not different[place])
     said = f"level with the best: not significantly below it in {measure} ({SAID['tukey']}, alpha {ALPHA:g})"
     return BestGroup(level, said)
@@ -57,18 +57,17 @@ def best_group(scores: "Scores") -> BestGroup | None:
 
 def letters_of(scores: "Scores", test: LetterTest) -> Letters:
     """Find the letters of scores that are on the same topics for all runs."""
-    import numpy as np
-
+    from cranfield.compare.drawing import seeded
     from cranfield.compare.scored_letters import SAID, letters_of_scores
 
     if not scores.scored.all():
         raise UsageError("letters need all runs on the same topics; use --topics qrels or common")
     found = [
-        letters_of_scores(scores.run_names, values, test=test, alpha=ALPHA, rng=np.random.default_rng(SEED))
+        letters_of_scores(scores.run_names, values, test=test, alpha=ALPHA, rng=seeded(SEED))
         if measure.aggregate == "mean" and measure.quality
         else {}
         for measure, values in zip(scores.measures, scores.values, strict=True)
     ]
     topics = counted(len(scores.topic_ids), "topic")
     said = f"runs that share a letter do not differ significantly ({SAID[test]}, alpha {ALPHA:g}, {topics})"
-    return Letters(tuple(found), said)
+    return Letters(tuple(found), said, test)

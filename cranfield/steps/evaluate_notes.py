@@ -17,26 +17,39 @@ if TYPE_CHECKING:
 HASH_SHOWN = 16
 _MOVES_SHOWN = 10
 _TAGS_SHOWN = 3
+_RUNS_NAMED = 3
 
 
-def notes_of(found: "Evaluated") -> list[str]:
-    """Give everything that should be told about an evaluation, as sentences."""
-    return [*topic_notes(found.scores), *found.notes, *_tie_notes(found.moved)]
+def notes_of(found: "Evaluated", *, with_qrels: bool = True) -> list[str]:
+    """Give everything that should be told about an evaluation, as sentences; the qrels where nothing else tells."""
+    made = [made_with(found.scores)] if with_qrels else []
+    return [*topic_notes(found.scores), *made, *found.notes, *_tie_notes(found.moved)]
 
 
 def topic_notes(scores: "Scores") -> list[str]:
-    """Say what stands behind the means: topics scored, missing, extra, without anything relevant; the qrels."""
-    notes = []
+    """Say what stands behind the means: topics scored, missing, extra, without anything relevant.
+
+    Runs of which the same is to be said share a line; the line of the most stands last.
+    """
+    runs_with: dict[str, list[str]] = {}
     for run, counts in zip(scores.run_names, scores.counts, strict=True):
         parts = [counted(counts.scored, "topic") + " scored"]
         parts += [f"{counts.missing:,} missing from the run (scored 0)"] if counts.missing else []
         parts += [f"{counts.nothing_relevant:,} with nothing relevant (scored 0)"] if counts.nothing_relevant else []
         parts += [f"{counts.extra:,} without qrels left out"] if counts.extra else []
-        notes.append(f"{run}: {', '.join(parts)}")
-    shared = {note.partition(": ")[2] for note in notes}
-    if len(notes) > 1 and len(shared) == 1:
-        notes = [f"each of {counted(len(notes), 'run')}: {shared.pop()}"]
-    return [*notes, made_with(scores)]
+        runs_with.setdefault(", ".join(parts), []).append(run)
+    if len(runs_with) == 1 and len(scores.run_names) > 1:
+        return [f"each of {counted(len(scores.run_names), 'run')}: {said}" for said in runs_with]
+    most = max(runs_with, key=lambda said: len(runs_with[said]), default="")
+    if len(runs_with.get(most, ())) <= _RUNS_NAMED:
+        return [f"{', '.join(runs)}: {said}" for said, runs in runs_with.items()]
+    others = [f"{_named(runs)}: {said}" for said, runs in runs_with.items() if said != most]
+    return [*others, f"each of the other {counted(len(runs_with[most]), 'run')}: {most}"]
+
+
+def _named(runs: Sequence[str]) -> str:
+    more = len(runs) - _RUNS_NAMED
+    return ", ".join(runs[:_RUNS_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def made_with(scores: "Scores") -> str:

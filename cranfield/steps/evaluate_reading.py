@@ -130,14 +130,21 @@ def read_with_subtopics(
 
 def align_as_asked(asked: Asked, qrels: "Qrels", runs: "Sequence[AnyRun]", *, keep_rows: bool = False) -> "Alignment":
     """Align over the topics that are asked for; a run of another collection is refused."""
-    from cranfield.evaluate.align import align
+    from cranfield.evaluate.align import align, strangers
 
     topics = cast("TopicSet", _topics(asked))
     aligned = align(qrels, runs, topics=topics, reference=asked.like or "10", keep_rows=keep_rows)
     if ALL in aligned.topic_ids:
         message = "a topic is called 'all', which is the word for the summary over all topics; call it otherwise"
         raise ProblemsFound(f"{qrels.name} cannot be evaluated", [Problem("topic-called-all", message, topic=ALL)])
-    _refuse_strangers(aligned)
+    strange = strangers(aligned)
+    if strange and topics != "qrels":
+        # A run may well have nothing of some topics: whether it is one of another collection all of them tell.
+        strange = strangers(align(qrels, runs, reference=asked.like or "10"))
+    if strange:
+        whose = f"the qrels {qrels.name}" if qrels.name else "these qrels"
+        problems = [Problem("nothing-in-common", f"{said} of {whose}") for said in strange]
+        raise ProblemsFound("is this a run of another collection?", problems)
     return aligned
 
 
@@ -264,16 +271,6 @@ def _short_way(qrels: "Qrels | None", reference: As) -> Reader:
         return in_full(source) if known is None else known
 
     return read
-
-
-def _refuse_strangers(aligned: "Alignment") -> None:
-    """Refuse runs that have nothing in common with the qrels."""
-    from cranfield.evaluate.align import strangers
-
-    found = strangers(aligned)
-    if found:
-        problems = [Problem("nothing-in-common", f"{said} of these qrels") for said in found]
-        raise ProblemsFound("is this a run of another collection?", problems)
 
 
 def _named_apart(runs: "list[Named]", words: "Sequence[str | AnyRun]") -> "list[Named]":

@@ -17,6 +17,12 @@ def long_rows(found: "Evaluated", *, by_topic: bool) -> list[Row]:
     return list(found.scores.rows(by_topic=by_topic))
 
 
+def topics_scored(found: "Evaluated", rows: list[Row]) -> list[int | None]:
+    """Give beside each long row how many topics a summary is made of."""
+    counts = {run: one.scored for run, one in zip(found.scores.run_names, found.scores.counts, strict=True)}
+    return [counts[run] if topic == ALL else None for run, topic, _, _ in rows]
+
+
 def added_columns(
     found: "Evaluated", rows: list[Row], *, by_topic: bool
 ) -> "dict[str, list[str | int | float | None]]":
@@ -34,7 +40,11 @@ def added_columns(
             for measure, given in zip(measures, found.letters.by_measure, strict=True)
             for run, letters in given.items()
         }
+        from cranfield.steps.evaluate_letters import ALPHA
+
         added["letters"] = [known.get(row[:3]) for row in rows]
+        added["letters_test"] = [found.letters.test if row[:3] in known else None for row in rows]
+        added["letters_alpha"] = [ALPHA if row[:3] in known else None for row in rows]
     return added
 
 

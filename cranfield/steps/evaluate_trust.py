@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from cranfield.steps.evaluate import Evaluated, evaluate_and_tell
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.evaluate_reading import Read
+from cranfield.steps.measures_asked import measures_asked
 from cranfield.steps.reuse_asking import MARKS, told_of
 from cranfield.steps.reuse_field import Field, PoolTold, field_of
 from cranfield.steps.trust import WORST_FIRST, Trusted, trusted
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
-from cranfield.store.scales import current_scale
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -40,10 +40,9 @@ def evaluate_with_trust(
 
     Whoever asks about the same runs again and again hands in `reading`, which gives their field.
     """
-    from cranfield.evaluate.expression import Measure, parse_measures
+    from cranfield.evaluate.expression import Measure
 
-    rel = 1 if store is None else current_scale(store)[1].relevant_from
-    measures = parse_measures(asked.measures, threshold=rel)
+    measures = measures_asked(asked.measures, store)
     if not measures or not all(isinstance(measure, Measure) for measure in measures):
         found = evaluate_and_tell(asked, store=store, progress=progress)
         note = "no verdicts: measures of ir_measures see documents, and nothing is known about their holes"

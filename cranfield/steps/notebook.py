@@ -110,10 +110,10 @@ class Opened:
         measures: str | Sequence[str] = ("AP", "nDCG@10"),
         baselines: str | Sequence[str] = (),
         test: str = "t",
-        correction: str = "holm",
+        correction: str | None = None,
         alpha: float = 0.05,
         tolerance: float = 0.0,
-        draws: int = 10_000,
+        draws: int | None = None,
         seed: int = 1,
         systems: Mapping[str, Sequence[str]] | None = None,
         difference: float | None = None,
@@ -123,6 +123,7 @@ class Opened:
         duplicates: Literal["plain", "novelty"] = "plain",
         clusters: "Clusters" = None,
         verdicts: bool = True,
+        by_topic: bool = False,
     ) -> "pandas.DataFrame":
         """Compare runs (all of them if none is named): one row for each measure and pair, differences being a − b.
 
@@ -130,7 +131,8 @@ class Opened:
         `claim_reason`; `verdicts=False` leaves that out. `systems` maps the name of a system to its runs, which then
         count as one entry. The frame's `attrs` tell the hash of the qrels, the test, the correction and the draws,
         and in `notes` what the command line would say: among it what the topics could have shown with a chance of
-        `power`, and how many a true `difference` would need.
+        `power`, and how many a true `difference` would need. Without a correction it is Holm's, or Tukey's own.
+        With `by_topic` there is one row for each measure, pair and topic: both scores and their difference.
         """
         from cranfield.steps.compare import Comparing
         from cranfield.steps.notebook_compare import compared
@@ -140,8 +142,17 @@ class Opened:
         )
         seeds = {name: tuple(members) for name, members in (systems or {}).items()}
         named = (baselines,) if isinstance(baselines, str) else tuple(baselines)
-        how = Comparing(named, test, correction, alpha, tolerance, draws, seed, systems=seeds)
-        return compared(self._work, asked, runs or None, how, verdicts=verdicts, power=power, difference=difference)
+        how = Comparing(named, test, correction or "", alpha, tolerance, draws, seed, systems=seeds)
+        return compared(
+            self._work,
+            asked,
+            runs or None,
+            how,
+            verdicts=verdicts,
+            power=power,
+            difference=difference,
+            by_topic=by_topic,
+        )
 
     def reuse(
         self,

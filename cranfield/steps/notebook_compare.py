@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cranfield.steps.compare import Compared, Comparing, compare_runs, compared_frame, long_records
+from cranfield.steps.compare import Compared, Comparing, compare_runs
 from cranfield.steps.compare_claims import add_said, may_have_verdicts, said_of, why_no_claims
-from cranfield.steps.compare_notes import power_notes
+from cranfield.steps.compare_notes import check_wanted, power_notes
+from cranfield.steps.compare_rows import compared_frame, long_records, topic_records
 from cranfield.steps.evaluate import Asked
 from cranfield.steps.evaluate_trust import first_runs
 from cranfield.steps.notebook_work import Work
@@ -24,8 +25,14 @@ def compared(
     verdicts: bool,
     power: float,
     difference: float | None,
+    by_topic: bool = False,
 ) -> "pandas.DataFrame":
-    """Compare, and say what may be claimed where that can be worked out, and what the topics could have shown."""
+    """Compare, and say what may be claimed where that can be worked out, and what the topics could have shown.
+
+    With `by_topic` there is a row for each pair and topic, of which nothing is claimed.
+    """
+    check_wanted(power=power, difference=difference)
+    verdicts = verdicts and not by_topic
     why = list(why_no_claims(asked, how)) if verdicts else []
     told = verdicts and len(asked.runs) > 1 and may_have_verdicts(asked)
     with work.watched() as progress:
@@ -39,11 +46,12 @@ def compared(
             read = first_runs(field.read, field.asked)
             found, results = compare_runs(asked, how, store=work.store, read=read)
         if field is None:
-            return _told(compared_frame(found, results, notes=why), results, power, difference)
+            records = (topic_records if by_topic else long_records)(results, found.scores)
+            return _told(compared_frame(found, results, records, notes=why), results, power, difference)
         full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
         said = said_of(results, full, how, work.material.told, store=work.store, progress=progress, field=field)
-    records = long_records(results, found.scores.qrels_hash)
-    add_said(records, said, how)
+    records = long_records(results, found.scores)
+    add_said(records, said, results)
     return _told(compared_frame(found, results, records, notes=said.notes), results, power, difference)
 
 

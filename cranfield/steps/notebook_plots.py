@@ -33,6 +33,7 @@ class Plots:
     ) -> "Axes":
         """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics.
 
+        Of a measure that takes another summary, as `AP(agg=median)`, the bar is at that.
         It is the figure of `cranfield evaluate --plot`.
         """
         from cranfield.steps.plotting import draw_strips
@@ -128,8 +129,9 @@ class ReusePlots:
         if measure is None:
             return next(iter(known.values()))
         if measure not in known:
-            rel = self._found.field.relevant_from
-            names = [str(one) for one in parse_measures([measure], threshold=rel)]
+            field = self._found.field
+            found = parse_measures([measure], threshold=field.relevant_from, gains=field.gains)
+            names = [str(one) for one in found]
             if len(names) != 1 or names[0] not in known:
                 raise UnknownName("measure of this result", measure, known)
             measure = names[0]

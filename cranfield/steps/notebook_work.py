@@ -12,12 +12,12 @@ from cranfield.steps.evaluate import TOPIC_SETS, Asked, Evaluated, evaluate_and_
 from cranfield.steps.evaluate_reading import Read, read_aligned
 from cranfield.steps.evaluate_trust import evaluate_with_trust, first_runs
 from cranfield.steps.keeping import Kept, KeptAlignment, contents_of, what_qrels_say
+from cranfield.steps.measures_asked import measures_asked
 from cranfield.steps.reuse_field import Field, PoolTold, field_of
 from cranfield.steps.showing_progress import shown_progress
 from cranfield.steps.trust import Trusted
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
-from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
     import os
@@ -133,10 +133,9 @@ class Work:
 
     def own_measures(self, measures: Sequence[str]) -> "list[Measure]":
         """Give measures that take a verdict or might; the collection's scale says what is relevant."""
-        from cranfield.evaluate.expression import own_measures, parse_measures
+        from cranfield.evaluate.expression import own_measures
 
-        rel = 1 if self.store is None else current_scale(self.store)[1].relevant_from
-        return list(own_measures(parse_measures(measures, threshold=rel)))
+        return list(own_measures(measures_asked(measures, self.store)))
 
     def evaluated(
         self, asked: Asked, *, verdicts: bool, progress: Progress = silent

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, BinaryIO
 
 from cranfield.errors import InputError, UsageError, quoted
+from cranfield.steps.measures_asked import gains_of
 from cranfield.steps.qrels_binary import binary_qrels
 from cranfield.steps.qrels_notes import older_grades
 from cranfield.steps.qrels_of import NOW, qrels_for
@@ -46,15 +47,20 @@ def export_warning(store: Store, word: str | None, *, chosen: Chosen | None = No
     return f"{said}; each is written " + ("as relevant or not by its own scale" if in_two else "as it was given")
 
 
-def threshold_lost(store: Store) -> str:
-    """Say what a file of graded qrels does not tell: from which grade on documents are relevant; empty for 1."""
-    relevant_from = current_scale(store)[1].relevant_from
-    if relevant_from == 1:
+def scale_lost(store: Store) -> str:
+    """Say what a file of graded qrels does not tell: from which grade on documents are relevant, and gains."""
+    scale = current_scale(store)[1]
+    gains = gains_of(scale)
+    said, elsewhere = [], []
+    if scale.relevant_from != 1:
+        said.append(f"grades from {scale.relevant_from} on count as relevant here")
+        elsewhere.append(f"-m 'AP(rel={scale.relevant_from})'")
+    if gains:
+        said.append("grades have gains of their own")
+        elsewhere.append(f"-m 'nDCG(gains={{{', '.join(f'{grade}: {gain:g}' for grade, gain in gains)}}})'")
+    if not said:
         return ""
-    elsewhere = f"-m 'AP(rel={relevant_from})'"
-    return (
-        f"grades from {relevant_from} on count as relevant here, which the file does not say: elsewhere {elsewhere}"
-    )
+    return f"{' and '.join(said)}, which the file does not say: elsewhere {' '.join(elsewhere)}"
 
 
 def write_qrels(qrels: "Qrels", stream: BinaryIO, *, format: str = "trec") -> None:

@@ -161,8 +161,9 @@ def _of_depth(report: "CollectionReport") -> "tuple[str, str, Table]":
 def _scores(material: Material) -> Iterator[Picture]:
     import numpy as np
 
-    from cranfield.report.figures import figure_of, precision_recall, strips
+    from cranfield.report.figures import figure_of, precision_recall
     from cranfield.report.table import Column, table_of
+    from cranfield.steps.plotting import draw_strips
 
     evaluated = material.evaluated
     if evaluated is None:
@@ -171,14 +172,12 @@ def _scores(material: Material) -> Iterator[Picture]:
     order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
     drawn = [run for run in order[:MOST_STRIPS] if scores.scored[run].any()]
     if drawn:
-        values = {scores.run_names[run]: scores.values[0, run][scores.scored[run]] for run in drawn}
         alternative = f"{scores.measures[0]} of each run on each topic"
         caption = (
-            f"{scores.measures[0]} on each topic. Runs with the same mean can differ much: points far to the left"
+            f"{scores.measures[0]} on each topic. Runs with the same score can differ much: points far to the left"
         )
         caption += f" are topics where a run fails.{_cut(len(order), MOST_STRIPS)}"
-        drawn_strips = figure_of(strips(str(scores.measures[0]), values))
-        yield Picture("scores", "by-topic", drawn_strips, alternative, caption)
+        yield Picture("scores", "by-topic", figure_of(draw_strips(scores, runs=drawn)), alternative, caption)
     if curve is not None:
         shown = order[:MOST_CURVES]
         curves = {curve.run_names[run]: curve.summary[:, run] for run in shown}

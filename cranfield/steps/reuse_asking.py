@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from cranfield.errors import UsageError
 from cranfield.steps.evaluate_asked import Asked
+from cranfield.steps.measures_asked import measures_asked
 from cranfield.steps.qrels_of import qrels_for
 from cranfield.steps.reuse_field import Field, PoolTold, field_of
 from cranfield.steps.stored_runs import stored_names
 from cranfield.steps.trust import Trust, Trusted
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
-from cranfield.store.scales import current_scale
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -40,15 +40,14 @@ class Doubt:
 
 def asked_field(doubt: Doubt, *, store: Store | None, progress: Progress = silent) -> "tuple[Field, list[Measure]]":
     """Read everything a doubt needs; without runs, all that are stored."""
-    from cranfield.evaluate.expression import own_measures, parse_measures
+    from cranfield.evaluate.expression import own_measures
 
     runs = doubt.runs or stored_names(store)
     if not runs:
         raise UsageError("which runs? name their files, and the qrels with --qrels; or a collection with -C")
     layers = {"layers": doubt.layers} if doubt.layers else {}
     qrels = qrels_for(store, doubt.qrels, with_unjudged=True, **layers)  # type: ignore[arg-type]
-    rel = 1 if store is None else current_scale(store)[1].relevant_from
-    measures = own_measures(parse_measures(doubt.measures, threshold=rel))
+    measures = own_measures(measures_asked(doubt.measures, store))
     told = PoolTold(groups=doubt.groups, depth=doubt.depth, card=doubt.card, pool=doubt.pool)
     return field_of(Asked(qrels=qrels, runs=runs), told, store=store, progress=progress), list(measures)
 

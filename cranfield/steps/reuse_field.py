@@ -9,6 +9,7 @@ from cranfield.errors import InputError, UsageError
 from cranfield.source import Source
 from cranfield.steps.evaluate_asked import TOPIC_SETS, Asked
 from cranfield.steps.evaluate_reading import Read, read_aligned
+from cranfield.steps.measures_asked import gains_of
 from cranfield.steps.pool_known import KnownPool, known_pool, replayed_without_groups
 from cranfield.steps.stored_runs import StoredName
 from cranfield.steps.watching import Progress, silent
@@ -20,6 +21,7 @@ from cranfield.text import counted
 if TYPE_CHECKING:
     from cranfield.evaluate.align import AnyRun
     from cranfield.evaluate.lists import Counts
+    from cranfield.evaluate.measures.gain import GradeGains
     from cranfield.reuse.assess import Knowledge
     from cranfield.reuse.card import Card
     from cranfield.reuse.contributors import Contributor
@@ -57,6 +59,7 @@ class Field:
     depth: "Counts"
     families: tuple[str, ...]
     relevant_from: int
+    gains: "GradeGains" = ()
     finished: float = 1.0
     card: "Card | None" = None
     guessed: bool = False
@@ -129,6 +132,7 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
         depth=pool_depth,
         families=_families(read, store, contributors),
         relevant_from=rel,
+        gains=() if store is None else gains_of(current_scale(store)[1]),
         finished=1.0 if stored is None else stored.finished,
         card=card,
         guessed=guessed,

@@ -4,19 +4,22 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.errors import LINES_KEPT, InputError, Problem, ProblemsFound, UnknownName, quoted
 from cranfield.source import Source
 from cranfield.steps.trust import WORST_FIRST
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
 
 ALL = "all"
 COLUMNS = ("run", "topic", "measure", "value", "qrels")
+_NOISE = 1e-6
+"""How far beyond its range a score may be by rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,7 @@ class _Read:
     orders: dict[str, str] = field(default_factory=dict)
     verdicts: dict[tuple[str, str], str] = field(default_factory=dict)
     problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
+    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def take_file(self, source: Source) -> None:
         """Take the rows of a file in, and collect what is wrong with them."""
@@ -108,9 +112,18 @@ class _Read:
             number = nan
         if not isfinite(number):
             return "bad-score", f"the value {quoted(value)} is not a finite number"
+        low, high = self._bounds(measure)
+        if not low - _NOISE <= number <= high + _NOISE:
+            return "out-of-range", f"the value {number:g} of {measure} lies outside of its range, {low:g} to {high:g}"
         if number != self.values.setdefault((measure, run, topic), number):
             return "two-values", f"run {quoted(run)} has two values of {measure} for topic {quoted(topic)}"
         return None
+
+    def _bounds(self, measure: str) -> tuple[float, float]:
+        """Give the lowest and highest value of a measure, as far as they are known."""
+        if measure not in self.bounds:
+            self.bounds[measure] = _bounds_of(measure)
+        return self.bounds[measure]
 
     def _take_verdict(self, measure: str, run: str, verdict: str) -> tuple[str, str] | None:
         """Take the verdict of a run in, the worse of two; a file from elsewhere need not have any."""
@@ -122,6 +135,13 @@ class _Read:
         return None
 
 
+def _bounds_of(name: str) -> tuple[float, float]:
+    from cranfield.evaluate.expression import Measure, parse_measures
+
+    known = [one.kind.bounds if isinstance(one, Measure) else None for one in parse_measures([name])]
+    return known[0] or (-inf, inf)
+
+
 def _by_measure(verdicts: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
     """Give verdicts by the names of measures as we write them."""
     from cranfield.evaluate.expression import parse_measures
@@ -131,6 +151,10 @@ def _by_measure(verdicts: Mapping[tuple[str, str], str]) -> dict[tuple[str, str]
 
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
+    if source.head(1) == b"[":
+        raise InputError(
+            f"{source.name}: scores are not read from JSON; write JSON lines or CSV, with --format jsonl"
+        )
     if source.head(1) == b"{":
         for number, line in source.lines():
             try:
@@ -185,7 +209,8 @@ def _scores(values: Values, qrels_hash: str, order: str) -> "Scores":
     if absent:
         measure, run, topic = absent[0]
         example = f"{measure} of run {quoted(run)} for topic {quoted(topic)}"
-        raise InputError(f"{len(absent):,} scores are missing, for example {example}")
+        missing = f"{counted(len(absent), 'score')} {'is' if len(absent) == 1 else 'are'} missing"
+        raise InputError(f"{missing}, {'that is' if len(absent) == 1 else 'for example'} {example}")
     table = np.array([[[values[measure, run, topic] for topic in topics] for run in runs] for measure in measures])
     return Scores(
         measures=tuple(parse_measures(measures)),

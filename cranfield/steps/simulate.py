@@ -9,6 +9,7 @@ from cranfield.errors import InputError, UsageError, quoted
 from cranfield.source import Source
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.evaluate_reading import align_as_asked, read_in_full
+from cranfield.steps.measures_asked import measures_asked
 from cranfield.steps.pool_inputs import entrants, queries, reader, with_ids
 from cranfield.steps.pool_known import known_pool
 from cranfield.steps.pool_speed import ASSUMED_SECONDS, Speed, judging_speed
@@ -86,7 +87,7 @@ def simulate_plans(
     asked: Asked, how: Simulating, *, store: Store | None = None, progress: Progress = silent
 ) -> Simulated:
     """Play plans against the judgments that are known, and tell what each would have cost, found and done."""
-    from cranfield.evaluate.expression import own_measures, parse_measures
+    from cranfield.evaluate.expression import own_measures
     from cranfield.simulate.outsiders import Without
     from cranfield.simulate.study import replays, study
 
@@ -95,7 +96,7 @@ def simulate_plans(
     if how.outsiders and not field.has_groups:
         raise UsageError("--outsiders needs to know whose runs these are: tell it with --groups FILE")
     plans = _plans(how, known, store)
-    measures = tuple(own_measures(parse_measures(asked.measures, threshold=known.relevant_from)))
+    measures = tuple(own_measures(measures_asked(asked.measures, store, relevant_from=known.relevant_from)))
     without: Without = "replay" if how.outsiders else "deletion" if field.has_groups else "nothing"
     total, done = replays(known, plans, without=without), 0
 

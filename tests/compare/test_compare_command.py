@@ -68,19 +68,21 @@ def test_two_systems_of_one_name_are_refused(capsys):
 def test_seeds_tell_how_many_they_are_and_how_far_they_lie_apart(capsys):
     words = ("good.run", "fair.run", "poor.run", "--system", "ours=good,fair")
     (row,) = rows(compared(capsys, *words, "-f", "csv")[0])
-    assert (row["seeds_a"], row["seeds_b"], row["seed_deviation_b"]) == ("2", "1", "0.0")
+    assert (row["seeds_a"], row["seeds_b"], row["seed_deviation_b"]) == ("2", "1", "")
     means = [sum(1 / rank for rank in RANKS[name]) / 8 for name in ("good", "fair")]
     assert float(row["seed_deviation_a"]) == pytest.approx(abs(means[0] - means[1]) / 2**0.5)
     shown = compared(capsys, *words)[0]
     assert "between seeds" in shown
     assert f"{abs(means[0] - means[1]) / 2**0.5:.4f}" in shown
+    (alone,) = [line for line in shown.splitlines() if line.startswith("poor")]
+    assert alone.split() == ["poor", f"{sum(1 / rank for rank in RANKS['poor']) / 8:.4f}", "1", "b"]
 
 
 def test_every_row_of_data_says_what_it_was_made_with(capsys):
     words = ("good.run", "fair.run", "--as", "9", "--draws", "500", "--seed", "7", "--alpha", "0.01")
     (row,) = rows(compared(capsys, *words, "-f", "csv")[0])
-    made = ("test", "correction", "alpha", "draws", "seed", "reference")
-    assert [row[name] for name in made] == ["t", "holm", "0.01", "500", "7", "trec_eval 9"]
+    made = ("test", "correction", "alpha", "tolerance", "draws", "test_draws", "seed", "reference")
+    assert [row[name] for name in made] == ["t", "holm", "0.01", "0.0", "500", "0", "7", "trec_eval 9"]
     assert len(row["qrels"]) == 16
     (row,) = rows(compared(capsys, "good.run", "fair.run", "--test", "tukey", "-f", "csv")[0])
     assert (row["test"], row["correction"]) == ("t", "tukey")

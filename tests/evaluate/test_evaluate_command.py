@@ -29,7 +29,9 @@ def test_the_table_has_a_row_per_run_and_the_topics_are_counted(capsys):
         ["run", "AP", "RR", "P@5"],
         ["first", "0.5000", "0.5000", "0.1333"],
         ["second", "0.1667", "0.1667", "0.0667"],
+        ["qrels", "4980afdab66afe43,", "order", "of", "ties", "as", "in", "trec_eval", "10"],
     ]
+    assert "qrels 4980afdab66afe43" not in shown.err
     assert "first: 3 topics scored, 1 missing from the run (scored 0), 1 with nothing relevant" in shown.err
     assert "second: 3 topics scored, 2 missing from the run (scored 0), 1 with nothing relevant" in shown.err
     assert "1 without qrels left out" in shown.err
@@ -114,7 +116,7 @@ def test_in_a_collection_the_highest_grade_is_that_of_its_scale_though_nobody_ha
 def test_a_run_of_another_collection_is_refused(capsys, files: Path):
     (files / "first").write_text("77 Q0 a 1 1 t\n", encoding="utf-8")
     assert _status(["evaluate", "--qrels", "qrels", "first"]) == 1
-    assert "run 't' has none of the topics of these qrels" in capsys.readouterr().err
+    assert "run 't' has none of the topics of the qrels qrels" in capsys.readouterr().err
 
 
 def test_a_document_ranked_twice_is_refused(capsys, files: Path):

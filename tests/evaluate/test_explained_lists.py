@@ -48,10 +48,22 @@ def test_each_row_names_its_run_and_topic_and_what_it_was_made_with(capsys):
 def test_for_people_the_lists_stand_side_by_side(capsys, format: str):
     assert _status(["evaluate", "--qrels", "qrels", "--explain", "first", "1", "second", "-f", format]) == 0
     shown = capsys.readouterr()
-    said = (shown.err if format == "table" else shown.out).replace("\\", "")
+    said = shown.out.replace("\\", "")
     assert "relevant from grade 1 on; qrels " in said
     assert "order of ties as in trec_eval 10" in said
     assert sum("document" in line and line.count("document") == 2 for line in shown.out.splitlines()) == 1
+    missing = "second: relevant and not in the list: d (grade 2), c (grade 1)"
+    assert missing in (shown.err if format == "table" else said)
+
+
+def test_relevant_documents_below_the_ranks_shown_are_named(capsys):
+    assert _status(["evaluate", "--qrels", "qrels", "--explain", "first", "1", "--depth", "1"]) == 0
+    assert "first: relevant further down: c (grade 1, rank 2), a (grade 2, rank 4)" in capsys.readouterr().err
+
+
+def test_dcg_is_that_of_the_gains_asked_for(capsys):
+    found = explained(capsys, "first", "1", "-m", "DCG(gains={2: 8})")
+    assert [round(row["DCG"], 4) for row in found] == [8.0, 8.6309, 8.6309, 12.0763]
 
 
 class Terminal(io.TextIOWrapper):
@@ -104,7 +116,8 @@ def test_with_novelty_a_copy_is_not_relevant_and_its_cluster_counts_once(capsys)
         (["--topics", "common"], "--topics would change nothing"),
         (["--ties", "expected"], "no single one to lay open"),
         (["-m", "AP(rel=2)", "-m", "AP"], "for one threshold"),
-        (["-m", "nDCG(gain=exponential)"], "nothing but rel could be shown"),
+        (["-m", "nDCG", "-m", "DCG(gains={1: 3})"], "one gain for each grade"),
+        (["-m", "nDCG(gain=exponential)"], "only rel and gains could be shown"),
     ],
 )
 def test_what_would_change_nothing_is_refused(capsys, words: list[str], message: str):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,7 @@ def test_geometric_means_are_compared_by_logarithms(capsys):
     compared("-m", "gm_map")
     (row,) = rows(capsys.readouterr().out)
     assert row["measure"] == "log AP(agg='geometric')"
-    assert float(row["mean_a"]) == pytest.approx(-4.0687, abs=1e-4)
+    assert float(row["mean_a"]) == pytest.approx(exp(-4.0687), abs=1e-5)
 
 
 def test_what_is_added_up_is_compared_per_topic_and_a_median_is_not_compared(capsys):
@@ -141,3 +142,94 @@ def test_a_saved_score_that_is_no_finite_number_is_told(capsys, folder: Path, va
     (folder / "scores.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert _status(["compare", "--scores", "scores.csv"]) == 1
     assert f"scores.csv:2: the value '{value}' is not a finite number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        ("nDCG(gains={-1: 2})", "gains are for grades from 0 up"),
+        ("runid", "runid is not a number; cranfield trec-eval prints it"),
+        ("relstring", "relstring is not a number; cranfield trec-eval prints it"),
+    ],
+)
+def test_measures_that_would_mean_nothing_are_refused(tmp_path: Path, capsys, measure: str, said: str):
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1 t\n")
+    assert _status(["evaluate", "--qrels", f"{tmp_path / 'qrels'}", f"{tmp_path / 'run'}", "-m", measure]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_gains_of_trec_eval_may_have_signs_and_exponents(tmp_path: Path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 2\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
+    words = [
+        "evaluate",
+        "--qrels",
+        f"{tmp_path / 'qrels'}",
+        f"{tmp_path / 'run'}",
+        "-m",
+        "dcg.1=3.5e0,2=-1",
+        "-f",
+        "csv",
+    ]
+    assert _status(words) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith('t,all,"DCG(gains={1: 3.5, 2: -1})",2.869')
+
+
+def test_qrels_and_run_that_were_mixed_up_are_told(tmp_path: Path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1 t\n")
+    assert _status(["evaluate", "--qrels", f"{tmp_path / 'run'}", f"{tmp_path / 'qrels'}", "-m", "AP"]) == 1
+    assert "its first row has 6 columns, as a run has: were qrels and run mixed up" in capsys.readouterr().err
+
+
+def test_a_run_with_nothing_of_the_chosen_topics_scores_0(tmp_path: Path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n3 0 c 1\n")
+    (tmp_path / "weak").write_text("1 Q0 a 1 2 weak\n2 Q0 x 1 2 weak\n")
+    (tmp_path / "good").write_text("1 Q0 a 1 2 good\n2 Q0 b 1 2 good\n3 Q0 c 1 2 good\n")
+    (tmp_path / "other").write_text("1 Q0 x 1 2 other\n")
+    (tmp_path / "two").write_text("2\n")
+    (tmp_path / "three").write_text("3\n")
+    begin = ["evaluate", "--qrels", f"{tmp_path / 'qrels'}", "-m", "AP", "--no-verdict", "-f", "csv"]
+    for topics in ("two", "three"):
+        words = [*begin, "--topics", f"{tmp_path / topics}", f"{tmp_path / 'weak'}", f"{tmp_path / 'good'}"]
+        assert _status(words) == 0
+        found = [line.split(",")[:4] for line in capsys.readouterr().out.splitlines()[1:]]
+        assert found == [["weak", "all", "AP", "0.0"], ["good", "all", "AP", "1.0"]]
+    assert _status([*begin, "--topics", f"{tmp_path / 'two'}", f"{tmp_path / 'other'}", f"{tmp_path / 'good'}"]) == 1
+    assert "run 'other' has none of the documents of the qrels" in capsys.readouterr().err
+
+
+def test_runs_of_which_the_same_is_said_share_a_line(tmp_path: Path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    runs = []
+    for name in "abcdefg":
+        rows = [f"1 Q0 a 1 2 {name}\n", *([f"2 Q0 b 1 2 {name}\n"] if name not in "bd" else [])]
+        (tmp_path / name).write_text("".join(rows))
+        runs.append(f"{tmp_path / name}")
+    begin = ["evaluate", "--qrels", f"{tmp_path / 'qrels'}", "-m", "AP", "--no-verdict"]
+    assert _status([*begin, *runs]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "b, d: 2 topics scored, 1 missing from the run (scored 0)",
+        "each of the other 5 runs: 2 topics scored",
+    ]
+    assert _status([*begin, *runs[:3]]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "a, c: 2 topics scored",
+        "b: 2 topics scored, 1 missing from the run (scored 0)",
+    ]
+
+
+def test_the_best_run_stands_first_where_that_is_asked_for(tmp_path: Path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    for name, ranked in (("low", "xya"), ("high", "axy"), ("middle", "xay")):
+        rows = [f"1 Q0 {document} {place} {9 - place} {name}\n" for place, document in enumerate(ranked, start=1)]
+        (tmp_path / name).write_text("".join(rows))
+    runs = [f"{tmp_path / name}" for name in ("low", "high", "middle")]
+    begin = ["evaluate", "--qrels", f"{tmp_path / 'qrels'}", *runs, "-m", "RR", "-m", "P@3", "--best-first"]
+    assert _status([*begin, "--by-topic", "-f", "csv"]) == 0
+    listed = [line.split(",")[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert listed == ["high"] * 4 + ["middle"] * 4 + ["low"] * 4
+    assert _status(begin) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:5]]
+    assert [(row[0], row[1]) for row in rows] == [("high", "1.0000"), ("middle", "0.5000"), ("low", "0.3333")]

@@ -87,7 +87,8 @@ def test_what_trec_eval_takes_is_taken_with_the_same_numbers(tmp_path: Path, cha
         ({"qrels": QRELS + "\n"}, 5),
         ({"qrels": QRELS + "2 0 d\n"}, 5),
         ({"qrels": QRELS + "2 0 d 1 1\n"}, 5),
-        ({"qrels": "# one\n# two\n" + QRELS}, 2),
+        ({"qrels": "# one\n# two\n" + QRELS}, 1),
+        ({"run": "# one\n\n" + RUN + "2 Q0 d 3 0.5\n"}, 5),
     ],
 )
 def test_a_malformed_line_ends_with_status_2(tmp_path: Path, changed: dict[str, str], line: int):
@@ -228,3 +229,17 @@ def test_evaluate_takes_the_same_words_and_gives_the_same_numbers(tmp_path: Path
     assert sorted((topic, f"{value:.4f}") for _, topic, _, value in rows) == sorted(
         (topic, value) for (_, topic), value in printed.items()
     )
+
+
+def test_rndcg_is_no_number_where_nothing_that_is_relevant_has_a_gain(tmp_path: Path):
+    printed = call(tmp_path, "-q -m Rndcg.1=0", qrels="1 0 a 1\n2 0 b 2\n", run="1 Q0 a 1 1 t\n2 Q0 b 1 1 t\n")
+    assert [line.split(b"\t")[1:] for line in printed.output.splitlines()] == [
+        [b"1", b"  -nan"], [b"2", b"1.0000"], [b"all", b"  -nan"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["-D 0.2", "-q -m ndcg.-1=2"])
+def test_what_would_change_numbers_unseen_is_refused(tmp_path: Path, words: str):
+    printed = call(tmp_path, words)
+    assert (printed.output, printed.status) == (b"", 1)
+    assert "out of Cranfield's scope" in printed.errors

@@ -98,7 +98,7 @@ def test_too_few_draws_are_told(folder: Path):
     for number, name in enumerate(many):
         run_file(folder / name, f"r{number}", [(number + topic) % 10 + 1 for topic in range(8)])
     _, err = typed(folder, "compare", *many, "--qrels", "qrels.txt", "--test", "bootstrap", "--draws", "100")
-    assert "with 100 draws no pair of 28 can be significant after holm" in err
+    assert "with 100 draws no pair of 28 can be significant after Holm" in err
 
 
 def test_saved_scores_are_compared_and_those_of_other_qrels_refused(folder: Path):

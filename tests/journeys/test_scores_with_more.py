@@ -71,6 +71,7 @@ def test_novelty_reports_which_runs_change_places(folder: Path):
         ["run", "AP", "P@5"],
         ["copies", "0.3333", "0.2000"],
         ["new", "0.4667", "0.4000"],
+        ["qrels", "af675684ea26f93c,", "order", "of", "ties", "as", "in", "trec_eval", "10"],
         ["Places", "of", "runs", "that", "novelty", "changes"],
         ["run", "measure", "novelty", "plain", "rank", "plain", "rank"],
         ["copies", "AP", "0.3333", "0.5000", "2", "1"],
@@ -175,6 +176,7 @@ def test_letters_stand_behind_the_means_and_the_caption_says_what_they_are(folde
         ["good", "0.7500", "a", "120"],
         ["like", "0.7500", "a", "120"],
         ["poor", "0.1263", "b", "120"],
+        ["qrels", "c91ed37227936181,", "order", "of", "ties", "as", "in", "trec_eval", "10"],
     ]
 
 

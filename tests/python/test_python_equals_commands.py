@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 import cranfield as cf
+from cranfield.errors import UsageError
 
 FILES = [f"r{run}.run" for run in (1, 2, 3, 4, 5, 9)]
 POOL = ("--qrels", "qrels", "--groups", "groups.tsv", "--pool-depth", "3")
 Typed = Callable[..., str]
 MEASURES = ("-m", "P@3", "-m", "nDCG@5", "-m", "AP")
-ALIKE = ("qrels", "reference", "test", "correction", "alpha", "draws", "seed")
+ALIKE = ("qrels", "reference", "test", "correction", "alpha", "tolerance", "draws", "seed")
 """What is the same in all rows of a comparison: a frame has it among its attributes."""
 
 
@@ -63,16 +64,18 @@ def test_scores_of_files_carry_the_verdicts_that_the_command_gives(typed: Typed,
     same(
         frame,
         typed(pool, "evaluate", *FILES, *POOL, *MEASURES, *more, "-f", "csv"),
-        without=("qrels", "reference"),
+        without=("qrels", "reference", "topics"),
     )
     assert frame.attrs["reference"] == "trec_eval 10"
+    scored = table(typed(pool, "evaluate", *FILES, *POOL, "-m", "AP", "-f", "csv"))
+    assert frame.attrs["topics"] == {row["run"]: int(row["topics"]) for row in scored}
 
 
 def test_scores_of_a_collection_carry_the_verdicts_that_the_command_gives(typed: Typed, kitchen: Path):
     with of_collection(kitchen) as opened:
         frame = opened.evaluate(["nDCG@5", "P@5"], letters="tukey")
     words = ("evaluate", "-m", "nDCG@5", "-m", "P@5", "--letters", "tukey", "-f", "csv")
-    same(frame, typed(kitchen.parent, *words), without=("qrels", "reference"))
+    same(frame, typed(kitchen.parent, *words), without=("qrels", "reference", "topics"))
     assert "UNRELIABLE" in set(frame["verdict"])
     assert any("mortar-dense" in note and "UNRELIABLE" in note for note in frame.attrs["notes"])
 
@@ -80,7 +83,7 @@ def test_scores_of_a_collection_carry_the_verdicts_that_the_command_gives(typed:
 def test_scores_alone_are_those_without_verdicts(typed: Typed, pool: Path):
     frame = of_files(pool).evaluate(["P@3", "AP"], verdicts=False)
     words = ("evaluate", *FILES, *POOL, "-m", "P@3", "-m", "AP", "--no-verdict", "-f", "csv")
-    same(frame, typed(pool, *words), without=("qrels", "reference"))
+    same(frame, typed(pool, *words), without=("qrels", "reference", "topics"))
 
 
 def test_pairs_of_files_carry_the_claims_that_the_command_makes(typed: Typed, pool: Path):
@@ -88,7 +91,8 @@ def test_pairs_of_files_carry_the_claims_that_the_command_makes(typed: Typed, po
     words = ("compare", *FILES, *POOL, "-m", "P@3", "-m", "nDCG@5", "-f", "csv")
     same(frame, typed(pool, *words), without=ALIKE)
     assert {name: frame.attrs[name] for name in ALIKE[1:]} == {
-        "reference": "trec_eval 10", "test": "t", "correction": "holm", "alpha": 0.05, "draws": 10_000, "seed": 1
+        "reference": "trec_eval 10", "test": "t", "correction": "holm", "alpha": 0.05, "tolerance": 0.0,
+        "draws": 10_000, "seed": 1,
     }  # fmt: skip
     assert {"proved", "open"} <= set(frame["claim"])
 
@@ -99,6 +103,26 @@ def test_pairs_of_a_collection_carry_the_claims_that_the_command_makes(typed: Ty
     words = ("compare", "mortar-dense", "stove-rocchio", "larder-bm25", "-m", "nDCG@5", "--as", "9", "-f", "csv")
     same(frame, typed(kitchen.parent, *words), without=ALIKE)
     assert "open" in set(frame["claim"])
+
+
+def test_pairs_by_topic_are_those_of_the_command(typed: Typed, pool: Path):
+    frame = of_files(pool).compare(measures=["P@3", "AP(agg='geometric')"], by_topic=True)
+    words = ("compare", *FILES, *POOL, "-m", "P@3", "-m", "AP(agg='geometric')", "--by-topic", "-f", "csv")
+    same(frame, typed(pool, *words), without=("qrels", "reference"))
+    assert list(frame) == ["measure", "a", "b", "topic", "score_a", "score_b", "difference"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"seed": -1}, {"seed": "x"}, {"seed": 1.5}, {"draws": 5}, {"draws": "many"}, {"alpha": "x"}, {"alpha": 1},
+        {"tolerance": -1}, {"test": 5}, {"correction": 5}, {"power": 2}, {"difference": -1.0},
+        {"difference": float("nan")}, {"test": "tukey", "correction": "holm"},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_by_is_an_error_of_ours(pool: Path, wrong: dict[str, object]):
+    with pytest.raises(UsageError):
+        of_files(pool).compare(measures="P@3", **wrong)
 
 
 def test_systems_and_measures_of_others_are_compared_without_claims(pool: Path):
@@ -218,7 +242,7 @@ def test_a_card_is_the_one_the_command_writes_and_stands_in_for_the_runs(typed: 
     assert ours.read_text() == (tmp_path / "theirs.json").read_text()
     alone = cf.open_files(qrels=pool / "qrels", runs=pool / "r9.run", card=ours).evaluate("P@3")
     words = ("evaluate", "r9.run", "--qrels", "qrels", "--card", str(ours), "-m", "P@3", "-f", "csv")
-    same(alone, typed(pool, *words), without=("qrels", "reference"))
+    same(alone, typed(pool, *words), without=("qrels", "reference", "topics"))
 
 
 def test_a_report_is_the_one_the_command_writes(typed: Typed, kitchen: Path, tmp_path: Path):

@@ -47,7 +47,9 @@ def test_markdown_escapes_what_would_break_the_table():
 
 def test_latex_is_booktabs_with_everything_escaped():
     assert renderers.get("latex")(TABLE) == (
-        "\\begin{table}\n\\centering\n\\caption{Scores\\_1}\n\\begin{tabular}{lrrl}\n\\toprule\n"
+        "% \\usepackage{booktabs}\n"
+        "\\begin{table}\n\\centering\n\\caption{Scores\\_1}\n\\label{tab:scores-1}\n"
+        "\\begin{tabular}{lrrl}\n\\toprule\n"
         "run & AP & rows & pooled \\\\\n\\midrule\n"
         "bm25\\textbar{}a\\_b & 0.1235 & 1,000 & yes \\\\\n"
         "x \\& y &  & 2 & no \\\\\n"
@@ -99,8 +101,19 @@ def test_a_table_that_fits_stays_as_it_is():
 def test_a_table_of_few_rows_is_turned_on_its_side():
     (turned,) = fitted(wide_table(2, 12), 80)
     assert [column.title for column in turned.columns] == ["measure", "run0", "run1"]
-    assert turned.rows[11] == ("measure11", 0.5, 1.5)
+    assert turned.rows[11] == ("measure11", "0.5000", "1.5000")
     assert turned.bold == {(row, 2) for row in range(12)}
+
+
+def test_a_table_on_its_side_has_the_digits_of_its_columns():
+    columns = [
+        Column("effect", digits=2, numeric=True),
+        Column("p", kind="p", numeric=True),
+        Column("n", numeric=True),
+    ]
+    columns += [Column(f"measure{number}", numeric=True) for number in range(9)]
+    (turned,) = fitted(table_of(["run", *columns], [("a", 0.5, 1e-9, 1000, *[0.25] * 9)]), 80)
+    assert turned.rows[:4] == (("effect", "0.50"), ("p", "<0.0001"), ("n", "1,000"), ("measure0", "0.2500"))
 
 
 def test_other_wide_tables_are_dealt_out_with_the_first_column_in_each():
@@ -117,6 +130,56 @@ def test_other_wide_tables_are_dealt_out_with_the_first_column_in_each():
 def test_a_row_that_begins_with_a_bracket_is_no_option_of_the_line_before_in_latex():
     table = table_of(["run"], [("[1] a",), ("<b>",)])
     assert "\n{[}1] a \\\\\n\\textless{}b\\textgreater{} \\\\\n" in renderers.get("latex")(table)
+
+
+def test_a_row_that_begins_with_a_star_is_no_form_of_the_line_end_before_in_latex():
+    assert "\\midrule\n{*}a \\\\\n{*}{*}b \\\\\n" in renderers.get("latex")(table_of(["run"], [("*a",), ("**b",)]))
+
+
+def test_hyphens_and_quotes_of_a_name_stay_what_they_are_in_latex():
+    table = table_of(["run"], [("bm25--k---b",), ("''a``",), ("a,,b ?`",)])
+    assert "bm25-{}-k-{}-{}-b \\\\\n'{}'a`{}` \\\\\na,{},b ?{}` \\\\\n" in renderers.get("latex")(table)
+
+
+def test_a_negative_number_has_a_minus_and_a_name_a_hyphen_in_latex():
+    columns = ["run", Column("AP", numeric=True), Column("letters", numeric=True)]
+    table = table_of(columns, [("-1", -0.017, "-0.0170 a"), ("-", float("nan"), "-2/0/1")])
+    text = renderers.get("latex")(table)
+    assert "\n-1 & $-$0.0170 & $-$0.0170 a \\\\\n- & - & $-$2/0/1 \\\\\n" in text
+    interval = table_of(["run", "interval"], [("a-1 to -2", "-0.304 to -0.121"), ("b", "0.1 to 0.2")])
+    assert "a-1 to -2 & $-$0.304 to $-$0.121 \\\\\nb & 0.1 to 0.2 \\\\" in renderers.get("latex")(interval)
+    assert "\\textbf{$-$0.0170}" in renderers.get("latex")(
+        with_best(table_of(["run", "AP"], [("a", -0.017)] * 2), [1])
+    )
+
+
+def test_a_latex_table_without_caption_gets_one_of_its_numbers_so_that_its_label_has_a_number():
+    text = renderers.get("latex")(table_of(["run", "nDCG@10", "P_5"], [("a", 0.1, 0.2)]))
+    assert "\\caption{nDCG@10, P 5}\n\\label{tab:ndcg-10-p-5}\n\\begin{tabular}" in text
+    assert "\\caption{run}\n\\label{tab:run}\n" in renderers.get("latex")(table_of(["run"], [("a",)]))
+    long = table_of(["run"], [("a",)], caption="Runs that share a letter do not differ significantly")
+    assert "\\label{tab:runs-that-share-a-letter-do-not-differ}\n" in renderers.get("latex")(long)
+    many = renderers.get("latex")(table_of(["日本", *"abcdefg"], [("a", *[0.5] * 7)], caption="日本"))
+    assert "\\caption{日本}\n\\label{tab:table}\n" in many
+    assert "\\caption{a, b, c, d, e, f, \\ldots{}}\n" in renderers.get("latex")(
+        table_of("xabcdefg", [("a", *[0.5] * 7)])
+    )
+
+
+def test_a_long_latex_table_goes_on_over_pages_with_its_head_on_each():
+    rows = [(f"r{number}", 0.5) for number in range(41)]
+    body = "".join(f"r{number} & 0.5000 \\\\\n" for number in range(41))
+    head = "\\toprule\nrun & AP \\\\\n\\midrule\n"
+    assert renderers.get("latex")(table_of(["run", "AP"], rows, caption="All", notes=["50% of them"])) == (
+        "% \\usepackage{booktabs,longtable}\n\\begin{longtable}{lr}\n\\caption{All}\n\\label{tab:all} \\\\\n"
+        f"{head}\\endfirsthead\n{head}\\endhead\n\\bottomrule\n\\endfoot\n{body}\\end{{longtable}}\n"
+        "\\par\\noindent{\\footnotesize 50\\% of them\\par}\n"
+    )
+    assert "longtable" not in renderers.get("latex")(table_of(["run", "AP"], rows[:40]))
+
+
+def test_a_name_is_neither_struck_through_nor_a_formula_in_markdown():
+    assert renderers.get("markdown")(table_of(["run"], [("~s~ $m$",)])).endswith("| \\~s\\~ \\$m\\$ |\n")
 
 
 def test_an_entity_stays_the_letters_it_is_made_of_in_markdown():

@@ -19,7 +19,7 @@ def randomisation(a: ArrayLike, b: ArrayLike, *, draws: int = DRAWS, rng: np.ran
     Exact where that can be counted: up to 24 non-zero differences, and for any number of topics where they are
     multiples of one step, as those of P@10 are. Else by `draws` random sign vectors, p = (1 + hits) / (1 + draws),
     which is never 0 and keeps the level, since the observed signs are one of the possible ones. All differences
-    zero, or one topic: p = 1. The statistic is the mean difference.
+    zero: p = 1, marked degenerate. One topic: p = 1. The statistic is the mean difference.
 
     Source: Fisher, "The Design of Experiments", 1935; Smucker, Allan and Carterette, CIKM 2007; the 1s: Phipson
     and Smyth, "Permutation p-values should never be zero", 2010.
@@ -33,7 +33,8 @@ def randomisation(a: ArrayLike, b: ArrayLike, *, draws: int = DRAWS, rng: np.ran
     exact = ~np.isnan(p)
     if not exact.all():
         p[~exact] = _drawn_p(differences, ~exact, draws=draws, rng=rng)
-    return differences.result(differences.values.mean(axis=1), p, exact=exact)
+    nothing = (differences.values == 0).all(axis=1)
+    return differences.result(differences.values.mean(axis=1), p, exact=exact, degenerate=nothing)
 
 
 def _drawn_p(differences: Differences, rows: np.ndarray, *, draws: int, rng: np.random.Generator) -> Values:

@@ -17,15 +17,17 @@ def lenient_qrels(data: bytes, options: TrecOptions) -> tuple[Judged, dict[bytes
     judged: Judged = {}
     broken: dict[bytes, str] = {}
     after_comment = False
-    for number, line in enumerate(_lines(data)):
+    rows = 0
+    for line in _lines(data):
         # Version 10 looks for a comment once per row, so that a second comment in a row is taken for a row.
         if options.version == "10" and line.startswith(b"#") and not after_comment:
             after_comment = True
             continue
         after_comment = False
         words = line.split()
+        rows += 1
         if len(words) != _QRELS_COLUMNS:
-            raise _malformed("qrels", number, options.files[0])
+            raise _malformed("qrels", rows, options.files[0])
         topic, _, document, grade = words
         grades = judged.setdefault(topic, {})
         if document in grades:
@@ -39,17 +41,19 @@ def lenient_run(data: bytes, options: TrecOptions) -> tuple[Ranked, bytes]:
     """Give the ranking of each topic and the tag of the last line."""
     ranking: Ranked = {}
     run_id = b""
-    for number, line in enumerate(_lines(data)):
+    rows = 0
+    for line in _lines(data):
         words = line.split(None, _RUN_COLUMNS)
         if not words or (options.version == "10" and words[0].startswith(b"#")):
             continue
+        rows += 1
         if len(words) < _RUN_COLUMNS:
-            raise _malformed("results", number, options.files[1])
+            raise _malformed("results", rows, options.files[1])
         run_id = words[5]
         ranking.setdefault(words[0], []).append((words[2], _score(words[4], options)))
-    for rows in ranking.values():
-        rows.sort(key=lambda row: row[0], reverse=True)
-        rows.sort(key=lambda row: (row[1] != row[1], -row[1] if row[1] == row[1] else 0.0))
+    for found in ranking.values():
+        found.sort(key=lambda row: row[0], reverse=True)
+        found.sort(key=lambda row: (row[1] != row[1], -row[1] if row[1] == row[1] else 0.0))
     return ranking, run_id
 
 
@@ -72,5 +76,6 @@ def _score(text: bytes, options: TrecOptions) -> float:
 
 
 def _malformed(noun: str, row: int, name: str) -> Refused:
-    text = f"trec_eval.get_{noun}: Malformed line {row + 1}\ntrec_eval: Quit in file '{name}'\n"
+    """Say which row is malformed; comments and empty lines are not counted, as there."""
+    text = f"trec_eval.get_{noun}: Malformed line {row}\ntrec_eval: Quit in file '{name}'\n"
     return Refused(text, 2)

@@ -127,6 +127,8 @@ def _with(options: TrecOptions, letter: str, value: str) -> TrecOptions:
         return replace(options, **{field: whole_number(value)})  # type: ignore[arg-type]
     if letter == "Z":
         return replace(options, zscores=value)
+    if letter == "D" and "." in value:
+        raise Refused("trec_eval: -D with a topic is out of Cranfield's scope; evaluate --topics takes some\n", 1)
     if letter == "R" and value in _PREFERENCES:
         raise Refused("trec_eval: preference judgments are out of Cranfield's scope; it reads qrels\n", 1)
     if (letter == "R" and value != "qrels") or (letter == "T" and value != "trec_results"):

@@ -63,8 +63,11 @@ def pairs(text: str, name: str) -> tuple[tuple[str, float], ...]:
 
 
 def gains(found: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
-    """Give the pairs whose name is a whole number, as gains per grade."""
-    return tuple((int(key), value) for key, value in found if re.fullmatch(r"[+-]?[0-9]+", key))
+    """Give the pairs whose name is a whole number, as gains per grade; unjudged documents can have none."""
+    named = tuple((int(key), value) for key, value in found if re.fullmatch(r"[+-]?[0-9]+", key))
+    if any(grade < 0 for grade, _ in named):
+        raise Refused("trec_eval: gains of documents that are not judged are out of Cranfield's scope\n", 1)
+    return named
 
 
 def _distinct(found: list[Number], name: str) -> list[Number]:

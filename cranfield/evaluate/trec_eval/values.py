@@ -137,7 +137,13 @@ def _graded(function: Callable[..., Values], **settings: object) -> Function:
 
 
 def _rndcg(asked: Asked) -> Named:
-    yield from _graded(gain.ndcg_at_levels, rel=asked.rel)(asked)
+    """Not a number where there are relevant documents and none has a gain: 0 is divided by 0."""
+    lists = asked.lists
+    gains = parameters.gains(parameters.pairs(asked.text, asked.name)) if asked.text else ()
+    worth = gain.gain_function("linear", gains)(lists.levels) > 0
+    nothing = (lists.level_counts[:, worth].sum(axis=1) == 0)[lists.topics] & (lists.relevant_count(asked.rel) > 0)
+    for name, value in _graded(gain.ndcg_at_levels, rel=asked.rel)(asked):
+        yield name, np.where(nothing, np.nan, value)
 
 
 def _utility(asked: Asked) -> Named:

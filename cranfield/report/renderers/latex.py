@@ -1,5 +1,8 @@
 """LaTeX tables, ready for a paper."""
 
+import re
+from itertools import accumulate
+
 from cranfield.report.rendering import renderers
 from cranfield.report.table import Table, printed
 from cranfield.text import visible_line
@@ -21,29 +24,103 @@ _ESCAPES = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "[": "{[}",
+    "*": "{*}",
 }
-"""A bracket at the start of a row would be read as an option of the line end before it."""
+"""A bracket or a star at the start of a row would be read as an option of the line end before it."""
+
+_LIGATURES = re.compile(r"(?<=-)(?=-)|(?<=')(?=')|(?<=`)(?=`)|(?<=,)(?=,)|(?<=[?!])(?=`)")
+"""Where two letters would become another one: two hyphens are a dash."""
+
+_MINUS = re.compile(r"(?<!\S)-(?=[\d.])")
+_INTERVAL = re.compile(r"-?[\d.,]+ to -?[\d.,]+")
+
+_ONE_PAGE = 40
+"""How many rows a float has; more are a table that goes on over pages."""
+
+_TITLES_NAMED, _LABEL_LETTERS = 6, 40
 
 
 @renderers.register("latex", "tex")
 def render_latex(table: Table) -> str:
-    """A booktabs table inside a table float."""
-    alignment = "".join("r" if column.numeric else "l" for column in table.columns)
-    body = [_row([_escaped(column.title) for column in table.columns]), r"\midrule"]
-    body += [_row(_cells(table, number)) for number in range(len(table.rows))]
-    caption = [rf"\caption{{{_escaped(table.caption)}}}"] if table.caption else []
+    """A booktabs table inside a table float, or a longtable where it has many rows.
+
+    Its first line is a comment that names the packages it needs.
+    """
+    long = len(table.rows) > _ONE_PAGE
+    lines = _over_pages(table) if long else _floating(table)
+    return "\n".join([rf"% \usepackage{{booktabs{',longtable' if long else ''}}}", *lines]) + "\n"
+
+
+def _floating(table: Table) -> list[str]:
     notes = [rf"\\[0.5ex] \footnotesize {_escaped(note)}" for note in table.notes]
-    lines = [r"\begin{table}", r"\centering", *caption, rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]
-    lines += [*body, r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}"]
-    return "\n".join(lines) + "\n"
+    return [
+        r"\begin{table}",
+        r"\centering",
+        *_caption(table),
+        rf"\begin{{tabular}}{{{_alignment(table)}}}",
+        *_head(table),
+        *_body(table),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *notes,
+        r"\end{table}",
+    ]
+
+
+def _over_pages(table: Table) -> list[str]:
+    *caption, label = _caption(table)
+    notes = [rf"\par\noindent{{\footnotesize {_escaped(note)}\par}}" for note in table.notes]
+    return [
+        rf"\begin{{longtable}}{{{_alignment(table)}}}",
+        *caption,
+        rf"{label} \\",
+        *_head(table),
+        r"\endfirsthead",
+        *_head(table),
+        r"\endhead",
+        r"\bottomrule",
+        r"\endfoot",
+        *_body(table),
+        r"\end{longtable}",
+        *notes,
+    ]
+
+
+def _caption(table: Table) -> list[str]:
+    """Give caption and label; of a table without caption the names of its numbers: a label alone has no number."""
+    numbers = [column.title for column in table.columns if column.numeric]
+    titles = numbers or [column.title for column in table.columns]
+    more = ", …" if len(titles) > _TITLES_NAMED else ""
+    said = table.caption or f"{', '.join(titles[:_TITLES_NAMED])}{more}"
+    return [rf"\caption{{{_escaped(said)}}}", rf"\label{{tab:{_label(said)}}}"]
+
+
+def _label(said: str) -> str:
+    """Give the first words of a caption as the name of a label."""
+    words = re.findall(r"[a-z0-9]+", said.lower())
+    lengths = accumulate(len(word) + 1 for word in words)
+    return "-".join(word for word, length in zip(words, lengths, strict=True) if length <= _LABEL_LETTERS) or "table"
+
+
+def _alignment(table: Table) -> str:
+    return "".join("r" if column.numeric else "l" for column in table.columns)
+
+
+def _head(table: Table) -> list[str]:
+    return [r"\toprule", _row([_escaped(column.title) for column in table.columns]), r"\midrule"]
+
+
+def _body(table: Table) -> list[str]:
+    return [_row(_cells(table, number)) for number in range(len(table.rows))]
 
 
 def _cells(table: Table, number: int) -> list[str]:
-    texts = [printed(value, column) for column, value in zip(table.columns, table.rows[number], strict=True)]
-    cells = [_escaped(text) for text in texts]
-    return [
-        rf"\textbf{{{cell.strip()}}}" if (number, place) in table.bold else cell for place, cell in enumerate(cells)
-    ]
+    cells = []
+    for place, (column, value) in enumerate(zip(table.columns, table.rows[number], strict=True)):
+        cell = _escaped(printed(value, column))
+        cell = _MINUS.sub("$-$", cell) if column.numeric or _INTERVAL.fullmatch(cell) else cell
+        cells.append(rf"\textbf{{{cell.strip()}}}" if (number, place) in table.bold else cell)
+    return cells
 
 
 def _row(cells: list[str]) -> str:
@@ -51,4 +128,5 @@ def _row(cells: list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_ESCAPES.get(letter, letter) for letter in visible_line(text))
+    parted = _LIGATURES.split(visible_line(text))
+    return "{}".join("".join(_ESCAPES.get(letter, letter) for letter in part) for part in parted)

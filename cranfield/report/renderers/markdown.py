@@ -28,7 +28,7 @@ def _cells(table: Table, number: int) -> list[str]:
 def escaped(text: str) -> str:
     """Give foreign text as one line of Markdown in which nothing is markup."""
     shown = visible_line(text)
-    for letter in "\\|*_`<>[]":
+    for letter in "\\|*_`<>[]~$":
         shown = shown.replace(letter, f"\\{letter}")
     return re.sub(r"&(?=#?\w+;)", r"\\&", shown)
 

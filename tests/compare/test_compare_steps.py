@@ -1,0 +1,264 @@
+"""Comparisons of scores that are there: what is asked for is checked, and what is found is said as it is."""
+
+from math import exp, expm1, log
+
+import numpy as np
+import pytest
+
+from cranfield.compare.drawing import MOST_WORK, draws_needed, enough_draws, seeded
+from cranfield.compare.intervals import COVERAGE, mean_interval
+from cranfield.errors import UnknownName, UsageError
+from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.scores import Scores
+from cranfield.steps.compare import Compared, Comparing, compare_scores
+from cranfield.steps.compare_claims import MOST_PAIRS, claimed_pairs
+from cranfield.steps.compare_how import with_names_of
+from cranfield.steps.compare_notes import ONE_TOPIC, needed_topics, smallest_difference
+from cranfield.steps.compare_rows import long_records, topic_records
+from cranfield.steps.compare_shown import how_tested, level_with_the_best, shown_pairs
+from cranfield.steps.evaluate_letters import best_group, letters_of
+
+
+def scores_of(values: object, measure: str = "AP", names: list[str] | None = None) -> Scores:
+    table = np.asarray(values, dtype=float)
+    return Scores(
+        measures=tuple(parse_measures([measure])),
+        run_names=tuple(names or [f"r{number}" for number in range(len(table))]),
+        topic_ids=tuple(f"t{number}" for number in range(table.shape[1])),
+        values=table[None],
+        scored=np.ones(table.shape, dtype=bool),
+    )
+
+
+def spread(runs: int, topics: int, *, seed: int = 1, apart: float = 0.4) -> np.ndarray:
+    """Scores of runs from bad to good on topics from hard to easy."""
+    rng = np.random.default_rng(seed)
+    means = np.linspace(0.1, 0.1 + apart, runs)[:, None] + rng.random(topics) * 0.3
+    return np.clip(means + rng.normal(0, 0.08, (runs, topics)), 0, 1)
+
+
+def compared(values: object, measure: str = "AP", **how: object) -> Compared:
+    (found,) = compare_scores(scores_of(values, measure), Comparing(**how))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_letters_of_an_evaluation_are_those_of_a_comparison(seed: int):
+    scores = scores_of(spread(9, 12, seed=seed))
+    (by_tukey,) = compare_scores(scores, Comparing(test="tukey"))
+    assert letters_of(scores, "tukey").by_measure[0] == {
+        run: "".join(given) for run, given in by_tukey.letters.items()
+    }
+    (by_t,) = compare_scores(scores, Comparing())
+    assert letters_of(scores, "t").by_measure[0] == {run: "".join(given) for run, given in by_t.letters.items()}
+    best = by_tukey.scores.labels[by_tukey.order[0]]
+    level = {best} | {
+        pair.b if pair.a == best else pair.a
+        for pair in by_tukey.results
+        if best in (pair.a, pair.b) and pair.adjusted_p > 0.05
+    }
+    assert best_group(scores).runs == level
+
+
+def test_a_geometric_mean_is_shown_as_it_is_and_compared_by_logarithms():
+    first, second = [0.2, 0.4, 0.0, 0.3, 0.25], [0.1, 0.5, 0.2, 0.1, 0.2]
+    found = compared([first, second], "AP(agg='geometric')")
+    (pair,) = found.results
+    means = [exp(sum(log(max(value, 1e-5)) for value in row) / 5) for row in (first, second)]
+    assert (pair.mean_a, pair.mean_b) == pytest.approx(means)
+    assert pair.difference == pytest.approx(log(means[0] / means[1]))
+    assert pair.relative == pytest.approx(expm1(pair.difference)) == pytest.approx(means[0] / means[1] - 1)
+    assert found.standing.tolist() == pytest.approx(means)
+    assert (found.measure, found.of.shown) == ("log AP(agg='geometric')", "AP(agg='geometric')")
+    assert "those of logarithms" in found.pair_notes[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (("permutation", ""), ("randomisation", "holm")),
+        (("student", "holm-bonferroni"), ("t", "holm")),
+        (("paired-t", "fdr"), ("t", "benjamini-hochberg")),
+        (("tukey", ""), ("tukey", "tukey")),
+        (("tukey", "tukey"), ("tukey", "tukey")),
+    ],
+)
+def test_tests_and_corrections_are_kept_by_their_first_names(said: tuple[str, str], meant: tuple[str, str]):
+    how = Comparing(test=said[0], correction=said[1])
+    assert (how.test, how.correction) == meant
+
+
+def test_a_correction_beside_tukeys_is_refused():
+    with pytest.raises(UsageError, match="corrects for all pairs itself"):
+        Comparing(test="tukey", correction="bonferroni")
+    with pytest.raises(UsageError, match="--test tukey"):
+        Comparing(correction="tukey")
+    with pytest.raises(UnknownName, match=r"known: .*tukey"):
+        Comparing(test="nothing")
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, None, True])
+def test_a_seed_is_a_whole_number(seed: object):
+    with pytest.raises(UsageError, match="a seed is a whole number from 0 up"):
+        seeded(seed)
+
+
+def test_by_default_there_are_draws_enough_for_a_pair_to_be_significant():
+    assert enough_draws(3) == 10_000
+    assert enough_draws(561) == 20 * draws_needed(561)
+    assert 561 / (1 + enough_draws(561)) == pytest.approx(0.05 / 20, rel=1e-3)
+    assert draws_needed(3_000) < enough_draws(3_000) == MOST_WORK // 3_000
+    assert enough_draws(8_256) == 10_000 < draws_needed(8_256)
+
+
+def test_a_drawing_test_of_many_pairs_finds_something_and_says_how_often_it_drew():
+    found = compared(spread(20, 30, apart=0.8), test="permutation")
+    assert found.test_draws == 20 * draws_needed(190)
+    assert found.power.significant > 100
+    assert found.notes == ()
+    assert how_tested(found) == f"randomisation, {found.test_draws:,} draws, Holm, alpha 0.05"
+
+
+@pytest.mark.parametrize("alias", ["randomisation", "permutation", "randomization"])
+def test_too_few_draws_are_said_whatever_the_test_was_called(alias: str):
+    found = compared(spread(40, 50), test=alias, draws=1_000)
+    assert found.notes == (
+        "with 1,000 draws no pair of 780 can be significant after Holm; use --draws 15599 or more, or --test tukey",
+    )
+
+
+def test_what_is_counted_was_not_drawn():
+    assert compared(np.round(spread(3, 12), 1), test="randomisation").test_draws == 0
+    assert compared(spread(3, 12)).test_draws == 0
+    assert compared(spread(3, 12), test="tukey", draws=500).test_draws == 500
+    assert how_tested(compared(spread(3, 12))) == "paired t, Holm, alpha 0.05"
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomisation", "bootstrap", "tukey"])
+def test_of_one_topic_every_test_says_that_nothing_is_possible(test: str):
+    found = compared([[0.2], [0.5]], test=test)
+    assert found.notes == (ONE_TOPIC,)
+    assert found.pair_notes == ()
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomisation", "bootstrap"])
+def test_without_any_difference_every_test_is_degenerate(test: str):
+    (pair,) = compared([[0.2, 0.4, 0.1], [0.2, 0.4, 0.1]], test=test).results
+    assert (pair.degenerate, pair.p) == (True, 1.0)
+
+
+def test_few_topics_are_said_to_make_intervals_too_narrow():
+    assert compared(spread(3, 20)).pair_notes == ()
+    (note,) = compared(spread(3, 5)).pair_notes
+    assert note.startswith("on 5 topics these intervals are too narrow: they hold the true difference in about 85%")
+
+
+@pytest.mark.parametrize("topics", [2, 3, 5, 10, 19])
+def test_the_coverage_that_is_told_is_that_of_normal_values(topics: int):
+    values = np.random.default_rng(topics).normal(size=(4_000, topics))
+    found = mean_interval(values, draws=2_000, rng=np.random.default_rng(1))
+    assert np.mean((found.low <= 0) & (found.high >= 0)) == pytest.approx(COVERAGE[topics], abs=0.02)
+
+
+def test_a_difference_that_no_two_runs_can_have_is_not_promised():
+    found = compared([[0.1, 0.9], [0.8, 0.1]])
+    assert smallest_difference(found).startswith("no difference that is possible would be found with 80% chance")
+    assert needed_topics(found, 1.5) == "no two runs differ by 1.5: the largest possible difference is 1"
+    counts = compared([[10, 90], [80, 10]], "NumRelRet")
+    assert "would be found with 80% chance" in smallest_difference(counts)
+
+
+def test_what_cannot_be_said_about_power_has_its_reason():
+    found, equal, single = compared(spread(3, 20)), compared([[0.1, 0.2]] * 2), compared([[0.1], [0.2]])
+    assert needed_topics(found, 0.0) == "no number of topics finds a true difference of 0"
+    assert needed_topics(found, 1e-7) == "a true difference of 1e-07 needs more than 1,000,000,000 topics to be found"
+    assert needed_topics(equal, 0.1).endswith("cannot be said: here no difference varies between topics")
+    assert smallest_difference(equal).endswith("cannot be said: here no difference varies between topics")
+    assert smallest_difference(single).endswith("it takes two topics to see how much differences vary")
+    assert "a power of 0.03 is reached without any difference" in smallest_difference(found, power=0.03)
+
+
+def test_runs_may_be_named_by_the_files_that_were_typed():
+    how = Comparing(baselines=("a.run", "dense"), systems={"S": ("b.run", "c.run")})
+    found = with_names_of(how, ("a.run", "b.run", "c.run", "d.run"), ("bm25", "seed1", "seed2", "dense"))
+    assert found.baselines == ("bm25", "dense")
+    assert found.systems == {"S": ("seed1", "seed2")}
+    with pytest.raises(UsageError, match="'a' is the file of run 'b', and the name of another run"):
+        with_names_of(Comparing(baselines=("a",)), ("a", "b"), ("b", "a"))
+
+
+def test_few_pairs_are_all_shown_the_clearest_first():
+    found = compared(spread(5, 20))
+    shown = shown_pairs(found)
+    assert len(shown.pairs) == 10
+    assert (shown.said, shown.turned) == ("", frozenset())
+    keys = [(pair.adjusted_p, pair.p, -abs(pair.effect)) for pair in shown.pairs]
+    assert keys == sorted(keys)
+
+
+def test_of_many_pairs_the_best_against_the_others_is_shown():
+    found = compared(spread(12, 20))
+    shown = shown_pairs(found)
+    names = [found.scores.labels[place] for place in found.order]
+    others = [pair.b if (pair.a, pair.b) not in shown.turned else pair.a for pair in shown.pairs]
+    assert others == names[1:]
+    assert all(names[0] in (pair.a, pair.b) for pair in shown.pairs)
+    assert shown.said == f"{names[0]} against each other run, of 66 pairs; --format csv gives all"
+    many = shown_pairs(compared(spread(50, 20)))
+    assert len(many.pairs) == 40
+    assert "against the next 40 runs, of 1,225 pairs" in many.said
+
+
+def test_all_pairs_with_baselines_are_shown_from_the_best_run_down_while_they_are_few():
+    found = compared(spread(30, 20), baselines=("r3", "r8"))
+    shown = shown_pairs(found)
+    names = [found.scores.labels[place] for place in found.order]
+    assert [(pair.b, pair.a) for pair in shown.pairs] == [
+        *(("r3", name) for name in names if name != "r3"),
+        *(("r8", name) for name in names if name not in ("r3", "r8")),
+    ]
+    assert shown.said == ""
+
+
+def test_of_many_pairs_with_baselines_the_clearest_are_shown_and_said_to_be():
+    found = compared(spread(40, 20), baselines=("r3", "r8"))
+    shown = shown_pairs(found)
+    assert shown.said == "the 40 clearest of 77 pairs; --format csv gives all"
+    assert max(pair.adjusted_p for pair in shown.pairs) <= min(
+        pair.adjusted_p for pair in found.results if pair not in shown.pairs
+    )
+
+
+def test_claims_are_worked_out_for_the_pairs_that_are_shown():
+    found = compared(spread(50, 20))
+    assert claimed_pairs(found)[:40] == list(shown_pairs(found).pairs)
+    assert len({(pair.a, pair.b) for pair in claimed_pairs(found)}) == MOST_PAIRS
+
+
+def test_where_letters_are_too_many_there_is_who_is_level_with_the_best():
+    few = compared(spread(6, 20))
+    assert level_with_the_best(few) is None
+    many = compared(spread(70, 12, apart=0.7))
+    assert max(map(len, many.letters.values())) > 12
+    level = level_with_the_best(many)
+    best = many.letters[many.scores.labels[many.order[0]]]
+    assert level == {run for run, given in many.letters.items() if set(given) & set(best)}
+    assert 1 < len(level) < 70
+
+
+def test_differences_by_topic_are_data():
+    scores = scores_of([[0.1, 0.4], [0.3, 0.1], [0.2, 0.2]])
+    records = topic_records(compare_scores(scores, Comparing(baselines=("r2",))), scores)
+    assert [tuple(record.values())[:-2] for record in records] == [
+        ("AP", "r0", "r2", "t0", 0.1, 0.2, 0.1 - 0.2),
+        ("AP", "r0", "r2", "t1", 0.4, 0.2, 0.4 - 0.2),
+        ("AP", "r1", "r2", "t0", 0.3, 0.2, 0.3 - 0.2),
+        ("AP", "r1", "r2", "t1", 0.1, 0.2, 0.1 - 0.2),
+    ]
+    assert list(records[0])[-2:] == ["qrels", "reference"]
+
+
+def test_rows_tell_the_tolerance_of_their_ties():
+    scores = scores_of(spread(2, 5))
+    (row,) = long_records(compare_scores(scores, Comparing(tolerance=0.02)), scores)
+    assert (row["tolerance"], row["draws"], row["test_draws"]) == (0.02, 10_000, 0)

@@ -1,0 +1,122 @@
+"""What grades are worth, as the scale of a collection says it."""
+
+import contextlib
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli import main
+
+JUDGED = {"1": {"a": 3, "b": 1, "c": 2, "d": 1}, "2": {"a": 1, "e": 3, "f": 2, "g": 1}}
+RANKED = {"1": "bcxa", "2": "agef"}
+FROM_ONE = "1=no, 2=partly, 3=fully"
+UNEVEN = "".join(
+    f'[[grade]]\ngrade = {grade}\nlabel = "{label}"\ngain = {gain}\n'
+    for grade, label, gain in ((1, "no", 0), (2, "partly", 0.5), (3, "fully", 10))
+)
+GAIN_MEASURES = ["CG@3", "DCG@3", "IdealDCG", "nDCG", "nDCG@3", "nDCGRel", "RnDCG", "G", "RBPGains"]
+
+
+def typed(folder: Path, *words: str) -> tuple[str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        assert main._status(list(words)) == 0, err.getvalue()
+    return out.getvalue(), err.getvalue()
+
+
+def collection(folder: Path, scale: str) -> Path:
+    """Make a collection on a scale, and beside it the run and the qrels with grades one lower."""
+    documents = sorted({name for ranked in (*JUDGED.values(), *RANKED.values()) for name in ranked})
+    (folder / "documents.jsonl").write_text("".join(f'{{"id": "{one}", "text": "{one}"}}\n' for one in documents))
+    (folder / "topics.jsonl").write_text("".join(f'{{"id": "{one}", "title": "{one}"}}\n' for one in JUDGED))
+    rows = [(topic, one, grade) for topic, found in JUDGED.items() for one, grade in found.items()]
+    (folder / "judged").write_text("".join(f"{topic} 0 {one} {grade}\n" for topic, one, grade in rows))
+    (folder / "lower").write_text("".join(f"{topic} 0 {one} {grade - 1}\n" for topic, one, grade in rows))
+    ranked = [(topic, one, place) for topic, found in RANKED.items() for place, one in enumerate(found, start=1)]
+    (folder / "a.run").write_text(
+        "".join(f"{topic} Q0 {one} {place} {9 - place} a\n" for topic, one, place in ranked)
+    )
+    (folder / "uneven.toml").write_text(UNEVEN)
+    typed(folder, "init", "--scale", scale)
+    for words in (["corpus", "add", "documents.jsonl"], ["corpus", "topics", "topics.jsonl"]):
+        typed(folder, *words)
+    typed(folder, "runs", "submit", "a.run")
+    typed(folder, "judge", "import", "judged")
+    return folder
+
+
+def scores(folder: Path, *words: str, measures: list[str]) -> dict[tuple[str, str], float]:
+    asked = [word for measure in measures for word in ("-m", measure)]
+    rows = csv.DictReader(io.StringIO(typed(folder, "evaluate", *words, *asked, "--by-topic", "-f", "csv")[0]))
+    return {(row["topic"], row["measure"]): float(row["value"]) for row in rows}
+
+
+def test_a_scale_that_begins_above_0_scores_as_one_that_begins_at_0(tmp_path: Path):
+    folder = collection(tmp_path, FROM_ONE)
+    own = scores(folder, measures=GAIN_MEASURES)
+    lower = scores(folder, "a.run", "--qrels", "lower", measures=GAIN_MEASURES)
+    assert list(own.values()) == pytest.approx(list(lower.values()))
+    assert len(set(own.values())) > 9
+
+
+def test_the_gains_of_a_scale_are_taken_and_printed(tmp_path: Path):
+    folder = collection(tmp_path, "uneven.toml")
+    bare = scores(folder, measures=["nDCG@3", "DCG@3"])
+    told = scores(folder, measures=["nDCG(gains={1: 0, 2: 0.5, 3: 10})@3", "DCG(gains={1: 0, 2: 0.5, 3: 10})@3"])
+    assert bare == told
+    assert ("1", "nDCG(gains={1: 0, 2: 0.5, 3: 10})@3") in bare
+
+
+def test_an_expression_that_speaks_of_gains_is_left_alone(tmp_path: Path):
+    folder = collection(tmp_path, "uneven.toml")
+    measures = ["nDCG(gain='exponential')@3", "nDCG(gains={3: 7})@3"]
+    own = scores(folder, measures=measures)
+    assert own == scores(folder, "a.run", "--qrels", "judged", measures=measures)
+
+
+def test_a_usual_scale_changes_no_name(tmp_path: Path):
+    folder = collection(tmp_path, "0=no, 1=a, 2=b, 3=c")
+    assert {measure for _, measure in scores(folder, measures=["nDCG@3", "DCG"])} == {"nDCG@3", "DCG"}
+
+
+def test_measures_of_the_grades_themselves_are_named(tmp_path: Path):
+    folder = collection(tmp_path, FROM_ONE)
+    _, told = typed(folder, "evaluate", "-m", "ERR@3", "-m", "AP", "-m", "RBP(gain=scaled)", "-m", "nDCG")
+    assert "ERR@3, RBP(gain='scaled', rel=2): made from the grades themselves; the gains of the scale" in told
+    assert "grades themselves" not in typed(folder, "evaluate", "-m", "AP", "-m", "nDCG", "-m", "RBP")[1]
+
+
+def test_a_list_is_laid_open_with_the_gains_of_the_scale(tmp_path: Path):
+    folder = collection(tmp_path, "uneven.toml")
+    found = json.loads(typed(folder, "evaluate", "--explain", "a", "1", "-f", "json")[0])
+    (whole,) = [value for (topic, _), value in scores(folder, measures=["DCG"]).items() if topic == "1"]
+    assert found[0]["DCG"] == 0.0
+    assert found[-1]["DCG"] == pytest.approx(whole)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["compare", "-m", "nDCG@3"], ["reuse", "-m", "nDCG@3"], ["simulate", "--plan", "depth 2", "-m", "nDCG@3"]],
+)
+def test_all_commands_take_the_same_gains(tmp_path: Path, words: list[str]):
+    folder = collection(tmp_path, FROM_ONE)
+    (folder / "b.run").write_text(
+        (folder / "a.run").read_text().replace(" a\n", " b\n").replace("Q0 b 1 8", "Q0 b 1 1")
+    )
+    typed(folder, "runs", "submit", "b.run")
+    shown, told = typed(folder, *words)
+    assert "nDCG(gains={1: 0, 2: 1, 3: 2})@3" in shown + told
+
+
+def test_exported_qrels_come_with_what_to_write_elsewhere(tmp_path: Path):
+    folder = collection(tmp_path, "uneven.toml")
+    told = typed(folder, "qrels", "export", "-o", "out.trec")[1]
+    asked = "-m 'AP(rel=2)' -m 'nDCG(gains={1: 0, 2: 0.5, 3: 10})'"
+    assert f"grades have gains of their own, which the file does not say: elsewhere {asked}" in told
+    elsewhere = scores(
+        folder, "a.run", "--qrels", "out.trec", measures=["AP(rel=2)", "nDCG(gains={1: 0, 2: 0.5, 3: 10})"]
+    )
+    assert scores(folder, measures=["AP", "nDCG"]) == elsewhere

@@ -1,0 +1,140 @@
+"""Tables on narrow terminals: names are cut in the middle or folded, numbers never."""
+
+import io
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.cli import console
+from cranfield.report.fitting import fitted, width_of
+from cranfield.report.table import Column, Table, printed, table_of
+from cranfield.text import cell_width, shortened_in_the_middle
+
+WIDE = "日本語検索システム名前が長い"
+LONG = [f"anserini-bm25-rm3-title-k0.9-b0.4-{seed}" for seed in ("one", "two", "three")]
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+def on_terminal(table: Table, width: int, *, wide: bool = True) -> str:
+    """Give what a terminal of this width gets, without colours."""
+    out = Terminal(io.BytesIO(), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width))
+        patch.setenv("TERM", "xterm")
+        patch.setattr("sys.stdout", out)
+        (console.put_wide_table if wide else console.put_table)(table)
+    return re.sub("\x1b\\[[0-9;]*m", "", out.buffer.getvalue().decode())
+
+
+def pairs(names: list[str]) -> Table:
+    columns = ["run", "against", "difference", Column("low", "95% from", numeric=True), "p", "claim"]
+    met = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
+    return table_of(columns, [(one, other, -0.0252, -0.017, 0.384, f"open: {one}") for one, other in met])
+
+
+def test_a_wide_letter_takes_two_cells_and_a_mark_upon_a_letter_none():
+    assert [cell_width(text) for text in ("abc", WIDE, "e\u0301a", "ｆ", "…", "a\u200db")] == [3, 28, 2, 2, 1, 2]
+
+
+def test_a_name_is_cut_in_the_middle_by_cells():
+    assert shortened_in_the_middle("abcdefghij", 7) == "abc…hij"
+    assert shortened_in_the_middle("abcdefghij", 10) == "abcdefghij"
+    assert shortened_in_the_middle(WIDE, 9) == "日本…長い"
+    assert shortened_in_the_middle("abcdefghij", 7, head=1) == "a…fghij"
+
+
+def test_long_names_are_cut_until_the_numbers_fit_beside_them():
+    parts = fitted(pairs(LONG), 60)
+    assert [[column.name for column in part.columns] for part in parts] == [
+        ["run", "against", "difference", "low"],
+        ["run", "against", "p"],
+        ["run", "against", "claim"],
+    ]
+    assert parts[0].rows[0] == ("anserin…0.4-one", "anserin…0.4-two", -0.0252, -0.017)
+    assert parts[2].rows[0][2] == f"open: {LONG[0]}"
+    assert all(width_of(part) <= 60 for part in parts[:2])
+
+
+def test_names_that_leave_room_for_a_number_are_not_cut():
+    (first, *_) = fitted(pairs(["a-name-of-eighteen", "b-name-of-eighteen"]), 60)
+    assert first.rows[0][:2] == ("a-name-of-eighteen", "b-name-of-eighteen")
+
+
+def test_names_that_differ_in_the_middle_alone_stay_different():
+    names = ["x" * 20 + middle + "x" * 60 for middle in ("A", "B")]
+    (first, *_) = fitted(pairs(names), 60)
+    assert first.rows[0][:2] == tuple(names)
+    near = ["x" * 9 + end + "y" * 60 for end in ("A", "B")]
+    (first, *_) = fitted(pairs(near), 60)
+    assert len({*first.rows[0][:2]}) == 2
+    assert all(len(str(name)) == 15 for name in first.rows[0][:2])
+
+
+def test_a_first_column_of_numbers_is_repeated_and_never_cut():
+    table = table_of(["depth", *(f"measure{number}" for number in range(6))], [(10**9, *[0.5] * 6)] * 7)
+    parts = fitted(table, 40)
+    assert len(parts) > 1
+    assert all(part.columns[0].name == "depth" for part in parts)
+    assert all(part.rows[0][0] == 10**9 for part in parts)
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 46, 50, 52, 60, 80])
+def test_no_column_is_lost_where_names_are_of_wide_letters(width: int):
+    table = table_of(["run", "AP", "P@10", "nDCG@10"], [(WIDE, 0.1566, 0.3125, 0.2513), ("b", 0.1, 0.2, 0.3)] * 3)
+    words = on_terminal(table, width).split()
+    assert all(words.count(number) == 3 for number in ("0.1566", "0.3125", "0.2513", "0.1000"))
+    assert all(name in words for name in ("AP", "P@10", "nDCG@10"))
+
+
+def test_a_table_of_wide_letters_is_as_wide_as_it_is_drawn():
+    table = table_of(["run", "AP"], [(WIDE, 0.1566)])
+    assert width_of(table) == max(map(cell_width, on_terminal(table, 80).splitlines()))
+
+
+NAMES = st.one_of(st.text("abcXYZ-日本é", min_size=1, max_size=80), st.just("x" * 90))
+NUMBERS = st.one_of(st.floats(-1, 1), st.integers(-(10**9), 10**9), st.none(), st.just(float("nan")))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    kinds = draw(st.lists(st.booleans(), min_size=1, max_size=8))
+    titles = [draw(st.text("abcd ef", max_size=12)) or "t" for _ in kinds]
+    columns = [Column(title, title, numeric=kind) for title, kind in zip(titles, kinds, strict=True)]
+    row = st.tuples(*(NUMBERS if kind else NAMES for kind in kinds))
+    return table_of(columns, draw(st.lists(row, min_size=1, max_size=4)))
+
+
+@given(table=tables(), width=st.integers(10, 120), wide=st.booleans())
+def test_a_number_is_never_cut_and_never_lost(table: Table, width: int, wide: bool):
+    expected: Counter[str] = Counter()
+    for row in table.rows:
+        cells = zip(row, table.columns, strict=True)
+        expected.update(printed(value, column) for value, column in cells if column.numeric and value is not None)
+    expected.pop("-", None)
+    # Where a table is cut into several, a column of numbers before the others may be repeated.
+    found = Counter(word for word in on_terminal(table, width, wide=wide).split() if re.search(r"^-?\d", word))
+    assert set(found) == set(expected)
+    assert all(found[number] >= count for number, count in expected.items())
+
+
+def test_words_fold_before_anything_is_longer_than_the_terminal():
+    table = table_of(["run", "rows", "note"], [("a-run", 1000, "some words that are many, and more of them")])
+    lines = on_terminal(table, 40, wide=False).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert lines[2].split()[:2] == ["a-run", "1,000"]
+
+
+def test_the_name_of_a_row_folds_last():
+    table = table_of(["run", "note", "AP"], [("n" * 30, "w" * 20, 0.5)])
+    assert "n" * 30 in on_terminal(table, 60, wide=False).split()
+    folded = on_terminal(table, 40, wide=False)
+    assert "n" * 30 not in folded.split()
+    assert folded.count("n") == 30 + 2  # run, note
+    assert "0.5000" in folded.split()
