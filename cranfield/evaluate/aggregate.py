@@ -25,6 +25,14 @@ def aggregated(values: np.ndarray, how: Aggregate) -> float:
     return float(values.min() if how == "min" else values.max())
 
 
+def aggregated_rows(values: np.ndarray, scored: np.ndarray, how: Aggregate) -> np.ndarray:
+    """Give one value for each row, over the topics that count there; the very same as row by row."""
+    if how != "mean" or not scored.all() or not values.shape[1]:
+        return np.array([aggregated(row[kept], how) for row, kept in zip(values, scored, strict=True)], dtype=float)
+    means: np.ndarray = np.add.accumulate(np.asarray(values, dtype=float), axis=1)[:, -1] / values.shape[1]
+    return means
+
+
 def sequential_sum(values: np.ndarray) -> float:
     """Add from the first to the last, as C programs do; numpy's own sum adds in pairs and may end otherwise."""
     return float(np.add.accumulate(np.asarray(values, dtype=float))[-1]) if len(values) else 0.0

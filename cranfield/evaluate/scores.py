@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import InputError
-from cranfield.evaluate.aggregate import aggregated
+from cranfield.evaluate.aggregate import aggregated_rows
 from cranfield.evaluate.align import Alignment, Reference, TopicCounts
 from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.lists import Lists, Values
@@ -52,12 +52,11 @@ class Scores:
     @cached_property
     def summary(self) -> NDArray[np.float64]:
         """One value per measure and run: all scored topics put together as the measure says."""
-        return np.array(
-            [
-                [aggregated(values[run][self.scored[run]], measure.aggregate) for run in range(len(self.run_names))]
-                for measure, values in zip(self.measures, self.values, strict=True)
-            ]
-        ).reshape(len(self.measures), len(self.run_names))
+        each = [
+            aggregated_rows(values, self.scored, measure.aggregate)
+            for measure, values in zip(self.measures, self.values, strict=True)
+        ]
+        return np.array(each, dtype=float).reshape(len(self.measures), len(self.run_names))
 
     def of(self, measure: AnyMeasure) -> NDArray[np.float64]:
         """Give the scores of one measure as runs by topics."""

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from cranfield.compare.drawing import repeated
-from cranfield.evaluate.aggregate import aggregated
+from cranfield.evaluate.aggregate import aggregated_rows
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts, Lists, Values
@@ -264,6 +264,4 @@ def _evidence(
 
 def _summaries(alignment: Alignment, measure: Measure) -> Values:
     values = measure.values(alignment.lists).reshape(alignment.shape)
-    return np.array(
-        [aggregated(values[run][alignment.scored[run]], measure.aggregate) for run in range(alignment.shape[0])]
-    )
+    return aggregated_rows(values, alignment.scored, measure.aggregate)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
-from cranfield.evaluate.aggregate import aggregated
+from cranfield.evaluate.aggregate import aggregated_rows
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import AnyMeasure, Measure
 from cranfield.evaluate.lists import Counts, Found, Lists
@@ -120,7 +120,7 @@ class Bounds:
 
     def _summary(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         summaries = [
-            [aggregated(of_run[scored], measure.aggregate) for of_run, scored in zip(rows, self.scored, strict=True)]
+            aggregated_rows(rows, self.scored, measure.aggregate)
             for measure, rows in zip(self.measures, values, strict=True)
         ]
         return np.array(summaries, dtype=float).reshape(values.shape[:2])
