@@ -71,7 +71,8 @@ ByTopic = Annotated[bool, typer.Option("--by-topic", help="Both scores of each p
 Plot = Annotated[
     Path | None,
     typer.Option(
-        help="Draw the first measure into this file (PNG, SVG, PDF): a pair topic by topic, more runs as strips."
+        help="Draw the first measure into this file (PNG, SVG, PDF): a pair topic by topic; more as strips,"
+        " with a baseline of the differences from it."
     ),
 ]
 Mixed = Annotated[

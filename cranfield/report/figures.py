@@ -75,11 +75,12 @@ def strips(
     *,
     summary: Mapping[str, float] | None = None,
     called: str = "its mean",
+    zero: bool = False,
     on: On = None,
 ) -> "Axes":
     """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics.
 
-    The bar is at the `summary` of a run where that is not the mean; `called` says what it is.
+    The bar is at the `summary` of a run where that is not the mean; `called` says what it is. `zero` marks 0.
     """
     bars = summary or {name: float(np.mean(values)) for name, values in scores.items()}
     names = sorted(scores, key=lambda name: -bars[name])
@@ -90,6 +91,8 @@ def strips(
         values = scores[name]
         axes.plot(values, place + _jitter(len(values)), ".", **points)
         axes.plot([bars[name]] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
+    if zero:
+        axes.axvline(0, color=GREY, linewidth=1, zorder=0.5)
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel(f"{label(measure)} per topic (points) and {called} (bar)")

@@ -32,9 +32,9 @@ _LACKING_SHOWN = 12
 
 
 def plot_comparison(compared: "Compared", scores: "Scores", path: Path) -> str:
-    """Draw one pair as differences per topic, several runs as strips; give what was drawn.
+    """Draw one pair as differences per topic, several as strips: of differences from a baseline, else of the runs.
 
-    `scores` are those the comparison is of.
+    Gives what was drawn. `scores` are those the comparison is of.
     """
     from cranfield.report.figures import strips
 
@@ -43,6 +43,14 @@ def plot_comparison(compared: "Compared", scores: "Scores", path: Path) -> str:
         (pair,) = compared.results
         said = f"the difference of {pair.a} and {pair.b} on each topic"
         return said + _written(draw_differences(compared, scores.topic_ids), path, scores)
+    if compared.how.baselines:
+        one, between = len(compared.how.baselines) == 1, {}
+        for pair in compared.results:
+            first, second = (entries.values[entries.labels.index(name)] for name in (pair.a, pair.b))
+            between[pair.a if one else f"{pair.a} - {pair.b}"] = first - second
+        whose = f" from {compared.how.baselines[0]}" if one else ""
+        drawn = strips(f"difference{whose} in {compared.measure}", between, zero=True)
+        return f"the differences{whose} on each topic" + _written(drawn, path, scores)
     drawn = strips(compared.measure, dict(zip(entries.labels, entries.values, strict=True)))
     return f"{compared.measure} of each run on each topic" + _written(drawn, path, scores)
 

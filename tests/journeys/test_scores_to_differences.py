@@ -154,3 +154,15 @@ def test_several_runs_are_drawn_as_strips_and_an_unknown_kind_of_figure_is_refus
     assert "of each run on each topic" in typed(folder, *words, "all.svg")[1]
     assert "good" in (folder / "all.svg").read_text()
     assert ".png, .svg, .pdf" in typed(folder, *words, "all.gif", status=2)[1]
+
+
+@pytest.mark.parametrize("baselines", [["good"], ["good", "poor"]])
+def test_against_a_baseline_the_differences_are_drawn(folder: Path, baselines: list[str]):
+    words = ("compare", "good.run", "fair.run", "poor.run", "--qrels", "qrels.txt", "-m", "RR")
+    asked = [word for name in baselines for word in ("-b", name)]
+    _, told = typed(folder, *words, *asked, "--plot", "all.svg")
+    whose = " from good" if len(baselines) == 1 else ""
+    assert f"drew the differences{whose} on each topic into all.svg" in told
+    drawn = (folder / "all.svg").read_text()
+    assert f"difference{whose} in RR per topic" in drawn
+    assert ("fair - good" in drawn) == (len(baselines) == 2)
