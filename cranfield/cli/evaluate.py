@@ -298,7 +298,8 @@ def _lettered(table: "Table", found: "Evaluated") -> "Table":
     if found.letters is None:
         return table
     keys = len(table.columns) - len(found.scores.measures)
-    given = found.letters.by_measure
+    shown = found.letters.for_people(found.scores)
+    given = shown.by_measure
     widths = [max(map(len, letters.values()), default=0) for letters in given]
 
     def cell(row: "tuple[Value, ...]", place: int) -> "Value":
@@ -307,7 +308,7 @@ def _lettered(table: "Table", found: "Evaluated") -> "Table":
         return f"{printed(row[place], table.columns[place])} {letters:>{width}}" if width else row[place]
 
     rows = [(*row[:keys], *(cell(row, place) for place in range(keys, len(row)))) for row in table.rows]
-    return replace(table, rows=tuple(rows), caption=found.letters.said)
+    return replace(table, rows=tuple(rows), caption=shown.said)
 
 
 def _printable(scores: "Scores", values: "NDArray[np.float64]") -> "list[Value]":

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cranfield.steps.evaluate_letters import MOST_LETTERS
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
 PAIRS_SHOWN = 40
 AGAINST_BASELINES = 60
 """Up to so many pairs with a baseline are all shown: each of them was asked for."""
-
-MOST_LETTERS = 12
-"""Where a run has more letters than this, nobody sees from them whom it differs from."""
 
 NAMES_SHOWN = 5
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 SEED = 1
+LEVEL = "="
+"""What marks runs that do not differ significantly from the best, where there are too many for letters."""
+
+MOST_LETTERS = 12
+"""Where a run has more letters than this, nobody sees from them whom it differs from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,20 @@ class Letters:
     by_measure: tuple[Mapping[str, str], ...]
     said: str
     test: LetterTest
+
+    def for_people(self, scores: "Scores") -> "Letters":
+        """Give what a table has room for: where runs have very many letters, a mark at those level with the best."""
+        if max((len(one) for given in self.by_measure for one in given.values()), default=0) <= MOST_LETTERS:
+            return self
+        level = []
+        for place, given in enumerate(self.by_measure):
+            best = scores.run_names[int(scores.summary[place].argmax())]
+            shared = set(given.get(best, ""))
+            level.append({run: LEVEL if shared & set(letters) else "" for run, letters in given.items()})
+        by = self.said[self.said.index("(") :]
+        return Letters(
+            tuple(level), f"{LEVEL} not significantly different from the best {by}; csv has letters", self.test
+        )
 
 
 @dataclass(frozen=True, slots=True)
