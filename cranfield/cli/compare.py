@@ -144,7 +144,7 @@ def compare(
             asked = asking(qrels=qrels_named(store, qrels, layer), runs=runs_named_or_all(store, runs))
             found, compared, said = _of_runs(asked, how, told, store)
     put_comparison(found, compared, said, format, by_topic=by_topic)
-    tell(found, compared, format=format, difference=difference, power=power, plot=plot)
+    tell(found, compared, format=format, difference=difference, power=power, plot=plot, by_topic=by_topic)
 
 
 def _refuse_beside_scores(**given: object) -> None:

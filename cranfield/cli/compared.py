@@ -68,12 +68,13 @@ def tell(
     difference: float | None,
     power: float,
     plot: "Path | None",
+    by_topic: bool = False,
 ) -> None:
     """Draw the first measure where that is wanted, and say what stands behind the scores and what could be shown.
 
     Behind saved scores stand the qrels alone.
     """
-    from cranfield.steps.compare_notes import power_notes
+    from cranfield.steps.compare_notes import all_notes, power_notes
 
     if plot:
         from cranfield.steps.plotting import plot_comparison
@@ -82,7 +83,7 @@ def tell(
     in_table = format == "table" and console.goes_elsewhere(format)
     for note in _story(found, with_qrels=not in_table):
         console.say(note)
-    for note in dict.fromkeys(note for one in compared for note in (*one.notes, *one.pair_notes)):
+    for note in all_notes(compared, by_topic=by_topic):
         console.say(f"note: {note}")
     for note in power_notes(compared, power=power, difference=difference):
         console.say(note)
@@ -109,6 +110,7 @@ def _carried_by_standing(found: "Evaluated", one: "Compared", format: str) -> li
 def _carried_by_pairs(found: "Evaluated", one: "Compared", claims: "Claims", format: str) -> list[str]:
     """Give what a table of pairs has to carry where it is pasted elsewhere."""
     from cranfield.steps.compare_claims import ABOUT_CLAIMS
+    from cranfield.steps.compare_notes import all_notes
     from cranfield.steps.evaluate_notes import made_with
 
     if format == "table":
@@ -116,7 +118,7 @@ def _carried_by_pairs(found: "Evaluated", one: "Compared", claims: "Claims", for
     intervals = f"95% intervals by {one.how.interval_draws:,} draws, seed {one.how.seed}"
     drawn = [intervals] if one.results[0].topics > 1 else []
     about = [ABOUT_CLAIMS] if claims else []
-    return [made_with(found.scores), *drawn, *one.notes, *one.pair_notes, *about]
+    return [made_with(found.scores), *drawn, *all_notes([one]), *about]
 
 
 def _with_verdicts(table: "Table", one: "Compared", verdicts: "Verdicts") -> "Table":

@@ -173,6 +173,8 @@ class _Shown:
         places = list(range(len(scores.run_names)))
         if not self.best_first:
             return places
+        if not scores.measures[0].quality:
+            raise typer.BadParameter(f"--best-first: a higher {scores.measures[0]} does not mean a better run")
         values = [value if value == value else float("-inf") for value in scores.summary[0].tolist()]
         return sorted(places, key=lambda run: -values[run])
 

@@ -45,9 +45,9 @@ def _put(found: "Explained", format: str) -> None:
     if format in _LONG_FORMATS:
         console.put_table(_long(found), format)
         return
-    note = (
-        f"relevant from grade {found.rel} on; qrels {short_hash(found.qrels_hash)}, order of ties as in {found.order}"
-    )
+    worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in found.gains)
+    scale = f"relevant from grade {found.rel} on" + (f"; gains in DCG {worth}" if worth else "")
+    note = f"{scale}; qrels {short_hash(found.qrels_hash)}, order of ties as in {found.order}"
     lists = list(found)
     whole = next(
         (table for digits in (_DIGITS, _FEWER_DIGITS) if console.fits(table := _beside(found, lists, digits))), None

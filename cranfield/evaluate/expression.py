@@ -147,7 +147,8 @@ def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasu
             settings[name] = parameter.checked(value)
         except UsageError as error:
             raise UsageError(f"{expression.text}: {error} (position {position})") from None
-    if "gains" in kind.parameters and not {"gain", "gains"} & settings.keys():
+    # What RBPGains divides by hangs on which grades are named: trec_eval's way, which a scale cannot know.
+    if "gains" in kind.parameters and kind.name != "RBPGains" and not {"gain", "gains"} & settings.keys():
         settings["gains"] = gains
     cutoff = _cutoff(kind, expression)
     return Measure(kind.name, _settled(kind, settings), cutoff, threshold)

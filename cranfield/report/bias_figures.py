@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.report.figures import BLUE, GREY, ORANGE, On, Values, axes_on, label
+from cranfield.report.figures import BLUE, GREY, ORANGE, On, Values, axes_on, label, measure_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,8 @@ def intervals(
             axes.plot(score[own], at, marker, color=colour, fillstyle=fill, markersize=5, label=name)
     axes.set_yticks(*_named([runs[run] for run in order.tolist()]))
     axes.set_ylim(len(order) - 0.4, -0.6)
-    axes.set_xlabel(f"{label(measure)}: score, probable (thick) and possible (thin){_of(order, len(runs), 'runs')}")
+    said = f"{measure_label(measure)}: score, probable (thick) and possible (thin)"
+    axes.set_xlabel(said + _of(order, len(runs), "runs"))
     axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2)
     return axes
 
@@ -130,7 +131,7 @@ def hold_out_loss(
     axes.axvline(0.0, color=GREY, linewidth=1)
     axes.set_yticks(*_named([groups[group] for group in order.tolist()]))
     axes.set_ylim(len(order) - 0.4, -0.6)
-    said = f"{label(measure)} lost when the {noun}'s own finds are taken out (one point per run)"
+    said = f"{measure_label(measure)} lost when the {noun}'s own finds are taken out (one point per run)"
     axes.set_xlabel(said + _of(order, len(groups), f"{noun}s"))
     return axes
 

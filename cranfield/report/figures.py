@@ -75,12 +75,13 @@ def strips(
     *,
     summary: Mapping[str, float] | None = None,
     called: str = "its mean",
-    zero: bool = False,
+    against: str | None = None,
     on: On = None,
 ) -> "Axes":
     """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics.
 
-    The bar is at the `summary` of a run where that is not the mean; `called` says what it is. `zero` marks 0.
+    The bar is at the `summary` of a run where that is not the mean; `called` says what it is. Values
+    `against` a run, or against several where that has no name, are differences, and 0 is marked.
     """
     bars = summary or {name: float(np.mean(values)) for name, values in scores.items()}
     names = sorted(scores, key=lambda name: -bars[name])
@@ -91,11 +92,15 @@ def strips(
         values = scores[name]
         axes.plot(values, place + _jitter(len(values)), ".", **points)
         axes.plot([bars[name]] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
-    if zero:
+    if against is not None:
         axes.axvline(0, color=GREY, linewidth=1, zorder=0.5)
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlabel(f"{label(measure)} per topic (points) and {called} (bar)")
+    axes.ticklabel_format(axis="x", style="plain", useOffset=False)
+    whose = "" if against is None else f"difference{f' from {label(against)}' if against else ''} in "
+    what = f"{whose}{measure_label(measure)}"
+    end = f"per topic (points) and {called} (bar)"
+    axes.set_xlabel(f"{what}{' ' if cell_width(what) <= _AXIS_HIGH else chr(10)}{end}")
     return axes
 
 
@@ -119,6 +124,7 @@ def differences(
     sorted_values = values[order]
     colours = [BLUE] * wins + [LIGHT] * ties + [ORANGE] * losses
     axes.bar(range(len(order)), sorted_values, color=colours, width=0.85)
+    axes.ticklabel_format(axis="y", style="plain", useOffset=False)
     axes.axhline(values.mean(), color=GREY, linewidth=1, linestyle="--")
     if len(topics) <= 120:
         axes.set_xticks(range(len(order)), [label(topics[place]) for place in order], rotation=90, fontsize=6)
@@ -135,11 +141,11 @@ def differences(
 
 def _difference_label(measure: str, first: str, second: str) -> str:
     """Say what is subtracted; long names stand on lines of their own, as long as the axis is high."""
-    said = f"{label(measure)}: {label(first)} − {label(second)}"
+    said = f"{measure_label(measure)}: {label(first)} − {label(second)}"
     if cell_width(said) <= _AXIS_HIGH:
         return said
     of, taken = (label(name, longest=_AXIS_HIGH - 2) for name in (first, second))
-    return f"{label(measure, longest=_AXIS_HIGH)}\n{of}\n− {taken}"
+    return f"{measure_label(measure)}\n{of}\n− {taken}"
 
 
 def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> "Axes":
@@ -288,6 +294,13 @@ def label(text: str, *, longest: int = _LONGEST) -> str:
     Long names are cut in the middle: those of one group often begin alike.
     """
     return label_in_full(shortened_in_the_middle(visible_line(text), longest))
+
+
+def measure_label(measure: str) -> str:
+    """Give a measure as a label: of a long one the name and the cutoff stay, and the parameters go."""
+    name, _, rest = measure.partition("(")
+    _, _, cutoff = rest.rpartition(")")
+    return label(measure) if cell_width(measure) <= _LONGEST else label(f"{name}(…){cutoff}")
 
 
 def label_in_full(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.report.figures import Values, figure_of, label, own_axes
+from cranfield.report.figures import Values, figure_of, label, measure_label, own_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ def replayed(found: Mapping[str, Curve], taus: Mapping[str, Curve], *, measure: 
         left.plot(found[name][0][-1], found[name][1][-1], "o", color=colour, markersize=4)
         right.plot(*taus[name], style, marker="o", color=colour, markersize=4, linewidth=1.3)
     left.set_ylabel("share of the known relevant documents found", fontsize=9)
-    right.set_ylabel(f"tau-b of the ranking by {label(measure)}", fontsize=9)
+    right.set_ylabel(f"tau-b of the ranking by {measure_label(measure)}", fontsize=9)
     for side in (left, right):
         side.set_xlabel("documents judged", fontsize=9)
         side.set_xlim(left=0)

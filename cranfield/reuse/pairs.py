@@ -77,7 +77,9 @@ class Contest:
         plain = not isinstance(self.measure, Measure) or counts_holes_as_nonrelevant(self.measure, self.highest)
         if self.weighing is None and not plain:
             unknown = np.full(len(lists), np.nan)
-            return Part(found.values, Ends(unknown, unknown), "none", _PASSES_OVER)
+            has_gains = "gains" in dict(self.measure.settings)  # type: ignore[union-attr]
+            reason = _NO_GAIN if has_gains else _PASSES_OVER
+            return Part(found.values, Ends(unknown, unknown), "none", reason)
         return found
 
     @cached_property
@@ -166,6 +168,7 @@ class Difference:
 
 
 _PASSES_OVER = "it passes unjudged documents over, so that nothing about a pair follows from bounds"
+_NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that nothing about a pair follows from bounds"
 
 TOLERANCE = 1e-12
 """Differences up to this are rounding."""

@@ -41,7 +41,7 @@ class Compared:
     `letters` groups what does not differ (all pairs only); `beaten` names what an entry is significantly above.
     `deviation` is the standard deviation of paired differences over all entries, from which the power figures follow.
     `how` says how it was compared, `test_draws` how often the test drew. `notes` are about significance, `pair_notes`
-    about differences and their intervals.
+    about differences, `interval_notes` about their intervals.
     """
 
     of: Comparable
@@ -55,6 +55,7 @@ class Compared:
     test_draws: int = 0
     notes: tuple[str, ...] = ()
     pair_notes: tuple[str, ...] = ()
+    interval_notes: tuple[str, ...] = ()
 
     @property
     def measure(self) -> str:
@@ -140,7 +141,8 @@ def _compared(of: Comparable, values: "Values", scores: "Scores", how: Comparing
         how=how,
         test_draws=drawn,
         notes=tuple(notes_on_test(results, how, draws=drawn)),
-        pair_notes=(*of.notes, *few_topics_notes(topics)),
+        pair_notes=of.notes,
+        interval_notes=tuple(few_topics_notes(topics)),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, nan
+from os.path import normpath
 
 from cranfield.errors import UnknownName, UsageError, quoted
 
@@ -121,12 +122,14 @@ def seed_systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def with_names_of(how: Comparing, words: Sequence[object], names: Sequence[str]) -> Comparing:
     """Give the same with runs by their names, where baselines and seeds are given as the files that were typed.
 
-    `words` are the runs as they were asked for, `names` what they are called, in the same order.
+    `words` are the runs as they were asked for, `names` what they are called, in the same order. A file may be typed
+    in two ways, `b.run` and `./b.run`.
     """
     typed = {word: name for word, name in zip(words, names, strict=True) if isinstance(word, str)}
+    paths = {normpath(word): name for word, name in typed.items()}
 
     def named(word: str) -> str:
-        meant = typed.get(word, word)
+        meant = typed.get(word) or paths.get(normpath(word), word)
         if meant != word and word in names:
             raise UsageError(f"{quoted(word)} is the file of run {quoted(meant)}, and the name of another run")
         return meant

@@ -38,7 +38,7 @@ def comparable(measure: "AnyMeasure", values: "Values") -> "tuple[Comparable, Va
 
     from cranfield.evaluate.aggregate import SMALLEST
 
-    name, low, high = str(measure), *_bounds(measure)
+    name, low, high = str(measure), *bounds_of(measure)
     if measure.aggregate == "mean":
         return Comparable(name, name, quality=measure.quality, largest=high - low), values
     if measure.aggregate == "sum":
@@ -59,9 +59,15 @@ def comparable(measure: "AnyMeasure", values: "Values") -> "tuple[Comparable, Va
     )
 
 
-def _bounds(measure: "AnyMeasure") -> tuple[float, float]:
-    """Give the lowest and highest value of a topic, as far as they are known."""
+def bounds_of(measure: "AnyMeasure") -> tuple[float, float]:
+    """Give the lowest and highest value of a topic, as far as they are known.
+
+    Where a grade costs something nothing is known: the best possible ranking has no such document, a run may.
+    """
     from cranfield.evaluate.expression import Measure
 
-    known = measure.kind.bounds if isinstance(measure, Measure) else None
-    return (-inf, inf) if known is None else known
+    if not isinstance(measure, Measure) or measure.kind.bounds is None:
+        return -inf, inf
+    gains = dict(measure.settings).get("gains")
+    costs = isinstance(gains, tuple) and any(worth < 0 for _, worth in gains)
+    return (-inf, inf) if costs else measure.kind.bounds

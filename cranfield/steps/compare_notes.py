@@ -46,6 +46,17 @@ def few_topics_notes(topics: int) -> list[str]:
     return [f"on {topics} topics these intervals are too narrow: {held}, and less where differences are skewed"]
 
 
+def all_notes(compared: "Sequence[Compared]", *, by_topic: bool = False) -> list[str]:
+    """Give what is said of comparisons, each sentence once; topic by topic there are no intervals to speak of."""
+    return list(
+        dict.fromkeys(
+            note
+            for one in compared
+            for note in (*one.notes, *one.pair_notes, *(() if by_topic else one.interval_notes))
+        )
+    )
+
+
 def check_wanted(*, power: float, difference: float | None) -> None:
     """Refuse a power or a wanted difference that is none, before anything is done."""
     from cranfield.compare.result import check_share

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.steps.compare import Compared
 from cranfield.steps.compare_how import TUKEY, TUKEY_BESIDE, Comparing
+from cranfield.steps.compare_notes import all_notes
 from cranfield.steps.evaluate_notes import notes_of, short_hash
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def compared_frame(
     records: Sequence[Mapping[str, Any]],
     *,
     notes: Sequence[str] = (),
+    by_topic: bool = False,
 ) -> "pandas.DataFrame":
     """Give records as a pandas frame; its attributes carry what all were made with and what is to be told."""
     import pandas as pd
@@ -111,10 +113,6 @@ def compared_frame(
     scores, made = found.scores, made_how(compared[0].how)
     frame = pd.DataFrame(list(records))
     frame = frame.drop(columns=[name for name in (*made, *MADE_WITH) if name in frame])
-    told = [
-        *notes,
-        *notes_of(found),
-        *dict.fromkeys(note for one in compared for note in (*one.notes, *one.pair_notes)),
-    ]
+    told = [*notes, *notes_of(found), *all_notes(compared, by_topic=by_topic)]
     frame.attrs.update(qrels=scores.qrels_hash, reference=scores.order, notes=told, **made)
     return frame

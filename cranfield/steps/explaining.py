@@ -33,6 +33,7 @@ class Explained:
     qrels_hash: str
     order: str
     rel: int
+    gains: "GradeGains" = ()
 
     def __iter__(self) -> "Iterator[tuple[str, list[Step]]]":
         return iter(self.lists)
@@ -70,7 +71,7 @@ def explain_lists(asked: Asked, topic: str, *, depth: int = 30, store: Store | N
     relevant = relevant_documents(qrels, topic, rel=rel) if clusters is None else {}
     lists = tuple((name, steps[:depth]) for name, steps in whole)
     unseen = tuple(note for name, steps in whole for note in _unseen(name, steps, depth, relevant))
-    return Explained(topic, lists, unseen, made_of, order, rel)
+    return Explained(topic, lists, unseen, made_of, order, rel, gains)
 
 
 def _unseen(name: str, steps: "list[Step]", depth: int, relevant: Mapping[str, int]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from cranfield.store import Store
 from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:
-    from cranfield.evaluate.expression import AnyMeasure
+    from cranfield.evaluate.expression import AnyMeasure, Measure
     from cranfield.evaluate.measures.gain import GradeGains
 
 
@@ -28,8 +28,19 @@ def measures_asked(
 
 
 def gains_of(scale: GradeScale) -> "GradeGains":
-    """Give the gains of those grades that are not worth their own number."""
-    return tuple((step.grade, step.gain) for step in scale.grades if step.gain != step.grade)
+    """Give the gains of those grades that are not worth their own number.
+
+    A grade that the scale skips is worth what the step below it is, where its own number is more than the step above
+    is worth: nobody can give it, but bounds ask what every grade could bring.
+    """
+    named, below = [], 0.0
+    steps = {step.grade: step.gain for step in scale.grades}
+    for grade in range(min(0, scale.lowest), scale.highest + 1):
+        above = next(step.gain for step in scale.grades if step.grade >= grade)
+        below = steps.get(grade, below)
+        if below != grade and (grade in steps or grade > above):
+            named.append((grade, below))
+    return tuple(named)
 
 
 def grade_notes(measures: "Sequence[AnyMeasure]", store: Store | None) -> list[str]:
@@ -38,12 +49,16 @@ def grade_notes(measures: "Sequence[AnyMeasure]", store: Store | None) -> list[s
 
     if store is None or not gains_of(current_scale(store)[1]):
         return []
-    found = [
-        str(one)
-        for one in measures
-        if isinstance(one, Measure)
-        and (one.name in ("ERR", "Q") or (one.name == "RBP" and "gain" in dict(one.settings)))
-    ]
+    gains = gains_of(current_scale(store)[1])
+    found = [str(one) for one in measures if not isinstance(one, Measure) or _reads_grades(one, gains)]
     if not found:
         return []
     return [f"{', '.join(found)}: made from the grades themselves; the gains of the scale have no part in it"]
+
+
+def _reads_grades(measure: "Measure", gains: "GradeGains") -> bool:
+    """Say whether grades matter to a measure otherwise than the scale says."""
+    settings = dict(measure.settings)
+    if "gains" in measure.kind.parameters:
+        return settings.get("gains") != gains
+    return measure.name in ("ERR", "Q") or (measure.name == "RBP" and "gain" in settings)

@@ -47,7 +47,8 @@ def compared(
             found, results = compare_runs(asked, how, store=work.store, read=read)
         if field is None:
             records = (topic_records if by_topic else long_records)(results, found.scores)
-            return _told(compared_frame(found, results, records, notes=why), results, power, difference)
+            frame = compared_frame(found, results, records, notes=why, by_topic=by_topic)
+            return _told(frame, results, power, difference)
         full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
         said = said_of(results, full, how, work.material.told, store=work.store, progress=progress, field=field)
     records = long_records(results, found.scores)

@@ -49,7 +49,7 @@ def plot_comparison(compared: "Compared", scores: "Scores", path: Path) -> str:
             first, second = (entries.values[entries.labels.index(name)] for name in (pair.a, pair.b))
             between[pair.a if one else f"{pair.a} - {pair.b}"] = first - second
         whose = f" from {compared.how.baselines[0]}" if one else ""
-        drawn = strips(f"difference{whose} in {compared.measure}", between, zero=True)
+        drawn = strips(compared.measure, between, against=compared.how.baselines[0] if one else "")
         return f"the differences{whose} on each topic" + _written(drawn, path, scores)
     drawn = strips(compared.measure, dict(zip(entries.labels, entries.values, strict=True)))
     return f"{compared.measure} of each run on each topic" + _written(drawn, path, scores)

@@ -49,6 +49,8 @@ def export_warning(store: Store, word: str | None, *, chosen: Chosen | None = No
 
 def scale_lost(store: Store) -> str:
     """Say what a file of graded qrels does not tell: from which grade on documents are relevant, and gains."""
+    from cranfield.evaluate.expression import parse_measures
+
     scale = current_scale(store)[1]
     gains = gains_of(scale)
     said, elsewhere = [], []
@@ -57,7 +59,7 @@ def scale_lost(store: Store) -> str:
         elsewhere.append(f"-m 'AP(rel={scale.relevant_from})'")
     if gains:
         said.append("grades have gains of their own")
-        elsewhere.append(f"-m 'nDCG(gains={{{', '.join(f'{grade}: {gain:g}' for grade, gain in gains)}}})'")
+        elsewhere.append(f"-m '{parse_measures(['nDCG'], gains=gains)[0]}'")
     if not said:
         return ""
     return f"{' and '.join(said)}, which the file does not say: elsewhere {' '.join(elsewhere)}"

@@ -87,7 +87,7 @@ def read_by_the_present_scale(store: Store, word: str | None, *, layers: Sequenc
     """Warn whoever scores with qrels in which older grades stand; empty where there are none."""
     said = str(older_grades(store, word, layers=layers))
     relevant_from = other_scales(store)[1].relevant_from
-    return f"{said}; all are read by the present one, relevant from {relevant_from}" if said else ""
+    return f"{said}; all are read by the present one, with its gains, relevant from {relevant_from}" if said else ""
 
 
 def sample_warning(store: Store, qrels: "Qrels") -> str:

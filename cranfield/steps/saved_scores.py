@@ -4,22 +4,35 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite, nan
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.errors import LINES_KEPT, InputError, Problem, ProblemsFound, UnknownName, quoted
+from cranfield.errors import (
+    LINES_KEPT,
+    InputError,
+    Problem,
+    ProblemsFound,
+    SourceError,
+    UnknownName,
+    UsageError,
+    quoted,
+)
 from cranfield.source import Source
+from cranfield.steps.compare_measure import bounds_of
 from cranfield.steps.trust import WORST_FIRST
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.scores import Scores
 
 ALL = "all"
 COLUMNS = ("run", "topic", "measure", "value", "qrels")
 _NOISE = 1e-6
 """How far beyond its range a score may be by rounding."""
+_SET_UNSAID = frozenset(("gains", "rel", "rounding"))
+"""What an evaluation sets where a measure says nothing of it, by the scale of the collection or by `--as`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +64,33 @@ def read_scores(files: Sequence[Path], *, measures: Sequence[str] = (), allow_mi
             f"the scores were made with different orders of ties: {_told(read.orders)}; evaluate all alike"
         )
     note = f"the scores were made with different qrels, and differ for that alone too: {_told(hashes)}"
-    scores = _scores(_chosen(read.values, measures), "+".join(hashes), next(iter(read.orders), ""))
-    return Saved(scores, (note,) if len(hashes) > 1 else (), _by_measure(read.verdicts))
+    known = {named.name: named.measure for named in read.named.values() if not isinstance(named, str)}
+    chosen = _chosen(read.values, measures, known)
+    scores = _scores(chosen, known, "+".join(hashes), next(iter(read.orders), ""))
+    return Saved(scores, (note,) if len(hashes) > 1 else (), read.verdicts)
 
 
 def _told(found: Mapping[str, str]) -> str:
     return ", ".join(f"{value} (for example run {quoted(run)})" for value, run in found.items())
 
 
+@dataclass(frozen=True)
+class _Named:
+    """A measure that a file names, the name that we write it with, and the lowest and highest value it can have."""
+
+    measure: "AnyMeasure"
+    name: str
+    low: float
+    high: float
+
+
 @dataclass(eq=False)
 class _Read:
     """What has been read: values by measure, run and topic, verdicts, each run's qrels, orders of ties, and problems.
 
-    One problem stands for all of its kind in a file: a file that is something else has it on each of its lines.
+    `named` has what each name of a measure means, or why it means none; values and verdicts go by the names that we
+    write, whatever those in the file. One problem stands for all of its kind in a file: a file that is something else
+    has it on each of its lines.
     """
 
     values: dict[tuple[str, str, str], float] = field(default_factory=dict)
@@ -71,7 +98,7 @@ class _Read:
     orders: dict[str, str] = field(default_factory=dict)
     verdicts: dict[tuple[str, str], str] = field(default_factory=dict)
     problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
-    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
+    named: "dict[str, _Named | str]" = field(default_factory=dict)
 
     def take_file(self, source: Source) -> None:
         """Take the rows of a file in, and collect what is wrong with them."""
@@ -99,55 +126,60 @@ class _Read:
         if missing:
             wanted = "expected what cranfield evaluate --by-topic --format csv writes"
             return "no-such-column", f"there is no {missing[0]}; {wanted}"
-        run, topic, measure, value, qrels = (str(row[name]) for name in COLUMNS)
+        run, topic, text, value, qrels = (str(row[name]) for name in COLUMNS)
         if self.qrels_of.setdefault(run, qrels) != qrels:
             return "two-qrels", f"run {quoted(run)} has scores of two qrels, {self.qrels_of[run]} and {qrels}"
         if row.get("reference"):
             self.orders.setdefault(str(row["reference"]), run)
         if topic == ALL:
-            return self._take_verdict(measure, run, str(row.get("verdict") or ""))
+            return self._take_verdict(text, run, str(row.get("verdict") or ""))
+        named = self._measure(text)
+        return ("bad-measure", named) if isinstance(named, str) else self._take_value(named, run, topic, value)
+
+    def _measure(self, text: str) -> _Named | str:
+        if text not in self.named:
+            self.named[text] = _named(text)
+        return self.named[text]
+
+    def _take_value(self, named: _Named, run: str, topic: str, value: str) -> tuple[str, str] | None:
         try:
             number = float(value)
         except ValueError:
             number = nan
         if not isfinite(number):
             return "bad-score", f"the value {quoted(value)} is not a finite number"
-        low, high = self._bounds(measure)
+        measure, low, high = named.name, named.low, named.high
         if not low - _NOISE <= number <= high + _NOISE:
             return "out-of-range", f"the value {number:g} of {measure} lies outside of its range, {low:g} to {high:g}"
         if number != self.values.setdefault((measure, run, topic), number):
             return "two-values", f"run {quoted(run)} has two values of {measure} for topic {quoted(topic)}"
         return None
 
-    def _bounds(self, measure: str) -> tuple[float, float]:
-        """Give the lowest and highest value of a measure, as far as they are known."""
-        if measure not in self.bounds:
-            self.bounds[measure] = _bounds_of(measure)
-        return self.bounds[measure]
-
-    def _take_verdict(self, measure: str, run: str, verdict: str) -> tuple[str, str] | None:
+    def _take_verdict(self, text: str, run: str, verdict: str) -> tuple[str, str] | None:
         """Take the verdict of a run in, the worse of two; a file from elsewhere need not have any."""
-        if verdict and verdict not in WORST_FIRST:
+        if not verdict:
+            return None
+        if verdict not in WORST_FIRST:
             return "bad-verdict", f"{quoted(verdict)} is no verdict; they are {', '.join(WORST_FIRST)}"
-        if verdict:
-            known = self.verdicts.get((measure, run), verdict)
-            self.verdicts[measure, run] = min(known, verdict, key=WORST_FIRST.index)
+        named = self._measure(text)
+        if isinstance(named, str):
+            return "bad-measure", named
+        known = self.verdicts.get((named.name, run), verdict)
+        self.verdicts[named.name, run] = min(known, verdict, key=WORST_FIRST.index)
         return None
 
 
-def _bounds_of(name: str) -> tuple[float, float]:
-    from cranfield.evaluate.expression import Measure, parse_measures
-
-    known = [one.kind.bounds if isinstance(one, Measure) else None for one in parse_measures([name])]
-    return known[0] or (-inf, inf)
-
-
-def _by_measure(verdicts: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Give verdicts by the names of measures as we write them."""
+def _named(text: str) -> _Named | str:
+    """Give the one measure that a name means, or say why it is not the name of one."""
     from cranfield.evaluate.expression import parse_measures
 
-    names = {name: str(parse_measures([name])[0]) for name in dict.fromkeys(name for name, _ in verdicts)}
-    return {(names[name], run): verdict for (name, run), verdict in verdicts.items()}
+    try:
+        found = parse_measures([text])
+    except UsageError as error:
+        return str(error)
+    if len(found) != 1:
+        return f"{quoted(text)} is not the name of one measure"
+    return _Named(found[0], str(found[0]), *bounds_of(found[0]))
 
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -159,41 +191,61 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
         for number, line in source.lines():
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
                 raise InputError(f"{source.name}:{number}: not a JSON object")
             yield number, row
         return
-    lines = source.lines()
-    reader = csv.DictReader(line for _, line in lines)
-    yield from enumerate(reader, start=2)
+    reader = csv.DictReader(line for _, line in source.lines())
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise SourceError(source.name, f"this is not CSV: {error}", reader.reader.line_num) from None
 
 
 Values = Mapping[tuple[str, str, str], float]
 
 
-def _chosen(values: Values, texts: Sequence[str]) -> Values:
+def _chosen(values: Values, texts: Sequence[str], known: "Mapping[str, AnyMeasure]") -> Values:
     """Give the values of the measures that are named; of all where none is."""
     from cranfield.evaluate.expression import parse_measures
 
     if not texts:
         return values
-    known = {
-        str(one): name for name in dict.fromkeys(name for name, _, _ in values) for one in parse_measures([name])
-    }
-    wanted = []
-    for measure in parse_measures(texts):
-        if str(measure) not in known:
-            raise UnknownName("measure of these scores", str(measure), known)
-        wanted.append(known[str(measure)])
+    there = {name: known[name] for name in dict.fromkeys(name for name, _, _ in values)}
+    wanted = [_meant(measure, there, bare="(" not in text) for text in texts for measure in parse_measures([text])]
     return {key: values[key] for name in wanted for key in values if key[0] == name}
 
 
-def _scores(values: Values, qrels_hash: str, order: str) -> "Scores":
+def _meant(measure: "AnyMeasure", known: "Mapping[str, AnyMeasure]", *, bare: bool) -> str:
+    """Give the name of the saved measure that is meant.
+
+    A bare name may also mean the one saved measure that differs by what the evaluation set: in a collection `nDCG@5`
+    may be written `nDCG(gains={1: 0, 2: 1})@5`. A name with brackets says itself what it means.
+    """
+    if str(measure) in known:
+        return str(measure)
+    found = [name for name, saved in known.items() if bare and _as_evaluated(measure, saved)]
+    if len(found) != 1:
+        raise UnknownName("measure of these scores", str(measure), known)
+    return found[0]
+
+
+def _as_evaluated(measure: "AnyMeasure", saved: "AnyMeasure") -> bool:
+    """Say whether an evaluation that is asked for a measure may have written the saved one."""
+    from cranfield.evaluate.expression import Measure
+
+    if not isinstance(measure, Measure) or not isinstance(saved, Measure):
+        return False
+    settings = tuple((name, value) for name, value in saved.settings if name not in _SET_UNSAID)
+    return (measure.name, measure.cutoff, measure.settings) == (saved.name, saved.cutoff, settings)
+
+
+def _scores(values: Values, known: "Mapping[str, AnyMeasure]", qrels_hash: str, order: str) -> "Scores":
     import numpy as np
 
-    from cranfield.evaluate.expression import parse_measures
     from cranfield.evaluate.scores import Scores
 
     measures = list(dict.fromkeys(measure for measure, _, _ in values))
@@ -213,7 +265,7 @@ def _scores(values: Values, qrels_hash: str, order: str) -> "Scores":
         raise InputError(f"{missing}, {'that is' if len(absent) == 1 else 'for example'} {example}")
     table = np.array([[[values[measure, run, topic] for topic in topics] for run in runs] for measure in measures])
     return Scores(
-        measures=tuple(parse_measures(measures)),
+        measures=tuple(known[measure] for measure in measures),
         run_names=tuple(runs),
         topic_ids=tuple(topics),
         values=table,

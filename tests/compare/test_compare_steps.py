@@ -1,6 +1,6 @@
 """Comparisons of scores that are there: what is asked for is checked, and what is found is said as it is."""
 
-from math import exp, expm1, log
+from math import exp, expm1, inf, log
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from cranfield.evaluate.scores import Scores
 from cranfield.steps.compare import Compared, Comparing, compare_scores
 from cranfield.steps.compare_claims import MOST_PAIRS, claimed_pairs
 from cranfield.steps.compare_how import with_names_of
-from cranfield.steps.compare_notes import ONE_TOPIC, needed_topics, smallest_difference
+from cranfield.steps.compare_notes import ONE_TOPIC, all_notes, needed_topics, smallest_difference
 from cranfield.steps.compare_rows import long_records, topic_records
 from cranfield.steps.compare_shown import how_tested, level_with_the_best, shown_pairs
 from cranfield.steps.evaluate_letters import best_group, letters_of
@@ -138,7 +138,7 @@ def test_what_is_counted_was_not_drawn():
 def test_of_one_topic_every_test_says_that_nothing_is_possible(test: str):
     found = compared([[0.2], [0.5]], test=test)
     assert found.notes == (ONE_TOPIC,)
-    assert found.pair_notes == ()
+    assert (found.pair_notes, found.interval_notes) == ((), ())
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomisation", "bootstrap"])
@@ -148,9 +148,16 @@ def test_without_any_difference_every_test_is_degenerate(test: str):
 
 
 def test_few_topics_are_said_to_make_intervals_too_narrow():
-    assert compared(spread(3, 20)).pair_notes == ()
-    (note,) = compared(spread(3, 5)).pair_notes
+    assert compared(spread(3, 20)).interval_notes == ()
+    (note,) = compared(spread(3, 5)).interval_notes
     assert note.startswith("on 5 topics these intervals are too narrow: they hold the true difference in about 85%")
+
+
+def test_topic_by_topic_nothing_is_said_of_intervals():
+    found = [compared(spread(3, 5)), compared(spread(3, 5), "AP(agg='geometric')")]
+    (logarithms,) = found[1].pair_notes
+    assert all_notes(found) == [*found[0].interval_notes, logarithms]
+    assert all_notes(found, by_topic=True) == [logarithms]
 
 
 @pytest.mark.parametrize("topics", [2, 3, 5, 10, 19])
@@ -185,6 +192,23 @@ def test_runs_may_be_named_by_the_files_that_were_typed():
     assert found.systems == {"S": ("seed1", "seed2")}
     with pytest.raises(UsageError, match="'a' is the file of run 'b', and the name of another run"):
         with_names_of(Comparing(baselines=("a",)), ("a", "b"), ("b", "a"))
+
+
+def test_a_file_may_be_typed_in_two_ways():
+    how = Comparing(baselines=("b.run", "./runs//a.run"), systems={"S": ("runs/../c.run", "./d")})
+    found = with_names_of(how, ("./b.run", "runs/a.run", "c.run", "d"), ("bm25", "dense", "seed1", "seed2"))
+    assert found.baselines == ("bm25", "dense")
+    assert found.systems == {"S": ("seed1", "seed2")}
+    with pytest.raises(UsageError, match=r"'b\.run' is the file of run 'bm25', and the name of another run"):
+        with_names_of(Comparing(baselines=("b.run",)), ("./b.run", "c.run"), ("bm25", "b.run"))
+    twice = with_names_of(Comparing(baselines=("b.run", "./b.run")), ("b.run", "./b.run"), ("first", "second"))
+    assert twice.baselines == ("first", "second")
+
+
+@pytest.mark.parametrize("measure", ["nDCG", "G", "RnDCG"])
+def test_where_a_grade_costs_something_no_difference_is_the_largest(measure: str):
+    assert compared([[0.1, -4], [2, 0.3]], f"{measure}(gains={{1: -1, 2: 2}})").of.largest == inf
+    assert compared([[0.1, 0.4], [0.2, 0.3]], f"{measure}(gains={{1: 0, 2: 2}})").of.largest == 1
 
 
 def test_few_pairs_are_all_shown_the_clearest_first():

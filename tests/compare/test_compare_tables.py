@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import cranfield
 from cranfield.cli.main import _status
 
 TOPICS = [str(number) for number in range(1, 9)]
@@ -55,6 +56,15 @@ def test_baselines_and_seeds_go_by_file_or_tag(capsys):
     assert [(row["a"], row["b"]) for row in rows(by_tag)] == [("ours", "bm25"), ("poor", "bm25")]
     seeds = compared(capsys, "-m", "AP", "--system", "S=new.txt,old.txt", "-f", "csv")[0]
     assert [(row["a"], row["b"]) for row in rows(seeds)] == [("S", "poor")]
+
+
+def test_a_baseline_may_be_typed_otherwise_than_its_run(capsys):
+    Path("runs").mkdir()
+    words = ("--qrels", "qrels", "-m", "AP", "-f", "csv", "--no-verdict")
+    by_tag = typed(capsys, "compare", "./new.txt", "old.txt", "poor.txt", *words, "-b", "ours")[0]
+    assert typed(capsys, "compare", "./new.txt", "old.txt", "poor.txt", *words, "-b", "new.txt")[0] == by_tag
+    assert typed(capsys, "compare", "new.txt", "old.txt", "poor.txt", *words, "-b", "runs/../new.txt")[0] == by_tag
+    assert [(row["a"], row["b"]) for row in rows(by_tag)] == [("bm25", "ours"), ("poor", "ours")]
 
 
 def test_the_best_of_a_standing_is_bold(capsys):
@@ -112,6 +122,19 @@ def test_pairs_by_topic_come_in_every_format(capsys):
     assert len(compared(capsys, *words, "jsonl")[0].splitlines()) == 16
     for format in ("table", "markdown", "latex"):
         assert compared(capsys, *words, format)[0].count("0.5000") > 8
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json", "jsonl", "markdown", "latex"])
+def test_pairs_by_topic_say_nothing_of_intervals_they_do_not_show(capsys, format: str):
+    words = ("-m", "RR", "--no-verdict", "-f", format)
+    assert "these intervals are too narrow" in compared(capsys, *words)[1]
+    assert "interval" not in "".join(compared(capsys, *words, "--by-topic"))
+
+
+def test_nor_does_their_frame():
+    runs = cranfield.open_files(qrels="qrels", runs=list(FILES.values()))
+    noted = [" ".join(runs.compare(measures="RR", by_topic=by_topic).attrs["notes"]) for by_topic in (False, True)]
+    assert ["intervals are too narrow" in told for told in noted] == [True, False]
 
 
 @pytest.mark.parametrize(

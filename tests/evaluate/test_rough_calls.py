@@ -233,3 +233,5 @@ def test_the_best_run_stands_first_where_that_is_asked_for(tmp_path: Path, capsy
     assert _status(begin) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:5]]
     assert [(row[0], row[1]) for row in rows] == [("high", "1.0000"), ("middle", "0.5000"), ("low", "0.3333")]
+    assert _status([*begin[:6], "-m", "Unjudged@3", "--best-first"]) == 2
+    assert "a higher Unjudged@3 does not mean a better run" in " ".join(capsys.readouterr().err.split())

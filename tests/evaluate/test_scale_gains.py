@@ -4,20 +4,25 @@ import contextlib
 import csv
 import io
 import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from cranfield.cli import main
+from cranfield.records import Grade, GradeScale
+from cranfield.steps.measures_asked import gains_of
 
 JUDGED = {"1": {"a": 3, "b": 1, "c": 2, "d": 1}, "2": {"a": 1, "e": 3, "f": 2, "g": 1}}
 RANKED = {"1": "bcxa", "2": "agef"}
 FROM_ONE = "1=no, 2=partly, 3=fully"
-UNEVEN = "".join(
-    f'[[grade]]\ngrade = {grade}\nlabel = "{label}"\ngain = {gain}\n'
-    for grade, label, gain in ((1, "no", 0), (2, "partly", 0.5), (3, "fully", 10))
-)
-GAIN_MEASURES = ["CG@3", "DCG@3", "IdealDCG", "nDCG", "nDCG@3", "nDCGRel", "RnDCG", "G", "RBPGains"]
+GAIN_MEASURES = ["CG@3", "DCG@3", "IdealDCG", "nDCG", "nDCG@3", "nDCGRel", "RnDCG", "G"]
+
+
+def toml_scale(*steps: tuple[int, float]) -> str:
+    return "".join(f'[[grade]]\ngrade = {grade}\nlabel = "g{grade}"\ngain = {gain}\n' for grade, gain in steps)
 
 
 def typed(folder: Path, *words: str) -> tuple[str, str]:
@@ -27,19 +32,19 @@ def typed(folder: Path, *words: str) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def collection(folder: Path, scale: str) -> Path:
-    """Make a collection on a scale, and beside it the run and the qrels with grades one lower."""
+def collection(folder: Path, scale: str, *, grades: Mapping[int, int] = MappingProxyType({})) -> Path:
+    """Make a collection on a scale, with these `grades` for others, and beside it the qrels with grades one lower."""
     documents = sorted({name for ranked in (*JUDGED.values(), *RANKED.values()) for name in ranked})
     (folder / "documents.jsonl").write_text("".join(f'{{"id": "{one}", "text": "{one}"}}\n' for one in documents))
     (folder / "topics.jsonl").write_text("".join(f'{{"id": "{one}", "title": "{one}"}}\n' for one in JUDGED))
-    rows = [(topic, one, grade) for topic, found in JUDGED.items() for one, grade in found.items()]
+    rows = [(topic, one, grades.get(grade, grade)) for topic, found in JUDGED.items() for one, grade in found.items()]
     (folder / "judged").write_text("".join(f"{topic} 0 {one} {grade}\n" for topic, one, grade in rows))
     (folder / "lower").write_text("".join(f"{topic} 0 {one} {grade - 1}\n" for topic, one, grade in rows))
     ranked = [(topic, one, place) for topic, found in RANKED.items() for place, one in enumerate(found, start=1)]
     (folder / "a.run").write_text(
         "".join(f"{topic} Q0 {one} {place} {9 - place} a\n" for topic, one, place in ranked)
     )
-    (folder / "uneven.toml").write_text(UNEVEN)
+    (folder / "uneven.toml").write_text(toml_scale((1, 0), (2, 0.5), (3, 10)))
     typed(folder, "init", "--scale", scale)
     for words in (["corpus", "add", "documents.jsonl"], ["corpus", "topics", "topics.jsonl"]):
         typed(folder, *words)
@@ -86,6 +91,10 @@ def test_measures_of_the_grades_themselves_are_named(tmp_path: Path):
     folder = collection(tmp_path, FROM_ONE)
     _, told = typed(folder, "evaluate", "-m", "ERR@3", "-m", "AP", "-m", "RBP(gain=scaled)", "-m", "nDCG")
     assert "ERR@3, RBP(gain='scaled', rel=2): made from the grades themselves; the gains of the scale" in told
+    _, told = typed(
+        folder, "evaluate", "-m", "nDCG(gain='exponential')@3", "-m", "RBPGains", "-m", "DCG(gains={3: 7})"
+    )
+    assert "nDCG(gain='exponential')@3, RBPGains, DCG(gains={3: 7}): made from the grades themselves" in told
     assert "grades themselves" not in typed(folder, "evaluate", "-m", "AP", "-m", "nDCG", "-m", "RBP")[1]
 
 
@@ -95,6 +104,7 @@ def test_a_list_is_laid_open_with_the_gains_of_the_scale(tmp_path: Path):
     (whole,) = [value for (topic, _), value in scores(folder, measures=["DCG"]).items() if topic == "1"]
     assert found[0]["DCG"] == 0.0
     assert found[-1]["DCG"] == pytest.approx(whole)
+    assert "; gains in DCG 1: 0, 2: 0.5, 3: 10; qrels " in typed(folder, "evaluate", "--explain", "a", "1")[0]
 
 
 @pytest.mark.parametrize(
@@ -120,3 +130,32 @@ def test_exported_qrels_come_with_what_to_write_elsewhere(tmp_path: Path):
         folder, "a.run", "--qrels", "out.trec", measures=["AP(rel=2)", "nDCG(gains={1: 0, 2: 0.5, 3: 10})"]
     )
     assert scores(folder, measures=["AP", "nDCG"]) == elsewhere
+
+
+def scale_of(*steps: tuple[int, float]) -> GradeScale:
+    return GradeScale(tuple(Grade(grade, f"g{grade}", gain) for grade, gain in steps), relevant_from=steps[1][0])
+
+
+@pytest.mark.parametrize(
+    ("steps", "named"),
+    [
+        (((0, 0), (1, 1), (2, 2)), {}),
+        (((0, 0), (1, 1), (3, 3)), {}),
+        (((1, 0), (2, 1), (3, 2)), {1: 0, 2: 1, 3: 2}),
+        (((5, 0), (6, 1)), {1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 1}),
+        (((2, 0), (3, 1), (5, 3)), {1: 0, 2: 0, 3: 1, 4: 1, 5: 3}),
+        (((0, 0), (2, 0.5), (4, 1)), {1: 0, 2: 0.5, 3: 0.5, 4: 1}),
+        (((0, 0.2), (1, 0.5), (2, 4)), {0: 0.2, 1: 0.5, 2: 4}),
+    ],
+)
+def test_grades_that_a_scale_skips_are_worth_no_more_than_its_steps(steps, named):
+    assert dict(gains_of(scale_of(*steps))) == named
+
+
+def test_intervals_ask_only_for_gains_that_the_scale_has(tmp_path: Path):
+    (tmp_path / "gaps.toml").write_text(toml_scale((0, 0), (2, 0.5), (4, 1)))
+    folder = collection(tmp_path, "gaps.toml", grades={1: 0, 2: 2, 3: 4})
+    rows = csv.DictReader(io.StringIO(typed(folder, "evaluate", "-m", "DCG@4", "--by-topic", "-f", "csv")[0]))
+    (first,) = [row for row in rows if row["topic"] == "1"]
+    hole = 1 / math.log2(4)  # the one unjudged document stands at rank 3, and may be worth 1
+    assert float(first["high"]) - float(first["value"]) == pytest.approx(hole)

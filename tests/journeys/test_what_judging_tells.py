@@ -73,7 +73,7 @@ def test_every_way_out_tells_of_grades_of_an_older_scale(changed: Path):
     assert f"warning: {OLDER}; each is frozen as it was given" in typed(changed, "qrels", "release", "r")[1]
     for which in ((), ("--qrels", "r")):
         told = typed(changed, "evaluate", "whisk-bm25", "-m", "P@5", *which)[1]
-        assert f"warning: {OLDER}; all are read by the present one, relevant from 1" in told
+        assert f"warning: {OLDER}; all are read by the present one, with its gains, relevant from 1" in told
     told = typed(changed, "judge", "progress")[1]
     again = "whoever gave them judges again with: cranfield judge --rejudge"
     assert f"3 grades given under an older scale or older guidelines; {again}" in told

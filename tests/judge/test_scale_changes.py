@@ -81,7 +81,9 @@ def test_older_grades_are_counted_where_qrels_go_out(changed: Store, sit: Sit):
     assert str(older_grades(changed)) == "3 grades were given on an older scale, 2 of them are not on the present one"
     assert export_warning(changed, "now").endswith("; each is written as it was given")
     assert export_warning(changed, "now", in_two=True).endswith("as relevant or not by its own scale")
-    assert read_by_the_present_scale(changed, None).endswith("; all are read by the present one, relevant from 1")
+    assert read_by_the_present_scale(changed, None).endswith(
+        "; all are read by the present one, with its gains, relevant from 1"
+    )
     judge(sit("ana", rejudge=True), 0, 1, 1)
     assert older_grades(changed) == OlderGrades()
     assert (export_warning(changed, "now"), read_by_the_present_scale(changed, "now")) == ("", "")

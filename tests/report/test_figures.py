@@ -180,3 +180,16 @@ def test_a_command_says_once_which_letters_a_figure_lacks(folder: Path, command:
     assert said.count("(the font of figures lacks 日: they are boxes here, an SVG has them) into x.png") == 1
     assert "Warning" not in said
     assert "lacks" not in told(command, "-m", "RR", "--plot", "x.svg")
+
+
+@pytest.mark.parametrize(
+    ("measure", "shown"),
+    [
+        ("nDCG@10", "nDCG@10"),
+        ("nDCG(gains={1: 0, 2: 1, 3: 2})@5", "nDCG(gains={1: 0, 2: 1, 3: 2})@5"),
+        ("nDCG(gains={1: 0.1234567, 2: 0.33333333333, 5: 1234567.25})@5", "nDCG(…)@5"),
+        ("RBP(gain='topic', judged_only=True, p=0.123456789)", "RBP(…)"),
+    ],
+)
+def test_a_long_measure_keeps_its_name_and_its_cutoff_on_an_axis(measure: str, shown: str):
+    assert figures.measure_label(measure) == shown
