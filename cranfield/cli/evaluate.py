@@ -117,8 +117,8 @@ def evaluate(
         refuse_other_kinds(plot)
     words = runs or []
     if explain:
-        idle = {"--by-topic": by_topic, "--topics": topics != "qrels", "--letters": letters, "--plot": plot}
-        refuse_beside_explain(words, idle)
+        idle = {"--by-topic": by_topic, "--best-first": best_first, "--topics": topics != "qrels"}
+        refuse_beside_explain(words, idle | {"--letters": letters, "--plot": plot})
     with collection_meant(collection, qrels, [*words[:1], *words[2:]] if explain else runs) as store:
         asked = step.Asked(
             qrels=qrels_named(store, qrels, layer),

@@ -1,7 +1,7 @@
 """Significance letters beside scores."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cranfield.errors import UsageError
@@ -22,14 +22,20 @@ MOST_LETTERS = 12
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """The letters of each run under each measure, the sentence that says what they mean, and the test behind them.
+    """The letters of each run under each measure, what they mean, and the test behind them, by name and in words.
 
     A measure whose topics are not averaged has none.
     """
 
     by_measure: tuple[Mapping[str, str], ...]
-    said: str
+    meaning: str
     test: LetterTest
+    tested: str
+
+    @property
+    def said(self) -> str:
+        """The sentence that stands above a table."""
+        return f"{self.meaning} ({self.tested})"
 
     def for_people(self, scores: "Scores") -> "Letters":
         """Give what a table has room for: where runs have very many letters, a mark at those level with the best."""
@@ -40,10 +46,8 @@ class Letters:
             best = scores.run_names[int(scores.summary[place].argmax())]
             shared = set(given.get(best, ""))
             level.append({run: LEVEL if shared & set(letters) else "" for run, letters in given.items()})
-        by = self.said[self.said.index("(") :]
-        return Letters(
-            tuple(level), f"{LEVEL} not significantly different from the best {by}; csv has letters", self.test
-        )
+        meaning = f"{LEVEL} not significantly different from the best; csv has letters"
+        return replace(self, by_measure=tuple(level), meaning=meaning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,5 @@ def letters_of(scores: "Scores", test: LetterTest) -> Letters:
         else {}
         for measure, values in zip(scores.measures, scores.values, strict=True)
     ]
-    topics = counted(len(scores.topic_ids), "topic")
-    said = f"runs that share a letter do not differ significantly ({SAID[test]}, alpha {ALPHA:g}, {topics})"
-    return Letters(tuple(found), said, test)
+    tested = f"{SAID[test]}, alpha {ALPHA:g}, {counted(len(scores.topic_ids), 'topic')}"
+    return Letters(tuple(found), "runs that share a letter do not differ significantly", test, tested)

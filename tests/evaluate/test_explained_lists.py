@@ -114,6 +114,7 @@ def test_with_novelty_a_copy_is_not_relevant_and_its_cluster_counts_once(capsys)
         (["--plot", "x.svg"], "--plot would change nothing"),
         (["--letters", "t", "--by-topic"], "--by-topic, --letters would change nothing"),
         (["--topics", "common"], "--topics would change nothing"),
+        (["--best-first"], "--best-first would change nothing"),
         (["--ties", "expected"], "no single one to lay open"),
         (["-m", "AP(rel=2)", "-m", "AP"], "for one threshold"),
         (["-m", "nDCG", "-m", "DCG(gains={1: 3})"], "one gain for each grade"),
