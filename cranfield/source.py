@@ -11,7 +11,6 @@ import io
 import lzma
 import shutil
 import sys
-import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
@@ -159,6 +158,8 @@ class Source:
     @cached_property
     def _spooled(self) -> Path:
         """A copy on disk of what comes through a pipe, so that it can be read more than once."""
+        import tempfile
+
         with _translated(self.name), tempfile.NamedTemporaryFile(prefix="cranfield-", delete=False) as copy:
             weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
             if self.is_stdin:

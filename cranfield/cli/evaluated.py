@@ -58,14 +58,12 @@ def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] |
         if word is None:
             raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
         return Path(word)
-    from cranfield.steps.qrels_of import NOW, qrels_for
-    from cranfield.store.releases import release_names
+    from cranfield.store.releases import NOW, release_names
 
-    if word is not None and word != NOW and word not in release_names(store):
-        if not Path(word).exists() and not {"/", "."} & set(word) and word != "-":
-            return qrels_for(store, word)  # which says what there is
+    if word is not None and word not in (NOW, *release_names(store)) and _may_be_a_file(word):
         return Path(word)
     from cranfield.steps.qrels_notes import read_by_the_present_scale, sample_warning
+    from cranfield.steps.qrels_of import qrels_for
 
     chosen = {"layers": tuple(layers)} if layers else {}
     qrels = qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
@@ -73,6 +71,10 @@ def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] |
         if warning:
             console.say(f"warning: {warning}")
     return qrels
+
+
+def _may_be_a_file(word: str) -> bool:
+    return Path(word).exists() or bool({"/", "."} & set(word)) or word == "-"
 
 
 def runs_named_or_all(store: "Store | None", runs: Sequence[str] | None) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ import io
 import os
 import sys
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Annotated
 
@@ -86,7 +85,7 @@ def _prepare_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-class _WithoutPandas(MetaPathFinder):
+class _WithoutPandas:
     """Keeps pandas out: the commands never need it, but pyarrow and sqlite-utils would load it for half a second."""
 
     def find_spec(self, name: str, path: object, target: object = None) -> None:

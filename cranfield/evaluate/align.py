@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from cranfield.arrow import places_in
+from cranfield.arrow import taken as ids_at
 from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.evaluate.known import AnyRun, KnownRun
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.evaluate.sample import strata_of, stratified_sample
-from cranfield.evaluate.value_table import THREADS, ValueTable, found_in
+from cranfield.evaluate.value_table import THREADS, ValueTable
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.matrices import matrix_of, worth_a_matrix
 from cranfield.runs.order import as_float32, order_as_float32, taken, ties
@@ -130,7 +131,7 @@ def align(
     present = np.array([rows.lengths > 0 for rows in placed])
     return Alignment(
         run_names=tuple(run.tag for run in runs),
-        topic_ids=tuple(qrels.topic_ids.take(pa.array(chosen)).to_pylist()),
+        topic_ids=tuple(ids_at(qrels.topic_ids, chosen).to_pylist()),
         lists=lists if qrels.strata is None else _with_sample(lists, qrels, runs, chosen, reference),
         present=present,
         scored=present.copy() if topics == "run" else np.ones_like(present),
@@ -216,7 +217,7 @@ def _all_placed(qrels: Qrels, runs: Sequence[AnyRun], chosen: Places) -> list[_P
     placed = []
     for run in runs:
         if id(run.topic_ids) not in known:
-            known[id(run.topic_ids)] = found_in(run.topic_ids.cast(pa.large_string()), qrels.topic_ids)
+            known[id(run.topic_ids)] = places_in(qrels.topic_ids, run.topic_ids)
         placed.append(_placed(run, known[id(run.topic_ids)], is_chosen, chosen))
     return placed
 

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cranfield.arrow import places_in
 from cranfield.errors import CollectionError
 from cranfield.evaluate.known import KnownRun
-from cranfield.evaluate.value_table import LARGEST_TABLE, found_in
+from cranfield.evaluate.value_table import LARGEST_TABLE
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.encoding import CodedOrder
 from cranfield.runs.run import Codes
@@ -45,8 +46,8 @@ def coded_pairs(qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array) -> Co
     topics, width = len(qrels.topic_ids), len(document_ids)
     if (topics + 1) * width > LARGEST_TABLE:
         return None
-    document = found_in(qrels.document_ids.cast(pa.large_string()), document_ids)[qrels.documents]
-    lines = found_in(topic_ids, qrels.topic_ids.cast(pa.large_string()))
+    document = places_in(document_ids, qrels.document_ids)[qrels.documents]
+    lines = places_in(qrels.topic_ids, topic_ids)
     rows = np.full((topics + 1) * width, NONE, dtype=np.int32)
     there = np.flatnonzero(document >= 0)
     rows[qrels.topic_of_row[there].astype(np.int64) * width + document[there]] = there

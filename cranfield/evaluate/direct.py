@@ -14,9 +14,9 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import byte_order, taken
 from cranfield.evaluate.align import KnownRun, Reference
 from cranfield.evaluate.fields import Ids, Letters, Words, ordinary_lines, with_room
 from cranfield.evaluate.judged_pairs import NONE, JudgedPairs, pairs_of
@@ -230,12 +230,12 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     if tied.any():
         _ties_by_id(judged, tied, parts)
     ids = pa.array(topics, pa.large_string())
-    order = pc.sort_indices(ids.cast(pa.large_binary())).to_numpy()
+    order = byte_order(ids)
     if not np.array_equal(order, np.arange(len(order))):
         counts = np.diff(offsets)[order]
         offsets = np.concatenate([[0], np.cumsum(counts)])
         places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(judged))
-        ids, judged, tied = ids.take(pa.array(order)), judged[places], tied[places]
+        ids, judged, tied = taken(ids, order), judged[places], tied[places]
     first, *others = dict.fromkeys(tag for part in parts for tag in (part.first_tag, part.last_tag))
     return KnownRun(first, parts[-1].last_tag, ids, offsets, judged, tied=tied, other_tags=tuple(others))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cranfield.arrow import as_numbers
 from cranfield.runs.run import Codes, Places, Scores
 
 Letters = NDArray[np.uint8]
@@ -77,7 +78,7 @@ class Lines:
         valid = pa.py_buffer(np.full(count // 4 + 1, _EVERY_OTHER, dtype=np.uint8))
         buffers = [valid, pa.py_buffer(ends), pa.py_buffer(self.letters)]
         try:
-            parsed = pa.Array.from_buffers(pa.string(), 2 * count - 1, buffers, count - 1).cast(pa.float64())
+            parsed = as_numbers(pa.Array.from_buffers(pa.string(), 2 * count - 1, buffers, count - 1))
         except pa.ArrowInvalid:
             return None
         numbers: Scores = np.frombuffer(parsed.buffers()[1], dtype=np.float64)[: 2 * count : 2].copy()

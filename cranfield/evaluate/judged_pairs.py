@@ -5,9 +5,9 @@ from hashlib import blake2b
 from typing import TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from cranfield.arrow import as_text
 from cranfield.evaluate.fields import LONGEST_ID, Ids, Words, ids_at, with_room
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.run import Codes, Places, joined_text
@@ -90,7 +90,7 @@ def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
 
 
 def _ids(qrels: Qrels) -> Ids | None:
-    ids = qrels.document_ids.cast(pa.large_string())
+    ids = as_text(qrels.document_ids)
     ends = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
     lengths = np.diff(ends)
     if lengths.max(initial=0) > LONGEST_ID:

@@ -32,7 +32,8 @@ class TiedLists:
         everything = alignment.lists
         rows = np.flatnonzero(alignment.tied)
         rows = rows[kinds(rows) != kinds(rows - 1)]
-        cells = np.unique(np.searchsorted(everything.offsets, rows, side="right") - 1)
+        cells = np.searchsorted(everything.offsets, rows, side="right") - 1
+        cells = cells[np.diff(cells, prepend=-1) != 0]  # np.unique would load masked arrays
         lists = everything.chosen(cells)
         shift = np.repeat(everything.offsets[cells] - lists.offsets[:-1], lists.length)
         tied = alignment.tied[shift + np.arange(len(shift))]

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import as_text, places_in
 from cranfield.evaluate.lists import NOT_POOLED, Counts
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.run import Codes, Run
@@ -66,7 +66,7 @@ def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
     anew for every call.
     """
     distinct = {id(run.document_ids): run.document_ids for run in runs}
-    parts = [ids.cast(pa.large_string()) for ids in distinct.values()]
+    parts = [as_text(ids) for ids in distinct.values()]
     shares = [parts[start::THREADS] for start in range(min(THREADS, len(parts)))]
     with ThreadPoolExecutor(THREADS) as threads:
         looked_up = list(threads.map(lambda share: _looked_up(share, qrels), shares))
@@ -76,12 +76,6 @@ def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
 
 def _looked_up(arrays: list[pa.Array], qrels: Qrels) -> list[Codes]:
     """Give the qrels codes of several arrays of ids, looked up in one go."""
-    codes = found_in(pa.concat_arrays(arrays), qrels.document_ids)
+    codes = places_in(qrels.document_ids, pa.concat_arrays(arrays))
     codes = np.where(codes < 0, np.int32(len(qrels.document_ids)), codes)
     return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])
-
-
-def found_in(ids: pa.Array, known: pa.Array) -> Codes:
-    """Give the place of each id among the known ones, -1 where it is not there."""
-    places = pc.fill_null(pc.index_in(ids, value_set=known), -1)
-    return np.array(places.to_numpy(zero_copy_only=False), dtype=np.int32)

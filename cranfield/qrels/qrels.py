@@ -7,9 +7,9 @@ from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import as_digits, byte_order, joined, taken
 from cranfield.runs.run import Codes, Places, joined_text
 
 Grades = NDArray[np.int32]
@@ -60,20 +60,19 @@ class Qrels:
         digest = sha256(b"cranfield-qrels-1\n")
         for start in range(0, len(self), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
-            lines = pc.binary_join_element_wise(
-                self.topic_ids.take(pa.array(self.topic_of_row[rows])),
-                self.document_ids.take(pa.array(self.documents[rows])),
-                pc.cast(pa.array(self.grades[rows]), pa.large_string()),
-                pa.scalar("\t", pa.large_string()),
+            lines = joined(
+                taken(self.topic_ids, self.topic_of_row[rows]),
+                taken(self.document_ids, self.documents[rows]),
+                joined(as_digits(self.grades[rows]), "\n", between=""),
+                between="\t",
             )
-            ended = pc.binary_join_element_wise(lines, pa.scalar("\n", pa.large_string()), pa.scalar("", lines.type))
-            digest.update(joined_text(ended))
+            digest.update(joined_text(lines))
         return digest.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[str, str, int]]:
         """Give (topic, document, grade), sorted."""
-        topics = self.topic_ids.take(pa.array(self.topic_of_row)).to_pylist()
-        documents = self.document_ids.take(pa.array(self.documents)).to_pylist()
+        topics = taken(self.topic_ids, self.topic_of_row).to_pylist()
+        documents = taken(self.document_ids, self.documents).to_pylist()
         return zip(topics, documents, self.grades.tolist(), strict=True)
 
     def __eq__(self, other: object) -> bool:
@@ -128,12 +127,12 @@ def pair_keys(topics: Codes, documents: Codes) -> Places:
 
 def in_byte_order(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
     """Give distinct ids sorted by their bytes, and the codes of the rows among them."""
-    order = pc.sort_indices(ids.cast(pa.large_binary())).to_numpy()
+    order = byte_order(ids)
     if np.array_equal(order, np.arange(len(order))):
         return ids, codes
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    return ids.take(pa.array(order)), place[codes]
+    return taken(ids, order), place[codes]
 
 
 def _coded(values: Sequence[str]) -> tuple[pa.Array, Codes]:

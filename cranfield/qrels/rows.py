@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cranfield.errors import Problem, ProblemsFound
@@ -74,21 +73,24 @@ class QrelsRows:
 
 def grades_of(texts: pa.Array) -> tuple[Grades, NDArray[np.bool_]]:
     """Read grades from text: whole numbers of at most nine digits. Gives the grades and which rows have one."""
-    whole = np.asarray(pc.match_substring_regex(texts, _INTEGER).to_numpy(zero_copy_only=False), dtype=bool)
-    plain = pc.if_else(pa.array(whole), pc.utf8_ltrim(texts, characters="+"), "0")
-    return np.array(pc.cast(plain, pa.int32()).to_numpy(zero_copy_only=False)), whole
+    from cranfield.runs.numerals import matching, read
+
+    whole = matching(texts, _INTEGER)
+    return read(texts, whole, pa.int32()), whole
 
 
 def rows_of_texts(
     columns: dict[str, pa.Array], *, lines: NDArray[np.int64], findings: Refusals, source_name: str
 ) -> QrelsRows:
     """Make rows of columns of text (topic, document, grade); `lines` are the line numbers of the rows."""
+    from cranfield.runs.numerals import matching
+
     grades, good = grades_of(columns["grade"])
     if not good.all():
         bad = np.flatnonzero(~good)
         findings.add("grade-not-an-integer", lines[bad], example=columns["grade"][int(bad[0])].as_py())
     for name in ("topic", "document"):
-        blank = np.asarray(pc.match_substring_regex(columns[name], _BLANK).to_numpy(zero_copy_only=False), dtype=bool)
+        blank = matching(columns[name], _BLANK)
         if blank.any():
             findings.add("blank-in-id", lines[blank], example=columns[name][int(np.flatnonzero(blank)[0])].as_py())
     kept = pa.array(good)

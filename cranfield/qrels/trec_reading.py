@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import lengths_of
 from cranfield.qrels.problems import Refusals
 from cranfield.qrels.qrels import Grades
 from cranfield.qrels.rows import QrelsRows, grades_of
@@ -141,7 +141,7 @@ def _has_empty_field(table: pa.Table) -> bool:
     names = [name for name in table.column_names if name != "grade"]
     chunks = [chunk for name in names for chunk in table[name].chunks]
     words = [chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk for chunk in chunks]
-    return any(pc.any(pc.equal(word, "")).as_py() for word in words)
+    return any((lengths_of(word) == 0).any() for word in words)
 
 
 def _empty_table(columns: tuple[str, ...]) -> pa.Table:

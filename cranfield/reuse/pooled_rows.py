@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import TEXT, places_in
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluate.align import Alignment, AnyRun, rows_at_each_rank
 from cranfield.evaluate.lists import Lists
@@ -42,19 +42,14 @@ def first_of_cells(lists: Lists, cells: Counts, depths: Counts) -> tuple[Counts,
 
 def rows_of_pairs(qrels: Qrels, topics: Sequence[str], documents: Sequence[str]) -> Numbers:
     """Give the row of the qrels that each pair is; -1 where they lack it."""
-    topic = _codes(topics, qrels.topic_ids)
-    document = _codes(documents, qrels.document_ids)
+    topic = places_in(qrels.topic_ids, pa.array(topics, TEXT))
+    document = places_in(qrels.document_ids, pa.array(documents, TEXT))
     known = pair_keys(qrels.topic_of_row, qrels.documents)
     asked = pair_keys(topic, document)
     rows = np.minimum(np.searchsorted(known, asked), max(len(known) - 1, 0))
     found = (topic >= 0) & (document >= 0)
     found[found] = known[rows[found]] == asked[found]
     return np.where(found, rows, -1).astype(np.int32)
-
-
-def _codes(words: Sequence[str], known: pa.Array) -> Numbers:
-    codes = pc.index_in(pa.array(words, pa.large_string()), value_set=known.cast(pa.large_string()))
-    return np.asarray(pc.fill_null(codes, -1).to_numpy(zero_copy_only=False), dtype=np.int32)
 
 
 def common_depth(alignment: Alignment, qrels_row: Numbers, contributing: Counts) -> Counts:

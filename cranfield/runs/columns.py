@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import as_text, taken
 from cranfield.runs.distinct import LONG, distinct
 from cranfield.runs.lines import LineNumbers
 from cranfield.runs.problems import Findings, problem
@@ -35,11 +35,12 @@ class Numbers:
 
 def scores_of(texts: pa.Array) -> Numbers:
     """Read scores from text. Only decimal notation counts: no hexadecimal, no comma, no NaN, nothing infinite."""
-    is_number = _matches(texts, _NUMBER)
-    plain = pc.if_else(pa.array(is_number), pc.utf8_ltrim(texts, characters="+"), "0")
-    values = np.array(pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False))
-    infinite = ~np.isfinite(values) | _matches(texts, _INFINITE)
-    nan = _matches(texts, _NAN)
+    from cranfield.runs.numerals import matching, read
+
+    is_number = matching(texts, _NUMBER)
+    values = read(texts, is_number, pa.float64())
+    infinite = ~np.isfinite(values) | matching(texts, _INFINITE)
+    nan = matching(texts, _NAN)
     values[~is_number | infinite] = np.nan
     wrong = {
         "score-not-a-number": ~is_number & ~infinite & ~nan,
@@ -51,9 +52,10 @@ def scores_of(texts: pa.Array) -> Numbers:
 
 def ranks_of(texts: pa.Array) -> Places:
     """Read ranks from text; `NO_RANK` where it is not a whole number."""
-    whole = _matches(texts, _INTEGER)
-    plain = pc.if_else(pa.array(whole), pc.utf8_ltrim(texts, characters="+"), "0")
-    ranks = np.array(pc.cast(plain, pa.int64()).to_numpy(zero_copy_only=False))
+    from cranfield.runs.numerals import matching, read
+
+    whole = matching(texts, _INTEGER)
+    ranks = read(texts, whole, pa.int64())
     ranks[~whole] = NO_RANK
     return ranks
 
@@ -66,7 +68,7 @@ def encoded(values: pa.ChunkedArray) -> Coded:
     if not values.num_chunks:
         return pa.array([], pa.large_string()), np.empty(0, dtype=np.int32)
     codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in values.chunks])
-    return values.chunk(values.num_chunks - 1).dictionary.cast(pa.large_string()), codes.astype(np.int32, copy=False)
+    return as_text(values.chunk(values.num_chunks - 1).dictionary), codes.astype(np.int32, copy=False)
 
 
 def encoded_beside_the_hash(source: Source, *columns: pa.ChunkedArray) -> list[Coded]:
@@ -84,7 +86,7 @@ def used_only(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
     if used.all():
         return ids, codes
     new_code = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return ids.filter(pa.array(used)), new_code[codes]
+    return taken(ids, np.flatnonzero(used)), new_code[codes]
 
 
 def assembled(
@@ -122,8 +124,3 @@ def assembled(
         source_stem=source.stem,
         file_sha256=source.file_sha256,
     )
-
-
-def _matches(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
-    found = pc.match_substring_regex(texts, pattern)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import TEXT, as_text, equal, taken
+from cranfield.arrow import coded as coded_column
 from cranfield.runs.keys import Keys, keys_of
 from cranfield.runs.run import Codes, Places
 
@@ -22,7 +23,6 @@ LONG = 1 << 18
 
 _THREADS = 2
 _PIECE = 1 << 15
-_TEXT = pa.large_string()
 _UPPER = np.uint64(1 << 63)
 
 Mask = NDArray[np.bool_]
@@ -52,17 +52,17 @@ def distinct(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
         )
     if not len(unlike):
         return ids, codes
-    more, further = _hashed(pa.chunked_array([values.take(pa.array(unlike)).combine_chunks()]))
+    more, further = _hashed(pa.chunked_array([taken(values, unlike).combine_chunks()]))
     codes[unlike] = further + np.int32(len(ids))
     return pa.concat_arrays([ids, more]), codes
 
 
 def _hashed(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
-    coded = values.dictionary_encode()
+    coded = coded_column(values)
     if not coded.num_chunks:
-        return pa.array([], _TEXT), np.empty(0, dtype=np.int32)
+        return pa.array([], TEXT), np.empty(0, dtype=np.int32)
     codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in coded.chunks])
-    return coded.chunk(coded.num_chunks - 1).dictionary.cast(_TEXT), codes.astype(np.int32, copy=False)
+    return as_text(coded.chunk(coded.num_chunks - 1).dictionary), codes.astype(np.int32, copy=False)
 
 
 def _coded_by_key(values: pa.ChunkedArray, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
@@ -112,19 +112,18 @@ def _spread(codes: Codes, share: _Share, number: Codes) -> None:
 def _pieces(values: pa.ChunkedArray) -> Iterator[Piece]:
     start = 0
     for chunk in values.chunks:
-        yield start, chunk.cast(_TEXT)
+        yield start, as_text(chunk)
         start += len(chunk)
 
 
 def _selected(piece: Piece, wanted: Mask) -> pa.Array:
     start, words = piece
-    return words.filter(pa.array(wanted[start : start + len(words)]))
+    return taken(words, np.flatnonzero(wanted[start : start + len(words)]))
 
 
 def _unlike(piece: Piece, is_first: Mask, codes: Codes, ids: pa.Array) -> Places:
     """Give the rows of a piece whose string is not the one of their code."""
     start, words = piece
     again = np.flatnonzero(~is_first[start : start + len(words)])
-    same = pc.equal(words.take(pa.array(again)), ids.take(pa.array(codes[start + again])))
-    unlike = again[~np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)]
+    unlike = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
     return np.asarray(start + unlike, dtype=np.int64)

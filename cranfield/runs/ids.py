@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from cranfield.arrow import TEXT, as_text, equal, lengths_of, places_in, taken
 from cranfield.errors import CollectionError
 from cranfield.runs.encoding import CodedRun
 from cranfield.runs.keys import KeyIndex, keys_of
@@ -18,7 +18,6 @@ UNKNOWN = -1
 """The code of an id that a table does not have."""
 
 _FEW = 4
-_TEXT = pa.large_string()
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ class IdTable:
         codes = self.lookup(values)
         new = np.flatnonzero(codes == UNKNOWN)
         codes[new] = np.arange(len(self), len(self) + len(new), dtype=np.int32)
-        return codes, values if len(new) == len(values) else values.take(pa.array(new))
+        return codes, values if len(new) == len(values) else taken(values, new)
 
     def with_new(self, new: "pa.Array | pa.ChunkedArray | Sequence[str]") -> "IdTable":
         """Give the table with some new ids after its own."""
@@ -79,16 +78,14 @@ class IdTable:
         return self.known_index or KeyIndex.of(keys_of(self.ids))
 
     def _hashed(self, values: pa.Array) -> Codes:
-        found = pc.fill_null(pc.index_in(values, value_set=self.ids), UNKNOWN)
-        return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+        return places_in(self.ids, values)
 
     def _indexed(self, values: pa.Array) -> Codes:
         codes = self._index.candidates(keys_of(values))
         found = np.flatnonzero(codes != UNKNOWN)
-        same = pc.equal(self.ids.take(pa.array(codes[found])), values.take(pa.array(found)))
-        other = found[~np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)]
+        other = found[~equal(taken(self.ids, codes[found]), taken(values, found))]
         if len(other):  # two ids with one key: rare enough to be looked up the long way
-            codes[other] = self._hashed(values.take(pa.array(other)))
+            codes[other] = self._hashed(taken(values, other))
         return codes
 
 
@@ -97,14 +94,14 @@ def as_ids(values: "pa.Array | pa.ChunkedArray | Sequence[str]") -> pa.Array:
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if not isinstance(values, pa.Array):
-        return pa.array(values, _TEXT)
-    return values.cast(_TEXT)
+        return pa.array(values, TEXT)
+    return as_text(values)
 
 
 def encode_page(ids: "pa.Array | pa.ChunkedArray | Sequence[str]") -> bytes:
     """Give the stored form of some ids: their text in one piece and their lengths, as compressed Arrow."""
     ids = as_ids(ids)
-    lengths = pc.binary_length(ids).cast(pa.int32()).to_numpy(zero_copy_only=False)
+    lengths = lengths_of(ids).astype(np.int32)
     return packed({"lengths": lengths, "text": np.frombuffer(joined_text(ids), dtype=np.uint8)})
 
 
@@ -113,7 +110,7 @@ def decode_page(data: bytes) -> pa.Array:
     try:
         columns = unpacked(data, {"lengths": "<i4", "text": "u1"})
         ends = np.concatenate([[0], np.cumsum(columns["lengths"], dtype=np.int64)])
-        ids = pa.Array.from_buffers(_TEXT, len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(columns["text"])])
+        ids = pa.Array.from_buffers(TEXT, len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(columns["text"])])
         ids.validate(full=True)
     except (pa.ArrowException, ValueError) as error:
         raise CollectionError(f"a stored page of ids is damaged: {error}") from None
@@ -130,9 +127,9 @@ def from_coded(coded: CodedRun, topic_table: IdTable, document_table: IdTable, t
     used = np.unique(coded.documents)
     return Run(
         tag=tag,
-        topic_ids=topic_table.ids.take(pa.array(coded.topics)),
+        topic_ids=taken(topic_table.ids, coded.topics),
         offsets=coded.offsets,
-        document_ids=document_table.ids.take(pa.array(used)),
+        document_ids=taken(document_table.ids, used),
         documents=np.searchsorted(used, coded.documents).astype(np.int32),
         scores=coded.scores,
         order=order,

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import byte_order
+from cranfield.arrow import taken as ids_at
 from cranfield.runs.matrices import inside, matrix_of, worth_a_matrix
 from cranfield.runs.run import Codes, Order, Places, Rows, Run, Scores
 
@@ -53,7 +54,7 @@ def ranked(rows: Rows, *, order: Order = "score") -> Run:
     found = rows.by_score if order == "score" else ranking(rows, order=order)
     return Run(
         tag=rows.name,
-        topic_ids=rows.topic_ids.take(pa.array(rows.by_topic.topics)),
+        topic_ids=ids_at(rows.topic_ids, rows.by_topic.topics),
         offsets=rows.by_topic.offsets,
         document_ids=rows.document_ids,
         documents=taken(rows.documents, found.places),
@@ -204,12 +205,12 @@ def _ranks_of_ids(codes: Codes, ids: pa.Array) -> Places:
     seen[codes] = True
     distinct = np.flatnonzero(seen)
     rank = np.empty(len(ids), dtype=np.int64)
-    rank[distinct[_byte_order(ids.take(pa.array(distinct)))]] = np.arange(len(distinct))
+    rank[distinct[_byte_order(ids_at(ids, distinct))]] = np.arange(len(distinct))
     return rank[codes]
 
 
 def _byte_order(ids: pa.Array) -> Codes:
-    return np.asarray(pc.sort_indices(ids.cast(pa.large_binary())).to_numpy(), dtype=np.int32)
+    return byte_order(ids).astype(np.int32)
 
 
 def _members(tied: Mask) -> Mask:

@@ -37,7 +37,8 @@ def unpacked(data: bytes, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
 def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
     """Give the planes of each array of a block, for whoever needs only some of it; else as `unpacked`."""
     try:
-        with pa.ipc.open_stream(pa.BufferReader(data)) as reader:
+        options = pa.ipc.IpcReadOptions(use_threads=False)  # blocks are small, and many are unpacked side by side
+        with pa.ipc.open_stream(pa.BufferReader(data), options=options) as reader:
             batch = reader.read_next_batch()
         batch.validate(full=True)  # Arrow believes what it reads, and a damaged length would end the process
         if batch.num_rows != 1 or batch.num_columns != len(kinds):

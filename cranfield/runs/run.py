@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cranfield.arrow import joined, taken
 from cranfield.errors import Problem
 from cranfield.runs.lines import LineNumbers
 
@@ -153,7 +153,7 @@ class Run:
         for topic, start, end in zip(self.topic_ids.to_pylist(), self.offsets, self.offsets[1:], strict=False):
             yield (
                 topic,
-                self.document_ids.take(pa.array(self.documents[start:end])).to_pylist(),
+                taken(self.document_ids, self.documents[start:end]).to_pylist(),
                 self.scores[start:end],
             )
 
@@ -172,11 +172,10 @@ def _update_with_documents(update: Callable[[memoryview], None], ids: pa.Array, 
 
     The line feed is put before each distinct id once, so that what `take` gathers is the joined text already.
     """
-    empty, feed = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
-    led = pc.binary_join_element_wise(empty, ids.cast(pa.large_string()), feed)
+    led = joined("\n", ids, between="")
 
     def gathered(start: int) -> memoryview:
-        return joined_text(led.take(pa.array(codes[start : start + _ROWS_AT_ONCE])))
+        return joined_text(taken(led, codes[start : start + _ROWS_AT_ONCE]))
 
     if len(codes) <= _ROWS_AT_ONCE:
         update(gathered(0)[1:])

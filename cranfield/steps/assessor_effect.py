@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 from cranfield.steps.evaluate_asked import Asked
 from cranfield.steps.evaluate_reading import read_aligned
 from cranfield.steps.measures_asked import measures_asked
-from cranfield.steps.qrels_of import NOW, qrels_for
+from cranfield.steps.qrels_of import qrels_for
 from cranfield.store import Store
 from cranfield.store.opinions import opinion_rows
+from cranfield.store.releases import NOW
 from cranfield.store.runs import run_facts
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """What an evaluation reads: qrels and runs, from files, from a collection, or as they are given."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -51,24 +52,27 @@ def read_aligned(
 
     With `keep_rows` the alignment knows the rows of the qrels too, which questions about the pool need.
     """
-    problems: list[Problem] = []
     _refuse_stdin_twice(asked.qrels, asked.runs)
-    qrels = _qrels(asked.qrels, problems)
-
-    def aligned() -> "tuple[list[AnyRun], Alignment]":
-        stored = StoredRuns(store, None if asked.like == "9" else qrels)
-        found = _runs(asked.runs, stored, progress, problems, reader=partial(_short_way, qrels, asked.like or "10"))
-        if qrels is None or problems:
-            raise _unusable(problems)
-        runs = _named_apart(found, asked.runs)
-        return runs, on_scale(align_as_asked(asked, qrels, runs, keep_rows=keep_rows), highest)
-
     highest = 0 if store is None else current_scale(store)[1].highest
-    contents = None if kept is None else contents_of(asked.runs, store)
-    if kept is None or contents is None or qrels is None:
-        return Read(cast("Qrels", qrels), *aligned())
-    key = (what_qrels_say(qrels), contents, _topics(asked), asked.like, keep_rows, highest)
-    return Read(qrels, *kept.get(key, aligned))
+    with _coming(asked.qrels) as coming:
+
+        def aligned() -> "tuple[list[AnyRun], Alignment]":
+            problems: list[Problem] = []
+            stored = StoredRuns(store, None if asked.like == "9" else coming.qrels)
+            reader = partial(_short_way, coming.qrels, asked.like or "10")
+            found = _runs(asked.runs, stored, progress, problems, reader=reader)
+            qrels = coming.qrels()
+            if qrels is None or problems:
+                raise _unusable([*coming.problems, *problems])
+            runs = _named_apart(found, asked.runs)
+            return runs, on_scale(align_as_asked(asked, qrels, runs, keep_rows=keep_rows), highest)
+
+        contents = None if kept is None else contents_of(asked.runs, store)
+        if kept is None or contents is None or (qrels := coming.qrels()) is None:
+            made = aligned()
+            return Read(cast("Qrels", coming.qrels()), *made)
+        key = (what_qrels_say(qrels), contents, _topics(asked), asked.like, keep_rows, highest)
+        return Read(qrels, *kept.get(key, aligned))
 
 
 def read_runs(
@@ -82,7 +86,8 @@ def read_runs(
     problems: list[Problem] = []
     _refuse_stdin_twice(qrels, words)
     judged = _qrels(qrels, problems)
-    runs = _runs(words, StoredRuns(None), progress, problems, reader=partial(_short_way, judged, like or "10"))
+    reader = partial(_short_way, lambda: judged, like or "10")
+    runs = _runs(words, StoredRuns(None), progress, problems, reader=reader)
     if judged is None or problems:
         raise _unusable(problems)
     return judged, _named_apart(runs, words)
@@ -205,6 +210,31 @@ def _unusable(problems: Sequence[Problem]) -> ProblemsFound:
     return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
 
 
+@dataclass(frozen=True, eq=False)
+class _Coming:
+    """Qrels that are perhaps still being read, and what is wrong with them: complete once `qrels` has answered."""
+
+    qrels: "Callable[[], Qrels | None]"
+    problems: list[Problem]
+
+
+@contextmanager
+def _coming(given: "Path | Qrels") -> Iterator[_Coming]:
+    """Read qrels, and make their hash, in another thread, while runs are fetched.
+
+    What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
+    """
+    problems: list[Problem] = []
+    with ThreadPoolExecutor(1) as aside:
+        if not isinstance(given, Path) or not given.is_file():
+            qrels = _qrels(given, problems)
+            yield _Coming(lambda: qrels, problems)
+            return
+        read = aside.submit(_qrels, given, problems)
+        aside.submit(lambda: (qrels := read.result()) and qrels.content_hash)
+        yield _Coming(read.result, problems)
+
+
 def _qrels(given: "Path | Qrels", problems: list[Problem]) -> "Qrels | None":
     """Read the qrels where they are a file; what is wrong with it is added to `problems`."""
     from cranfield.qrels.reading import read_qrels
@@ -255,7 +285,7 @@ def _is_nowhere(word: str, stored: StoredRuns) -> bool:
     return word not in stored and word != "-" and not Path(word).exists()
 
 
-def _short_way(qrels: "Qrels | None", reference: As) -> Reader:
+def _short_way(coming: "Callable[[], Qrels | None]", reference: As) -> Reader:
     """Give the function that reads a run file the short way if it is an ordinary one, else the long way.
 
     No file of another format is an ordinary one: the format is looked for only where the short way is closed. Without
@@ -264,6 +294,7 @@ def _short_way(qrels: "Qrels | None", reference: As) -> Reader:
     from cranfield.evaluate.direct import read_direct
     from cranfield.evaluate.judged_pairs import judged_pairs
 
+    qrels = coming()
     judged = None if qrels is None else judged_pairs(qrels)
 
     def read(source: Source) -> "AnyRun":

@@ -15,13 +15,13 @@ from cranfield.steps.evaluate import Asked
 from cranfield.steps.evaluate_reading import read_all_in_full, read_runs
 from cranfield.steps.notebook_groups import groups_given
 from cranfield.steps.opening import open_collection
-from cranfield.steps.qrels_of import NOW, qrels_for
+from cranfield.steps.qrels_of import qrels_for
 from cranfield.steps.reuse_field import PoolTold
 from cranfield.steps.status import collection_status
 from cranfield.steps.stored_runs import stored_names
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
-from cranfield.store.releases import release_names
+from cranfield.store.releases import NOW, release_names
 from cranfield.store.runs import run_facts
 
 if TYPE_CHECKING:

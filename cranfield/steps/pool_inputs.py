@@ -9,7 +9,7 @@ from cranfield.store import Store
 from cranfield.store.duplicates import latest_scan
 from cranfield.store.pools import clusters_by_document, pooled_runs, run_with_content
 from cranfield.store.pools_live import texts_of
-from cranfield.store.runs import RunFacts, fetched_run, id_table, run_facts
+from cranfield.store.runs import RunFacts, fetched_ranking, id_table, run_facts
 from cranfield.store.topics import topics
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def entrants(store: Store, chosen: Sequence[RunFacts]) -> "list[PoolRun]":
     """Give runs as they enter a pool."""
     from cranfield.pool.entrants import PoolRun
 
-    rankings = _decoded([fetched_run(store, one.name) for one in chosen])
+    rankings = _decoded([fetched_ranking(store, one.name).run for one in chosen])
     return [
         PoolRun(one.name, ranking, one.group_name, one.family, one.priority, one.content_hash)
         for one, ranking in zip(chosen, rankings, strict=True)

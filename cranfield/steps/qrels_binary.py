@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from cranfield.errors import InputError, quoted
 from cranfield.judge.events import MAIN
 from cranfield.qrels.rules import Rule
-from cranfield.steps.qrels_of import NOW, meant_by, merged_now, qrels_for, released_qrels, with_pooled
+from cranfield.steps.qrels_of import meant_by, merged_now, qrels_for, released_qrels, with_pooled
 from cranfield.store import Store
 from cranfield.store.pools_live import thresholds
-from cranfield.store.releases import release, release_names
+from cranfield.store.releases import NOW, release, release_names
 from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from cranfield.errors import InputError, UsageError, quoted
 from cranfield.steps.measures_asked import gains_of
 from cranfield.steps.qrels_binary import binary_qrels
 from cranfield.steps.qrels_notes import older_grades
-from cranfield.steps.qrels_of import NOW, qrels_for
+from cranfield.steps.qrels_of import qrels_for
 from cranfield.steps.qrels_release import Chosen
 from cranfield.store import Store
+from cranfield.store.releases import NOW
 from cranfield.store.scales import current_scale
 
 if TYPE_CHECKING:

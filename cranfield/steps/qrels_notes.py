@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from cranfield.judge.events import MAIN
 from cranfield.qrels.rules import Rule
-from cranfield.steps.qrels_of import NOW, meant_by, merged_now
+from cranfield.steps.qrels_of import meant_by, merged_now
 from cranfield.store import Store
-from cranfield.store.releases import release, release_names
+from cranfield.store.releases import NOW, release, release_names
 from cranfield.store.scales import other_scales
 from cranfield.store.strata import draws_unevenly
 from cranfield.text import counted

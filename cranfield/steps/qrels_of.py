@@ -14,7 +14,7 @@ from cranfield.store import Store
 from cranfield.store.events import events
 from cranfield.store.opinions import documents_in_pools, has_grades, opinion_rows, opinion_text, primary_assessors
 from cranfield.store.pools import pool_facts
-from cranfield.store.releases import ReleaseFacts, release, release_names, release_rows
+from cranfield.store.releases import NOW, ReleaseFacts, release, release_names, release_rows
 from cranfield.store.settings import put_setting, setting
 from cranfield.store.strata import sampled_strata
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cranfield.qrels.opinions import Opinions
     from cranfield.qrels.qrels import Qrels
 
-NOW = "now"
 RULE_SETTING = "merge_rule"
 
 

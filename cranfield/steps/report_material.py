@@ -11,7 +11,7 @@ from cranfield.steps.evaluate_letters import BestGroup, best_group, letters_of
 from cranfield.steps.judge_agreement import agreement_report
 from cranfield.steps.judging_progress import judging_progress
 from cranfield.steps.pool_show import show_pool
-from cranfield.steps.qrels_of import NOW, collection_rule, meant_by, qrels_for
+from cranfield.steps.qrels_of import collection_rule, meant_by, qrels_for
 from cranfield.steps.qrels_release import list_releases
 from cranfield.steps.reuse_field import PoolTold
 from cranfield.steps.status import collection_status
@@ -19,6 +19,7 @@ from cranfield.steps.stored_runs import stored_names
 from cranfield.steps.watching import Progress, silent
 from cranfield.store import Store
 from cranfield.store.events import assessors
+from cranfield.store.releases import NOW
 
 if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels

@@ -1,12 +1,12 @@
 """The runs of a collection, as an evaluation needs them."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from cranfield.errors import CranfieldError
 from cranfield.store import Store
-from cranfield.store.runs import facts_of, fetched_order, fetched_run, id_table, run_facts
+from cranfield.store.runs import StoredRanking, facts_of, fetched_ranking, id_table, run_facts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.coded_pairs import CodedPairs
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.ids import IdTable
-    from cranfield.runs.run import Codes, Order, Run
+    from cranfield.runs.run import Codes, Order
 
 
 class StoredName(str):
@@ -32,10 +32,11 @@ def stored_names(store: Store | None) -> tuple[StoredName, ...]:
 class StoredRuns:
     """The runs of a collection; their ids are read once, so that all runs share them.
 
-    Where `judged` are given, a run is only held against these qrels, and its ids and scores are not needed.
+    Where `judged` gives qrels, a run is only held against these, and its ids and scores are not needed. They are
+    asked for when the first run is decoded: until then they may still be on their way.
     """
 
-    def __init__(self, store: Store | None, judged: "Qrels | None" = None) -> None:
+    def __init__(self, store: Store | None, judged: "Callable[[], Qrels | None] | None" = None) -> None:
         self._store, self._judged = store, judged
         self._facts = {facts.name: facts for facts in run_facts(store)} if store is not None else {}
         self._topic_ids: dict[bytes, pa.Array] = {}
@@ -59,42 +60,30 @@ class StoredRuns:
     def _pairs(self) -> "CodedPairs | None":
         from cranfield.evaluate.coded_pairs import coded_pairs
 
+        qrels = None if self._judged is None else self._judged()
         topics, documents = self._tables
-        return None if self._judged is None else coded_pairs(self._judged, topics.ids, documents.ids)
+        return None if qrels is None else coded_pairs(qrels, topics.ids, documents.ids)
 
     def fetched(self, name: str) -> "Callable[[], AnyRun]":
         """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
-        return self._in_full(name) if self._pairs is None else self._known(name, self._pairs)
+        _ = self._tables  # read here, since what is given may run in any thread
+        return partial(self._decoded, name, fetched_ranking(cast("Store", self._store), name))
 
-    def _known(self, name: str, pairs: "CodedPairs") -> "Callable[[], AnyRun]":
-        decoded = fetched_order(cast("Store", self._store), name)
-        has_ties = self._facts[name].ordered_by == "score"
-
-        def run() -> "AnyRun":
-            ranking = decoded()
-            return pairs.known(ranking, self._named(ranking.topics), name=name, has_ties=has_ties)
-
-        return run
-
-    def _in_full(self, name: str) -> "Callable[[], Run]":
+    def _decoded(self, name: str, stored: StoredRanking) -> "AnyRun":
+        pairs, order = self._pairs, cast("Order", self._facts[name].ordered_by)
+        if pairs is not None:
+            ranking = stored.order()
+            return pairs.known(ranking, self._named(ranking.topics), name=name, has_ties=order == "score")
         from cranfield.runs.run import Run
 
-        decoded = fetched_run(cast("Store", self._store), name)
-        _, documents = self._tables
-        order = cast("Order", self._facts[name].ordered_by)
-
-        def run() -> "Run":
-            coded = decoded()
-            names = self._named(coded.topics)
-            return Run(name, names, coded.offsets, documents.ids, coded.documents, coded.scores, order)
-
-        return run
+        coded, documents = stored.run(), self._tables[1].ids
+        return Run(name, self._named(coded.topics), coded.offsets, documents, coded.documents, coded.scores, order)
 
     def _named(self, topics: "Codes") -> "pa.Array":
         """Give the ids of topics; runs with the same topics share one array."""
-        import pyarrow as pa
+        from cranfield.arrow import taken
 
         key = topics.tobytes()
         if key not in self._topic_ids:
-            self._topic_ids[key] = self._tables[0].ids.take(pa.array(topics))
+            self._topic_ids[key] = taken(self._tables[0].ids, topics)
         return self._topic_ids[key]

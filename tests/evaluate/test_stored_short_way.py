@@ -52,9 +52,8 @@ def test_both_ways_give_the_same_alignment(folder: Path, decimals: int, topics):
         {f"{topic}": {f"d{name}": int(rng.integers(-1, 3)) for name in rng.choice(50, 12)} for topic in range(2, 8)}
     )
     with open_collection(folder / "collection.db") as store:
-        short, long = (
-            [stored.fetched(name)() for name in names] for stored in (StoredRuns(store, qrels), StoredRuns(store))
-        )
+        both = (StoredRuns(store, lambda: qrels), StoredRuns(store))
+        short, long = ([stored.fetched(name)() for name in names] for stored in both)
     assert {type(run) for run in short} == {KnownRun}
     assert {type(run) for run in long} == {Run}
     one, other = (align(qrels, runs, topics=topics) for runs in (short, long))
@@ -69,7 +68,7 @@ def test_a_run_that_means_its_own_order_has_no_ties(folder: Path):
     (folder / "r.run").write_text("1 Q0 a 2 1 r\n1 Q0 b 1 1 r\n", encoding="utf-8")
     assert _status(["runs", "submit", "r.run", "--order", "rank"]) == 0
     with open_collection(folder / "collection.db") as store:
-        run = StoredRuns(store, qrels_from({"1": {"b": 1}})).fetched("r")()
+        run = StoredRuns(store, lambda: qrels_from({"1": {"b": 1}})).fetched("r")()
     assert (run.judged.tolist(), run.tied.tolist()) == ([0, -1], [False, False])
 
 
@@ -78,7 +77,7 @@ def test_a_table_that_would_be_too_large_is_not_made(folder: Path, monkeypatch: 
     assert _status(["runs", "submit", "r.run"]) == 0
     monkeypatch.setattr(pairs_module, "LARGEST_TABLE", 0)
     with open_collection(folder / "collection.db") as store:
-        assert isinstance(StoredRuns(store, qrels_from({"1": {"b": 1}})).fetched("r")(), Run)
+        assert isinstance(StoredRuns(store, lambda: qrels_from({"1": {"b": 1}})).fetched("r")(), Run)
 
 
 @pytest.mark.parametrize(("topic", "document"), [(0, 2), (0, -1), (1, 0)])
