@@ -84,15 +84,14 @@ class Alignment:
         """Runs by topics."""
         return len(self.run_names), len(self.topic_ids)
 
-    def counts(self, run: int, *, rel: int = 1) -> TopicCounts:
-        """Give the topic counts of a run."""
-        scored = self.scored[run]
-        relevant = self.lists.relevant_count(rel).reshape(self.shape)[run]
-        return TopicCounts(
-            scored=int(scored.sum()),
-            missing=int((scored & ~self.present[run]).sum()),
-            extra=len(self.extra_topics[run]),
-            nothing_relevant=int((scored & (relevant == 0)).sum()),
+    def counts(self, *, rel: int = 1) -> tuple[TopicCounts, ...]:
+        """Give the topic counts of each run."""
+        relevant = self.lists.relevant_count(rel).reshape(self.shape)
+        marked = (self.scored, self.scored & ~self.present, self.scored & (relevant == 0))
+        numbers = zip(*(kind.sum(axis=1).tolist() for kind in marked), self.extra_topics, strict=True)
+        return tuple(
+            TopicCounts(scored=scored, missing=missing, extra=len(extra), nothing_relevant=nothing)
+            for scored, missing, nothing, extra in numbers
         )
 
 

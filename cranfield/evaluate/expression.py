@@ -4,6 +4,7 @@ The spelling is ir_measures': a name, parameters in brackets, a cutoff after @. 
 `ndcg_cut.10,20`) is understood everywhere and printed in ours.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -57,6 +58,16 @@ class Measure:
     def quality(self) -> bool:
         """Whether a higher value means a better run."""
         return self.kind.quality
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value of a list, as far as they are known.
+
+        Where a grade costs something nothing is known: the best possible ranking has no such document, a run may.
+        """
+        gains = dict(self.settings).get("gains")
+        costs = isinstance(gains, tuple) and any(worth < 0 for _, worth in gains)
+        return (-math.inf, math.inf) if costs or self.kind.bounds is None else self.kind.bounds
 
     def values(self, lists: Lists) -> Values:
         """Give the value of each list."""

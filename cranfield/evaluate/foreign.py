@@ -6,6 +6,7 @@ left for it to break its own way. Documents without a grade from 0 up are not ha
 
 import importlib
 import inspect
+import math
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
@@ -45,6 +46,11 @@ class ForeignMeasure:
     def quality(self) -> bool:
         """Whether a higher value means a better run."""
         return True
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value of a list: ir_measures does not tell them."""
+        return -math.inf, math.inf
 
     def __str__(self) -> str:
         return self.expression

@@ -97,7 +97,7 @@ def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rou
         topic_ids=alignment.topic_ids,
         values=values.reshape(len(chosen), *shape),
         scored=alignment.scored,
-        counts=tuple(alignment.counts(run, rel=rel) for run in range(shape[0])),
+        counts=alignment.counts(rel=rel),
         qrels_hash=alignment.qrels_hash,
         reference=alignment.reference,
     )

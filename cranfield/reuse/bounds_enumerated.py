@@ -17,7 +17,7 @@ def enumerated_ends(freedom: Freedom) -> Ends:
     grades = freedom.highest + 1
     free = freedom.holes.count[freedom.cells] * np.log(grades) + np.log(freedom.further + 1)
     few = (free <= np.log(MOST_COMPLETIONS) + 1e-9) & (freedom.beside[freedom.cells] == 0)
-    lowest, highest = freedom.measure.kind.bounds or (-np.inf, np.inf)
+    lowest, highest = freedom.measure.bounds
     lower, upper = freedom.values.copy(), freedom.values.copy()
     loose = np.zeros(len(lower), dtype=bool)
     many = freedom.cells[~few]

@@ -56,7 +56,7 @@ class Shift:
 
 def completed(score: Values, loss: Loss) -> Completed:
     """Add the expected loss to the scores of runs; no estimate leaves the range of the measure."""
-    lowest, highest = loss.measure.kind.bounds or (-np.inf, np.inf)
+    lowest, highest = loss.measure.bounds
     value, end = (np.clip(score + one, lowest, highest) for one in (loss.mean, loss.upper))
     return Completed(
         score, value, np.minimum(np.minimum(score, end), value), np.maximum(np.maximum(score, end), value)

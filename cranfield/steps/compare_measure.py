@@ -38,7 +38,7 @@ def comparable(measure: "AnyMeasure", values: "Values") -> "tuple[Comparable, Va
 
     from cranfield.evaluate.aggregate import SMALLEST
 
-    name, low, high = str(measure), *bounds_of(measure)
+    name, low, high = str(measure), *measure.bounds
     if measure.aggregate == "mean":
         return Comparable(name, name, quality=measure.quality, largest=high - low), values
     if measure.aggregate == "sum":
@@ -57,17 +57,3 @@ def comparable(measure: "AnyMeasure", values: "Values") -> "tuple[Comparable, Va
     raise UsageError(
         f"{name} is the {measure.aggregate} of the topics, and cannot be compared topic by topic; take the mean"
     )
-
-
-def bounds_of(measure: "AnyMeasure") -> tuple[float, float]:
-    """Give the lowest and highest value of a topic, as far as they are known.
-
-    Where a grade costs something nothing is known: the best possible ranking has no such document, a run may.
-    """
-    from cranfield.evaluate.expression import Measure
-
-    if not isinstance(measure, Measure) or measure.kind.bounds is None:
-        return -inf, inf
-    gains = dict(measure.settings).get("gains")
-    costs = isinstance(gains, tuple) and any(worth < 0 for _, worth in gains)
-    return (-inf, inf) if costs else measure.kind.bounds

@@ -19,7 +19,6 @@ from cranfield.errors import (
     quoted,
 )
 from cranfield.source import Source
-from cranfield.steps.compare_measure import bounds_of
 from cranfield.steps.trust import WORST_FIRST
 from cranfield.text import counted
 
@@ -179,7 +178,7 @@ def _named(text: str) -> _Named | str:
         return str(error)
     if len(found) != 1:
         return f"{quoted(text)} is not the name of one measure"
-    return _Named(found[0], str(found[0]), *bounds_of(found[0]))
+    return _Named(found[0], str(found[0]), *found[0].bounds)
 
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:

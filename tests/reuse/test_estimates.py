@@ -23,6 +23,13 @@ def test_the_expected_loss_is_added_with_its_interval():
     np.testing.assert_allclose(found.high, [0.55, 0.4, 0.3, 1.0])
 
 
+def test_an_estimate_of_a_measure_in_which_grades_cost_something_may_lie_below_0():
+    measure = parse_measure("nDCG(gains={0: -1, 1: 1})@2")
+    loss = Loss(measure, np.zeros((1, 1)), np.array([-0.1]), np.array([0.05]))
+    found = completed(np.array([-0.2]), loss)
+    np.testing.assert_allclose([found.value, found.low, found.high], [[-0.3], [-0.3], [-0.15]])
+
+
 def test_the_shift_is_the_mean_over_groups_and_its_error_is_measured_on_groups_left_out():
     shift = webber_park_shift(np.array([0.04, 0.02, 0.05]), groups(0, 0, 1))
     assert shift.value == pytest.approx(0.04)
