@@ -44,6 +44,25 @@ def gains_of(scale: GradeScale) -> "GradeGains":
 
 
 def grade_notes(measures: "Sequence[AnyMeasure]", store: Store | None) -> list[str]:
+    """Say where grades, or holes, are worth something else than one would think."""
+    return [*_notes_on_grades(measures, store), *_notes_on_holes(measures)]
+
+
+def _notes_on_holes(measures: "Sequence[AnyMeasure]") -> list[str]:
+    """Say for which measures a document that nobody judged is worth less than one that is not relevant."""
+    from cranfield.evaluate.expression import Measure
+
+    settings = [(str(one), dict(one.settings).get("gains")) for one in measures if isinstance(one, Measure)]
+    found = [name for name, gains in settings if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0]
+    if not found:
+        return []
+    return [
+        f"{', '.join(found)}: a document without a judgment counts 0, and so less than one of grade 0:"
+        " where there are some, a score can lie below what is possible once all are judged"
+    ]
+
+
+def _notes_on_grades(measures: "Sequence[AnyMeasure]", store: Store | None) -> list[str]:
     """Say which measures take grades for what they are worth, where the scale says otherwise."""
     from cranfield.evaluate.expression import Measure
 

@@ -98,6 +98,15 @@ def test_measures_of_the_grades_themselves_are_named(tmp_path: Path):
     assert "grades themselves" not in typed(folder, "evaluate", "-m", "AP", "-m", "nDCG", "-m", "RBP")[1]
 
 
+def test_it_is_told_where_a_document_without_a_judgment_is_worth_less_than_one_that_is_not_relevant(tmp_path: Path):
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 3 x\n1 Q0 c 2 2 x\n1 Q0 b 3 1 x\n")
+    asked = ["evaluate", "--qrels", "qrels", "run", "-m", "nDCG(gains={0: 0.5})@3", "-m", "nDCG(gains={0: -1})@3"]
+    told = typed(tmp_path, *asked)[1]
+    assert "nDCG(gains={0: 0.5})@3: a document without a judgment counts 0, and so less than one of grade 0" in told
+    assert "nDCG(gains={0: -1})@3: a document without" not in told
+
+
 def test_a_list_is_laid_open_with_the_gains_of_the_scale(tmp_path: Path):
     folder = collection(tmp_path, "uneven.toml")
     found = json.loads(typed(folder, "evaluate", "--explain", "a", "1", "-f", "json")[0])
