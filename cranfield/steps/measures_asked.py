@@ -56,10 +56,8 @@ def _notes_on_holes(measures: "Sequence[AnyMeasure]") -> list[str]:
     found = [name for name, gains in settings if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0]
     if not found:
         return []
-    return [
-        f"{', '.join(found)}: a document without a judgment counts 0, and so less than one of grade 0:"
-        " where there are some, a score can lie below what is possible once all are judged"
-    ]
+    told = "a document without a judgment counts 0, and so less than one of grade 0"
+    return [f"{', '.join(found)}: {told}: where there are some, a score can lie below what is possible in the end"]
 
 
 def _notes_on_grades(measures: "Sequence[AnyMeasure]", store: Store | None) -> list[str]:
