@@ -109,7 +109,7 @@ def _carried_by_standing(found: "Evaluated", one: "Compared", format: str) -> li
 
 def _carried_by_pairs(found: "Evaluated", one: "Compared", claims: "Claims", format: str) -> list[str]:
     """Give what a table of pairs has to carry where it is pasted elsewhere."""
-    from cranfield.steps.compare_claims import ABOUT_CLAIMS
+    from cranfield.steps.compare_claims import about
     from cranfield.steps.compare_notes import all_notes
     from cranfield.steps.evaluate_notes import made_with
 
@@ -117,8 +117,8 @@ def _carried_by_pairs(found: "Evaluated", one: "Compared", claims: "Claims", for
         return []
     intervals = f"95% intervals by {one.how.interval_draws:,} draws, seed {one.how.seed}"
     drawn = [intervals] if one.results[0].topics > 1 else []
-    about = [ABOUT_CLAIMS] if claims else []
-    return [made_with(found.scores), *drawn, *all_notes([one]), *about]
+    mine = [claim for (measure, _, _), claim in claims.items() if measure == one.measure]
+    return [made_with(found.scores), *drawn, *all_notes([one]), *about(mine)]
 
 
 def _with_verdicts(table: "Table", one: "Compared", verdicts: "Verdicts") -> "Table":
@@ -167,7 +167,7 @@ def _last_column(one: "Compared") -> "tuple[Column, dict[str, str]]":
         return column, {name: named(one.beaten.get(name, ())) for name in labels}
     level = level_with_the_best(one)
     if level is None:
-        return Column("group"), {name: "".join(one.letters[name]) for name in labels}
+        return Column("letters"), {name: "".join(one.letters[name]) for name in labels}
     return Column("level", level_heading(one)), {name: "yes" if name in level else "" for name in labels}
 
 
@@ -214,9 +214,7 @@ def _claimed(one: "Compared", result: "PairResult", claims: "Claims") -> "tuple[
     if not claims:
         return ()
     claim = claims.get((one.measure, result.a, result.b))
-    if claim is None:
-        return ("",)
-    return (f"{claim.level}: {claim.winner}" if claim.winner else claim.level,)
+    return ("" if claim is None else claim.said,)
 
 
 def _topics(one: "Compared", shown: "Shown", scores: "Scores") -> "Table":

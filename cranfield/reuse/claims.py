@@ -1,12 +1,14 @@
 """What may be said of two runs: which is better, and how sure that is while documents are unjudged.
 
-proved            the lead stays above 0 whatever the unjudged documents down to the depth that matters turn out to be
+proved            the lead stays above 0 whatever the unjudged documents down to the depth that matters turn out to
+                  be; where a measure looks deeper (AP: the depth is the pool's) and what lies below could turn the
+                  lead, it is said to which rank it is proved
 supported         it stays above 0 when the other run is given its largest likely loss, and the test says p < .05
 conservative win  the other run has no hole, the measure can only rise when a hole turns out relevant, and it leads
 open              none of these: the documents that would decide are named
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,6 +32,8 @@ class Claim:
 
     `winner` leads with unjudged taken as not relevant; empty where the two are equal. `lead` is by how much, and
     `ends` its lowest and highest. `documents` are the holes that could decide an open pair, the heaviest first.
+    `holes` counts the unjudged documents of both, and `down_to` is the rank below which they were not looked at, None
+    where all of them were.
     """
 
     level: Level
@@ -41,6 +45,16 @@ class Claim:
     exact: bool
     reason: str
     documents: tuple[QueuedDocument, ...] = ()
+    holes: int = 0
+    down_to: int | None = None
+
+    @property
+    def said(self) -> str:
+        """What stands in a table: the level, to which rank it is proved where that is not the end, and who leads."""
+        if not self.holes:
+            return "nothing is unjudged"
+        level = f"proved to rank {self.down_to}" if self.level == "proved" and self.down_to else self.level
+        return f"{level}: {self.winner}" if self.winner else level
 
 
 def claim_of(
@@ -61,6 +75,11 @@ def claim_of(
         raise UsageError(f"{contest.measure} does not say which run is better")
     found = difference_of(contest)
     lead = _Lead(found, loss95, _down_to(contest))
+    deep = replace(contest, closure="list") if lead.down_to and _looks_deeper(contest) else None
+    if deep is not None and lead.ends[0] > TOLERANCE:
+        whole = difference_of(deep)
+        below = _Lead(whole, loss95, "")
+        found, lead = (whole, below) if below.ends[0] > TOLERANCE else (found, lead)
     rises = can_only_rise(contest.measure, contest.highest)
     level, reason = _level(lead, p_value, significant, rises=rises)
     documents: tuple[QueuedDocument, ...] = ()
@@ -79,6 +98,8 @@ def claim_of(
         exact=found.exact,
         reason=reason,
         documents=documents,
+        holes=len((deep or contest).holes),
+        down_to=None if deep is None or not lead.down_to else int(np.max(deep.depth)),  # type: ignore[arg-type]
     )
 
 
@@ -124,6 +145,11 @@ def _why_proved(lead: _Lead, p_value: float | None, significant: float) -> str:
     if p_value is None or p_value < significant:
         return f"{said} goes against it"
     return f"{said} goes against it; but it may be chance: on these topics p = {p_value:.3g}"
+
+
+def _looks_deeper(contest: Contest) -> bool:
+    """Say whether the measure looks deeper than the depth that matters, which is then that of the pool."""
+    return isinstance(contest.measure, Measure) and contest.measure.cutoff is None
 
 
 def _down_to(contest: Contest) -> str:

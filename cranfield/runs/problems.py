@@ -37,7 +37,7 @@ CHECKS: tuple[Check, ...] = (
         "unknown-format",
         "error",
         "the format of the file is not recognised",
-        "name the format with --from if it is one of these",
+        "if it is one of these, cranfield runs check --from NAME says what is wrong with it",
     ),
     Check("empty", "error", "the file holds no row of a run", "give a file with at least one ranked document"),
     Check(

@@ -142,7 +142,7 @@ def _compared(of: Comparable, values: "Values", scores: "Scores", how: Comparing
         test_draws=drawn,
         notes=tuple(notes_on_test(results, how, draws=drawn)),
         pair_notes=of.notes,
-        interval_notes=tuple(few_topics_notes(topics)),
+        interval_notes=tuple(few_topics_notes(results)),
     )
 
 

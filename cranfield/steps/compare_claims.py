@@ -1,6 +1,6 @@
 """What may be said of each pair of runs while documents are unjudged: proved, supported, conservative win, open."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ ABOUT_CLAIMS = (
     "proved, supported, conservative win and open say what unjudged documents leave of a lead;"
     " whether it is more than chance, p says"
 )
+TO_A_RANK = "proved to a rank: documents below it, which nobody judged, were not looked at and could still turn it"
 
 MOST_PAIRS = 300
 """For how many pairs of a measure claims are worked out; each takes a while."""
@@ -67,7 +68,14 @@ def said_of(
         trust = trust_of(field, asked, store=store)
         return Said({}, verdicts_in(trust), (*trust.notes, *why))
     claims, trust = _claims_of(compared, asked, field, store=store, progress=progress)
-    return Said(claims, verdicts_in(trust), (*trust.notes, *([ABOUT_CLAIMS] if claims else [])))
+    return Said(claims, verdicts_in(trust), (*trust.notes, *about(claims.values())))
+
+
+def about(claims: "Iterable[Claim]") -> list[str]:
+    """Say what the words of claims mean; nothing where there are none."""
+    found = list(claims)
+    to_a_rank = any(one.level == "proved" and one.down_to for one in found)
+    return [*([ABOUT_CLAIMS] if found else []), *([TO_A_RANK] if to_a_rank else [])]
 
 
 def said_of_saved(verdicts: Verdicts) -> Said:
@@ -93,7 +101,7 @@ def _claims_of(
                 found = _claim(result, measure, trust, aligned, documents, store)
                 claims[one.measure, result.a, result.b] = found
         progress("looking at pairs", done, len(compared))
-    return claims, trust
+    return claims if any(one.holes for one in claims.values()) else {}, trust
 
 
 def trust_of(field: Field, asked: Asked, *, store: Store | None = None) -> Trusted:
@@ -130,6 +138,7 @@ def add_said(records: "Sequence[dict[str, Any]]", said: Said, compared: Sequence
     for record in records if said.claims else ():
         claim = said.claims.get((record["measure"], record["a"], record["b"]))
         record["claim"] = None if claim is None else claim.level
+        record["claim_depth"] = None if claim is None else claim.down_to
         record["claim_reason"] = None if claim is None else claim.reason
     for record in records if said.verdicts else ():
         for side in ("a", "b"):
@@ -189,4 +198,5 @@ def _claim(
     known = trust.of(measure)
     loss = None if known is None else known.assessment.loss
     upper = None if loss is None else (float(loss.upper[first]), float(loss.upper[second]))
-    return claim_of(contest, loss95=upper, p_value=float(result.adjusted_p), name_documents=False)
+    claim = claim_of(contest, loss95=upper, p_value=float(result.adjusted_p), name_documents=False)
+    return replace(claim, reason=f"{claim.reason} (who fed the pool is guessed)") if trust.field.guessed else claim

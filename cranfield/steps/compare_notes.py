@@ -5,6 +5,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from cranfield.errors import UsageError
+from cranfield.steps.compare_how import TUKEY
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -18,29 +19,46 @@ ONE_TOPIC = "one topic: no test, interval or effect size is possible"
 
 
 def notes_on_test(results: "Sequence[PairResult]", how: "Comparing", *, draws: int) -> list[str]:
-    """Say where the test could find nothing, or is not defined."""
-    from cranfield.compare.drawing import draws_needed
-    from cranfield.compare.words import CORRECTIONS
-
+    """Say where the test could find nothing, or is not defined, and what is counted otherwise than it does."""
     if results[0].topics == 1:
         return [ONE_TOPIC]
-    notes = []
-    needed = draws_needed(len(results), alpha=how.alpha)
-    if draws and how.correction in ("holm", "bonferroni") and draws < needed:
-        notes.append(
-            f"with {draws:,} draws no pair of {len(results):,} can be significant after"
-            f" {CORRECTIONS[how.correction]}; use --draws {needed} or more, or --test tukey"
-        )
+    notes = [*_out_of_reach(results, how, draws)]
     if any(result.degenerate and result.difference for result in results):
         notes.append("where all differences are equal the test is undefined; p is then 2^(1-n) for n topics")
+    if how.tolerance:
+        notes.append(
+            f"won, tied and lost: differences up to {how.tolerance:g} are ties; tests know no such tolerance"
+        )
     return notes
 
 
-def few_topics_notes(topics: int) -> list[str]:
-    """Say how far intervals on few topics can be believed."""
+def _out_of_reach(results: "Sequence[PairResult]", how: "Comparing", draws: int) -> list[str]:
+    """Say why no pair at all can be significant, where that is so, and what would help."""
+    from cranfield.compare.drawing import draws_needed
+    from cranfield.compare.reach import SIGNS, smallest_drawn, smallest_of_signs, times_corrected
+    from cranfield.compare.words import CORRECTIONS, TESTS
+
+    topics, times = results[0].topics, times_corrected(how.correction, len(results))
+    after = f" after {CORRECTIONS[how.correction]}" if times > 1 else ""
+    others = "--test t or tukey" if len(results) > 1 and not how.baselines else "--test t"
+    if how.test in SIGNS and (smallest := smallest_of_signs(topics)) * times > how.alpha:
+        p = f"the smallest p of {TESTS[how.test]} on {topics} topics is {smallest:.2g}"
+        larger = f", {counted(times, 'pair')} make that {min(smallest * times, 1):.2g}{after}" if times > 1 else ""
+        return [f"{p}{larger}: no pair can be significant at alpha {how.alpha:g}; take more topics, or {others}"]
+    if draws and smallest_drawn(draws) * times > how.alpha:
+        needed = draws_needed(times, alpha=how.alpha)
+        which = f"no pair of {len(results):,}" if times > 1 else "no pair"
+        other = ", or --test tukey" if "tukey" in others and how.test != TUKEY else ""
+        return [f"with {draws:,} draws {which} can be significant{after}; use --draws {needed} or more{other}"]
+    return []
+
+
+def few_topics_notes(results: "Sequence[PairResult]") -> list[str]:
+    """Say how far intervals on few topics can be believed, where there are any."""
     from cranfield.compare.intervals import COVERAGE
 
-    if topics not in COVERAGE:
+    topics = results[0].topics
+    if topics not in COVERAGE or not any(result.high > result.low for result in results):
         return []
     held = f"they hold the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
     return [f"on {topics} topics these intervals are too narrow: {held}, and less where differences are skewed"]

@@ -1,5 +1,6 @@
 """What an evaluation reads: qrels and runs, from files, from a collection, or as they are given."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,8 +15,10 @@ from cranfield.steps.evaluate_asked import TOPIC_SETS, As, Asked
 from cranfield.steps.keeping import KeptAlignment, contents_of, what_qrels_say
 from cranfield.steps.stored_runs import StoredName, StoredRuns
 from cranfield.steps.watching import Progress, silent
+from cranfield.steps.workers import workers
 from cranfield.store import Store
 from cranfield.store.scales import current_scale
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 Named = TypeVar("Named", "Run", "AnyRun")
 Reader = Callable[[Source], "AnyRun"]
+
+log = logging.getLogger(__name__)
 
 WORKERS = 2
 ALL = "all"
@@ -52,7 +57,7 @@ def read_aligned(
 
     With `keep_rows` the alignment knows the rows of the qrels too, which questions about the pool need.
     """
-    _refuse_stdin_twice(asked.qrels, asked.runs)
+    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
     highest = 0 if store is None else current_scale(store)[1].highest
     with _coming(asked.qrels) as coming:
 
@@ -84,7 +89,7 @@ def read_runs(
 ) -> "tuple[Qrels, list[AnyRun]]":
     """Read qrels and run files, runs the short way where possible; all problems are told at once."""
     problems: list[Problem] = []
-    _refuse_stdin_twice(qrels, words)
+    _refuse_stdin_twice(qrels, *words)
     judged = _qrels(qrels, problems)
     reader = partial(_short_way, lambda: judged, like or "10")
     runs = _runs(words, StoredRuns(None), progress, problems, reader=reader)
@@ -105,7 +110,7 @@ def read_all_in_full(words: "Sequence[str | Run]", progress: Progress = silent) 
 def read_in_full(asked: Asked, store: Store | None) -> "tuple[Qrels, list[Run]]":
     """Read qrels, and runs with all their ids; all problems are told at once."""
     problems: list[Problem] = []
-    _refuse_stdin_twice(asked.qrels, asked.runs)
+    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
     qrels = _qrels(asked.qrels, problems)
     found = _runs(asked.runs, StoredRuns(store), silent, problems, reader=lambda: in_full)
     if qrels is None or problems:
@@ -120,7 +125,7 @@ def read_with_subtopics(
     from cranfield.qrels.subtopics import SubtopicRow, read_subtopics
 
     problems: list[Problem] = []
-    _refuse_stdin_twice(asked.qrels, asked.runs)
+    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
     judged = None
     if isinstance(asked.qrels, Path):
         judged = _collected(partial(read_subtopics, Source(asked.qrels)), problems)
@@ -138,6 +143,7 @@ def align_as_asked(asked: Asked, qrels: "Qrels", runs: "Sequence[AnyRun]", *, ke
     from cranfield.evaluate.align import align, strangers
 
     topics = cast("TopicSet", _topics(asked))
+    log.info("aligning %s with %s", counted(len(runs), "run"), counted(len(qrels), "judgment"))
     aligned = align(qrels, runs, topics=topics, reference=asked.like or "10", keep_rows=keep_rows)
     if ALL in aligned.topic_ids:
         message = "a topic is called 'all', which is the word for the summary over all topics; call it otherwise"
@@ -198,10 +204,10 @@ def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None
     return None
 
 
-def _refuse_stdin_twice(qrels: "Path | Qrels", words: "Sequence[str | AnyRun]") -> None:
+def _refuse_stdin_twice(*words: "Path | Qrels | str | AnyRun | Sequence[str]") -> None:
     """Refuse to take two things from one stream: the second would find nothing there."""
-    if [str(one) for one in (qrels, *words) if isinstance(one, str | Path)].count("-") > 1:
-        raise UsageError("standard input can be read once: give - for the qrels or for one run, not for both")
+    if [str(one) for one in words if isinstance(one, str | Path)].count("-") > 1:
+        raise UsageError("standard input can be read once: give - for the qrels, the topics or one run, not for more")
 
 
 def _unusable(problems: Sequence[Problem]) -> ProblemsFound:
@@ -241,6 +247,7 @@ def _qrels(given: "Path | Qrels", problems: list[Problem]) -> "Qrels | None":
 
     if not isinstance(given, Path):
         return given
+    log.info("reading qrels %s", given)
     return _collected(partial(read_qrels, Source(given)), problems)
 
 
@@ -262,9 +269,9 @@ def _runs(
         problems.append(Problem("no-such-run", f"there is no such file, and {why}", file=word))
     read = in_full if all(word in stored for word in named) else reader()
     runs: list[AnyRun] = []
-    with ThreadPoolExecutor(WORKERS) as workers:
+    with workers(WORKERS) as threads:
         coming = {
-            word: workers.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
+            word: threads.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
             for word in named
             if word not in absent
         }
@@ -299,6 +306,7 @@ def _short_way(coming: "Callable[[], Qrels | None]", reference: As) -> Reader:
 
     def read(source: Source) -> "AnyRun":
         known = None if judged is None else read_direct(source, judged, reference=reference)
+        log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
         return in_full(source) if known is None else known
 
     return read

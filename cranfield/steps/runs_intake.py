@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from cranfield.errors import Problem, ProblemsFound, SourceError
 from cranfield.source import Source
 from cranfield.steps.watching import Progress, silent
+from cranfield.steps.workers import workers
 from cranfield.store import Store
 from cranfield.store.documents import document_count, document_ids, known_among
 from cranfield.store.runs import run_facts
@@ -77,8 +77,8 @@ def examine(
 ) -> list[Examined]:
     """Read, check and rank files, two at a time: parsing and sorting leave Python's lock most of the time."""
     done: list[Examined] = []
-    with ThreadPoolExecutor(WORKERS) as workers:
-        for examined in workers.map(
+    with workers(WORKERS) as threads:
+        for examined in threads.map(
             lambda request: _examine_one(request, expectations, keep_rows=keep_rows), requests
         ):
             done.append(examined)

@@ -1,10 +1,11 @@
 """The runs of a collection, as an evaluation needs them."""
 
+import logging
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
-from cranfield.errors import CranfieldError
+from cranfield.errors import CollectionError, CranfieldError, Problem, ProblemsFound, quoted
 from cranfield.store import Store
 from cranfield.store.runs import StoredRanking, facts_of, fetched_ranking, id_table, run_facts
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.ids import IdTable
     from cranfield.runs.run import Codes, Order
+
+log = logging.getLogger(__name__)
 
 
 class StoredName(str):
@@ -66,10 +69,19 @@ class StoredRuns:
 
     def fetched(self, name: str) -> "Callable[[], AnyRun]":
         """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
+        log.info("fetching the stored run %s", name)
         _ = self._tables  # read here, since what is given may run in any thread
         return partial(self._decoded, name, fetched_ranking(cast("Store", self._store), name))
 
     def _decoded(self, name: str, stored: StoredRanking) -> "AnyRun":
+        try:
+            return self._sound(name, stored)
+        except CollectionError as error:
+            remedy = "cranfield check says what else is damaged; go back to a backup, or withdraw and submit it again"
+            problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
+            raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
+
+    def _sound(self, name: str, stored: StoredRanking) -> "AnyRun":
         pairs, order = self._pairs, cast("Order", self._facts[name].ordered_by)
         if pairs is not None:
             ranking = stored.order()

@@ -1,0 +1,74 @@
+"""Ctrl-C while a command waits for a pipe that nobody writes into: it ends at once, and leaves nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 60
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
+    (tmp_path / "room").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    return tmp_path
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="nobody can see here whether a process waits")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate", "--qrels", "qrels", "-"],
+        ["evaluate", "--qrels", "-", "run"],
+        ["evaluate", "--qrels", "qrels", "run", "fifo"],
+        ["compare", "--qrels", "qrels", "-", "run"],
+        ["runs", "check", "-"],
+        ["trec-eval", "qrels", "-"],
+    ],
+    ids=" ".join,
+)
+def test_ctrl_c_ends_a_command_that_waits_for_a_pipe(folder: Path, words: list[str]):
+    environment = {**os.environ, "TMPDIR": str(folder / "room")}
+    ends = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(
+        [sys.executable, "-m", "cranfield", *words], cwd=folder, env=environment, **ends
+    ) as process:
+        _wait_until_it_reads(process.pid)
+        process.send_signal(signal.SIGINT)
+        _, told = _ended(process)
+    assert process.returncode == 130, told
+    assert b"interrupted" in told
+    assert b"Traceback" not in told
+    assert list((folder / "room").iterdir()) == []
+
+
+def _ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """Wait for the end without closing the pipe, which would end the waiting too."""
+    stdin, process.stdin = process.stdin, None
+    try:
+        return process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    finally:
+        stdin.close()
+
+
+def _wait_until_it_reads(process: int) -> None:
+    """Wait until nothing happens any more: a process that uses no time waits for somebody."""
+    before, still = -1.0, 0
+    for _ in range(PATIENCE * 10):
+        time.sleep(0.1)
+        used = sum(map(int, Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+        still = still + 1 if used == before else 0
+        if still >= 5 and used:
+            return
+        before = used
+    pytest.fail("it never waited")
