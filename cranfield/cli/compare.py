@@ -119,14 +119,14 @@ def compare(
 ) -> None:
     """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
     from cranfield.steps.compare_how import Comparing, seed_systems
-    from cranfield.steps.compare_notes import check_wanted
+    from cranfield.steps.compare_notes import Wanted
     from cranfield.steps.evaluate import Asked
     from cranfield.steps.plotting import refuse_other_kinds
     from cranfield.steps.reuse_field import PoolTold
 
     names, seeds = tuple(baseline or ()), seed_systems(system or [])
     how = Comparing(names, test, correction or "", alpha, tolerance, draws, seed, systems=seeds)
-    check_wanted(power=power, difference=difference)
+    wanted = Wanted(power=power, difference=difference)
     refuse_other_kinds(plot)
     told = None if no_verdict or by_topic else PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
     if clusters is not None and duplicates != "novelty":
@@ -143,8 +143,8 @@ def compare(
         with collection_meant(collection, qrels, runs) as store:
             asked = asking(qrels=qrels_named(store, qrels, layer), runs=runs_named_or_all(store, runs))
             found, compared, said = _of_runs(asked, how, told, store)
-    put_comparison(found, compared, said, format, by_topic=by_topic)
-    tell(found, compared, format=format, difference=difference, power=power, plot=plot, by_topic=by_topic)
+    put_comparison(found, compared, said, format, wanted=wanted, by_topic=by_topic)
+    tell(found, compared, format=format, wanted=wanted, plot=plot, by_topic=by_topic)
 
 
 def _refuse_beside_scores(**given: object) -> None:
@@ -178,12 +178,19 @@ def _of_runs(
     return found, compared, None if told is None else said_of(compared, asked, how, told, store=store)
 
 
-def list_tests(format: Format = "table") -> None:
-    """List the significance tests and corrections."""
+def list_tests(
+    name: Annotated[str, typer.Argument(help="A test or a correction; without one, all are listed.")] = "",
+    format: Format = "table",
+) -> None:
+    """List the significance tests and corrections, or explain one."""
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.listing import known_tests
+    from cranfield.steps.listing import described_test, known_tests
 
+    if name:
+        console.put(described_test(name))
+        return
     console.put_table(
         table_of(["kind", "name", Column("aliases", "also called"), Column("summary", "what it is")], known_tests()),
         format,
     )
+    console.say("formula and source of each: cranfield tests NAME")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cranfield.report.table import Column, Table, Value
     from cranfield.steps.compare import Compared
     from cranfield.steps.compare_claims import Claims, Said, Verdicts
+    from cranfield.steps.compare_notes import Wanted
     from cranfield.steps.compare_shown import Shown
     from cranfield.steps.evaluate import Evaluated
 
@@ -20,7 +21,13 @@ LONG_FORMATS = ("csv", "json", "jsonl")
 
 
 def put_comparison(
-    found: "Evaluated", compared: "list[Compared]", said: "Said | None", format: str, *, by_topic: bool = False
+    found: "Evaluated",
+    compared: "list[Compared]",
+    said: "Said | None",
+    format: str,
+    *,
+    wanted: "Wanted",
+    by_topic: bool = False,
 ) -> None:
     """Write how the runs stand and their pairs; as data, or by topic, the pairs alone."""
     from cranfield.steps.compare_shown import shown_pairs
@@ -31,7 +38,7 @@ def put_comparison(
     for note in () if said is None else said.notes:
         console.say(note)
     if format in LONG_FORMATS:
-        console.put_table(_long(compared, said, found.scores), format)
+        console.put_table(_long(compared, said, found.scores, wanted), format)
         return
     claims: Claims = {} if said is None else said.claims
     verdicts: Verdicts = {} if said is None else said.verdicts
@@ -39,7 +46,7 @@ def put_comparison(
         standing = with_notes(_with_verdicts(_standing(one), one, verdicts), _carried_by_standing(found, one, format))
         (console.put_next_table if number else console.put_wide_table)(standing, format)
         shown = shown_pairs(one)
-        pairs = with_notes(_pairs(one, shown, claims), _carried_by_pairs(found, one, claims, format))
+        pairs = with_notes(_pairs(one, shown, claims), _carried_by_pairs(found, one, claims, format, wanted))
         console.put_next_table(with_notes(pairs, [shown.said] if shown.said else []), format)
 
 
@@ -65,8 +72,7 @@ def tell(
     compared: "list[Compared]",
     *,
     format: str,
-    difference: float | None,
-    power: float,
+    wanted: "Wanted",
     plot: "Path | None",
     by_topic: bool = False,
 ) -> None:
@@ -85,7 +91,7 @@ def tell(
         console.say(note)
     for note in all_notes(compared, by_topic=by_topic):
         console.say(f"note: {note}")
-    for note in power_notes(compared, power=power, difference=difference):
+    for note in power_notes(compared, power=wanted.power, difference=wanted.difference):
         console.say(note)
 
 
@@ -107,18 +113,21 @@ def _carried_by_standing(found: "Evaluated", one: "Compared", format: str) -> li
     return [made_with(found.scores)] if format == "table" else [*_story(found), *one.notes]
 
 
-def _carried_by_pairs(found: "Evaluated", one: "Compared", claims: "Claims", format: str) -> list[str]:
+def _carried_by_pairs(
+    found: "Evaluated", one: "Compared", claims: "Claims", format: str, wanted: "Wanted"
+) -> list[str]:
     """Give what a table of pairs has to carry where it is pasted elsewhere."""
     from cranfield.steps.compare_claims import about
-    from cranfield.steps.compare_notes import all_notes
+    from cranfield.steps.compare_notes import all_notes, power_notes
     from cranfield.steps.evaluate_notes import made_with
 
     if format == "table":
         return []
+    power = power_notes([one], power=wanted.power, difference=wanted.difference)
     intervals = f"95% intervals by {one.how.interval_draws:,} draws, seed {one.how.seed}"
     drawn = [intervals] if one.results[0].topics > 1 else []
     mine = [claim for (measure, _, _), claim in claims.items() if measure == one.measure]
-    return [made_with(found.scores), *drawn, *all_notes([one]), *about(mine)]
+    return [made_with(found.scores), *drawn, *all_notes([one]), *power, *about(mine)]
 
 
 def _with_verdicts(table: "Table", one: "Compared", verdicts: "Verdicts") -> "Table":
@@ -234,13 +243,13 @@ def _topics(one: "Compared", shown: "Shown", scores: "Scores") -> "Table":
     )
 
 
-def _long(compared: "list[Compared]", said: "Said | None", scores: "Scores") -> "Table":
+def _long(compared: "list[Compared]", said: "Said | None", scores: "Scores", wanted: "Wanted") -> "Table":
     """Give one row per measure and pair with everything that is known of it."""
     from cranfield.report.table import table_of
     from cranfield.steps.compare_claims import add_said
     from cranfield.steps.compare_rows import long_records
 
-    records = long_records(compared, scores)
+    records = long_records(compared, scores, wanted=wanted)
     if said is not None:
         add_said(records, said, compared)
     return table_of(list(records[0]), [tuple(record.values()) for record in records])

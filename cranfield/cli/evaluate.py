@@ -310,7 +310,7 @@ def _lettered(table: "Table", found: "Evaluated") -> "Table":
         return f"{printed(row[place], table.columns[place])} {letters:>{width}}" if width else row[place]
 
     rows = [(*row[:keys], *(cell(row, place) for place in range(keys, len(row)))) for row in table.rows]
-    return replace(table, rows=tuple(rows), caption=shown.said)
+    return replace(table, rows=tuple(rows), notes=(shown.said, *table.notes))
 
 
 def _printable(scores: "Scores", values: "NDArray[np.float64]") -> "list[Value]":

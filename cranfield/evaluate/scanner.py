@@ -60,7 +60,12 @@ def scanned(text: str) -> Scanned:
             if settings and not reader.sign(","):
                 raise reader.fail("a comma or )")
             settings.append(_setting(reader))
+            names = [one for one, _, _ in settings]
+            if len(set(names)) < len(names):
+                raise UsageError(f"{text}: {names[-1]} is set twice")
     cutoff = float(reader.needed(_NUMBER, "a number")) if reader.sign("@") else None
+    if reader.sign(","):
+        raise UsageError(f"{text}: one measure was expected; of several each has its own -m, or blanks between them")
     if reader.take(re.compile(r".")) is not None:
         reader.place -= 1
         raise reader.fail("the end")

@@ -1,8 +1,9 @@
 """What is said with a comparison: what limits its tests and intervals, what a topic set tells apart or could."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cranfield.errors import UsageError
 from cranfield.steps.compare_how import TUKEY
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from cranfield.compare.comparison import PairResult
     from cranfield.steps.compare import Compared
     from cranfield.steps.compare_how import Comparing
+
+Number = TypeVar("Number", float, int)
 
 _NOISE = 1e-12
 
@@ -26,9 +29,7 @@ def notes_on_test(results: "Sequence[PairResult]", how: "Comparing", *, draws: i
     if any(result.degenerate and result.difference for result in results):
         notes.append("where all differences are equal the test is undefined; p is then 2^(1-n) for n topics")
     if how.tolerance:
-        notes.append(
-            f"won, tied and lost: differences up to {how.tolerance:g} are ties; tests know no such tolerance"
-        )
+        notes.append(f"won/tied/lost: differences up to {how.tolerance:g} are ties; tests know no such tolerance")
     return notes
 
 
@@ -84,6 +85,58 @@ def check_wanted(*, power: float, difference: float | None) -> None:
         raise UsageError(f"a wanted difference is a number from 0 up, not {difference!r}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a topic set should be able to show: a true difference, where one is named, with this chance."""
+
+    power: float = 0.8
+    difference: float | None = None
+
+    def __post_init__(self) -> None:
+        check_wanted(power=self.power, difference=self.difference)
+
+
+def power_record(one: "Compared", wanted: Wanted) -> "dict[str, float | int | None]":
+    """Give what the topics of a measure tell apart and would find, as data; None where it cannot be said.
+
+    With a wanted difference also how many topics it needs.
+    """
+    detectable = _or_none(lambda: _detectable(one, wanted.power))
+    found: dict[str, float | int | None] = {
+        "discriminative_power": one.power.share,
+        "detectable_difference": None if detectable is None or detectable > one.of.largest else detectable,
+    }
+    if wanted.difference is None:
+        return found
+    return found | {"topics_needed": _or_none(lambda: _topics(one, wanted.difference or 0.0, wanted.power))}
+
+
+def _detectable(one: "Compared", power: float) -> float:
+    from cranfield.compare.power import detectable_difference
+
+    if why := _why_unknown(one):
+        raise UsageError(why)
+    topics = one.scores.values.shape[1]
+    return detectable_difference(topics, deviation=one.deviation, power=power, alpha=one.how.alpha)
+
+
+def _topics(one: "Compared", difference: float, power: float) -> int:
+    from cranfield.compare.power import topics_needed
+
+    if why := _why_unknown(one):
+        raise UsageError(why)
+    if not 0 < difference <= one.of.largest:
+        raise UsageError("no two runs differ by that")
+    return topics_needed(difference=difference, deviation=one.deviation, power=power, alpha=one.how.alpha)
+
+
+def _or_none(known: "Callable[[], Number]") -> "Number | None":
+    try:
+        return known()
+    except UsageError:
+        return None
+
+
 def power_notes(compared: "Sequence[Compared]", *, power: float = 0.8, difference: float | None = None) -> list[str]:
     """Say for each measure what its topics tell apart, what they would find, and what a wanted difference needs."""
     check_wanted(power=power, difference=difference)
@@ -105,13 +158,8 @@ def discriminative_power(one: "Compared") -> str:
 
 def smallest_difference(one: "Compared", *, power: float = 0.8) -> str:
     """Say which difference these topics would probably show, or why that cannot be said."""
-    from cranfield.compare.power import detectable_difference
-
-    if why := _why_unknown(one):
-        return f"which difference would be found cannot be said: {why}"
-    topics = one.scores.values.shape[1]
     try:
-        smallest = detectable_difference(topics, deviation=one.deviation, power=power, alpha=one.how.alpha)
+        smallest = _detectable(one, power)
     except UsageError as error:
         return f"which difference would be found cannot be said: {error}"
     chance = f"with {power:.0%} chance (paired t)"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.steps.compare import Compared
 from cranfield.steps.compare_how import TUKEY, TUKEY_BESIDE, Comparing
-from cranfield.steps.compare_notes import all_notes
+from cranfield.steps.compare_notes import Wanted, all_notes, power_record
 from cranfield.steps.evaluate_notes import notes_of, short_hash
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ MADE_WITH = ("qrels", "reference")
 """The last columns of every row."""
 
 
-def long_records(compared: Sequence[Compared], scores: "Scores") -> list[dict[str, Any]]:
+def long_records(
+    compared: Sequence[Compared], scores: "Scores", *, wanted: Wanted | None = None
+) -> list[dict[str, Any]]:
     """Give one record per measure and pair with everything that is known of it, and what all were made with.
 
     `test_draws` says how often the test drew, 0 where it drew nothing; a measure of few values is counted instead.
@@ -31,10 +33,12 @@ def long_records(compared: Sequence[Compared], scores: "Scores") -> list[dict[st
             **asdict(result),
             "test_draws": one.test_draws,
             **_seeds(one, result),
+            **power,
             **made_how(one.how),
             **_made_with(scores),
         }
         for one in compared
+        for power in [power_record(one, wanted or Wanted())]
         for result in one.results
     ]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from cranfield.compare.corrections import corrections
 from cranfield.compare.significance import tests
+from cranfield.compare.tukey import tukey
 from cranfield.corpus.formats import document_formats, topic_formats
 from cranfield.errors import UnknownName
 from cranfield.pool.stopping import stopping_rules
@@ -16,6 +17,7 @@ from cranfield.report.rendering import renderers
 from cranfield.report.table import Value
 from cranfield.runs.formats import run_formats
 from cranfield.runs.options import described_options
+from cranfield.steps.compare_how import TUKEY
 
 STOPPING = "stopping rule"
 
@@ -39,16 +41,34 @@ def known_formats() -> list[tuple[Value, ...]]:
 
 def known_tests() -> list[tuple[Value, ...]]:
     """Give (kind, name, aliases, first line of the help) for significance tests and corrections."""
-    rows: list[tuple[Value, ...]] = []
-    for kind, registry in (("test", tests), ("correction", corrections)):
-        for name, part in registry.items():
-            rows.append(
-                (kind, name, ", ".join(registry.aliases(name)), (part.__doc__ or "").splitlines()[0].rstrip("."))
-            )
-    rows.append(
-        ("test", "tukey", "", "Tukey's honestly significant difference by randomisation, over all runs at once")
+    return [
+        (kind, name, ", ".join(aliases), (part.__doc__ or "").splitlines()[0].rstrip("."))
+        for kind, name, aliases, part in _all_tests()
+    ]
+
+
+def described_test(name: str) -> str:
+    """Give the whole help of a significance test or a correction: formula, edge cases, source."""
+    for kind, found, aliases, part in _all_tests():
+        if name in (found, *aliases):
+            also = f", also called {', '.join(aliases)}" if aliases else ""
+            return f"{found} ({kind}{also})\n\n{inspect.getdoc(part) or ''}\n"
+    raise UnknownName(
+        "test or correction", name, [word for _, found, other, _ in _all_tests() for word in (found, *other)]
     )
-    return rows
+
+
+def _all_tests() -> list[tuple[str, str, tuple[str, ...], object]]:
+    """Give (kind, name, aliases, part) of all tests and corrections. Tukey's test is of all runs, not of pairs."""
+    registries: tuple[tuple[str, Registry[Any]], ...] = (("test", tests), ("correction", corrections))
+    found = [
+        (kind, name, tuple(registry.aliases(name)), part)
+        for kind, registry in registries
+        for name, part in registry.items()
+    ]
+    places = [kind for kind, *_ in found]
+    found.insert(places.index("correction"), ("test", TUKEY, (), tukey))
+    return found
 
 
 def known_strategies() -> list[tuple[Value, ...]]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.steps.compare import Compared, Comparing, compare_runs
 from cranfield.steps.compare_claims import add_said, may_have_verdicts, said_of, why_no_claims
-from cranfield.steps.compare_notes import check_wanted, power_notes
+from cranfield.steps.compare_notes import Wanted, power_notes
 from cranfield.steps.compare_rows import compared_frame, long_records, topic_records
 from cranfield.steps.evaluate import Asked
 from cranfield.steps.evaluate_trust import first_runs
@@ -31,7 +32,7 @@ def compared(
 
     With `by_topic` there is a row for each pair and topic, of which nothing is claimed.
     """
-    check_wanted(power=power, difference=difference)
+    rows_of = partial(long_records, wanted=Wanted(power=power, difference=difference))
     verdicts = verdicts and not by_topic
     why = list(why_no_claims(asked, how)) if verdicts else []
     told = verdicts and len(asked.runs) > 1 and may_have_verdicts(asked)
@@ -46,12 +47,12 @@ def compared(
             read = first_runs(field.read, field.asked)
             found, results = compare_runs(asked, how, store=work.store, read=read)
         if field is None:
-            records = (topic_records if by_topic else long_records)(results, found.scores)
+            records = topic_records(results, found.scores) if by_topic else rows_of(results, found.scores)
             frame = compared_frame(found, results, records, notes=why, by_topic=by_topic)
             return _told(frame, results, power, difference)
         full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
         said = said_of(results, full, how, work.material.told, store=work.store, progress=progress, field=field)
-    records = long_records(results, found.scores)
+    records = rows_of(results, found.scores)
     add_said(records, said, results)
     return _told(compared_frame(found, results, records, notes=said.notes), results, power, difference)
 

@@ -203,3 +203,78 @@ def test_a_file_that_is_something_else_is_one_problem(capsys):
     said = typed(capsys, "compare", "--scores", "good.run", "--scores", "qrels", status=1)[1]
     assert said.count("there is no run; expected what cranfield evaluate --by-topic --format csv writes") == 2
     assert "and 69 more" in said
+
+
+FEW = ("--topics", "few")
+NOTHING = "no pair can be significant at alpha 0.05; take more topics, or --test t"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--test", "sign", *FEW], f"the smallest p of sign test on 5 topics is 0.062: {NOTHING}"),
+        (
+            ["--test", "wilcoxon", *FEW, "fair.run"],
+            f"signed ranks on 5 topics is 0.062, 3 pairs make that 0.19 after Holm: {NOTHING} or tukey",
+        ),
+        (["--test", "bootstrap", *FEW, "--draws", "100"], "the smallest p of paired bootstrap on 5 topics"),
+        (
+            ["--test", "tukey", "--draws", "100", "--alpha", "0.005"],
+            "with 100 draws no pair can be significant; use --draws 199 or more",
+        ),
+        (
+            ["--test", "bootstrap", "--draws", "100", "--alpha", "0.009"],
+            "with 100 draws no pair can be significant; use --draws 111 or more",
+        ),
+    ],
+)
+def test_a_test_that_can_find_nothing_says_so_and_what_would_help(capsys, words, told):
+    Path("few").write_text("\n".join(TOPICS[:5]))
+    assert told in compared(capsys, "good.run", "poor.run", *words)[1]
+
+
+@pytest.mark.parametrize("test", ["t", "sign", "randomisation", "bootstrap", "tukey"])
+def test_a_test_that_can_find_something_says_nothing_of_that(capsys, test):
+    assert "can be significant" not in compared(capsys, "good.run", "poor.run", "--test", test)[1]
+
+
+def test_a_tolerance_is_told_since_tests_do_not_know_it(capsys):
+    told = "won/tied/lost: differences up to 0.2 are ties; tests know no such tolerance"
+    assert told in compared(capsys, "good.run", "fair.run", "--tolerance", "0.2")[1]
+    assert "tolerance" not in compared(capsys, "good.run", "fair.run")[1]
+
+
+def test_identical_runs_have_no_interval_that_could_be_too_narrow(capsys):
+    assert "too narrow" in compared(capsys, "good.run", "fair.run")[1]
+    assert "too narrow" not in compared(capsys, "good.run", "twin.run")[1]
+
+
+def test_what_the_topics_could_show_is_data_too(capsys):
+    words = ("good.run", "fair.run", "poor.run", "--difference", "0.1")
+    found = rows(compared(capsys, *words, "-f", "csv")[0])
+    told = compared(capsys, *words, "-f", "markdown")[0]
+    assert (
+        len({(row["discriminative_power"], row["detectable_difference"], row["topics_needed"]) for row in found}) == 1
+    )
+    assert f"discriminative power {float(found[0]['discriminative_power']):.0%}" in told
+    assert f"a single true difference of {float(found[0]['detectable_difference']):.4f} would be found" in told
+    assert f"a true difference of 0.1 needs {found[0]['topics_needed']} topics" in told
+    alone = rows(compared(capsys, "good.run", "twin.run", "-f", "csv")[0])[0]
+    assert (alone["detectable_difference"], "topics_needed" in alone) == ("", False)
+
+
+def test_every_test_and_correction_is_explained(capsys):
+    names = [row["name"] for row in rows(typed(capsys, "tests", "-f", "csv")[0])]
+    assert {"t", "tukey", "holm", "benjamini-hochberg"} <= set(names)
+    for name in names:
+        said = typed(capsys, "tests", name)[0]
+        assert said.startswith(f"{name} (")
+    assert typed(capsys, "tests", "student")[0] == typed(capsys, "tests", "t")[0]
+    assert "Source: Student" in typed(capsys, "tests", "t")[0]
+    assert "unknown test or correction 'x'" in typed(capsys, "tests", "x", status=2)[1]
+
+
+@pytest.mark.parametrize("text", ["RR,AP", "AP(rel=1, rel=2)"])
+def test_measures_that_mean_something_else_than_they_seem_to_are_refused(capsys, text):
+    told = {"RR,AP": "of several each has its own -m, or blanks between them", "AP(rel=1, rel=2)": "rel is set twice"}
+    assert told[text] in typed(capsys, "compare", "--qrels", "qrels", "good.run", "fair.run", "-m", text, status=2)[1]

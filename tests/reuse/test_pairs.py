@@ -235,7 +235,30 @@ def test_a_win_that_no_label_can_turn_is_proved():
         ends=(0.25, 0.75),
         exact=True,
         reason="A leads by 0.2500 even if every unjudged document goes against it",
+        holes=2,
     )
+    assert claim.said == "proved: A"
+
+
+def test_a_win_by_a_measure_that_looks_deeper_than_the_pool_says_to_which_rank_it_is_proved():
+    pair = {"1": ["a", "b", "x", "y"]}, {"1": ["b", "a", "z", "w"]}
+    judged = {"1": {"a": 1, "b": 0}}
+    claim = claim_of(contest(judged, *pair, "AP", depth=2, closure="at-k"))
+    assert (claim.level, claim.down_to, claim.holes, claim.said) == ("proved", 2, 4, "proved to rank 2: A")
+    whole = claim_of(contest(judged, *pair, "AP", depth=2, closure="list"))
+    assert (whole.level, whole.said) == ("open", "open: A")
+
+
+def test_a_win_that_no_label_at_any_rank_can_turn_is_proved_without_a_rank():
+    pair = {"1": ["a", "b", "c", "x"]}, {"1": ["c", "b", "x", "a"]}
+    claim = claim_of(contest({"1": {"a": 1, "b": 1, "c": 0}}, *pair, "AP", depth=2, closure="at-k"))
+    assert (claim.level, claim.down_to, claim.said) == ("proved", None, "proved: A")
+
+
+def test_where_everything_is_judged_nothing_is_claimed_of_unjudged_documents():
+    pair = {"1": ["a", "b"]}, {"1": ["b", "a"]}
+    claim = claim_of(contest({"1": {"a": 1, "b": 0}}, *pair, "P@1", depth=1, closure="at-k"))
+    assert (claim.holes, claim.said) == (0, "nothing is unjudged")
 
 
 def test_a_win_is_supported_when_it_outlasts_the_likely_loss_and_is_significant():
