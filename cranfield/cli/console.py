@@ -144,12 +144,12 @@ def put_marked(lines: Sequence[tuple[str, str]], *, start: str, end: str) -> Non
 def put_problems(problems: Sequence[Problem], *, total: int = 0) -> None:
     """Narrate problems, errors before warnings, with the places they were seen at; `total` counts unlisted ones."""
     ordered = sorted(problems, key=lambda problem: (problem.severity != "error", problem.file))
-    told: set[str] = set()
+    told: set[tuple[str, str]] = set()
     for problem in ordered[:PROBLEMS_SHOWN]:
         say(f"{problem.severity}: {problem}{_elsewhere(problem)} [{problem.code}]")
-        if problem.remedy and problem.code not in told:
+        if problem.remedy and (problem.code, problem.remedy) not in told:
             say(f"    {problem.remedy}")
-        told.add(problem.code)
+        told.add((problem.code, problem.remedy))
     more = max(total, len(ordered)) - min(len(ordered), PROBLEMS_SHOWN)
     if more > 0:
         say(f"… and {more:,} more")

@@ -10,6 +10,7 @@ import typer
 
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION
+from cranfield.errors import InputError
 
 if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
@@ -52,6 +53,8 @@ def _are_files(qrels: str | None, runs: Sequence[str] | None) -> bool:
 
 def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] | None) -> "Path | Qrels":
     """Give the qrels that are meant: a file is read later, with the runs, so that all problems are told at once."""
+    if word == "":
+        raise typer.BadParameter("--qrels names nothing; is a variable of the shell empty?")
     if store is None:
         if layers:
             raise typer.BadParameter("--layer is for the judgments of a collection; there is none here")
@@ -63,10 +66,12 @@ def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] |
     if word is not None and word not in (NOW, *release_names(store)) and _may_be_a_file(word):
         return Path(word)
     from cranfield.steps.qrels_notes import read_by_the_present_scale, sample_warning
-    from cranfield.steps.qrels_of import qrels_for
+    from cranfield.steps.qrels_of import NOTHING_JUDGED, qrels_for
 
     chosen = {"layers": tuple(layers)} if layers else {}
     qrels = qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
+    if word == NOW and not (qrels.grades >= 0).any():
+        raise InputError(NOTHING_JUDGED)
     for warning in (read_by_the_present_scale(store, word, **chosen), sample_warning(store, qrels)):
         if warning:
             console.say(f"warning: {warning}")
@@ -81,6 +86,8 @@ def runs_named_or_all(store: "Store | None", runs: Sequence[str] | None) -> tupl
     """Give the runs that are named; in a collection all that are stored where none is."""
     from cranfield.steps.stored_runs import stored_names
 
+    if "" in (runs or ()):
+        raise typer.BadParameter("a run without a name; is a variable of the shell empty?")
     if runs:
         return tuple(runs)
     stored = stored_names(store)

@@ -178,6 +178,8 @@ class _Good:
             return whole
         texts = [_text(value) for value in values]
         self._tell("bad-id", "an id is neither text nor a whole number", values, (not text for text in texts))
+        texts = [text if text is None or _is_unicode(text) else None for text in texts]
+        self._tell("not-utf-8", "an id holds half of a surrogate pair", values, map(_is_half, values))
         unfit = (bool(text and (_CONTROL.search(text) or text.split() != [text])) for text in texts)
         self._tell("blank-in-id", "an id holds white space or a control character", values, unfit)
         return pa.array([text or "?" for text in texts], pa.large_string())
@@ -220,7 +222,7 @@ def _whole_column(values: Sequence[object]) -> pa.Array | None:
     """Give a column of ids that are all text, or all whole numbers, and all fit; else None."""
     try:
         array = pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
         return None
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
@@ -230,6 +232,14 @@ def _whole_column(values: Sequence[object]) -> pa.Array | None:
         return None
     ids = array.cast(pa.large_string())
     return None if pc.any(pc.match_substring_regex(ids, _UNFIT)).as_py() else ids
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _is_half(value: object) -> bool:
+    return isinstance(value, str) and not _is_unicode(value)
 
 
 def _text(value: object) -> str | None:

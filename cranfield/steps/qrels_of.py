@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
 
 RULE_SETTING = "merge_rule"
+NOTHING_JUDGED = (
+    "there are no judgments yet: judge with cranfield judge, import some with cranfield judge import FILE,"
+    " or name a file of qrels"
+)
 
 
 def qrels_for(
@@ -160,10 +164,7 @@ def _default(store: Store, layers: Sequence[str]) -> str:
         return names[0]
     if names:
         raise InputError(f"nothing is judged here, and there are several releases: name one of {', '.join(names)}")
-    raise InputError(
-        "there are no judgments yet: judge with cranfield judge, import some with cranfield judge import FILE,"
-        " or name a file of qrels"
-    )
+    raise InputError(NOTHING_JUDGED)
 
 
 def _from_file(path: Path) -> "Qrels":
