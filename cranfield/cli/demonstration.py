@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import which
 
 import typer
 
@@ -29,6 +30,10 @@ def run_demo(folder: Path) -> None:
     console.say()
     console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
     console.say(f"The collection is {database}. Go on with it, for example: {console.hint('runs list', database)}")
+    if which("cranfield") is None and sys.prefix != sys.base_prefix:
+        activate = Path(sys.prefix) / "bin" / "activate"
+        here = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
+        console.say(f"This shell does not know the command yet; make it known with: . {here}")
 
 
 def _offer_to_judge(database: Path) -> None:
@@ -111,8 +116,16 @@ def _judging(kitchen: Path, folder: Path) -> list[tuple[str, list[str]]]:
         ("How far do they agree?", ["judge", "agreement"]),
         ("The qrels are frozen under a name and a hash.", ["qrels", "release", "first"]),
         (
+            "And written as trec_eval reads them.",
+            ["qrels", "export", "first", "--output", f"{folder / 'qrels.txt'}"],
+        ),
+        (
             "Scores, each with a verdict: the pool knows little of what mortar-dense found, and says so.",
             ["evaluate", *measures],
+        ),
+        (
+            "Which differences are more than chance, and which could turn once everything is read?",
+            ["compare", "stove-rocchio", "larder-bm25", "mortar-dense", "-m", "nDCG@5"],
         ),
         (
             "Both outsiders, told in full: one can be trusted, the other cannot.",
