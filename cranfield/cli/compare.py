@@ -26,7 +26,9 @@ _DEFAULT_MEASURES = ("AP", "nDCG@10")
 Runs = Annotated[list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)]
 SavedScores = Annotated[
     list[Path] | None,
-    typer.Option("--scores", help="Compare what evaluate --by-topic wrote (CSV, JSON lines) instead of runs."),
+    typer.Option(
+        "--scores", help="Compare what evaluate --by-topic wrote (CSV, JSON lines) instead of runs, also with --ties."
+    ),
 ]
 Measures = Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; may be repeated.")]
 Baselines = Annotated[
@@ -47,7 +49,7 @@ Systems = Annotated[
 Wanted = Annotated[float | None, typer.Option(min=0.0, help="Say how many topics this difference would need.")]
 Power = Annotated[float, typer.Option(min=0.01, max=0.999, help="The chance of finding it, for --difference.")]
 Tolerance = Annotated[float, typer.Option(min=0.0, help="Differences up to this on a topic are a tie.")]
-Topics = Annotated[str, typer.Option(help="The topics that count: qrels, common, or a file of ids.")]
+Topics = Annotated[str, typer.Option(help="The topics that count: qrels (all of them), common, or a file of ids.")]
 Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
 Duplicates = Annotated[
     Literal["plain", "novelty"],

@@ -12,7 +12,7 @@ from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.reuse.card import Card, Entry
-from cranfield.reuse.holes import Holes, depths_that_matter, holes_of, judged_of_pool
+from cranfield.reuse.holes import Holes, depth_is_of_pool, depths_that_matter, holes_of, judged_of_pool
 from cranfield.reuse.kappa import Kappa, learned
 from cranfield.reuse.lessons import Lessons
 from cranfield.reuse.loss import Loss, expected_loss
@@ -56,7 +56,7 @@ class Knowledge:
 
     `pool_depth` is one number per topic of the alignment. `families` names the kind of each run of the alignment
     ("" for unknown); `relevant_from` is the lowest grade that is relevant. `ended` is the share of the topics for
-    which a live plan has chosen everything.
+    which a live plan has chosen everything. `guessed` says that nobody told who fed the pool, or how deep.
     """
 
     pool_depth: Counts
@@ -65,6 +65,7 @@ class Knowledge:
     families: Sequence[str] = ()
     relevant_from: int = 1
     ended: float = 1.0
+    guessed: bool = False
 
 
 def assessed(
@@ -114,9 +115,13 @@ def assessed(
         verdicts=(),
     )
     judged = judged_of_pool(alignment.lists)
+    told = {
+        "ended": knowledge.ended,
+        "guessed": knowledge.guessed,
+        "guessed_depth": knowledge.guessed and depth_is_of_pool(measure),
+    }
     evidence = tuple(
-        replace(_evidence(assessment, run, judged, knowledge.families, table), ended=knowledge.ended)
-        for run in range(runs)
+        replace(_evidence(assessment, run, judged, knowledge.families, table), **told) for run in range(runs)
     )
     given = takes_verdict(measure)
     verdicts = tuple(verdict_of(one, table) if given else None for one in evidence)

@@ -97,9 +97,14 @@ def depths_that_matter(measure: Measure, pool_depth: Counts) -> Counts:
     """
     if isinstance(measure.cutoff, int):
         return np.full(len(pool_depth), measure.cutoff, dtype=np.int64)
-    if measure.name == "RBP":
-        return np.full(len(pool_depth), ceil(round(log(TAIL) / log(_persistence(measure)), 9)), dtype=np.int64)
-    return np.asarray(pool_depth, dtype=np.int64)
+    if depth_is_of_pool(measure):
+        return np.asarray(pool_depth, dtype=np.int64)
+    return np.full(len(pool_depth), ceil(round(log(TAIL) / log(_persistence(measure)), 9)), dtype=np.int64)
+
+
+def depth_is_of_pool(measure: Measure) -> bool:
+    """Say whether the depth that matters to a measure is that of the pool, since it has none of its own."""
+    return not isinstance(measure.cutoff, int) and measure.name != "RBP"
 
 
 def holes_of(

@@ -60,9 +60,10 @@ def _score(told: Account) -> str:
 def _pool(told: Account) -> str:
     if told.contributed is None:
         return ""
+    place = "in the pool, but not down to there" if told.contributed else "not in the pool"
     if told.evidence.pooled:
-        return "In the pool down to there."
-    return "In the pool, but not down to there." if told.contributed else "Not in the pool."
+        place = "in the pool down to there"
+    return f"Seemingly {place}." if told.evidence.guessed else f"{place.capitalize()}."
 
 
 def _holes(told: Account) -> str:

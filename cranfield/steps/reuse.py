@@ -78,6 +78,10 @@ def card_for(found: Trusted) -> "Card":
     field = found.field
     if field.prefixes is None:
         raise UsageError("a card needs the runs that fed the pool, and it is not known which did")
+    if field.guessed:
+        raise UsageError(
+            "a card is believed by others, and who fed the pool is guessed: tell it with --groups and --pool-depth"
+        )
     provenance = field.levels["group"]
     own = hold_out_own(field.read.aligned, provenance, [trust.measure for trust in found.trusts])
     entries = [

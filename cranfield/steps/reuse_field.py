@@ -48,8 +48,9 @@ class Field:
     """All runs that a verdict looks at, aligned: the first `asked` of them were asked for, the others only teach.
 
     `prefixes` is what the contributors brought, None where nobody knows. `depth` is the depth of the pool, one number
-    per topic, and `finished` the share of its topics for which everything has been chosen. `notes` is what should be
-    known about all this. `words` are the runs as they were asked for: names, paths, or runs.
+    per topic, and `finished` the share of its topics for which everything has been chosen. `guessed` says that who
+    fed the pool, or how deep, is a guess, and `notes` is what should be known about all this. `words` are the runs as
+    they were asked for: names, paths, or runs.
     """
 
     read: Read
@@ -82,6 +83,7 @@ class Field:
             families=self.families,
             relevant_from=self.relevant_from,
             ended=self.finished,
+            guessed=self.guessed,
         )
 
     @property

@@ -261,7 +261,8 @@ def _scores(values: Values, known: "Mapping[str, AnyMeasure]", qrels_hash: str, 
         measure, run, topic = absent[0]
         example = f"{measure} of run {quoted(run)} for topic {quoted(topic)}"
         missing = f"{counted(len(absent), 'score')} {'is' if len(absent) == 1 else 'are'} missing"
-        raise InputError(f"{missing}, {'that is' if len(absent) == 1 else 'for example'} {example}")
+        remedy = "score all runs on the same topics (evaluate --topics FILE) and save them again"
+        raise InputError(f"{missing}, {'that is' if len(absent) == 1 else 'for example'} {example}; {remedy}")
     table = np.array([[[values[measure, run, topic] for topic in topics] for run in runs] for measure in measures])
     return Scores(
         measures=tuple(known[measure] for measure in measures),
