@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -115,14 +116,13 @@ def assessed(
         verdicts=(),
     )
     judged = judged_of_pool(alignment.lists)
-    told = {
-        "ended": knowledge.ended,
-        "guessed": knowledge.guessed,
-        "guessed_depth": knowledge.guessed and depth_is_of_pool(measure),
-    }
-    evidence = tuple(
-        replace(_evidence(assessment, run, judged, knowledge.families, table), **told) for run in range(runs)
+    telling = partial(
+        replace,
+        ended=knowledge.ended,
+        guessed=knowledge.guessed,
+        guessed_depth=knowledge.guessed and depth_is_of_pool(measure),
     )
+    evidence = tuple(telling(_evidence(assessment, run, judged, knowledge.families, table)) for run in range(runs))
     given = takes_verdict(measure)
     verdicts = tuple(verdict_of(one, table) if given else None for one in evidence)
     return replace(assessment, evidence=evidence, verdicts=verdicts)

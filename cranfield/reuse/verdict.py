@@ -15,7 +15,7 @@ compared without their sign: a score that flatters misleads as much as one that 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal
 
@@ -29,6 +29,11 @@ SAMPLED = ("infAP", "xinfAP", "infNDCG", "statP", "statAP")
 """Estimators that count on unjudged documents: an interval over their labels means nothing."""
 
 
+GUESSED = " (guessed)"
+"""Stands behind every reason that rests on a guess at the pool: at who fed it, or how deep."""
+
+_BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "small-loss")
+_BY_POOL = ("pool-unfinished", "plan-unfinished")
 _NOISE = 1e-12
 
 
@@ -41,7 +46,8 @@ class Evidence:
     run fed the pool down to k on all topics that it has, `missing` are those it has not, `pool_judged` is the share
     of the pool that is judged, and `ended` that of the topics for which a live plan has chosen everything. `loss` and
     `upper` are None where nothing could be learned: `untestable` then says why. `tolerance` is in points of the
-    measure. The `score` may lie outside the interval, for measures that pass holes over.
+    measure. The `score` may lie outside the interval, for measures that pass holes over. `guessed` says that nobody
+    told who fed the pool or how deep, and `guessed_depth` that the depth that matters follows from that guess.
     """
 
     judged: float
@@ -61,6 +67,8 @@ class Evidence:
     groups: int = 0
     untestable: str = ""
     tolerance: float = 0.01
+    guessed: bool = False
+    guessed_depth: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +92,11 @@ def takes_verdict(measure: AnyMeasure) -> bool:
 
 
 def verdict_of(evidence: Evidence, thresholds: Thresholds | None = None) -> Verdict:
-    """Give the verdict by the first rule that applies."""
+    """Give the verdict by the first rule that applies. Where it rests on a guess at the pool, its reason says so."""
     table = thresholds or Thresholds()
-    return next(found for rule in _RULES for found in rule(evidence, table))
+    found = next(found for rule in _RULES for found in rule(evidence, table))
+    rests = evidence.guessed_depth or (evidence.guessed and found.rule in _BY_CONTRIBUTORS)
+    return replace(found, reason=f"{found.reason}{GUESSED}") if rests and found.rule not in _BY_POOL else found
 
 
 def _provisional(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
@@ -104,7 +114,7 @@ def _provisional(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
 
 def _pooled(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
     if evidence.pooled:
-        said = "it fed the pool down to the depth that matters"
+        said = f"it {'seems to have fed' if evidence.guessed else 'fed'} the pool down to the depth that matters"
         if evidence.missing:
             said += f", on the {evidence.topics:,} topics it has; {evidence.missing:,} count as 0"
         yield Verdict("POOLED", "contributed", said, evidence.judged)
@@ -128,7 +138,7 @@ def _unreliable(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
     share = evidence.low_topics / max(evidence.topics, 1)
     if _exceeds(share, table.unreliable_topics):
         reason = (
-            f"{evidence.low_topics} of {counted(evidence.topics, 'topic')} mostly unjudged, above"
+            f"{evidence.low_topics:,} of {counted(evidence.topics, 'topic')} mostly unjudged, above"
             f" {_share(table.unreliable_topics)}"
         )
         yield Verdict("UNRELIABLE", "topics-unjudged", reason, share)

@@ -199,4 +199,4 @@ def _claim(
     loss = None if known is None else known.assessment.loss
     upper = None if loss is None else (float(loss.upper[first]), float(loss.upper[second]))
     claim = claim_of(contest, loss95=upper, p_value=float(result.adjusted_p), name_documents=False)
-    return replace(claim, reason=f"{claim.reason} (who fed the pool is guessed)") if trust.field.guessed else claim
+    return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.guessed else claim

@@ -79,9 +79,7 @@ def card_for(found: Trusted) -> "Card":
     if field.prefixes is None:
         raise UsageError("a card needs the runs that fed the pool, and it is not known which did")
     if field.guessed:
-        raise UsageError(
-            "a card is believed by others, and who fed the pool is guessed: tell it with --groups and --pool-depth"
-        )
+        raise UsageError("a card cannot rest on a guess at the pool: tell it with --groups and --pool-depth")
     provenance = field.levels["group"]
     own = hold_out_own(field.read.aligned, provenance, [trust.measure for trust in found.trusts])
     entries = [

@@ -19,6 +19,9 @@ from cranfield.store.scales import current_scale
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cranfield.evaluate.align import AnyRun
     from cranfield.evaluate.lists import Counts
     from cranfield.evaluate.measures.gain import GradeGains
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from cranfield.reuse.contributors import Contributor
     from cranfield.reuse.provenance import Level, Prefixes, Provenance
     from cranfield.runs.groups import Member
+
+_WHO = ("which runs fed the pool", "--groups and --pool-depth")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +170,7 @@ def _contributors(
     read: Read, told: PoolTold, stored: KnownPool | None, submitted: "list[Contributor]"
 ) -> "tuple[list[Contributor], int | None, list[str], bool]":
     """Give who fed the pool, its depth where it is one of equal depth, notes, and whether all that is a guess."""
-    from cranfield.reuse.guessing import guess_contributors
+    from cranfield.reuse.guessing import guess_contributors, guess_depth
 
     if stored is not None:
         return list(stored.contributors), stored.depth, list(stored.notes), False
@@ -176,20 +181,30 @@ def _contributors(
         return known, told.depth, notes, False
     if told.card is not None and not known:
         return [], None, notes, False  # what a card says is known, and better than any guess
-    if told.depth is not None:
-        notes.append("--pool-depth says nothing without --groups: who fed the pool is guessed, and how deep")
-    guess = guess_contributors(read.aligned)
+    if known:
+        guess = guess_depth(read.aligned, _contributing(read, known))
+    else:
+        guess = guess_contributors(read.aligned, depth=told.depth)
     if guess.refusal:
-        return [], None, [*notes, f"which runs fed the pool is not known: {guess.refusal}"], True
+        unknown, tell = ("the depth of the pool", "--pool-depth") if known else _WHO
+        return [], None, [*notes, f"{unknown} is not known: {guess.refusal}; tell it with {tell}"], False
     if known:
         notes.append(f"the depth of the pool was not told; from what is judged it looks like {guess.depth}")
         return known, guess.depth, notes, True
     fed = sum(one.contributing for one in guess.contributors)
+    depth = f"down to rank {guess.depth}{', as told' * (told.depth is not None)}"
     notes.append(
-        f"a guess, from what is judged: {counted(fed, 'run')} fed the pool down to rank {guess.depth};"
+        f"a guess, from what is judged: {counted(fed, 'run')} fed the pool {depth};"
         " each counts as a group of its own, which makes losses look smaller; tell who did with --groups"
     )
     return list(guess.contributors), guess.depth, notes, True
+
+
+def _contributing(read: Read, known: "Sequence[Contributor]") -> "NDArray[np.bool_]":
+    import numpy as np
+
+    named = {one.run for one in known if one.contributing}
+    return np.array([run in named for run in read.aligned.run_names])
 
 
 def _members(groups: "Path | Sequence[Member] | None") -> "Sequence[Member]":

@@ -1,6 +1,7 @@
 """The real thing: the pool of TREC-2, with figures that were computed by other means, twice."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +164,60 @@ def test_the_contributors_are_guessed_right(runs, qrels):
     assert guess.depth == 100
     assert [one.run for one in guess.contributors if not one.contributing] == ["rutfmed"]
     assert np.isclose(guess.shares[[one.run for one in guess.contributors].index("rutfmed")], 0.8692, atol=0.0001)
+
+
+TEN = ["Brkly3", "dortL2", "crnlL2", "INQ001", "siems2", "lsia1", "pircs3", "CLARTM", "cityau", "VTcms2"]
+
+
+def guessed(qrels, runs, *names):
+    return guess_contributors(align(qrels, [run for run in runs if run.tag in names]))
+
+
+@pytest.fixture(scope="module")
+def made_again(runs, qrels, contributors):
+    """The pools that ten of the runs alone would have made, by their depth."""
+    aligned = align(qrels, runs)
+    fed = [replace(one, contributing=one.run in TEN) for one in contributors]
+    found = {}
+    for depth in (10, 20, 50):
+        prefixes = prefixes_of(aligned, qrels, runs, fed, depth=depth)
+        rows = np.unique(prefixes.rows)
+        documents = qrels.document_ids.to_pylist()
+        found[depth] = qrels_of(
+            [
+                (qrels.topics[topic], documents[document], int(grade))
+                for topic, document, grade in zip(
+                    qrels.topic_of_row[rows], qrels.documents[rows], qrels.grades[rows], strict=True
+                )
+            ]
+        )
+    return found
+
+
+@pytest.mark.parametrize("depth", [10, 20, 50])
+def test_a_pool_of_ten_runs_is_guessed_from_its_runs_and_not_from_others(runs, made_again, depth):
+    pool = made_again[depth]
+    for names in (TEN, TEN[:5], ["Brkly3", "dortL2"]):
+        guess = guessed(pool, runs, *names)
+        assert (abs(guess.depth - depth) <= 1, guess.fed.all()) == (True, True)
+    for pair in (
+        ("HNCad1", "HNCad2"),
+        ("pircs4", "dortQ2"),
+        ("INQ002", "crnlV2"),
+        ("prc1", "prc2"),
+        ("TMC8", "TMC9"),
+    ):
+        assert guessed(pool, runs, *pair).refusal
+    outside = [run.tag for run in runs if run.tag not in TEN]
+    assert guessed(pool, runs, *outside).refusal
+    everybody = guessed(pool, runs, *TEN, *outside)
+    assert abs(everybody.depth - depth) <= 1
+    assert {one.run for one in everybody.contributors if one.contributing} == set(TEN)
+
+
+def test_two_runs_of_the_whole_pool_tell_its_depth(runs, qrels):
+    for pair in (("cityau", "crnlL2"), ("CLARTA", "siems2"), ("siems3", "prc1"), ("citri1", "erima2")):
+        assert abs(guessed(qrels, runs, *pair).depth - 100) <= 1
 
 
 @pytest.mark.parametrize("depth", [110, 120, 150, 200])

@@ -1,0 +1,137 @@
+"""Verdicts that rest on a guess at the pool say so in their own reason; without a guess there is no comfort."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import UsageError
+from cranfield.reuse.verdict import Evidence, verdict_of
+from cranfield.reuse.wording import Account, account
+from cranfield.steps.reuse import card_for
+from cranfield.steps.reuse_asking import Doubt, asked_field
+from cranfield.steps.trust import trusted
+
+RUNS = Path(__file__).parents[2] / "collections" / "kitchen" / "runs"
+OUTSIDE = ("mortar-dense", "whisk-bm25")
+GUESSED = Evidence(
+    judged=0.9, topics=50, low_topics=0, holes=25, low=0.5, high=0.6, loss=0.004, upper=0.01, guessed=True
+)
+
+
+def kitchen(name):
+    found = {}
+    for line in (RUNS / f"{name}.run").read_text(encoding="utf-8").splitlines():
+        topic, _, document, _, score, _ = line.split()
+        found.setdefault(topic, {})[document] = float(score)
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return {path.stem: kitchen(path.stem) for path in sorted(RUNS.glob("*.run"))}
+
+
+@pytest.fixture(scope="module")
+def qrels(runs):
+    """The pool of the shipped collection, five deep, with every third document relevant."""
+    judged = {}
+    for name, lists in runs.items():
+        for topic, scores in lists.items() if name not in OUTSIDE else ():
+            first = sorted(scores, key=lambda document: (scores[document], document), reverse=True)[:5]
+            judged.setdefault(topic, {}).update({document: int(int(document[1:]) % 3 == 0) for document in first})
+    return judged
+
+
+def opened(qrels, runs, **told):
+    return cf.open_files(qrels=qrels, runs=runs, progress=False, **told)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"pooled": True}, "it seems to have fed the pool down to the depth that matters (guessed)"),
+        ({}, "expected loss .004 within .010 (guessed)"),
+        ({"loss": 0.05}, "expected loss .050 above .030 (guessed)"),
+        ({"loss": None, "untestable": "only 2 groups fed the pool"}, "only 2 groups fed the pool (guessed)"),
+        ({"holes": 0}, "no unjudged document within the depth that matters"),
+        ({"holes": 0, "guessed_depth": True}, "no unjudged document within the depth that matters (guessed)"),
+        ({"judged": 0.3}, "only 30 % judged, below 50 %"),
+        ({"judged": 0.3, "guessed_depth": True}, "only 30 % judged, below 50 % (guessed)"),
+        ({"pool_judged": 0.5, "guessed_depth": True}, "50 % of the pool judged"),
+    ],
+)
+def test_a_reason_says_that_it_rests_on_a_guess_where_it_does(changes, reason):
+    assert verdict_of(replace(GUESSED, **changes)).reason == reason
+    told = verdict_of(replace(GUESSED, **{**changes, "guessed": False, "guessed_depth": False}))
+    assert told.reason == reason.replace("seems to have fed", "fed").removesuffix(" (guessed)")
+
+
+@pytest.mark.parametrize(
+    ("changes", "contributed", "said"),
+    [
+        ({"pooled": True}, True, "Seemingly in the pool down to there."),
+        ({}, True, "Seemingly in the pool, but not down to there."),
+        ({}, False, "Seemingly not in the pool."),
+        ({"guessed": False}, False, " Not in the pool."),
+    ],
+)
+def test_sentences_say_it_too(changes, contributed, said):
+    evidence = replace(GUESSED, **changes)
+    assert said in account(Account("r", "nDCG@10", 0.6, "10", evidence, verdict_of(evidence), contributed))
+
+
+def test_the_shipped_pool_is_guessed_right_and_every_verdict_on_it_says_that_it_is_a_guess(runs, qrels):
+    frame = opened(qrels, runs).evaluate(["nDCG@5", "AP"])
+    assert "a guess, from what is judged: 9 runs fed the pool down to rank 5" in " ".join(frame.attrs["notes"])
+    inside = frame[~frame.run.isin(OUTSIDE)]
+    assert set(inside.verdict) == {"POOLED"}
+    assert set(inside.reason) == {"it seems to have fed the pool down to the depth that matters (guessed)"}
+    assert frame[frame.measure == "AP"].reason.str.endswith(" (guessed)").all()
+
+
+def test_outsiders_alone_get_no_comfort(runs, qrels):
+    frame = opened(qrels, {name: runs[name] for name in OUTSIDE}).evaluate(["AP"])
+    told = " ".join(frame.attrs["notes"])
+    assert "which runs fed the pool is not known" in told
+    assert "tell it with --groups and --pool-depth" in told
+    assert set(frame.verdict) <= {"UNTESTABLE", "UNRELIABLE"}
+    assert (frame.high - frame.low > 0.05).all()
+    assert not frame.reason.str.contains("guessed").any()
+
+
+def test_a_run_beside_its_copy_gets_no_comfort(runs, qrels):
+    twice = {"one": runs["mortar-dense"], "other": runs["mortar-dense"]}
+    assert set(opened(qrels, twice).evaluate(["AP"]).verdict) <= {"UNTESTABLE", "UNRELIABLE"}
+
+
+def test_a_depth_that_is_told_alone_is_that_of_the_interval(runs, qrels):
+    frame = opened(qrels, {name: runs[name] for name in OUTSIDE}, pool_depth=5).evaluate(["AP"])
+    assert "lists that are judged down to rank 5 do not stop being judged there" in " ".join(frame.attrs["notes"])
+    at_five = opened(qrels, {name: runs[name] for name in OUTSIDE}).evaluate(["Judged@5"])
+    assert np.allclose(frame.judged, at_five.value)
+
+
+def test_groups_that_are_told_need_no_guess_but_at_the_depth(runs, qrels):
+    few = {name: runs[name] for name in ("larder-bm25", "stove-rocchio", "sieve-chargrams", "whisk-bm25")}
+    groups = {name: name.partition("-")[0] for name in few if name != "whisk-bm25"}
+    frame = opened(qrels, few, groups=groups).evaluate(["AP"])
+    assert "from what is judged it looks like 5" in " ".join(frame.attrs["notes"])
+    assert frame[frame.run != "whisk-bm25"].verdict.tolist() == ["POOLED"] * 3
+    assert frame.reason.str.endswith(" (guessed)").all()
+    told = opened(qrels, few, groups=groups, pool_depth=5).evaluate(["AP"])
+    assert not told.reason.str.contains("guessed").any()
+
+
+def test_no_card_is_made_of_a_guess(tmp_path, runs, qrels):
+    (tmp_path / "qrels").write_text(
+        "".join(
+            f"{topic} 0 {document} {grade}\n" for topic, rows in qrels.items() for document, grade in rows.items()
+        )
+    )
+    paths = tuple(str(path) for path in sorted(RUNS.glob("*.run")))
+    field, measures = asked_field(Doubt(runs=paths, qrels=str(tmp_path / "qrels"), measures=("nDCG@5",)), store=None)
+    with pytest.raises(UsageError, match="a card cannot rest on a guess at the pool"):
+        card_for(trusted(field, measures))
