@@ -128,7 +128,12 @@ def _by_interval(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
         width = max(evidence.high, score) - min(evidence.low, score)
         if not _exceeds(width, evidence.tolerance):
             most = _points(max(width, 0.0005))
-            yield Verdict("SAFE", "narrow-interval", f"no labels could move it by more than {most}", width)
+            yield Verdict(
+                "SAFE",
+                "narrow-interval",
+                f"no labels within the depth that matters could move it by more than {most}",
+                width,
+            )
 
 
 def _unreliable(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:

@@ -49,7 +49,8 @@ def _score(told: Account) -> str:
     evidence = told.evidence
     facts = [f"{told.run} {told.measure} {_point(told.score)} (unjudged = not relevant)"]
     if evidence.low is not None and evidence.high is not None:
-        facts.append(f"possible {_point(evidence.low)}-{_point(evidence.high)}")
+        to_there = f" down to rank {told.depth}" if told.depth.isdecimal() and "@" not in told.measure else ""
+        facts.append(f"possible {_point(evidence.low)}-{_point(evidence.high)}{to_there}")
     at = f"judged@{told.depth}" if told.depth else "judged weight"
     facts.append(f"{at} {_hundredths(evidence.judged)}")
     if evidence.low_topics:
