@@ -155,9 +155,19 @@ class Source:
                 digest.update(block)
         return digest.hexdigest()
 
-    @cached_property
+    @property
     def _spooled(self) -> Path:
-        """A copy on disk of what comes through a pipe, so that it can be read more than once."""
+        """A copy on disk of what comes through a pipe, so that it can be read more than once.
+
+        No `cached_property`: before Python 3.12 that has one lock for all sources, and two pipes that one process
+        fills in turns would wait for each other.
+        """
+        if "_copy" not in self.__dict__:
+            self.__dict__["_copy"] = self._copied()
+        copy: Path = self.__dict__["_copy"]
+        return copy
+
+    def _copied(self) -> Path:
         import tempfile
 
         with _translated(self.name), tempfile.NamedTemporaryFile(prefix="cranfield-", delete=False) as copy:

@@ -174,7 +174,9 @@ def _of_runs(
 ) -> "tuple[Evaluated, list[Compared], Said | None]":
     from cranfield.steps.compare import compare_runs
     from cranfield.steps.compare_claims import said_of
+    from cranfield.steps.evaluate_reading import without_pipes
 
+    asked = asked if told is None else without_pipes(asked)  # what unjudged documents leave is worked out by itself
     with console.progress() as progress:
         found, compared = compare_runs(asked, how, store=store, progress=progress)
     return found, compared, None if told is None else said_of(compared, asked, how, told, store=store)

@@ -53,8 +53,9 @@ def settle(
 
     if to_safe and other is not None:
         raise typer.BadParameter("--to-safe is about one run; give two runs without it to decide between them")
+    runs = (run,) if other is None else (run, other)
     doubt = Doubt(
-        runs=(run,) if other is None else (run, other),
+        runs=runs,
         qrels=qrels,
         measures=tuple(measure or ("nDCG@10",)),
         layers=tuple(layer or ()),
@@ -63,7 +64,7 @@ def settle(
         card=card,
         pool=pool,
     )
-    with collection_meant(collection, qrels, doubt.runs) as store:
+    with collection_meant(collection, qrels, runs) as store:
         if queue and store is None:
             raise typer.BadParameter("--queue keeps a queue in a collection; there is none here")
         documents = (

@@ -80,6 +80,8 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
 
     A frame may have a column that names the run of each row, and then hold several; `name` names all of it instead.
     """
+    if not _is_unicode(name):
+        raise UsageError(f"the name of a run holds half of a surrogate pair: {name!r}")
     place = f"run {quoted(name)}" if name else "a frame of runs"
     columns = _columns_of_run(value, place) if is_frame(value) else _flattened(value, "a run is", "score")
     if not name and columns.tag is None:

@@ -64,21 +64,24 @@ def claim_of(
     p_value: float | None = None,
     significant: float = SIGNIFICANT,
     name_documents: bool = True,
+    corrected: bool = False,
 ) -> Claim:
     """Give what may be said of two runs.
 
-    `loss95` are the largest likely losses of the first and the second run, `p_value` is that of the paired test of
-    their difference. Without them nothing is called supported. Naming the documents that would decide takes most of
+    `loss95` are the largest likely losses of the first and the second run, below 0 where a run falls once its holes
+    are judged; `p_value` is that of the paired test of their difference, perhaps `corrected` for many pairs. Without
+    them nothing is called supported. Naming the documents that would decide takes most of
     the time where there are very many pairs.
     """
     if isinstance(contest.measure, Measure) and not contest.measure.quality:
         raise UsageError(f"{contest.measure} does not say which run is better")
     found = difference_of(contest)
-    lead = _Lead(found, loss95, _down_to(contest))
+    p = "corrected p" if corrected else "p"
+    lead = _Lead(found, loss95, _down_to(contest), p)
     deep = replace(contest, closure="list") if lead.down_to and _looks_deeper(contest) else None
     if deep is not None and lead.ends[0] > TOLERANCE:
         whole = difference_of(deep)
-        below = _Lead(whole, loss95, "")
+        below = _Lead(whole, loss95, "", p)
         found, lead = (whole, below) if below.ends[0] > TOLERANCE else (found, lead)
     rises = can_only_rise(contest.measure, contest.highest)
     level, reason = _level(lead, p_value, significant, rises=rises)
@@ -106,18 +109,19 @@ def claim_of(
 class _Lead:
     """A difference seen from the run that leads."""
 
-    def __init__(self, found: Difference, loss95: tuple[float, float] | None, down_to: str) -> None:
+    def __init__(self, found: Difference, loss95: tuple[float, float] | None, down_to: str, p: str) -> None:
         ahead = 0 if found.value >= 0 else 1
         self.value = abs(found.value)
         low, high = found.ends
         self.ends = (low, high) if ahead == 0 else (-high, -low)
         self.exact = found.exact
-        self.down_to = down_to
+        self.down_to, self.p = down_to, p
         self.is_equal = self.value <= TOLERANCE
         self.winner = "" if self.is_equal else found.names[ahead]
         self.loser = "" if self.is_equal else found.names[1 - ahead]
         self.own_holes, self.other_holes = found.open_count[ahead], found.open_count[1 - ahead]
-        self.loss = None if loss95 is None else loss95[1 - ahead]
+        self.gain = 0.0 if loss95 is None else max(-loss95[ahead], 0.0)
+        self.loss = None if loss95 is None else loss95[1 - ahead] + self.gain
 
 
 def _level(lead: _Lead, p_value: float | None, significant: float, *, rises: bool) -> tuple[Level, str]:
@@ -129,7 +133,7 @@ def _level(lead: _Lead, p_value: float | None, significant: float, *, rises: boo
     if lead.loss is not None and tested and lead.value - lead.loss > TOLERANCE:
         return "supported", (
             f"{lead.winner} leads by {lead.value:.4f}, more than {lead.loser} has probably lost "
-            f"({lead.loss:.4f}), with p = {p_value:.3g}"
+            f"{'and it has gained ' if lead.gain else ''}({lead.loss:.4f}), with {lead.p} = {p_value:.3g}"
         )
     if rises and lead.own_holes and not lead.other_holes:
         return "conservative win", (
@@ -144,7 +148,7 @@ def _why_proved(lead: _Lead, p_value: float | None, significant: float) -> str:
     said = f"{lead.winner} leads by {least}{lead.ends[0]:.4f} even if every unjudged document{lead.down_to}"
     if p_value is None or p_value < significant:
         return f"{said} goes against it"
-    return f"{said} goes against it; but it may be chance: on these topics p = {p_value:.3g}"
+    return f"{said} goes against it; but it may be chance: on these topics {lead.p} = {p_value:.3g}"
 
 
 def _looks_deeper(contest: Contest) -> bool:
@@ -172,7 +176,7 @@ def _why_open(lead: _Lead, p_value: float | None, significant: float) -> str:
     if lead.loss is not None and lead.value - lead.loss <= TOLERANCE:
         return f"{text}; {lead.loser} may have lost {lead.loss:.4f}"
     if p_value is not None and p_value >= significant:
-        return f"{text}; the test gives p = {p_value:.3g}"
+        return f"{text}; the test gives {lead.p} = {p_value:.3g}"
     return text
 
 

@@ -51,6 +51,7 @@ _FEWEST_RUNS = 2
 _FEWEST_TOPICS = 3
 _NARROWEST = 3
 _NO_COMMON_DEPTH = "no two runs are judged down to a common depth"
+_ONLY_RELEVANT = "no document is judged not relevant, so that what was read cannot be told from what was not"
 _FEW_TOPICS = f"a pool depth does not show on fewer than {_FEWEST_TOPICS} topics"
 _ALL_JUDGED = "every list is judged to its end, so that no pool depth can be seen"
 _NOT_THERE = "lists that are judged down to rank {} do not stop being judged there"
@@ -146,6 +147,8 @@ def guess_depth(alignment: Alignment, contributing: NDArray[np.bool_]) -> Guess:
 def _why_nothing_shows(alignment: Alignment) -> str:
     if alignment.present.any() and (_clear_depths(alignment) < 0).all():
         return _ALL_JUDGED
+    if alignment.lists.levels.min(initial=1) > 0:
+        return _ONLY_RELEVANT
     return _FEW_TOPICS if alignment.present.any(axis=0).sum() < _FEWEST_TOPICS else ""
 
 

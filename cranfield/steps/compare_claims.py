@@ -137,9 +137,9 @@ def add_said(records: "Sequence[dict[str, Any]]", said: Said, compared: Sequence
     of = {one.measure: one for one in compared}
     for record in records if said.claims else ():
         claim = said.claims.get((record["measure"], record["a"], record["b"]))
-        record["claim"] = None if claim is None else claim.level
+        record["claim"] = None if claim is None or not claim.holes else claim.level
         record["claim_depth"] = None if claim is None else claim.down_to
-        record["claim_reason"] = None if claim is None else claim.reason
+        record["claim_reason"] = None if claim is None else claim.reason if claim.holes else claim.said
     for record in records if said.verdicts else ():
         for side in ("a", "b"):
             one = of[record["measure"]]
@@ -198,5 +198,6 @@ def _claim(
     known = trust.of(measure)
     loss = None if known is None else known.assessment.loss
     upper = None if loss is None else (float(loss.upper[first]), float(loss.upper[second]))
-    claim = claim_of(contest, loss95=upper, p_value=float(result.adjusted_p), name_documents=False)
+    p, corrected = float(result.adjusted_p), result.adjusted_p != result.p
+    claim = claim_of(contest, loss95=upper, p_value=p, name_documents=False, corrected=corrected)
     return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.guessed else claim

@@ -43,7 +43,7 @@ def _out_of_reach(results: "Sequence[PairResult]", how: "Comparing", draws: int)
     after = f" after {CORRECTIONS[how.correction]}" if times > 1 else ""
     others = "--test t or tukey" if len(results) > 1 and not how.baselines else "--test t"
     if how.test in SIGNS and (smallest := smallest_of_signs(topics)) * times > how.alpha:
-        p = f"the smallest p of {TESTS[how.test]} on {topics} topics is {smallest:.2g}"
+        p = f"the smallest p on {topics} topics is {smallest:.3g} ({TESTS[how.test]})"
         larger = f", {counted(times, 'pair')} make that {min(smallest * times, 1):.2g}{after}" if times > 1 else ""
         return [f"{p}{larger}: no pair can be significant at alpha {how.alpha:g}; take more topics, or {others}"]
     if draws and smallest_drawn(draws) * times > how.alpha:

@@ -80,6 +80,32 @@ def read_aligned(
         return Read(qrels, *kept.get(key, aligned))
 
 
+def without_pipes(asked: Asked) -> Asked:
+    """Give the same request with everything read that comes through pipes: who reads twice would find nothing."""
+    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
+    problems: list[Problem] = []
+    qrels = _qrels(asked.qrels, problems) if _is_piped(asked.qrels) else asked.qrels
+    runs = runs_without_pipes(asked.runs, problems)
+    if problems or qrels is None:
+        raise _unusable(problems)
+    topics = _topics(asked) if _is_piped(asked.topics) else asked.topics
+    return replace(asked, qrels=qrels, runs=runs, topics=topics)
+
+
+def runs_without_pipes(words: "Sequence[str | AnyRun]", problems: list[Problem]) -> "tuple[str | AnyRun, ...]":
+    """Give the runs with those read that come through pipes, all at once: one process may fill several in turns."""
+    piped = [word for word in words if isinstance(word, str) and _is_piped(word)]
+    with workers(max(len(piped), 1)) as threads:
+        coming: dict[str, Future[AnyRun]] = {word: threads.submit(in_full, Source(Path(word))) for word in piped}
+        read = {word: run for word in piped if (run := _come(word, coming, problems)) is not None}
+    named = dict(zip(read, _named_apart(list(read.values()), list(read)), strict=True))
+    return tuple(named.get(word, word) if isinstance(word, str) else word for word in words)
+
+
+def _is_piped(word: object) -> bool:
+    return isinstance(word, str | Path) and not isinstance(word, StoredName) and Source(Path(word)).is_piped
+
+
 def read_runs(
     qrels: "Path | Qrels",
     words: "Sequence[str | AnyRun]",
@@ -269,7 +295,7 @@ def _runs(
         problems.append(Problem("no-such-run", f"there is no such file, and {why}", file=word))
     read = in_full if all(word in stored for word in named) else reader()
     runs: list[AnyRun] = []
-    with workers(WORKERS) as threads:
+    with workers(max(WORKERS, sum(_is_piped(word) for word in named))) as threads:  # one process may fill all pipes
         coming = {
             word: threads.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
             for word in named
@@ -313,10 +339,14 @@ def _short_way(coming: "Callable[[], Qrels | None]", reference: As) -> Reader:
 
 
 def _named_apart(runs: "list[Named]", words: "Sequence[str | AnyRun]") -> "list[Named]":
-    """Give runs with the same tag the names of their files, or their paths where those are the same too."""
+    """Give runs with the same tag the names of their files, or their paths where those are the same too.
+
+    A run that has no file, since it came through a pipe or was made in Python, is then called (given).
+    """
     tags = [run.tag for run in runs]
     paths = [word if isinstance(word, str) else word.tag for word in words]
-    for others in ([Path(path).name for path in paths], paths):
+    given = [word if isinstance(word, str) else f"{word.tag} (given)" for word in words]
+    for others in ([Path(path).name for path in paths], paths, given):
         names = [other if not tag or tags.count(tag) > 1 else tag for tag, other in zip(tags, others, strict=True)]
         if len(set(names)) == len(names):
             return [run if run.tag == name else replace(run, tag=name) for run, name in zip(runs, names, strict=True)]

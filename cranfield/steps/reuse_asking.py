@@ -17,6 +17,7 @@ from cranfield.store import Store
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    from cranfield.evaluate.align import AnyRun
     from cranfield.evaluate.expression import Measure
     from cranfield.report.table import Value
     from cranfield.reuse.collection import CollectionReport
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class Doubt:
     """Which scores are doubted, and what is told about the pool."""
 
-    runs: tuple[str, ...]
+    runs: "tuple[str | AnyRun, ...]"
     qrels: str | None
     measures: tuple[str, ...]
     layers: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cranfield.errors import InputError, UsageError
 from cranfield.source import Source
 from cranfield.steps.evaluate_asked import TOPIC_SETS, Asked
-from cranfield.steps.evaluate_reading import Read, read_aligned
+from cranfield.steps.evaluate_reading import Read, read_aligned, without_pipes
 from cranfield.steps.measures_asked import gains_of
 from cranfield.steps.pool_known import KnownPool, known_pool, replayed_without_groups
 from cranfield.steps.stored_runs import StoredName
@@ -161,8 +161,9 @@ def _read(asked: Asked, words: "Sequence[str | AnyRun]", store: Store | None, pr
     if len(words) == len(asked.runs) or asked.topics in ("qrels", "run") or asked.topics not in TOPIC_SETS:
         chosen = replace(asked, runs=tuple(words))
         return read_aligned(chosen, store, progress, keep_rows=True)
-    common = read_aligned(asked, store).aligned.topic_ids
-    chosen = replace(asked, runs=tuple(words), topics=common)
+    kept = without_pipes(asked)
+    common = read_aligned(kept, store).aligned.topic_ids
+    chosen = replace(kept, runs=(*kept.runs, *words[len(kept.runs) :]), topics=common)
     return read_aligned(chosen, store, progress, keep_rows=True)
 
 

@@ -1,11 +1,11 @@
 """The few documents whose judging decides between two runs, or makes one score safe, as a judging queue."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cranfield.errors import InputError, UsageError, quoted
+from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.steps.evaluate_asked import Asked
-from cranfield.steps.evaluate_reading import read_in_full
+from cranfield.steps.evaluate_reading import read_in_full, runs_without_pipes
 from cranfield.steps.pool_speed import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.steps.reuse_asking import Doubt, asked_field
 from cranfield.steps.reuse_field import Field
@@ -42,6 +42,7 @@ def settle_runs(doubt: Doubt, *, store: Store | None, closure: "Closure" = "at-k
     """Find what to judge to decide between two runs, measure by measure."""
     if len(doubt.runs) != 2:
         raise UsageError("settle takes two runs")
+    doubt = _without_pipes(doubt)
     return settled(*asked_field(doubt, store=store), doubt.runs, store=store, closure=closure)
 
 
@@ -119,7 +120,17 @@ def claim_with_test(
 
 def safe_run(doubt: Doubt, *, store: Store | None) -> "list[tuple[Narrowing, Speed]]":
     """Find what to judge to bring a run to SAFE, measure by measure that takes a verdict."""
+    doubt = _without_pipes(doubt)
     return made_safe(*asked_field(doubt, store=store), doubt.runs, store=store)
+
+
+def _without_pipes(doubt: Doubt) -> Doubt:
+    """Give the same doubt with the runs read that come through pipes: they are looked at twice."""
+    problems: list[Problem] = []
+    runs = runs_without_pipes(doubt.runs, problems)
+    if problems:
+        raise ProblemsFound("these runs cannot be read", problems)
+    return replace(doubt, runs=runs)
 
 
 def made_safe(

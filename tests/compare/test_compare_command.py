@@ -212,12 +212,12 @@ NOTHING = "no pair can be significant at alpha 0.05; take more topics, or --test
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--test", "sign", *FEW], f"the smallest p of sign test on 5 topics is 0.062: {NOTHING}"),
+        (["--test", "sign", *FEW], f"the smallest p on 5 topics is 0.0625 (sign test): {NOTHING}"),
         (
             ["--test", "wilcoxon", *FEW, "fair.run"],
-            f"signed ranks on 5 topics is 0.062, 3 pairs make that 0.19 after Holm: {NOTHING} or tukey",
+            f"is 0.0625 (Wilcoxon's signed ranks), 3 pairs make that 0.19 after Holm: {NOTHING} or tukey",
         ),
-        (["--test", "bootstrap", *FEW, "--draws", "100"], "the smallest p of paired bootstrap on 5 topics"),
+        (["--test", "bootstrap", *FEW, "--draws", "100"], "the smallest p on 5 topics is 0.0625 (paired bootstrap)"),
         (
             ["--test", "tukey", "--draws", "100", "--alpha", "0.005"],
             "with 100 draws no pair can be significant; use --draws 199 or more",

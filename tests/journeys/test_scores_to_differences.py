@@ -99,7 +99,7 @@ def test_too_few_draws_are_told(folder: Path):
         run_file(folder / name, f"r{number}", [(number + topic) % 10 + 1 for topic in range(8)])
     words = ("compare", *many, "--qrels", "qrels.txt", "--test", "bootstrap", "--draws", "100")
     assert "with 100 draws no pair of 28 can be significant after Holm" in typed(folder, *words, "--alpha", "0.25")[1]
-    assert "on 8 topics is 0.0078, 28 pairs make that 0.22 after Holm" in typed(folder, *words)[1]
+    assert "on 8 topics is 0.00781 (paired bootstrap), 28 pairs make that 0.22 after Holm" in typed(folder, *words)[1]
 
 
 def test_saved_scores_are_compared_and_those_of_other_qrels_refused(folder: Path):
