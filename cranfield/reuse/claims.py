@@ -91,6 +91,10 @@ def claim_of(
         order = by_weight(weights, contest)
         documents = queued(contest, order[can_matter(contest)[order]], weights)
         reason += _what_decides(documents)
+    holes = len((deep or contest).holes)
+    if level == "proved" and not holes:
+        chance = _chance(lead, p_value, significant)
+        reason = f"{lead.winner} leads by {lead.value:.4f}, and nothing{lead.down_to} is unjudged{chance}"
     return Claim(
         level=level,
         measure=str(contest.measure),
@@ -101,7 +105,7 @@ def claim_of(
         exact=found.exact,
         reason=reason,
         documents=documents,
-        holes=len((deep or contest).holes),
+        holes=holes,
         down_to=None if deep is None or not lead.down_to else int(np.max(deep.depth)),  # type: ignore[arg-type]
     )
 
@@ -146,9 +150,14 @@ def _level(lead: _Lead, p_value: float | None, significant: float, *, rises: boo
 def _why_proved(lead: _Lead, p_value: float | None, significant: float) -> str:
     least = "" if lead.exact else "at least "
     said = f"{lead.winner} leads by {least}{lead.ends[0]:.4f} even if every unjudged document{lead.down_to}"
+    return f"{said} goes against it{_chance(lead, p_value, significant)}"
+
+
+def _chance(lead: _Lead, p_value: float | None, significant: float) -> str:
+    """Say that a lead may be chance, where the test says so."""
     if p_value is None or p_value < significant:
-        return f"{said} goes against it"
-    return f"{said} goes against it; but it may be chance: on these topics {lead.p} = {p_value:.3g}"
+        return ""
+    return f"; but it may be chance: on these topics {lead.p} = {p_value:.3g}"
 
 
 def _looks_deeper(contest: Contest) -> bool:

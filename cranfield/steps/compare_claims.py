@@ -68,7 +68,15 @@ def said_of(
         trust = trust_of(field, asked, store=store)
         return Said({}, verdicts_in(trust), (*trust.notes, *why))
     claims, trust = _claims_of(compared, asked, field, store=store, progress=progress)
-    return Said(claims, verdicts_in(trust), (*trust.notes, *about(claims.values())))
+    verdicts = verdicts_in(trust)
+    return Said(claims, verdicts, (*trust.notes, *_without_verdict(compared, verdicts), *about(claims.values())))
+
+
+def _without_verdict(compared: Sequence[Compared], verdicts: Verdicts) -> list[str]:
+    """Say which measures have no verdicts: those that pass holes over, or do not say which run is better."""
+    judged = {measure for measure, _ in verdicts}
+    others = [one.of.shown for one in compared if one.of.shown not in judged]
+    return [f"no verdicts and no claims for {', '.join(others)}: nothing follows from holes there"] if others else []
 
 
 def about(claims: "Iterable[Claim]") -> list[str]:
@@ -137,9 +145,9 @@ def add_said(records: "Sequence[dict[str, Any]]", said: Said, compared: Sequence
     of = {one.measure: one for one in compared}
     for record in records if said.claims else ():
         claim = said.claims.get((record["measure"], record["a"], record["b"]))
-        record["claim"] = None if claim is None or not claim.holes else claim.level
+        record["claim"] = None if claim is None else claim.level
         record["claim_depth"] = None if claim is None else claim.down_to
-        record["claim_reason"] = None if claim is None else claim.reason if claim.holes else claim.said
+        record["claim_reason"] = None if claim is None else claim.reason
     for record in records if said.verdicts else ():
         for side in ("a", "b"):
             one = of[record["measure"]]

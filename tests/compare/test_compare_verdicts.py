@@ -88,3 +88,10 @@ def test_a_word_that_is_no_verdict_is_refused(capsys):
     Path("scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     _, told = typed(capsys, "compare", "--scores", "scores.jsonl", status=1)
     assert "'fine' is no verdict; they are UNRELIABLE, UNTESTABLE" in told
+
+
+def test_measures_that_have_no_verdicts_are_named(capsys):
+    words = ("compare", *RUNS, *POOL, "-m", "P@3", "-m", "P(judged_only=True)@3")
+    assert (
+        "no verdicts and no claims for P(judged_only=True)@3: nothing follows from holes" in typed(capsys, *words)[1]
+    )

@@ -45,6 +45,17 @@ def test_lists_that_end_early_and_topics_that_are_missing_do_not_count_against_a
     assert [one.contributing for one in guess.contributors] == [True, True, True]
 
 
+def test_from_relevant_documents_alone_nothing_is_guessed():
+    judged = {f"{topic}": {f"r{topic}": 1} for topic in range(30)}
+    lists = {
+        name: {topic: [f"r{topic}", *(f"{name}{topic}-{number}" for number in range(9))] for topic in judged}
+        for name in "AB"
+    }
+    aligned = align(qrels_from(judged), [ranking_from(one, tag=name) for name, one in lists.items()])
+    guess = guess_contributors(aligned)
+    assert (guess.depth, guess.refusal.partition(",")[0]) == (0, "no document is judged not relevant")
+
+
 def test_where_nothing_is_common_nothing_is_guessed():
     fed = {"A": a_list("A")}
     aligned = align(pool_of(fed.values(), 4), [ranking_from(a_list(name), tag=name) for name in "AB"])

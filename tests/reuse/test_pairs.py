@@ -218,8 +218,7 @@ def test_a_proof_says_how_deep_it_looked_and_that_chance_is_another_question():
     claim = claim_of(contest(JUDGED, *pair, "P@2", depth=2, closure="at-k"), p_value=0.2)
     assert claim.level == "proved"
     assert claim.reason == (
-        "A leads by 0.5000 even if every unjudged document down to rank 2 goes against it;"
-        " but it may be chance: on these topics p = 0.2"
+        "A leads by 0.5000, and nothing down to rank 2 is unjudged; but it may be chance: on these topics p = 0.2"
     )
 
 
@@ -255,10 +254,20 @@ def test_a_win_that_no_label_at_any_rank_can_turn_is_proved_without_a_rank():
     assert (claim.level, claim.down_to, claim.said) == ("proved", None, "proved: A")
 
 
+def test_a_win_that_the_winners_own_holes_carry_is_not_supported():
+    pair = {"1": ["a", "b"], "2": ["a", "b"]}, {"1": ["b", "y"], "2": ["z", "c"]}
+    one = contest(JUDGED, *pair, "P@2", depth=2, closure="at-k")
+    claim = claim_of(one, loss95=(-0.1, 0.2), p_value=0.03, corrected=True)
+    assert claim.level == "supported"
+    assert claim.reason.endswith("has probably lost and it has gained (0.3000), with corrected p = 0.03")
+    assert claim_of(one, loss95=(-0.4, 0.2), p_value=0.03).level == "open"
+
+
 def test_where_everything_is_judged_nothing_is_claimed_of_unjudged_documents():
     pair = {"1": ["a", "b"]}, {"1": ["b", "a"]}
     claim = claim_of(contest({"1": {"a": 1, "b": 0}}, *pair, "P@1", depth=1, closure="at-k"))
-    assert (claim.holes, claim.said) == (0, "nothing is unjudged")
+    assert (claim.holes, claim.level, claim.said) == (0, "proved", "nothing is unjudged")
+    assert claim.reason == "A leads by 1.0000, and nothing down to rank 1 is unjudged"
 
 
 def test_a_win_is_supported_when_it_outlasts_the_likely_loss_and_is_significant():
