@@ -24,6 +24,7 @@ def run() -> None:
         run_command()
     except KeyboardInterrupt:  # before the command could say anything
         _leave(_INTERRUPTED)
+        raise
     except SystemExit as leaving:
         if isinstance(leaving.code, int):
             _leave(leaving.code)

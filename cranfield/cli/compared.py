@@ -91,7 +91,7 @@ def tell(
         console.say(note)
     for note in all_notes(compared, by_topic=by_topic):
         console.say(f"note: {note}")
-    for note in power_notes(compared, power=wanted.power, difference=wanted.difference):
+    for note in power_notes(compared, wanted):
         console.say(note)
 
 
@@ -123,7 +123,7 @@ def _carried_by_pairs(
 
     if format == "table":
         return []
-    power = power_notes([one], power=wanted.power, difference=wanted.difference)
+    power = power_notes([one], wanted)
     intervals = f"95% intervals by {one.how.interval_draws:,} draws, seed {one.how.seed}"
     drawn = [intervals] if one.results[0].topics > 1 else []
     mine = [claim for (measure, _, _), claim in claims.items() if measure == one.measure]

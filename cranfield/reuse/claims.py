@@ -15,6 +15,7 @@ import numpy as np
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.expression import Measure
+from cranfield.reuse.holes import depth_is_of_pool
 from cranfield.reuse.pair_weights import can_only_rise
 from cranfield.reuse.pairs import TOLERANCE, Contest, Difference, difference_of
 from cranfield.reuse.queued import QueuedDocument, by_weight, can_matter, leanings, queued
@@ -70,15 +71,15 @@ def claim_of(
 
     `loss95` are the largest likely losses of the first and the second run, below 0 where a run falls once its holes
     are judged; `p_value` is that of the paired test of their difference, perhaps `corrected` for many pairs. Without
-    them nothing is called supported. Naming the documents that would decide takes most of
-    the time where there are very many pairs.
+    them nothing is called supported. Naming the documents that would decide takes most of the time where there are
+    very many pairs.
     """
     if isinstance(contest.measure, Measure) and not contest.measure.quality:
         raise UsageError(f"{contest.measure} does not say which run is better")
     found = difference_of(contest)
     p = "corrected p" if corrected else "p"
     lead = _Lead(found, loss95, _down_to(contest), p)
-    deep = replace(contest, closure="list") if lead.down_to and _looks_deeper(contest) else None
+    deep = replace(contest, closure="list") if lead.down_to and _has_no_depth_of_its_own(contest) else None
     if deep is not None and lead.ends[0] > TOLERANCE:
         whole = difference_of(deep)
         below = _Lead(whole, loss95, "", p)
@@ -160,9 +161,8 @@ def _chance(lead: _Lead, p_value: float | None, significant: float) -> str:
     return f"; but it may be chance: on these topics {lead.p} = {p_value:.3g}"
 
 
-def _looks_deeper(contest: Contest) -> bool:
-    """Say whether the measure looks deeper than the depth that matters, which is then that of the pool."""
-    return isinstance(contest.measure, Measure) and contest.measure.cutoff is None
+def _has_no_depth_of_its_own(contest: Contest) -> bool:
+    return isinstance(contest.measure, Measure) and depth_is_of_pool(contest.measure)
 
 
 def _down_to(contest: Contest) -> str:

@@ -17,7 +17,7 @@ class Account:
     `depth` is the k of judged@k in words; "" for RBP, whose weight has none. `open_defeats` are runs above it that
     it may beat all the same, `standing_defeats` those it does not, `standing_wins` those it surely beats, by measure;
     `settled_by` says how many documents to judge to settle a pair. `contributed` says whether it fed the pool at all,
-    None where nobody knows.
+    None where nobody knows. `to_pool` says that the measure has no depth of its own, and `depth` is the pool's.
     """
 
     run: str
@@ -27,6 +27,7 @@ class Account:
     evidence: Evidence
     verdict: Verdict | None
     contributed: bool | None = False
+    to_pool: bool = False
     open_defeats: Sequence[str] = ()
     standing_defeats: Sequence[str] = ()
     standing_wins: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -49,7 +50,7 @@ def _score(told: Account) -> str:
     evidence = told.evidence
     facts = [f"{told.run} {told.measure} {_point(told.score)} (unjudged = not relevant)"]
     if evidence.low is not None and evidence.high is not None:
-        to_there = f" down to rank {told.depth}" if told.depth.isdecimal() and "@" not in told.measure else ""
+        to_there = f" down to rank {told.depth}" if told.to_pool and told.depth.isdecimal() else ""
         facts.append(f"possible {_point(evidence.low)}-{_point(evidence.high)}{to_there}")
     at = f"judged@{told.depth}" if told.depth else "judged weight"
     facts.append(f"{at} {_hundredths(evidence.judged)}")

@@ -76,15 +76,6 @@ def all_notes(compared: "Sequence[Compared]", *, by_topic: bool = False) -> list
     )
 
 
-def check_wanted(*, power: float, difference: float | None) -> None:
-    """Refuse a power or a wanted difference that is none, before anything is done."""
-    from cranfield.compare.result import check_share
-
-    check_share("power", power)
-    if difference is not None and not 0 <= difference < inf:
-        raise UsageError(f"a wanted difference is a number from 0 up, not {difference!r}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """What a topic set should be able to show: a true difference, where one is named, with this chance."""
@@ -93,7 +84,11 @@ class Wanted:
     difference: float | None = None
 
     def __post_init__(self) -> None:
-        check_wanted(power=self.power, difference=self.difference)
+        from cranfield.compare.result import check_share
+
+        check_share("power", self.power)
+        if self.difference is not None and not 0 <= self.difference < inf:
+            raise UsageError(f"a wanted difference is a number from 0 up, not {self.difference!r}")
 
 
 def power_record(one: "Compared", wanted: Wanted) -> "dict[str, float | int | None]":
@@ -121,13 +116,22 @@ def _detectable(one: "Compared", power: float) -> float:
 
 
 def _topics(one: "Compared", difference: float, power: float) -> int:
-    from cranfield.compare.power import topics_needed
+    """Give how many topics a difference needs; a `UsageError` says why where that cannot be said."""
+    from cranfield.compare.power import MOST_TOPICS, topics_needed
 
+    if not difference:
+        raise UsageError("no number of topics finds a true difference of 0")
+    if difference > one.of.largest:
+        raise UsageError(
+            f"no two runs differ by {difference:g}: the largest possible difference is {one.of.largest:.4g}"
+        )
     if why := _why_unknown(one):
-        raise UsageError(why)
-    if not 0 < difference <= one.of.largest:
-        raise UsageError("no two runs differ by that")
-    return topics_needed(difference=difference, deviation=one.deviation, power=power, alpha=one.how.alpha)
+        raise UsageError(f"how many topics a true difference of {difference:g} needs cannot be said: {why}")
+    try:
+        return topics_needed(difference=difference, deviation=one.deviation, power=power, alpha=one.how.alpha)
+    except UsageError:
+        told = f"a true difference of {difference:g} needs more than {MOST_TOPICS:,} topics to be found"
+        raise UsageError(told) from None
 
 
 def _or_none(known: "Callable[[], Number]") -> "Number | None":
@@ -137,14 +141,13 @@ def _or_none(known: "Callable[[], Number]") -> "Number | None":
         return None
 
 
-def power_notes(compared: "Sequence[Compared]", *, power: float = 0.8, difference: float | None = None) -> list[str]:
+def power_notes(compared: "Sequence[Compared]", wanted: Wanted) -> list[str]:
     """Say for each measure what its topics tell apart, what they would find, and what a wanted difference needs."""
-    check_wanted(power=power, difference=difference)
     notes = []
     for one in compared:
-        notes.append(f"{one.measure}: {discriminative_power(one)}; {smallest_difference(one, power=power)}")
-        if difference is not None:
-            notes.append(f"{one.measure}: {needed_topics(one, difference, power=power)}")
+        notes.append(f"{one.measure}: {discriminative_power(one)}; {smallest_difference(one, power=wanted.power)}")
+        if wanted.difference is not None:
+            notes.append(f"{one.measure}: {needed_topics(one, wanted.difference, power=wanted.power)}")
     return notes
 
 
@@ -170,18 +173,10 @@ def smallest_difference(one: "Compared", *, power: float = 0.8) -> str:
 
 def needed_topics(one: "Compared", difference: float, *, power: float = 0.8) -> str:
     """Say how many topics a wanted difference would need, or why that cannot be said."""
-    from cranfield.compare.power import MOST_TOPICS, topics_needed
-
-    if not difference:
-        return "no number of topics finds a true difference of 0"
-    if difference > one.of.largest:
-        return f"no two runs differ by {difference:g}: the largest possible difference is {one.of.largest:.4g}"
-    if why := _why_unknown(one):
-        return f"how many topics a true difference of {difference:g} needs cannot be said: {why}"
     try:
-        needed = topics_needed(difference=difference, deviation=one.deviation, power=power, alpha=one.how.alpha)
-    except UsageError:
-        return f"a true difference of {difference:g} needs more than {MOST_TOPICS:,} topics to be found"
+        needed = _topics(one, difference, power)
+    except UsageError as error:
+        return str(error)
     return (
         f"a true difference of {difference:g} needs {needed:,} topics to be found with {power:.0%} chance (paired t)"
     )

@@ -32,7 +32,8 @@ def compared(
 
     With `by_topic` there is a row for each pair and topic, of which nothing is claimed.
     """
-    rows_of = partial(long_records, wanted=Wanted(power=power, difference=difference))
+    wanted = Wanted(power=power, difference=difference)
+    rows_of = partial(long_records, wanted=wanted)
     verdicts = verdicts and not by_topic
     why = list(why_no_claims(asked, how)) if verdicts else []
     told = verdicts and len(asked.runs) > 1 and may_have_verdicts(asked)
@@ -49,17 +50,15 @@ def compared(
         if field is None:
             records = topic_records(results, found.scores) if by_topic else rows_of(results, found.scores)
             frame = compared_frame(found, results, records, notes=why, by_topic=by_topic)
-            return _told(frame, results, power, difference)
+            return _told(frame, results, wanted)
         full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
         said = said_of(results, full, how, work.material.told, store=work.store, progress=progress, field=field)
     records = rows_of(results, found.scores)
     add_said(records, said, results)
-    return _told(compared_frame(found, results, records, notes=said.notes), results, power, difference)
+    return _told(compared_frame(found, results, records, notes=said.notes), results, wanted)
 
 
-def _told(
-    frame: "pandas.DataFrame", results: "Sequence[Compared]", power: float, difference: float | None
-) -> "pandas.DataFrame":
+def _told(frame: "pandas.DataFrame", results: "Sequence[Compared]", wanted: Wanted) -> "pandas.DataFrame":
     """Give the frame with what the topics could have shown among its notes."""
-    frame.attrs["notes"] = [*frame.attrs["notes"], *power_notes(results, power=power, difference=difference)]
+    frame.attrs["notes"] = [*frame.attrs["notes"], *power_notes(results, wanted)]
     return frame

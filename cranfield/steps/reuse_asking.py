@@ -148,6 +148,7 @@ def told_of(found: Trusted, trust: Trust, run: int) -> str:
 
 def account_of(found: Trusted, trust: Trust, run: int) -> "Account":
     """Give what there is to tell of one run under one measure, other runs aside."""
+    from cranfield.reuse.holes import depth_is_of_pool
     from cranfield.reuse.wording import Account
 
     assessment = trust.assessment
@@ -159,6 +160,7 @@ def account_of(found: Trusted, trust: Trust, run: int) -> "Account":
         evidence=assessment.evidence[run],
         verdict=assessment.verdicts[run],
         contributed=found.field.fed_pool(run),
+        to_pool=depth_is_of_pool(trust.measure),
     )
 
 

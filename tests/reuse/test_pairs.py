@@ -239,12 +239,13 @@ def test_a_win_that_no_label_can_turn_is_proved():
     assert claim.said == "proved: A"
 
 
-def test_a_win_by_a_measure_that_looks_deeper_than_the_pool_says_to_which_rank_it_is_proved():
+@pytest.mark.parametrize("text", ["AP", "IPrec@1.0"])
+def test_a_win_by_a_measure_that_looks_deeper_than_the_pool_says_to_which_rank_it_is_proved(text: str):
     pair = {"1": ["a", "b", "x", "y"]}, {"1": ["b", "a", "z", "w"]}
     judged = {"1": {"a": 1, "b": 0}}
-    claim = claim_of(contest(judged, *pair, "AP", depth=2, closure="at-k"))
+    claim = claim_of(contest(judged, *pair, text, depth=2, closure="at-k"))
     assert (claim.level, claim.down_to, claim.holes, claim.said) == ("proved", 2, 4, "proved to rank 2: A")
-    whole = claim_of(contest(judged, *pair, "AP", depth=2, closure="list"))
+    whole = claim_of(contest(judged, *pair, text, depth=2, closure="list"))
     assert (whole.level, whole.said) == ("open", "open: A")
 
 
