@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import astuple, dataclass, field
 
 from cranfield.errors import UsageError, quoted
 from cranfield.qrels.qrels import Qrels
@@ -16,7 +16,7 @@ RESERVED = "now"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What a release was made from.
 
@@ -48,7 +48,15 @@ class Manifest:
 
     def json(self) -> str:
         """Give it as JSON text, the same for the same content."""
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, indent=1)
+        content = dict(zip(_KEYS, astuple(self), strict=True))
+        return json.dumps(content, ensure_ascii=False, sort_keys=True, indent=1)
+
+
+_KEYS = (
+    *("name", "content_hash", "topics", "judged", "unjudged", "grades", "layers", "rule", "primary", "up_to_event"),
+    *("scales", "guidelines", "pools", "file", "file_sha256", "note", "collection", "made", "made_by", "version"),
+)
+"""The keys of a manifest in JSON, in the order of its fields."""
 
 
 def manifest_from(text: str) -> Manifest:
@@ -56,7 +64,8 @@ def manifest_from(text: str) -> Manifest:
     fields = json.loads(text)
     lists = {name: tuple(fields[name]) for name in ("layers", "rule")}
     primary = {topic: tuple(names) for topic, names in fields["primary"].items()}
-    return Manifest(**{**fields, **lists, "primary": primary})
+    content = {**fields, **lists, "primary": primary}
+    return Manifest(*(content[key] for key in _KEYS))
 
 
 def check_name(name: str) -> str:

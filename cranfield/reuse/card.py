@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts
 from cranfield.reuse.decoding import decoded, encoded
+from cranfield.reuse.hole_model import Step
 from cranfield.reuse.kappa import Kappa
-from cranfield.reuse.spread import Spread
+from cranfield.reuse.spread import Spread, Upper
 
 VERSION = 1
 
@@ -69,6 +71,17 @@ class Card:
             )
 
 
+KEYS = {
+    Card: "kind version qrels_hash levels groups pool_depth topic_depths entries",
+    Entry: "measure k kappa untestable losses families",
+    Kappa: "levels value by_grade by_group spread steps factor plain plain_factor growth groups holes relevant scale",
+    Spread: "runs mean median upper largest worst mean_absolute",
+    Step: "rate intercept run_slope topic_slope rank_slope octave lowest highest",
+    Upper: "value n is_maximum",
+}
+"""The keys of each part of a card in JSON, in the order of its fields."""
+
+
 def card_of(alignment: Alignment, *, pool_depth: Counts, groups: int, entries: Sequence[Entry]) -> Card:
     """Make the card of the qrels of an alignment; `pool_depth` is one number per topic."""
     depths, counts = np.unique(pool_depth, return_counts=True)
@@ -100,9 +113,14 @@ def entry_of(
     return Entry(str(measure), k, kappa, untestable, losses, tuple(families))
 
 
+def card_content(card: Card) -> Any:
+    """Give a card as what JSON can hold."""
+    return encoded(card, KEYS)
+
+
 def card_text(card: Card) -> str:
     """Give a card as JSON, the same bytes each time."""
-    return json.dumps(encoded(card), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json.dumps(card_content(card), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def read_card(text: str, *, file: str = "") -> Card:
@@ -117,7 +135,7 @@ def read_card(text: str, *, file: str = "") -> Card:
     if version != VERSION:
         raise _refused([f"the card has version {version!r}, and this program reads version {VERSION}"], file)
     problems: list[str] = []
-    card = decoded(Card, content, problems)
+    card = decoded(Card, content, KEYS, problems)
     if problems or not isinstance(card, Card):
         raise _refused(problems, file)
     wrong = [*_impossible(card), *(line for entry in card.entries for line in _inconsistent(card, entry))]

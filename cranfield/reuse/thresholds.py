@@ -49,13 +49,13 @@ class Thresholds:
 
     def rows(self) -> Iterator[tuple[str, float, float, str]]:
         """Give (name, value in force, default, meaning) of each threshold, in the order of the table."""
-        for one in fields(self):
+        for name, one in zip(_NAMES, fields(self), strict=True):
             default = one.default
-            yield one.name, getattr(self, one.name), float(default), one.metadata["meaning"]  # type: ignore[arg-type]
+            yield name, getattr(self, one.name), float(default), one.metadata["meaning"]  # type: ignore[arg-type]
 
     def with_values(self, values: Mapping[str, float]) -> "Thresholds":
         """Give the table with some values set otherwise; whatever is wrong with them is said all at once."""
-        known = {one.name: one for one in fields(self)}
+        known = dict(zip(_NAMES, fields(self), strict=True))
         problems = []
         for name, value in values.items():
             if name not in known:
@@ -63,14 +63,22 @@ class Thresholds:
             elif not _is_number(value) or not 0 <= value <= known[name].metadata["highest"]:
                 highest = known[name].metadata["highest"]
                 problems.append(f"{name} is a number from 0 to {highest:g}, not {quoted(value)}")
-        fair, unfair = (values.get(name, getattr(self, name)) for name in ("fair", "unfair"))
+        fair, unfair = values.get("fair", self.fair), values.get("unfair", self.unfair)
         if not problems and fair > unfair:
             problems.append(f"fair ({fair:g}) must not lie above unfair ({unfair:g})")
         if problems:
             raise ProblemsFound(
                 "these thresholds cannot be used", [Problem("bad-threshold", problem) for problem in problems]
             )
-        return replace(self, **{name: float(value) for name, value in values.items()})
+        return replace(self, **{known[name].name: float(value) for name, value in values.items()})
+
+
+_NAMES = (
+    *("tolerance", "unreliable_judged", "topic_judged", "unreliable_topics", "unreliable_loss", "caution_loss"),
+    *("caution_upper", "caution_judged", "fewest_groups", "fewest_holes", "largest_share", "fitting_share"),
+    *("fair", "unfair", "enough_groups", "fewest_unique", "told_orphans", "most_orphans"),
+)
+"""What users write and collections keep, in the order of the fields."""
 
 
 def threshold_of(text: str) -> tuple[str, float]:

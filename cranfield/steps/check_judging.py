@@ -27,6 +27,6 @@ def _plan_faults(store: Store) -> list[str]:
     try:
         planned_overlap(store)
         planned_probes(store)
-    except (CranfieldError, TypeError) as error:
+    except (CranfieldError, TypeError, KeyError) as error:
         return [f"what is planned for overlap or probes makes no sense ({error})"]
     return []

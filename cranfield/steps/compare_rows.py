@@ -1,7 +1,7 @@
 """Comparisons as rows of data: one for each pair, or one for each pair and topic."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from cranfield.steps.compare import Compared
@@ -20,6 +20,13 @@ MADE_WITH = ("qrels", "reference")
 """The last columns of every row."""
 
 
+_PAIR = (
+    *("a", "b", "topics", "mean_a", "mean_b", "difference", "low", "high", "relative", "effect", "hedges", "wins"),
+    *("ties", "losses", "statistic", "p", "adjusted_p", "exact", "degenerate"),
+)
+"""The columns of a pair, in the order of the fields of its result."""
+
+
 def long_records(
     compared: Sequence[Compared], scores: "Scores", *, wanted: Wanted | None = None
 ) -> list[dict[str, Any]]:
@@ -30,7 +37,7 @@ def long_records(
     return [
         {
             "measure": one.measure,
-            **asdict(result),
+            **dict(zip(_PAIR, astuple(result), strict=True)),
             "test_draws": one.test_draws,
             **_seeds(one, result),
             **power,

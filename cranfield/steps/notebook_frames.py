@@ -1,8 +1,8 @@
 """What a collection holds, as pandas frames: its qrels, pool, judgments, and how far assessors agree."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from cranfield.errors import UnknownName
 
@@ -99,7 +99,7 @@ def judgments_frame(store: "Store", *, layers: Sequence[str], every: bool) -> "p
     from cranfield.store.events import events, standing
 
     found = events(store, layers=layers) if every else standing(store, layers=layers)
-    rows: list[dict[str, Any]] = [asdict(event) for event in found]
+    rows = list(map(attrgetter(*_EVENT_COLUMNS), found))
     frame = pd.DataFrame(rows, columns=list(_EVENT_COLUMNS))
     return frame.astype({"grade": "Int64", "seconds": "float64", "confidence": "float64"})
 

@@ -30,7 +30,7 @@ def report_and_card(store: Store, wanted: Wanted, *, progress: Progress = silent
 
 def card_for_collection(store: Store, material: Material) -> dict[str, Any]:
     """Give the card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
-    from cranfield.reuse.decoding import encoded
+    from cranfield.reuse.card import card_content
 
     status = material.status
     reuse = reuse_card(material)
@@ -51,7 +51,7 @@ def card_for_collection(store: Store, material: Material) -> dict[str, Any]:
         "agreement": _agreement(material),
         "reusability": {
             "collection": None if material.bias is None else _fairness(material.bias),
-            "card": None if reuse is None else encoded(reuse),
+            "card": None if reuse is None else card_content(reuse),
         },
         "checksums": checksums(store, material),
     }
@@ -171,9 +171,11 @@ def _story(release: "Manifest") -> dict[str, Any]:
 
 
 def _agreement(material: Material) -> list[dict[str, Any]]:
-    from dataclasses import asdict
-
-    return [] if material.agreement is None else [asdict(one) for one in material.agreement.overall.estimates]
+    found = () if material.agreement is None else material.agreement.overall.estimates
+    return [
+        {"coefficient": one.coefficient, "value": one.value, "low": one.low, "high": one.high, "items": one.items}
+        for one in found
+    ]
 
 
 def _fairness(bias: "CollectionReport") -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Assignments: who judges which topics, and what is planned for all of them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from cranfield.judge.assignment import Assigned, Overlap
 from cranfield.judge.probes import Probes
@@ -25,19 +24,21 @@ def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[
 
 def planned_overlap(store: Store) -> Overlap:
     """Give how many documents more than one assessor judges; none where nothing was planned."""
-    return Overlap(**setting(store, "overlap", {}))
+    found = setting(store, "overlap")
+    return Overlap(found["share"], found["by"], found["seed"]) if found else Overlap()
 
 
 def plan_overlap(store: Store, overlap: Overlap) -> None:
     """Plan how many documents more than one assessor judges, inside `store.write()`."""
-    put_setting(store, "overlap", asdict(overlap))
+    put_setting(store, "overlap", {"share": overlap.share, "by": overlap.by, "seed": overlap.seed})
 
 
 def planned_probes(store: Store) -> Probes:
     """Give how often an assessor sees an earlier document again; never where nothing was planned."""
-    return Probes(**setting(store, "probes", {}))
+    found = setting(store, "probes")
+    return Probes(found["share"], found["after"], found["seed"]) if found else Probes()
 
 
 def plan_probes(store: Store, probes: Probes) -> None:
     """Plan how often an assessor sees an earlier document again, inside `store.write()`."""
-    put_setting(store, "probes", asdict(probes))
+    put_setting(store, "probes", {"share": probes.share, "after": probes.after, "seed": probes.seed})

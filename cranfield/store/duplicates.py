@@ -1,7 +1,7 @@
 """Clusters of duplicate documents: the latest scan replaces the one before."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from cranfield.store.store import Store
@@ -21,10 +21,14 @@ class Scan:
     documents: int
 
 
+_SCAN = "threshold, shingle, permutations, seed, documents"
+"""The columns of a scan, in the order of its fields."""
+
+
 def put_clusters(store: Store, scan: Scan, clusters: Sequence["Cluster"], *, now: str) -> None:
     """Store a scan and its clusters inside `store.write()`."""
-    table = store.tables.table("duplicate_scans")
-    number = table.insert({**asdict(scan), "made": now}, pk="number").last_pk
+    query = f"INSERT INTO duplicate_scans ({_SCAN}, made) VALUES (?, ?, ?, ?, ?, ?)"
+    number = store.connection.execute(query, [*astuple(scan), now]).lastrowid
     store.connection.execute("DELETE FROM duplicates")
     store.connection.executemany(
         "INSERT INTO duplicates VALUES (?, ?, ?, ?, ?, ?)",
@@ -50,8 +54,5 @@ def clusters_of(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
 
 def latest_scan(store: Store) -> Scan | None:
     """Give the settings of the latest scan, or None where there was none."""
-    row = store.row(
-        """SELECT threshold, shingle, permutations, seed, documents FROM duplicate_scans
-           ORDER BY number DESC LIMIT 1"""
-    )
+    row = store.row(f"SELECT {_SCAN} FROM duplicate_scans ORDER BY number DESC LIMIT 1")
     return Scan(*row) if row else None

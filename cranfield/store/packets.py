@@ -1,6 +1,6 @@
 """What makes a collection file a packet: for whom it is, and where it comes from."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from cranfield.store.settings import put_setting, setting
 from cranfield.store.store import Store
@@ -26,7 +26,15 @@ class PacketFacts:
 
 def put_packet_facts(store: Store, facts: PacketFacts) -> None:
     """Make a new collection file a packet, inside its `write()`."""
-    put_setting(store, PACKET, asdict(facts))
+    value = {
+        "collection": facts.collection,
+        "collection_made": facts.collection_made,
+        "assessor": facts.assessor,
+        "layer": facts.layer,
+        "session": facts.session,
+        "up_to_event": facts.up_to_event,
+    }
+    put_setting(store, PACKET, value)
 
 
 def answered_in_packet(store: Store, facts: PacketFacts) -> tuple[int, int]:
@@ -47,4 +55,13 @@ def answered_in_packet(store: Store, facts: PacketFacts) -> tuple[int, int]:
 def packet_facts(store: Store) -> PacketFacts | None:
     """Give what is known of a packet; None where the file is a collection of its own."""
     found = setting(store, PACKET)
-    return None if found is None else PacketFacts(**found)
+    if found is None:
+        return None
+    return PacketFacts(
+        collection=found["collection"],
+        collection_made=found["collection_made"],
+        assessor=found["assessor"],
+        layer=found["layer"],
+        session=found["session"],
+        up_to_event=found["up_to_event"],
+    )

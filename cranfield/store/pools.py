@@ -1,7 +1,7 @@
 """Pools: what is known of each, read by topic and by document. What is in them: `pools_content`."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.runs.encoding import CodedRun
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PoolFacts:
     """What is known of a pool beside its entries."""
 
@@ -42,15 +42,14 @@ class PooledRun:
     version: int
 
 
-_FACTS = tuple(PoolFacts.__dataclass_fields__)
+_FACTS = "name, plan, plan_in_full, grammar, seed, judging_order, one_per_cluster, content_hash, made, made_by"
+"""The columns of the facts, in the order of their fields."""
 
 
 def add_pool(store: Store, facts: PoolFacts) -> int:
     """Store what is known of a new pool, inside `store.write()`, and give its number; the rest is its versions'."""
-    marks = ", ".join("?" * len(_FACTS))
-    cursor = store.connection.execute(
-        f"INSERT INTO pools ({', '.join(_FACTS)}) VALUES ({marks})", list(asdict(facts).values())
-    )
+    row = astuple(facts)
+    cursor = store.connection.execute(f"INSERT INTO pools ({_FACTS}) VALUES ({', '.join('?' * len(row))})", row)
     return int(cursor.lastrowid or 0)
 
 
@@ -61,8 +60,7 @@ def pool_number(store: Store, name: str) -> int:
 
 def pool_facts(store: Store) -> list[PoolFacts]:
     """Give all pools in the order they were made."""
-    rows = store.rows(f"SELECT {', '.join(_FACTS)} FROM pools ORDER BY number")
-    return [PoolFacts(**dict(zip(_FACTS, row, strict=True))) for row in rows]
+    return [PoolFacts(*row) for row in store.rows(f"SELECT {_FACTS} FROM pools ORDER BY number")]
 
 
 def facts_of_pool(store: Store, name: str = "") -> PoolFacts:

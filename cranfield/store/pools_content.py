@@ -31,7 +31,8 @@ class PoolVersion:
     inputs_hash: str = ""
 
 
-_MANIFEST = ", ".join(PoolVersion.__dataclass_fields__)
+_MANIFEST = "version, plan_in_full, seed, content_hash, made, made_by, inputs_hash"
+"""The columns of a manifest, in the order of its fields."""
 _AT_ONCE = 200
 _CONTENT = ("pool_entries", "pool_ranks", "pool_duplicates", "pool_strata", "pool_undrawn")
 

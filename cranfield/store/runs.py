@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cranfield.errors import CranfieldError, InputError, Problem, UnknownName, quoted
@@ -18,7 +18,7 @@ Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """What is known of a run beside its ranking."""
 
@@ -40,14 +40,16 @@ class RunFacts:
     withdrawn_because: str | None = None
 
 
-_FACTS = ", ".join(RunFacts.__dataclass_fields__)
+_FACTS = """name, tag, group_name, family, role, priority, description, ordered_by, topics, rows, content_hash,
+            file_name, file_sha256, submitted, withdrawn, withdrawn_because"""
+"""The columns of the facts, in the order of their fields."""
 
 
 def add_run(store: Store, facts: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem]) -> int:
     """Store a run inside `store.write()` and give its number."""
-    row = {**asdict(facts), "encoding": encoding, "ranking": ranking}
+    row = [*astuple(facts), encoding, ranking]
     marks = ", ".join("?" * len(row))
-    cursor = store.connection.execute(f"INSERT INTO runs ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+    cursor = store.connection.execute(f"INSERT INTO runs ({_FACTS}, encoding, ranking) VALUES ({marks})", row)
     number = int(cursor.lastrowid or 0)
     store.connection.executemany(
         "INSERT INTO run_warnings VALUES (?, ?, ?, ?, ?, ?)",
@@ -63,7 +65,7 @@ def run_facts(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
     """Give the facts of all runs in the order they were submitted; the withdrawn ones only when asked for."""
     where = "" if withdrawn else "WHERE withdrawn IS NULL"
     rows = store.rows(f"SELECT {_FACTS} FROM runs {where} ORDER BY number")
-    return [RunFacts(**dict(zip(RunFacts.__dataclass_fields__, row, strict=True))) for row in rows]
+    return [RunFacts(*row) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,7 @@ def latest_number(store: Store, name: str) -> int:
 
 def latest_facts(store: Store, name: str) -> RunFacts:
     """Give the facts of one run, withdrawn or not, or say which runs there are."""
-    row = store.row(f"SELECT {_FACTS} FROM runs WHERE number = ?", latest_number(store, name))
-    return RunFacts(**dict(zip(RunFacts.__dataclass_fields__, row, strict=True)))
+    return RunFacts(*store.row(f"SELECT {_FACTS} FROM runs WHERE number = ?", latest_number(store, name)))
 
 
 def warnings_of(store: Store, name: str) -> list[Problem]:

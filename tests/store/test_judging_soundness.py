@@ -67,7 +67,7 @@ def test_what_is_sound_has_nothing_wrong(judging: Store):
             "topic '9' is assigned, but not in the collection",
         ),
         (
-            "INSERT INTO settings VALUES ('overlap', '{\"share\": 7}')",
+            'INSERT INTO settings VALUES (\'overlap\', \'{"share": 7, "by": 2, "seed": 0}\')',
             "what is planned for overlap or probes makes no",
         ),
         (
