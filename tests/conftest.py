@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from kept import RENEW, Kept, write_renewed
 
 from cranfield.records import BINARY, Document, GradeScale, Topic
 from cranfield.steps.opening import init_collection
@@ -30,6 +31,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
     """Name bytes by their argument: packed bytes hold the time, and two workers must collect the same names."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_sessionfinish() -> None:
+    """Write the kept texts anew, where that was asked for."""
+    if RENEW:
+        write_renewed()
+
+
+@pytest.fixture
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """The texts that are kept for this test: `kept(text)` compares one, `kept.raises(kind)` what an error says."""
+    texts = Kept(request.path, request.node.name, tmp_path_factory.getbasetemp())
+    yield texts
+    texts.end()
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def run(arguments: list[str] | None = None) -> None:
     """Run the program and leave it with the right status: 0 done, 1 a problem with the data, 2 a wrong call."""
     _prepare_streams()
     sys.meta_path.insert(0, _WithoutPandas())
-    sys.exit(_status(sys.argv[1:] if arguments is None else arguments))
+    sys.exit(status_of(sys.argv[1:] if arguments is None else arguments))
 
 
 def _prepare_streams() -> None:
@@ -94,7 +94,8 @@ class _WithoutPandas:
             raise ModuleNotFoundError("pandas is not used by the command line", name=name)
 
 
-def _status(arguments: list[str]) -> int:
+def status_of(arguments: list[str]) -> int:
+    """Run the program with these words, and give the status it ends with."""
     try:
         program(_command_of(arguments))(args=_verbose_first(arguments), prog_name="cranfield")
     except CranfieldError as error:

@@ -1,42 +1,31 @@
 """What the shipped collection is for: a pool that wrongs one outsider, says so, and is put right."""
 
-import contextlib
 import csv
 import io
 from pathlib import Path
 
 import pytest
-
-from cranfield.cli import main
+from command import call
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
-
-
-def typed(folder: Path, *words: str) -> str:
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        ended = main._status(list(words))
-        out.flush()
-    assert ended == 0, err.getvalue()
-    return out.buffer.getvalue().decode()
 
 
 @pytest.fixture(scope="module")
 def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kitchen")
-    typed(folder, "init", "kitchen", "--scale", f"{KITCHEN / 'scale.toml'}")
-    typed(folder, "corpus", "add", f"{KITCHEN / 'documents.jsonl'}")
-    typed(folder, "corpus", "topics", f"{KITCHEN / 'topics.trec'}")
-    typed(folder, "runs", "submit", f"{KITCHEN / 'runs.toml'}")
-    typed(folder, "pool", "build", "depth 5")
-    typed(folder, "judge", "import", f"{KITCHEN / 'judgments.csv'}")
-    typed(folder, "judge", "assign", "reader-1", "reader-2", "--together")
-    typed(folder, "judge", "import", f"{KITCHEN / 'after.csv'}", "--layer", "after")
+    call("init", "kitchen", "--scale", f"{KITCHEN / 'scale.toml'}", folder=folder)
+    call("corpus", "add", f"{KITCHEN / 'documents.jsonl'}", folder=folder)
+    call("corpus", "topics", f"{KITCHEN / 'topics.trec'}", folder=folder)
+    call("runs", "submit", f"{KITCHEN / 'runs.toml'}", folder=folder)
+    call("pool", "build", "depth 5", folder=folder)
+    call("judge", "import", f"{KITCHEN / 'judgments.csv'}", folder=folder)
+    call("judge", "assign", "reader-1", "reader-2", "--together", folder=folder)
+    call("judge", "import", f"{KITCHEN / 'after.csv'}", "--layer", "after", folder=folder)
     return folder
 
 
 def scores(folder: Path, *words: str) -> dict[tuple[str, str], dict[str, str]]:
-    shown = typed(folder, "evaluate", "-m", "P@5", "-m", "nDCG@5", "-m", "AP", *words, "-f", "csv")
+    shown = call("evaluate", "-m", "P@5", "-m", "nDCG@5", "-m", "AP", *words, "-f", "csv", folder=folder).out
     return {(row["run"], row["measure"]): row for row in csv.DictReader(io.StringIO(shown))}
 
 
@@ -44,9 +33,9 @@ MEASURES = ("P(rel=2)@5", "nDCG@5", "AP(rel=2)")
 
 
 def test_the_pool_and_the_judgments_are_the_same_pairs(kitchen: Path):
-    shown = typed(kitchen, "qrels", "export")
+    shown = call("qrels", "export", folder=kitchen).out
     assert len(shown.splitlines()) == 130
-    facts = dict(csv.reader(io.StringIO(typed(kitchen, "status", "-f", "csv"))))
+    facts = dict(csv.reader(io.StringIO(call("status", "-f", "csv", folder=kitchen).out)))
     assert (facts["pooled documents"], facts["pooled, not judged"]) == ("130", "0")
 
 
@@ -80,7 +69,7 @@ def test_the_expected_loss_was_about_right(kitchen: Path):
 
 
 def test_the_list_that_settles_a_pair_is_a_queue_and_each_of_it_is_in_the_after_layer(kitchen: Path):
-    shown = typed(kitchen, "settle", "mortar-dense", "ladle-rm3", "-m", "P@5", "--all", "-f", "csv")
+    shown = call("settle", "mortar-dense", "ladle-rm3", "-m", "P@5", "--all", "-f", "csv", folder=kitchen).out
     queued = {(row["topic"], row["document"]) for row in csv.DictReader(io.StringIO(shown))}
     with (KITCHEN / "after.csv").open(encoding="utf-8", newline="") as file:
         later = {(row["topic"], row["document"]) for row in csv.DictReader(file)}

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-
-from cranfield.cli.main import _status
+from command import call
+from kept import Kept
 
 TOPICS = ("t1", "t2", "t3")
 RANKINGS = {"p1": "abc", "p2": "bca", "p3": "cab", "s1": "abc", "s2": "auv"}
@@ -29,13 +29,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def typed(capsys, *words: str, status: int = 0) -> tuple[str, str]:
-    ended = _status(list(words))
-    shown = capsys.readouterr()
-    assert ended == status, shown.err
-    return shown.out, " ".join(shown.err.split())
-
-
 def verdicts(markdown: str) -> dict[str, str]:
     """Give the verdict of each entry of the first table; nothing where it has no such column."""
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in markdown.splitlines() if line[:1] == "|"]
@@ -44,54 +37,52 @@ def verdicts(markdown: str) -> dict[str, str]:
     return {cells[0]: cells[place] for cells in lines[2:ends]}
 
 
-def compared(capsys, *words: str) -> tuple[dict[str, str], str]:
-    out, told = typed(capsys, "compare", *RUNS, *POOL, "-m", "P@3", "-f", "markdown", *words)
+def compared(*words: str) -> tuple[dict[str, str], str]:
+    _, out, told = call("compare", *RUNS, *POOL, "-m", "P@3", "-f", "markdown", *words)
     return verdicts(out), told
 
 
-def test_a_system_has_the_worst_verdict_of_its_seeds_and_it_is_said_why_there_are_no_claims(capsys):
-    assert compared(capsys)[0] == SINGLE
-    found, told = compared(capsys, "--system", "S=s1,s2")
+def test_a_system_has_the_worst_verdict_of_its_seeds_and_it_is_said_why_there_are_no_claims(kept: Kept):
+    assert compared()[0] == SINGLE
+    found, told = compared("--system", "S=s1,s2")
     assert found == {"p1": "POOLED", "p2": "POOLED", "p3": "POOLED", "S": "UNRELIABLE"}
-    assert "no claims here, because an entry is a mean over seeds; its verdict is the worst of its seeds" in told
+    kept(told)
 
 
-def test_a_comparison_by_novelty_has_the_verdicts_of_the_plain_scores_and_says_so(capsys):
-    found, told = compared(capsys, "--duplicates", "novelty", "--clusters", "clusters.tsv")
+def test_a_comparison_by_novelty_has_the_verdicts_of_the_plain_scores_and_says_so(kept: Kept):
+    found, told = compared("--duplicates", "novelty", "--clusters", "clusters.tsv")
     assert found == SINGLE
-    assert "no claims here, because they are about plain scores; so are the verdicts" in told
+    kept(told)
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
-def test_saved_scores_keep_the_verdicts_they_were_saved_with(capsys, format: str):
-    Path("scores").write_text(typed(capsys, "evaluate", *RUNS, *POOL, "-m", "P@3", "--by-topic", "-f", format)[0])
-    out, told = typed(capsys, "compare", "--scores", "scores", "-f", "markdown")
+def test_saved_scores_keep_the_verdicts_they_were_saved_with(format: str, kept: Kept):
+    Path("scores").write_text(call("evaluate", *RUNS, *POOL, "-m", "P@3", "--by-topic", "-f", format).out)
+    _, out, told = call("compare", "--scores", "scores", "-f", "markdown")
     assert verdicts(out) == SINGLE
-    assert "verdicts are as they were saved" in told
-    out, _ = typed(capsys, "compare", "--scores", "scores", "-f", "markdown", "--system", "S=s1,s2")
+    kept(told)
+    out = call("compare", "--scores", "scores", "-f", "markdown", "--system", "S=s1,s2").out
     assert verdicts(out)["S"] == "UNRELIABLE"
-    out, told = typed(capsys, "compare", "--scores", "scores", "-f", "markdown", "--no-verdict")
+    _, out, told = call("compare", "--scores", "scores", "-f", "markdown", "--no-verdict")
     assert "verdict" not in out + told
 
 
-def test_scores_that_were_saved_without_verdicts_are_said_to_be(capsys):
+def test_scores_that_were_saved_without_verdicts_are_said_to_be(kept: Kept):
     words = ("evaluate", *RUNS, "--qrels", "qrels", "-m", "P@3", "--by-topic", "-f", "csv", "--no-verdict")
-    Path("scores.csv").write_text(typed(capsys, *words)[0])
-    out, told = typed(capsys, "compare", "--scores", "scores.csv", "-f", "markdown")
+    Path("scores.csv").write_text(call(*words).out)
+    _, out, told = call("compare", "--scores", "scores.csv", "-f", "markdown")
     assert "verdict" not in out
-    assert "no claims here, because saved scores do not tell the documents, and they were saved without" in told
+    kept(told)
 
 
-def test_a_word_that_is_no_verdict_is_refused(capsys):
+def test_a_word_that_is_no_verdict_is_refused(kept: Kept):
     row = {"measure": "P@3", "value": 0.5, "qrels": "abc"}
     lines = [row | {"run": run, "topic": topic, "verdict": "fine"} for run in "ab" for topic in ("1", "2", "all")]
     Path("scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    _, told = typed(capsys, "compare", "--scores", "scores.jsonl", status=1)
-    assert "'fine' is no verdict; they are UNRELIABLE, UNTESTABLE" in told
+    told = call("compare", "--scores", "scores.jsonl", status=1).err
+    kept(told)
 
 
-def test_measures_that_have_no_verdicts_are_named(capsys):
+def test_measures_that_have_no_verdicts_are_named(kept: Kept):
     words = ("compare", *RUNS, *POOL, "-m", "P@3", "-m", "P(judged_only=True)@3")
-    assert (
-        "no verdicts and no claims for P(judged_only=True)@3: nothing follows from holes" in typed(capsys, *words)[1]
-    )
+    kept(call(*words).err)

@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from kept import Kept
 from scipy import stats
 
 from cranfield.compare.comparison import PairResult, compare_all, compare_by_tukey
@@ -126,10 +127,10 @@ def test_a_stranger_s_test_and_correction_can_be_given_as_functions():
     )
 
 
-def test_an_unknown_test_or_correction_is_named():
-    with pytest.raises(UnknownName, match="unknown significance test 'tt'"):
+def test_an_unknown_test_or_correction_is_named(kept: Kept):
+    with kept.raises(UnknownName):
         compare_all(some_scores(2), test="tt", rng=rng())
-    with pytest.raises(UnknownName, match="unknown correction 'holms'; did you mean 'holm'"):
+    with kept.raises(UnknownName):
         compare_all(some_scores(2), correction="holms", rng=rng())
 
 

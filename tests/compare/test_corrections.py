@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kept import Kept
 from statsmodels.stats.multitest import multipletests
 
 from cranfield.compare.corrections import corrections
@@ -32,12 +33,12 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("name", ["benjamini-hochberg", "bonferroni", "holm", "none"])
-def test_a_missing_p_value_is_an_error_since_it_would_enlarge_the_family(name):
-    with pytest.raises(InputError, match="must be left out, not given as NaN"):
+def test_a_missing_p_value_is_an_error_since_it_would_enlarge_the_family(name, kept: Kept):
+    with kept.raises(InputError):
         corrections.get(name)([0.01, np.nan])
-    with pytest.raises(InputError, match="from 0 to 1"):
+    with kept.raises(InputError):
         corrections.get(name)([1.2])
-    with pytest.raises(UsageError, match="2 dimensions"):
+    with kept.raises(UsageError):
         corrections.get(name)([[0.1]])
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.compare import effect
 from cranfield.errors import UsageError
@@ -66,9 +67,9 @@ def test_a_difference_of_exactly_the_tolerance_is_a_tie_in_spite_of_rounding():
         assert int(effect.tally([a], [b], tolerance=0.1).ties) == 1
 
 
-def test_a_negative_tolerance_is_an_error():
+def test_a_negative_tolerance_is_an_error(kept: Kept):
     for bad in (-0.1, np.nan, np.inf):
-        with pytest.raises(UsageError, match="from 0 on"):
+        with kept.raises(UsageError):
             effect.tally(A, B, tolerance=bad)
 
 

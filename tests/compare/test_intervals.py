@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from kept import Kept
 from scipy import stats
 
 from cranfield.compare.intervals import difference_interval, mean_interval
@@ -103,11 +104,11 @@ def test_an_extreme_level_reaches_the_ends_and_no_further():
     assert 0 <= found.low <= scores.mean() <= found.high <= 1
 
 
-def test_levels_draws_and_scores_are_checked():
+def test_levels_draws_and_scores_are_checked(kept: Kept):
     for level in (0, 1, 95, np.nan):
-        with pytest.raises(UsageError, match="level must lie between 0 and 1"):
+        with kept.raises(UsageError):
             mean_interval([0.1, 0.2], level=level, rng=rng())
-    with pytest.raises(UsageError, match="at least one draw"):
+    with kept.raises(UsageError):
         mean_interval([0.1, 0.2], draws=0, rng=rng())
-    with pytest.raises(InputError, match="cannot be compared"):
+    with kept.raises(InputError):
         mean_interval([0.1, np.nan], rng=rng())

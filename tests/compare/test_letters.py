@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.compare.comparison import compare_all
 from cranfield.compare.letters import beaten, letter, letters, letters_of
@@ -64,14 +65,14 @@ def test_letters_do_not_stop_at_z():
     assert len(set(given_letters)) == 60
 
 
-def test_a_matrix_that_makes_no_sense_is_an_error():
+def test_a_matrix_that_makes_no_sense_is_an_error(kept: Kept):
     lopsided = np.zeros((2, 2), dtype=bool)
     lopsided[0, 1] = True
     for bad in (lopsided, np.eye(2), np.zeros(3), np.zeros((2, 3))):
-        with pytest.raises(UsageError, match="symmetric matrix"):
+        with kept.raises(UsageError):
             letters(bad)
     for order in ([0], [0, 0], [1, 2]):
-        with pytest.raises(UsageError, match="every run once"):
+        with kept.raises(UsageError):
             letters(np.zeros((2, 2)), order=order)
 
 
@@ -87,13 +88,13 @@ def test_letters_of_a_comparison_group_what_does_not_differ(scores):
     assert found == {"low": ("c",), "middle": ("b",), "twin": ("b",), "high": ("a",)}
 
 
-def test_letters_against_baselines_are_an_error_that_says_what_to_ask(scores):
-    with pytest.raises(UsageError, match="all pairs; against baselines ask which of them"):
+def test_letters_against_baselines_are_an_error_that_says_what_to_ask(scores, kept: Kept):
+    with kept.raises(UsageError):
         letters_of(compare_all(scores, baselines=[0], rng=np.random.default_rng(2)), scores.labels)
 
 
-def test_letters_for_a_system_that_was_not_named_are_an_error(scores):
-    with pytest.raises(UnknownName, match="unknown system 'high'"):
+def test_letters_for_a_system_that_was_not_named_are_an_error(scores, kept: Kept):
+    with kept.raises(UnknownName):
         letters_of(compare_all(scores, rng=np.random.default_rng(2)), scores.labels[:3])
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.compare.pairing import paired_scores, pairs
 from cranfield.errors import InputError, UsageError
@@ -30,17 +31,17 @@ def test_where_all_are_baselines_all_pairs_meet():
 
 
 @pytest.mark.parametrize(
-    ("entries", "baselines", "message"),
+    ("entries", "baselines"),
     [
-        (1, None, "at least two systems, not 1"),
-        (3, [], "no baseline is named"),
-        (3, [3], "baseline 3 is not among the 3"),
-        (3, [-1], "baseline -1 is not among"),
-        (3, [1, 1], "named twice"),
+        (1, None),
+        (3, []),
+        (3, [3]),
+        (3, [-1]),
+        (3, [1, 1]),
     ],
 )
-def test_what_cannot_be_paired_is_an_error(entries, baselines, message):
-    with pytest.raises(UsageError, match=message):
+def test_what_cannot_be_paired_is_an_error(entries, baselines, kept: Kept):
+    with kept.raises(UsageError):
         pairs(entries, baselines=baselines)
 
 
@@ -67,19 +68,19 @@ def test_seeds_of_one_system_become_its_mean_and_their_variance_is_kept():
     np.testing.assert_allclose(scores.seeds.deviation, [np.std([0.3, 0.4, 0.65], ddof=1), 0])
 
 
-def test_two_rows_of_one_name_are_an_error_unless_they_are_seeds():
-    with pytest.raises(InputError, match="two rows are called 'x'"):
+def test_two_rows_of_one_name_are_an_error_unless_they_are_seeds(kept: Kept):
+    with kept.raises(InputError):
         paired_scores(["x", "y", "x"], np.zeros((3, 2)))
     assert paired_scores(["x", "y", "x"], np.zeros((3, 2)), systems=["x", "y", "x"]).labels == ("x", "y")
 
 
-def test_rows_and_labels_must_match_and_scores_be_numbers():
+def test_rows_and_labels_must_match_and_scores_be_numbers(kept: Kept):
     for labels, values, systems in (
         (["a"], np.zeros((2, 3)), None),
         (["a", "b"], np.zeros(2), None),
         (["a", "b"], np.zeros((2, 3)), ["s"]),
     ):
-        with pytest.raises(UsageError, match="one row of scores per label"):
+        with kept.raises(UsageError):
             paired_scores(labels, values, systems=systems)
-    with pytest.raises(InputError, match="1 score of 2 cannot be compared"):
+    with kept.raises(InputError):
         paired_scores(["a"], [[0.1, np.nan]])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
@@ -33,9 +34,9 @@ def test_where_nothing_is_significant_there_is_no_smallest_difference():
     assert (found.significant, found.share, math.isnan(found.smallest_difference)) == (0, 0.0, True)
 
 
-def test_discriminative_power_needs_pairs():
+def test_discriminative_power_needs_pairs(kept: Kept):
     for p, differences in (([], []), ([0.1], [0.1, 0.2])):
-        with pytest.raises(UsageError, match="at least one pair"):
+        with kept.raises(UsageError):
             discriminative_power(p, differences)
 
 
@@ -90,22 +91,22 @@ def test_a_tail_far_out_is_not_lost():
     assert t_test_power(2, difference=40 / math.sqrt(2), deviation=1.0) == pytest.approx(0.99830, abs=2e-5)
 
 
-def test_what_cannot_be_planned_is_an_error():
-    with pytest.raises(UsageError, match="difference of 0"):
+def test_what_cannot_be_planned_is_an_error(kept: Kept):
+    with kept.raises(UsageError):
         topics_needed(difference=0.0, deviation=0.1)
-    with pytest.raises(UsageError, match="difference of 0"):
+    with kept.raises(UsageError):
         topics_needed(difference=math.nan, deviation=0.1)
-    with pytest.raises(UsageError, match="more than 1,000,000,000 topics"):
+    with kept.raises(UsageError):
         topics_needed(difference=1e-9, deviation=0.1)
-    with pytest.raises(UsageError, match="standard deviation is a number from 0 on"):
+    with kept.raises(UsageError):
         topics_needed(difference=0.1, deviation=-0.1)
-    with pytest.raises(UsageError, match="power must lie between 0 and 1"):
+    with kept.raises(UsageError):
         topics_needed(difference=0.1, deviation=0.1, power=1.0)
-    with pytest.raises(UsageError, match="alpha must lie between 0 and 1"):
+    with kept.raises(UsageError):
         detectable_difference(50, deviation=0.1, alpha=5)
-    with pytest.raises(UsageError, match="reached without any difference"):
+    with kept.raises(UsageError):
         detectable_difference(50, deviation=0.1, power=0.05)
-    with pytest.raises(UsageError, match="beyond what can be computed"):
+    with kept.raises(UsageError):
         detectable_difference(2, deviation=0.1, power=0.99, alpha=1e-12)
 
 
@@ -122,11 +123,11 @@ def test_the_residual_deviation_is_that_of_the_average_pair():
     assert residual_deviation(scores) == pytest.approx(math.sqrt(np.mean(pairs)))
 
 
-def test_deviations_need_two_of_each():
+def test_deviations_need_two_of_each(kept: Kept):
     for scores in ([[0.1, 0.2]], [[0.1], [0.2]], [0.1, 0.2]):
-        with pytest.raises(UsageError, match="two runs and two topics"):
+        with kept.raises(UsageError):
             residual_deviation(scores)
-    with pytest.raises(UsageError, match="at least two topics"):
+    with kept.raises(UsageError):
         pair_deviation([0.1], [0.2])
 
 

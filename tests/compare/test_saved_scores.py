@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from command import call
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
-from cranfield.cli.main import _status
 from cranfield.errors import CranfieldError, InputError, ProblemsFound, SourceError, UnknownName
 from cranfield.steps.saved_scores import Saved, read_scores
 
@@ -28,17 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def typed(capsys, *words: str, status: int = 0) -> tuple[str, str]:
-    ended = _status(list(words))
-    shown = capsys.readouterr()
-    assert ended == status, shown.err
-    return shown.out, " ".join(shown.err.split())
-
-
-def evaluated(capsys, *measures: str) -> None:
+def evaluated(*measures: str) -> None:
     words = [word for measure in measures for word in ("-m", measure)]
     runs = [f"{name}.run" for name in RUNS]
-    out, _ = typed(capsys, "evaluate", *runs, "--qrels", "qrels", *words, "--by-topic", "-f", "csv", "--no-verdict")
+    out = call("evaluate", *runs, "--qrels", "qrels", *words, "--by-topic", "-f", "csv", "--no-verdict").out
     Path("saved.csv").write_text(out)
 
 
@@ -57,10 +51,10 @@ def measures_of(saved: Saved) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["", " ", "AP P@5", "official", "ndcg_cut", "P.5,10"])
-def test_what_is_not_the_name_of_one_measure_is_refused_with_its_lines(capsys, name: str):
+def test_what_is_not_the_name_of_one_measure_is_refused_with_its_lines(name: str, kept: Kept):
     written("RR", name)
-    said = typed(capsys, "compare", "--scores", "saved.csv", status=1)[1]
-    assert f"saved.csv:6: {name!r} is not the name of one measure (also on lines 7, 8, 9)" in said
+    said = call("compare", "--scores", "saved.csv", status=1).err
+    kept(said)
 
 
 def test_a_name_that_is_unknown_or_malformed_is_refused_with_its_lines():
@@ -83,13 +77,13 @@ def test_empty_lines_count_where_a_line_is_named():
     }
 
 
-def test_what_csv_cannot_hold_is_refused_with_its_line():
+def test_what_csv_cannot_hold_is_refused_with_its_line(kept: Kept):
     file = written("RR")
     file.write_text(file.read_text() + "a,1,RR,0.5," + "x" * 200_000 + "\n")
-    with pytest.raises(SourceError, match=r"saved\.csv:6: this is not CSV: field larger than field limit"):
+    with kept.raises(SourceError):
         read_scores([file])
     Path("deep.jsonl").write_text('{"run": ' + "[" * 100_000)
-    with pytest.raises(InputError, match=r"deep\.jsonl:1: not a JSON object"):
+    with kept.raises(InputError):
         read_scores([Path("deep.jsonl")])
 
 
@@ -99,22 +93,22 @@ def test_two_names_of_one_measure_are_one():
     assert saved.scores.values.tolist() == [[[0.25] * 2] * 2, [[0.75] * 2] * 2]
 
 
-def test_two_names_of_one_measure_with_two_values_are_refused_with_their_lines():
+def test_two_names_of_one_measure_with_two_values_are_refused_with_their_lines(kept: Kept):
     with pytest.raises(ProblemsFound) as refused:
         read_scores([written("map", "AP", values=(0.25, 0.75))])
     (problem,) = refused.value.problems
     assert (problem.code, problem.lines) == ("two-values", (6, 7, 8, 9))
-    assert problem.message == "run 'a' has two values of AP for topic '1'"
+    kept(problem.message)
 
 
-def test_verdicts_go_by_the_names_we_write():
+def test_verdicts_go_by_the_names_we_write(kept: Kept):
     row = {"run": "a", "value": 0.5, "qrels": "abc"}
     rows = [row | {"topic": "1", "measure": "map"}, row | {"topic": "all", "measure": "map", "verdict": "SAFE"}]
     Path("saved.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     assert read_scores([Path("saved.jsonl")]).verdicts == {("AP", "a"): "SAFE"}
     rows[1]["measure"] = "official"
     Path("saved.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    with pytest.raises(ProblemsFound, match=r"saved\.jsonl:2: 'official' is not the name of one measure"):
+    with kept.raises(ProblemsFound):
         read_scores([Path("saved.jsonl")])
 
 
@@ -146,16 +140,16 @@ def test_whatever_stands_in_the_column_is_a_measure_or_a_problem(tmp_path_factor
 
 
 @pytest.mark.parametrize("measure", ["nDCG(gains={1: -1, 2: 2, 3: 5})@1", "G(gains={1: -3})", "RnDCG(gains={0: -9})"])
-def test_what_a_grade_costs_takes_no_score_out_of_range(capsys, measure: str):
-    evaluated(capsys, measure)
+def test_what_a_grade_costs_takes_no_score_out_of_range(measure: str):
+    evaluated(measure)
     rows = list(csv.DictReader(io.StringIO(Path("saved.csv").read_text())))
     assert any(not 0 <= float(row["value"]) <= 1 for row in rows)
-    out, _ = typed(capsys, "compare", "--scores", "saved.csv", "-f", "csv")
+    out = call("compare", "--scores", "saved.csv", "-f", "csv").out
     assert {row["measure"] for row in csv.DictReader(io.StringIO(out))} == {measure}
 
 
-def test_gains_from_0_up_leave_the_range_as_it_is():
-    with pytest.raises(ProblemsFound, match="lies outside of its range, 0 to 1"):
+def test_gains_from_0_up_leave_the_range_as_it_is(kept: Kept):
+    with kept.raises(ProblemsFound):
         read_scores([written("nDCG(gains={1: 0, 2: 5})", values=(1.5,))])
 
 
@@ -186,13 +180,13 @@ def test_a_bare_name_means_what_an_evaluation_made_of_it(asked: str, meant: str)
 
 
 @pytest.mark.parametrize("asked", ["AP(rel=1)", "AP(rel=3)", "nDCG(gains={1: 0})@5", "nDCG", "nDCG@20"])
-def test_what_says_itself_what_it_means_gets_nothing_else(asked: str):
-    with pytest.raises(UnknownName, match="unknown measure of these scores"):
+def test_what_says_itself_what_it_means_gets_nothing_else(asked: str, kept: Kept):
+    with kept.raises(UnknownName):
         read_scores([written(*EVALUATED)], measures=[asked])
 
 
-def test_a_bare_name_that_could_be_two_is_refused_and_a_saved_bare_one_goes_first():
+def test_a_bare_name_that_could_be_two_is_refused_and_a_saved_bare_one_goes_first(kept: Kept):
     both = ("AP(rel=2)", "AP(rel=3)")
-    with pytest.raises(UnknownName, match=r"'AP' \(known: AP\(rel=2\), AP\(rel=3\)\)"):
+    with kept.raises(UnknownName):
         read_scores([written(*both)], measures=["AP"])
     assert measures_of(read_scores([written(*both, "AP")], measures=["AP"])) == ["AP"]

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from kept import Kept
 from scipy import stats
 
 from cranfield.compare.significance import tests as significance_tests
@@ -35,11 +36,11 @@ def outcome(name, a, b, seed=0):
     return float(result.statistic), float(result.p), bool(result.exact), bool(result.degenerate)
 
 
-def test_the_tests_are_found_by_name():
+def test_the_tests_are_found_by_name(kept: Kept):
     assert significance_tests.names() == NAMES
     assert significance_tests.get("permutation") is randomisation
     assert significance_tests.get("paired-t") is student
-    with pytest.raises(UnknownName, match="did you mean 'wilcoxon'"):
+    with kept.raises(UnknownName):
         significance_tests.get("wilcoxn")
 
 
@@ -175,24 +176,24 @@ def test_p_stays_above_zero_where_a_double_would_end(name):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
-def test_what_is_not_a_score_is_an_error(name, bad):
-    with pytest.raises(InputError, match="1 score of 2 cannot be compared"):
+def test_what_is_not_a_score_is_an_error(name, bad, kept: Kept):
+    with kept.raises(InputError):
         outcome(name, [0.1, bad], [0.2, 0.3])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_topics_and_unequal_shapes_are_errors(name):
-    with pytest.raises(InputError, match="there are no topics to compare on"):
+def test_no_topics_and_unequal_shapes_are_errors(name, kept: Kept):
+    with kept.raises(InputError):
         outcome(name, [], [])
-    with pytest.raises(UsageError, match=r"have \(2,\) and \(3,\)"):
+    with kept.raises(UsageError):
         outcome(name, [0.1, 0.2], [0.1, 0.2, 0.3])
-    with pytest.raises(UsageError, match="not an array of 3 dimensions"):
+    with kept.raises(UsageError):
         outcome(name, np.zeros((2, 2, 2)), np.zeros((2, 2, 2)))
 
 
-def test_at_least_one_draw_is_needed():
+def test_at_least_one_draw_is_needed(kept: Kept):
     for test in (randomisation, bootstrap):
-        with pytest.raises(UsageError, match="at least one draw"):
+        with kept.raises(UsageError):
             test([0.1], [0.2], draws=0, rng=rng())
 
 

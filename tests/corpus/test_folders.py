@@ -4,6 +4,7 @@ import gzip
 import os
 
 import pytest
+from kept import Kept
 
 from cranfield.corpus.documents import document_format_of, read_documents
 from cranfield.corpus.html_text import html_to_text
@@ -68,9 +69,9 @@ def test_a_folder_without_documents_says_so(tmp_path):
     assert (problem.code, problem.file) == ("empty", str(tmp_path))
 
 
-def test_the_folder_format_wants_a_folder(tmp_path):
+def test_the_folder_format_wants_a_folder(tmp_path, kept: Kept):
     (tmp_path / "x").write_text("x")
-    with pytest.raises(SourceError, match="this is not a folder"):
+    with kept.raises(SourceError):
         list(read_documents(tmp_path / "x", format="folder"))
 
 
@@ -108,13 +109,13 @@ def test_a_text_file_alone_is_the_document_it_is_in_its_folder(tmp_path):
     )
 
 
-def test_a_text_file_that_is_something_else_is_not_one_document(tmp_path):
+def test_a_text_file_that_is_something_else_is_not_one_document(tmp_path, kept: Kept):
     path = tmp_path / "topics.txt"
     path.write_text("<top>\n<num> Number: 1\n<title> wings\n</top>\n")
-    with pytest.raises(InputError, match="it looks like a file of topics: cranfield corpus topics"):
+    with kept.raises(InputError):
         document_format_of(path)
     path.write_text("Once upon a time.\n")
-    with pytest.raises(InputError, match="no topic format fits this file; name one"):
+    with kept.raises(InputError):
         topic_format_of(path)
     path.write_text("1\tfirst\n2\tsecond\n")
     assert document_format_of(path) == "tsv"
@@ -130,7 +131,7 @@ def test_the_one_file_of_a_folder_in_another_encoding_can_be_had_by_itself(tmp_p
     assert list(read_documents(Source(tmp_path / "velo.txt", "latin-1"))) == [Document("velo.txt", "vélo", "vélo")]
 
 
-def test_utf_8_files_that_are_read_in_another_encoding_are_counted_and_the_first_is_named(tmp_path):
+def test_utf_8_files_that_are_read_in_another_encoding_are_counted_and_the_first_is_named(tmp_path, kept: Kept):
     (tmp_path / "a.txt").write_bytes("vélo".encode("latin-1"))
     (tmp_path / "b.txt").write_text("naïve", encoding="utf-8")
     (tmp_path / "c.txt").write_text("plain", encoding="utf-8")
@@ -146,5 +147,5 @@ def test_utf_8_files_that_are_read_in_another_encoding_are_counted_and_the_first
     )
     assert [record.text for record in found[:-1]] == ["vélo", "naÃ¯ve", "plain", "cafÃ©"]
     alone = list(read_documents(Source(tmp_path / "d.txt", "latin-1")))[-1]
-    assert alone.message == "this file is UTF-8 already and was read as latin-1: é has become Ã©, or the like"
+    kept(alone.message)
     assert not [record for record in read_documents(Source(tmp_path / "a.txt", "latin-1")) if record.id != "a.txt"]

@@ -6,6 +6,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.corpus.documents import read_documents
 from cranfield.corpus.formats import document_formats
@@ -105,10 +106,9 @@ def test_what_is_no_json_is_told_with_line_and_column(documents_in):
     ]
 
 
-def test_an_object_without_id_is_told_which_names_were_looked_for(documents_in):
+def test_an_object_without_id_is_told_which_names_were_looked_for(documents_in, kept: Kept):
     (problem,) = documents_in('{"identifier": "1", "text": "x"}')
-    looked_for = "_id, id, doc_id, pid, docid, docno, document_id, passage_id"
-    assert problem.message == f"an object without an id (looked for {looked_for})"
+    kept(problem.message)
 
 
 def test_a_line_beyond_the_limit_is_refused_and_the_next_is_read(documents_in, brief, monkeypatch):
@@ -118,9 +118,9 @@ def test_a_line_beyond_the_limit_is_refused_and_the_next_is_read(documents_in, b
     assert brief(documents_in(content)) == [("too-long", "error", (1,)), Document("2", "y")]
 
 
-def test_a_large_array_is_refused_with_the_way_out(documents_in, monkeypatch):
+def test_a_large_array_is_refused_with_the_way_out(documents_in, monkeypatch, kept: Kept):
     monkeypatch.setattr("cranfield.corpus.formats.jsonl.LONGEST_ARRAY", 1000)
-    with pytest.raises(Exception, match=r"one object per line instead: jq -c '\.\[\]'"):
+    with kept.raises(Exception):
         documents_in("[" + '{"id": "1", "text": "x"},' * 100 + "{}]")
 
 

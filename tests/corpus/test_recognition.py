@@ -6,6 +6,7 @@ import lzma
 
 import pytest
 import zstandard
+from kept import Kept
 
 from cranfield.corpus.documents import document_format_of, read_documents
 from cranfield.corpus.formats import document_formats, topic_formats
@@ -54,28 +55,26 @@ def test_the_name_decides_where_the_content_does_not(tmp_path):
     assert document_format_of(path) == "jsonl"
 
 
-def test_a_file_that_fits_nothing_is_told_what_each_format_expects(tmp_path):
+def test_a_file_that_fits_nothing_is_told_what_each_format_expects(tmp_path, kept: Kept):
     path = tmp_path / "prose"
     path.write_text("Once upon a time.\n")
-    with pytest.raises(InputError) as caught:
+    with kept.raises(InputError):
         document_format_of(path)
-    listing = "\n".join(f"  {name}: {form.summary}" for name, form in document_formats.items())
-    advice = "no document format fits this file; name one with --from if you know better"
-    assert str(caught.value) == f"{path}: {advice}:\n{listing}"
+    "\n".join(f"  {name}: {form.summary}" for name, form in document_formats.items())
 
 
-def test_topics_given_as_documents_and_the_reverse_are_told_apart(tmp_path):
+def test_topics_given_as_documents_and_the_reverse_are_told_apart(tmp_path, kept: Kept):
     topics, documents = tmp_path / "topics", tmp_path / "documents"
     topics.write_bytes(TOPICS["trec"])
     documents.write_text("1\turl\ttitle\tbody\n")
-    with pytest.raises(InputError, match="it looks like a file of topics: cranfield corpus topics"):
+    with kept.raises(InputError):
         document_format_of(topics)
-    with pytest.raises(InputError, match="it looks like a file of documents: cranfield corpus add"):
+    with kept.raises(InputError):
         topic_format_of(documents)
 
 
-def test_an_unknown_format_lists_the_known(tmp_path):
-    with pytest.raises(UnknownName, match="unknown document format 'jsnol'; did you mean 'jsonl'"):
+def test_an_unknown_format_lists_the_known(tmp_path, kept: Kept):
+    with kept.raises(UnknownName):
         document_format_of(tmp_path, "jsnol")
 
 
@@ -85,8 +84,8 @@ def test_aliases_name_the_same_format(tmp_path):
     assert list(read_documents(path, format="json")) == [Document("1", "text")]
 
 
-def test_a_missing_file_is_an_error_that_names_it(tmp_path):
-    with pytest.raises(SourceError, match="absent: there is no such file"):
+def test_a_missing_file_is_an_error_that_names_it(tmp_path, kept: Kept):
+    with kept.raises(SourceError):
         list(read_documents(tmp_path / "absent"))
 
 

@@ -4,6 +4,7 @@ import io
 
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.corpus.documents import read_documents
 from cranfield.corpus.formats import document_formats
@@ -94,14 +95,14 @@ def test_docid_is_metadata_beside_docno_and_the_number_without_it(documents_in):
     assert documents_in(content) == [Document("H-1", "x", "", {"docid": "7"}), Document("8", "y")]
 
 
-def test_an_empty_document_comes_with_a_warning(documents_in, brief):
+def test_an_empty_document_comes_with_a_warning(documents_in, brief, kept: Kept):
     content = "<DOC><DOCNO>471</DOCNO><TITLE></TITLE></DOC>\n<DOC><DOCNO>472</DOCNO><TITLE>t</TITLE></DOC>"
     found = documents_in(content)
     assert brief(found) == [("empty-document", "warning", (1,)), Document("471", ""), Document("472", "", "t")]
-    assert found[0].message == "document '471' has neither title nor text"
+    kept(found[0].message)
 
 
-def test_bad_records_are_problems_in_their_place_and_reading_goes_on(documents_in, brief):
+def test_bad_records_are_problems_in_their_place_and_reading_goes_on(documents_in, brief, kept: Kept):
     content = (
         b"<DOC><DOCNO>1</DOCNO>a</DOC>\n"
         b"<DOC>no number</DOC>\n"
@@ -128,7 +129,7 @@ def test_bad_records_are_problems_in_their_place_and_reading_goes_on(documents_i
         ("unclosed", "error", (10,)),
     ]
     assert {record.file for record in found if hasattr(record, "file")} == {found[1].file}
-    assert "--encoding latin-1" in found[3].remedy
+    kept(found[3].remedy)
 
 
 def test_a_declaration_and_a_root_around_the_documents_are_no_text(documents_in):

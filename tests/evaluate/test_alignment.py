@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.errors import InputError, ProblemsFound, UsageError
 from cranfield.evaluate import value_table
@@ -67,13 +68,13 @@ def test_the_set_of_topics_is_explicit_and_counted(topics, ids, counts):
     assert list(aligned.counts()) == counts
 
 
-def test_topics_without_qrels_cannot_be_asked_for():
-    with pytest.raises(InputError, match="'9'"):
+def test_topics_without_qrels_cannot_be_asked_for(kept: Kept):
+    with kept.raises(InputError):
         align(QRELS, [ranking_from({"1": ["a"]})], topics=["1", "9"])
 
 
-def test_no_common_topic_is_told():
-    with pytest.raises(InputError, match="in every run"):
+def test_no_common_topic_is_told(kept: Kept):
+    with kept.raises(InputError):
         align(QRELS, [ranking_from({"1": ["a"]}), ranking_from({"2": ["a"]})], topics="common")
 
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-
-from cranfield.cli.main import _status
+from command import call
+from kept import Kept
 
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
 FIRST = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"
@@ -20,10 +20,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_table_has_a_row_per_run_and_the_topics_are_counted(capsys):
+def test_the_table_has_a_row_per_run_and_the_topics_are_counted(kept: Kept):
     words = ["evaluate", "--qrels", "qrels", "first", "second", "-m", "AP", "-m", "RR P@5", "--no-verdict"]
-    assert _status(words) == 0
-    shown = capsys.readouterr()
+    shown = call(*words)
     words = [line.split() for line in shown.out.splitlines() if line.strip() and "──" not in line]
     assert words == [
         ["run", "AP", "RR", "P@5"],
@@ -31,17 +30,12 @@ def test_the_table_has_a_row_per_run_and_the_topics_are_counted(capsys):
         ["second", "0.1667", "0.1667", "0.0667"],
         ["qrels", "4980afdab66afe43,", "order", "of", "ties", "as", "in", "trec_eval", "10"],
     ]
-    assert "qrels 4980afdab66afe43" not in shown.err
-    assert "first: 3 topics scored, 1 missing from the run (scored 0), 1 with nothing relevant" in shown.err
-    assert "second: 3 topics scored, 2 missing from the run (scored 0), 1 with nothing relevant" in shown.err
-    assert "1 without qrels left out" in shown.err
+    kept(shown.err)
 
 
-def test_json_lines_are_long_and_carry_what_they_were_made_with(capsys):
-    assert (
-        _status(["evaluate", "--qrels", "qrels", "first", "-m", "AP", "--by-topic", "-f", "jsonl", "--as", "9"]) == 0
-    )
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+def test_json_lines_are_long_and_carry_what_they_were_made_with():
+    ended = call("evaluate", "--qrels", "qrels", "first", "-m", "AP", "--by-topic", "-f", "jsonl", "--as", "9")
+    rows = [json.loads(line) for line in ended.out.splitlines()]
     assert [(row["run"], row["topic"], row["measure"], row["value"]) for row in rows] == [
         ("first", "1", "AP", 1.0),
         ("first", "2", "AP", 0.5),
@@ -53,55 +47,51 @@ def test_json_lines_are_long_and_carry_what_they_were_made_with(capsys):
 
 
 @pytest.mark.parametrize(("topics", "expected"), [("qrels", 1 / 6), ("run", 0.5), ("common", 0.5), ("chosen", 0.25)])
-def test_the_topic_set_can_be_chosen(capsys, files: Path, topics: str, expected: float):
+def test_the_topic_set_can_be_chosen(files: Path, topics: str, expected: float):
     (files / "chosen").write_text("1\n# not 2\n\n3\n", encoding="utf-8")
-    assert _status(["evaluate", "--qrels", "qrels", "second", "-m", "AP", "-f", "json", "--topics", topics]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["value"] == pytest.approx(expected)
+    ended = call("evaluate", "--qrels", "qrels", "second", "-m", "AP", "-f", "json", "--topics", topics)
+    assert json.loads(ended.out)[0]["value"] == pytest.approx(expected)
 
 
-def test_all_problems_of_all_files_are_listed_at_once(capsys, files: Path):
+def test_all_problems_of_all_files_are_listed_at_once(files: Path, kept: Kept):
     (files / "qrels").write_text("1 0 a 1.9\n", encoding="utf-8")
     (files / "first").write_text("1 Q0 a 1 abc t\n", encoding="utf-8")
-    assert _status(["evaluate", "--qrels", "qrels", "first", "nowhere"]) == 1
-    said = capsys.readouterr().err
-    assert "qrels:1: a grade is not a whole number" in said
-    assert "first:1: a score is not a decimal number" in said
-    assert "nowhere: there is no such file" in said
+    said = call("evaluate", "--qrels", "qrels", "first", "nowhere", status=1).err
+    kept(said)
 
 
-def test_a_grade_that_is_too_large_is_told_as_what_it_is(capsys, files: Path):
+def test_a_grade_that_is_too_large_is_told_as_what_it_is(files: Path, kept: Kept):
     (files / "qrels").write_text("1 0 a 99999999999\n", encoding="utf-8")
-    assert _status(["evaluate", "--qrels", "qrels", "first"]) == 1
-    assert "qrels:1: a grade is not a whole number of at most nine digits: '99999999999'" in capsys.readouterr().err
+    ended = call("evaluate", "--qrels", "qrels", "first", status=1)
+    kept(ended.err)
 
 
-def test_an_empty_name_of_a_topic_set_is_a_wrong_call(capsys):
-    assert _status(["evaluate", "--qrels", "qrels", "first", "--topics", ""]) == 2
-    assert "topics are qrels, common, run, or a file of ids; nothing was named" in capsys.readouterr().err
+def test_an_empty_name_of_a_topic_set_is_a_wrong_call(kept: Kept):
+    ended = call("evaluate", "--qrels", "qrels", "first", "--topics", "", status=2)
+    kept(ended.err)
 
 
-def test_preferences_are_out_of_scope_and_say_so(capsys):
-    assert _status(["evaluate", "--qrels", "qrels", "first", "-m", "prefs_simp"]) == 2
-    assert "out of scope" in capsys.readouterr().err
+def test_preferences_are_out_of_scope_and_say_so(kept: Kept):
+    ended = call("evaluate", "--qrels", "qrels", "first", "-m", "prefs_simp", status=2)
+    kept(ended.err)
 
 
-def test_in_a_collection_the_highest_grade_is_that_of_its_scale_though_nobody_has_given_it(capsys, files: Path):
+def test_in_a_collection_the_highest_grade_is_that_of_its_scale_though_nobody_has_given_it(files: Path):
     texts = {"documents.jsonl": [{"id": name, "text": name} for name in "abxz"]}
     texts["topics.jsonl"] = [{"id": str(number), "title": "t"} for number in (1, 2, 3, 9)]
     for name, rows in texts.items():
         (files / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     for words in (["init", "t", "--scale", "graded"], ["corpus", "add", "documents.jsonl"]):
-        assert _status(words) == 0
+        call(*words)
     for words in (["corpus", "topics", "topics.jsonl"], ["runs", "submit", "first"]):
-        assert _status(words) == 0
-    capsys.readouterr()
+        call(*words)
     measures = ["ERR@5", "ERR(max_grade=3)@5", "RBP(gain=scaled)"]
     words = ["evaluate", "--qrels", "qrels", "first", "-f", "json", "--no-verdict"]
     words += [word for measure in measures for word in ("-m", measure)]
 
     def values(*more: str) -> list[float]:
-        assert _status([*words, *more]) == 0
-        return [row["value"] for row in json.loads(capsys.readouterr().out)]
+        ended = call(*words, *more)
+        return [row["value"] for row in json.loads(ended.out)]
 
     (files / "first").rename(files / "elsewhere")
     err, with_three, scaled = values("-C", "collection.db")
@@ -113,56 +103,50 @@ def test_in_a_collection_the_highest_grade_is_that_of_its_scale_though_nobody_ha
     assert bare > bare_with_three == with_three
 
 
-def test_a_run_of_another_collection_is_refused(capsys, files: Path):
+def test_a_run_of_another_collection_is_refused(files: Path, kept: Kept):
     (files / "first").write_text("77 Q0 a 1 1 t\n", encoding="utf-8")
-    assert _status(["evaluate", "--qrels", "qrels", "first"]) == 1
-    assert "run 't' has none of the topics of the qrels qrels" in capsys.readouterr().err
+    ended = call("evaluate", "--qrels", "qrels", "first", status=1)
+    kept(ended.err)
 
 
-def test_a_document_ranked_twice_is_refused(capsys, files: Path):
+def test_a_document_ranked_twice_is_refused(files: Path, kept: Kept):
     (files / "first").write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", encoding="utf-8")
-    assert _status(["evaluate", "--qrels", "qrels", "first"]) == 1
-    said = capsys.readouterr().err
-    assert "first:2: 1 row in 1 topic repeats a document, the first is 'a' in topic '1'" in said
+    said = call("evaluate", "--qrels", "qrels", "first", status=1).err
+    kept(said)
 
 
-def test_a_document_ranked_twice_is_told_together_with_what_is_wrong_elsewhere(capsys, files: Path):
+def test_a_document_ranked_twice_is_told_together_with_what_is_wrong_elsewhere(files: Path, kept: Kept):
     (files / "qrels").write_text("1 0 a 1.9\n", encoding="utf-8")
     (files / "first").write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", encoding="utf-8")
     (files / "second").write_text("1 Q0 a 1 2 s\n1 Q0 b 2 abc s\n1 Q0 a 3 1 s\n", encoding="utf-8")
-    assert _status(["evaluate", "--qrels", "qrels", "first", "second"]) == 1
-    said = capsys.readouterr().err
-    assert "qrels:1: " in said
-    assert "first:2: 1 row in 1 topic repeats a document" in said
-    assert "second:2: a score is not a decimal number" in said
-    assert "second:3: 1 row in 1 topic repeats a document" in said
+    said = call("evaluate", "--qrels", "qrels", "first", "second", status=1).err
+    kept(said)
 
 
-def test_a_topic_called_all_is_refused_because_its_rows_could_not_be_told_from_the_summary(capsys, files: Path):
+def test_a_topic_called_all_is_refused_because_its_rows_could_not_be_told_from_the_summary(files: Path, kept: Kept):
     (files / "qrels").write_text(QRELS + "all 0 a 1\n", encoding="utf-8")
-    assert _status(["evaluate", "--qrels", "qrels", "first", "--by-topic", "-f", "csv"]) == 1
-    shown = capsys.readouterr()
+    shown = call("evaluate", "--qrels", "qrels", "first", "--by-topic", "-f", "csv", status=1)
     assert shown.out == ""
-    assert "a topic is called 'all'" in shown.err
+    kept(shown.err)
 
 
 @pytest.mark.parametrize("more", [[], ["--no-verdict"], ["--by-topic"]])
 @pytest.mark.parametrize("format", ["markdown", "latex"])
-def test_a_table_that_is_pasted_elsewhere_carries_what_it_was_made_with_and_its_marks(capsys, format, more):
-    assert _status(["evaluate", "--qrels", "qrels", "first", "second", "-f", format, "--as", "9", *more]) == 0
-    shown = capsys.readouterr().out.replace("\\", "")
-    assert "order of ties as in trec_eval 9" in shown
+def test_a_table_that_is_pasted_elsewhere_carries_what_it_was_made_with_and_its_marks(format, more, kept: Kept):
+    ended = call("evaluate", "--qrels", "qrels", "first", "second", "-f", format, "--as", "9", *more)
+    shown = ended.out.replace("\\", "")
+    kept(shown)
     if "--no-verdict" not in more:
         assert "~ UNTESTABLE" in shown.replace("textasciitilde{}", "~")
     if "--by-topic" in more:
-        assert "the topic has unjudged documents" in shown
+        kept(shown)
 
 
 @pytest.mark.parametrize("more", [[], ["--curve"]])
-def test_a_figure_says_at_its_foot_what_it_was_made_with(capsys, files: Path, more: list[str]):
+def test_a_figure_says_at_its_foot_what_it_was_made_with(files: Path, more: list[str]):
     pytest.importorskip("matplotlib")
     words = ["evaluate", "--qrels", "qrels", "first", "second", "--ties", "best", "--no-verdict"]
-    assert _status([*words, "-m", "AP", "--plot", "drawn.svg", *more]) == 0
+    call(*words, "-m", "AP", "--plot", "drawn.svg", *more)
     drawn = (files / "drawn.svg").read_text(encoding="utf-8")
     assert drawn.count("order of ties best (trec_eval 10)") == 2
 
@@ -176,70 +160,67 @@ def test_a_curve_has_the_ties_that_are_asked_for(files: Path):
     assert [float(curve.summary[10, 0]) for curve in curves] == [0.5, 0.75, 1.0]
 
 
-def test_a_file_with_several_tags_is_told(capsys, files: Path):
+def test_a_file_with_several_tags_is_told(files: Path):
     (files / "first").write_text(FIRST.replace("2 Q0 a 2 1 first", "2 Q0 a 2 1 other"), encoding="utf-8")
     told = "first: its file carries several tags, also 'other'; all rows were scored as one run"
-    assert _status(["evaluate", "--qrels", "qrels", "first", "second"]) == 0
-    assert told in capsys.readouterr().err
+    ended = call("evaluate", "--qrels", "qrels", "first", "second")
+    assert told in ended.err
     (files / "first").write_text(FIRST.replace(" ", "  ").replace("b  2  1  first", "b  2  1  other"))
-    assert _status(["evaluate", "--qrels", "qrels", "first", "second"]) == 0
-    assert told in capsys.readouterr().err
+    ended = call("evaluate", "--qrels", "qrels", "first", "second")
+    assert told in ended.err
 
 
-def test_a_wrong_measure_is_a_wrong_call(capsys):
-    assert _status(["evaluate", "--qrels", "qrels", "first", "-m", "nDGC@10"]) == 2
-    assert "did you mean 'nDCG'" in capsys.readouterr().err
+def test_a_wrong_measure_is_a_wrong_call(kept: Kept):
+    ended = call("evaluate", "--qrels", "qrels", "first", "-m", "nDGC@10", status=2)
+    kept(ended.err)
 
 
-def test_runs_with_one_tag_are_told_apart_by_their_files(capsys, files: Path):
+def test_runs_with_one_tag_are_told_apart_by_their_files(files: Path):
     (files / "copy").write_text(FIRST, encoding="utf-8")
-    assert _status(["evaluate", "--qrels", "qrels", "first", "copy", "-m", "AP", "-f", "json"]) == 0
-    assert [row["run"] for row in json.loads(capsys.readouterr().out)] == ["first", "copy"]
+    ended = call("evaluate", "--qrels", "qrels", "first", "copy", "-m", "AP", "-f", "json")
+    assert [row["run"] for row in json.loads(ended.out)] == ["first", "copy"]
 
 
-def test_trec_eval_passes_its_options_through(capfd):
-    assert _status(["trec-eval", "-qm", "map", "--as", "9", "qrels", "first"]) == 0
-    assert capfd.readouterr().out == (
+def test_trec_eval_passes_its_options_through():
+    ended = call("trec-eval", "-qm", "map", "--as", "9", "qrels", "first")
+    assert ended.out == (
         "map                   \t1\t1.0000\nmap                   \t2\t0.5000\nmap                   \tall\t0.7500\n"
     )
-    assert _status(["trec-eval", "-m", "map", "qrels", "first"]) == 4
-    assert _status(["trec-eval"]) == 1
+    call("trec-eval", "-m", "map", "qrels", "first", status=4)
+    call("trec-eval", status=1)
 
 
-def test_measures_are_listed_and_explained(capsys):
-    assert _status(["measures", "-f", "csv"]) == 0
-    assert capsys.readouterr().out.startswith(
-        "measure,cutoff,parameters,also,trec_eval,what it is\nAP,[@k],rel=1,AveP MAP,"
-    )
-    assert _status(["measures", "ndcg_cut.10"]) == 0
-    assert "Järvelin" in capsys.readouterr().out
-    assert _status(["measures", "foo"]) == 2
+def test_measures_are_listed_and_explained(kept: Kept):
+    ended = call("measures", "-f", "csv")
+    kept(ended.out)
+    ended = call("measures", "ndcg_cut.10")
+    assert "Järvelin" in ended.out
+    call("measures", "foo", status=2)
 
 
-def test_a_stored_run_is_scored_by_its_name(capsys, files: Path):
+def test_a_stored_run_is_scored_by_its_name(files: Path):
     (files / "documents.jsonl").write_text(
         "".join(json.dumps({"id": name, "text": name}) + "\n" for name in "abxz"), encoding="utf-8"
     )
     (files / "topics.jsonl").write_text(
         "".join(json.dumps({"id": str(number), "title": "t"}) + "\n" for number in (1, 2, 3, 9)), encoding="utf-8"
     )
-    assert _status(["init", "test", "--scale", "graded"]) == 0
-    assert _status(["corpus", "add", "documents.jsonl"]) == 0
-    assert _status(["corpus", "topics", "topics.jsonl"]) == 0
-    assert _status(["runs", "submit", "first"]) == 0
-    capsys.readouterr()
+    call("init", "test", "--scale", "graded")
+    call("corpus", "add", "documents.jsonl")
+    call("corpus", "topics", "topics.jsonl")
+    call("runs", "submit", "first")
     (files / "first").unlink()
-    assert _status(["evaluate", "--qrels", "qrels", "first", "-m", "AP(rel=1)", "-m", "nDCG@5", "-f", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    ended = call("evaluate", "--qrels", "qrels", "first", "-m", "AP(rel=1)", "-m", "nDCG@5", "-f", "json")
+    rows = json.loads(ended.out)
     assert [row["value"] for row in rows] == [0.5, pytest.approx((1 + 0.6309297535714575) / 3)]
 
 
-def test_a_word_that_is_a_stored_run_and_a_file_is_an_error(capsys, files: Path):
+def test_a_word_that_is_a_stored_run_and_a_file_is_an_error(files: Path, kept: Kept):
     (files / "documents.jsonl").write_text('{"id": "a", "text": "a"}\n', encoding="utf-8")
     (files / "topics.jsonl").write_text('{"id": "1", "title": "t"}\n', encoding="utf-8")
     (files / "small").write_text("1 Q0 a 1 1 small\n", encoding="utf-8")
     for words in (["init", "t"], ["corpus", "add", "documents.jsonl"], ["corpus", "topics", "topics.jsonl"]):
-        assert _status(words) == 0
-    assert _status(["runs", "submit", "small"]) == 0
-    assert _status(["evaluate", "--qrels", "qrels", "small", "-C", "collection.db"]) == 2
-    assert "is a stored run and a file" in capsys.readouterr().err
+        call(*words)
+    call("runs", "submit", "small")
+    ended = call("evaluate", "--qrels", "qrels", "small", "-C", "collection.db", status=2)
+    kept(ended.err)

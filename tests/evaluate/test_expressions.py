@@ -1,6 +1,7 @@
 """Measures as values: parsed, printed, compared."""
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import UnknownName, UsageError
 from cranfield.evaluate.expression import parse_measure, parse_measures
@@ -82,39 +83,38 @@ def test_a_collections_threshold_is_taken_where_none_is_said_and_always_printed(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("P@x", "expected a number at position 3, found 'x'"),
-        ("AP(rel=2", "expected a comma or ) at position 9, found the end"),
-        ("AP)", "expected the end at position 3"),
-        ("AP(rel)", "expected = at position 7"),
-        ("P@0", "whole number from 1 up"),
-        ("P@2.5", "whole number from 1 up"),
-        ("Judged", "needs a cutoff, as in Judged@10"),
-        ("SetP@5", "takes no cutoff"),
-        ("IPrec@3", "from 0 to 1"),
-        ("AP(rel=x)", "rel is a whole number, not 'x'"),
-        ("AP(rel=1.5)", "rel is a whole number"),
-        ("AP(judged_only=3)", "judged_only is True or False"),
-        ("nDCG(gain=foo)", "gain is one of linear, exponential"),
-        ("RBP(p=1)", "p must be between 0 and 1"),
-        ("nDCG(gains={1})", "expected a colon"),
-        ("nDCG(gains=3)", "a mapping like"),
-        ("AP AP(rel=2) success x y", "unknown measure 'x'"),
-        ("success", "means 3 measures"),
-        ("prefs_simp", "measures of preferences are out of scope"),
-        ("map_avgjg", "measures of preferences are out of scope"),
-        ("utility.1,2", "utility takes 4 numbers, not 2"),
+        "P@x",
+        "AP(rel=2",
+        "AP)",
+        "AP(rel)",
+        "P@0",
+        "P@2.5",
+        "Judged",
+        "SetP@5",
+        "IPrec@3",
+        "AP(rel=x)",
+        "AP(rel=1.5)",
+        "AP(judged_only=3)",
+        "nDCG(gain=foo)",
+        "RBP(p=1)",
+        "nDCG(gains={1})",
+        "nDCG(gains=3)",
+        "AP AP(rel=2) success x y",
+        "success",
+        "prefs_simp",
+        "map_avgjg",
+        "utility.1,2",
     ],
 )
-def test_a_wrong_expression_says_what_is_wrong_and_where(text: str, said: str):
-    with pytest.raises(UsageError) as refused:
+def test_a_wrong_expression_says_what_is_wrong_and_where(text: str, kept: Kept):
+    with kept.raises(UsageError):
         parse_measure(text)
-    assert said in str(refused.value)
 
 
-def test_unknown_names_come_with_the_nearest():
-    with pytest.raises(UnknownName, match="did you mean 'nDCG'"):
+def test_unknown_names_come_with_the_nearest(kept: Kept):
+    with kept.raises(UnknownName):
         parse_measure("nDGC@10")
-    with pytest.raises(UnknownName, match=r"position 6.*did you mean 'gain'"):
+    with kept.raises(UnknownName):
         parse_measure("nDCG(gian=linear)")

@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+from command import call
+from kept import Kept
 
-from cranfield.cli.main import _status
 from cranfield.errors import ProblemsFound, UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure, parse_measures
@@ -44,9 +45,9 @@ def without_ir_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", refuse)
 
 
-def values(capsys, *words: str) -> dict[tuple[str, str], float]:
-    assert _status(["evaluate", *words, "--by-topic", "-f", "json"]) == 0
-    return {(row["measure"], row["topic"]): row["value"] for row in json.loads(capsys.readouterr().out)}
+def values(*words: str) -> dict[tuple[str, str], float]:
+    ended = call("evaluate", *words, "--by-topic", "-f", "json")
+    return {(row["measure"], row["topic"]): row["value"] for row in json.loads(ended.out)}
 
 
 def test_a_name_we_do_not_know_is_asked_of_ir_measures_and_a_known_one_stays_ours():
@@ -57,8 +58,8 @@ def test_a_name_we_do_not_know_is_asked_of_ir_measures_and_a_known_one_stays_our
     assert [str(one) for one in parse_measures(["α_nDCG@5"])] == ["alpha_nDCG@5"]
 
 
-def test_their_values_stand_beside_ours_in_the_order_asked_for(capsys):
-    found = values(capsys, "--qrels", "qrels", "run", "-m", "AP Compat(p=0.8) RR")
+def test_their_values_stand_beside_ours_in_the_order_asked_for():
+    found = values("--qrels", "qrels", "run", "-m", "AP Compat(p=0.8) RR")
     assert list(dict.fromkeys(measure for measure, _ in found)) == ["AP", "Compat(p=0.8)", "RR"]
     ranked = {"1": {"c": 3.0, "a": 2.0, "x": 1.0}}
     judged = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}}
@@ -77,11 +78,11 @@ def test_they_see_our_order_of_ties():
     assert tied.tolist() == foreign_values([compat], [SubtopicRow("1", "0", "a", 1)], [second], aligned).tolist()
 
 
-def test_a_relevant_document_that_is_not_retrieved_stands_below_those_that_are(capsys, files: Path):
+def test_a_relevant_document_that_is_not_retrieved_stands_below_those_that_are(files: Path):
     """Compat puts documents of one grade in the order of their scores; one that the run lacks has 0 there."""
     (files / "qrels").write_text("1 0 a 1\n1 0 c 1\n1 0 d 1\n", encoding="utf-8")
     (files / "run").write_text("1 Q0 x 1 3 mine\n1 Q0 c 2 2 mine\n1 Q0 y 3 1 mine\n", encoding="utf-8")
-    found = values(capsys, "--qrels", "qrels", "run", "-m", "Compat(p=0.8) Compat(p=0.95)")
+    found = values("--qrels", "qrels", "run", "-m", "Compat(p=0.8) Compat(p=0.95)")
     judged = {"1": {"a": 1, "c": 1, "d": 1}}
     ranked = {"1": {"x": 3.0, "c": 2.0, "y": 1.0}}
     for measure in (ir_measures.Compat(p=0.8), ir_measures.Compat(p=0.95)):
@@ -90,41 +91,37 @@ def test_a_relevant_document_that_is_not_retrieved_stands_below_those_that_are(c
         assert found[str(measure), "1"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_without_the_extra_the_error_says_which_one_would_bring_it(capsys, without_ir_measures):
-    assert _status(["evaluate", "--qrels", "qrels", "run", "-m", "ERR_IA@10"]) == 2
-    said = capsys.readouterr().err
-    assert "unknown measure 'ERR_IA'" in said
-    assert "pip install 'cranfield[ir-measures]'" in said
+def test_without_the_extra_the_error_says_which_one_would_bring_it(without_ir_measures, kept: Kept):
+    said = call("evaluate", "--qrels", "qrels", "run", "-m", "ERR_IA@10", status=2).err
+    kept(said)
 
 
 @pytest.mark.parametrize(
-    ("measure", "message"),
+    "measure",
     [
-        ("alpha_nDGC@10", "did you mean 'alpha_nDCG'"),
-        ("alpha_nDCG(foo=1)@10", "ir_measures knows no parameter 'foo' of alpha_nDCG"),
-        ("INSQ", "ir_measures needs the parameter max_rel"),
+        "alpha_nDGC@10",
+        "alpha_nDCG(foo=1)@10",
+        "INSQ",
     ],
 )
-def test_a_wrong_call_is_answered_with_a_sentence(capsys, measure: str, message: str):
-    assert _status(["evaluate", "--qrels", "qrels", "run", "-m", measure]) == 2
-    assert message in capsys.readouterr().err
+def test_a_wrong_call_is_answered_with_a_sentence(measure: str, kept: Kept):
+    ended = call("evaluate", "--qrels", "qrels", "run", "-m", measure, status=2)
+    kept(ended.err)
 
 
-def test_a_library_that_ir_measures_lacks_is_named(capsys, monkeypatch):
+def test_a_library_that_ir_measures_lacks_is_named(monkeypatch, kept: Kept):
     monkeypatch.setattr(ir_measures.providers.PyNdEvalProvider, "is_available", lambda self: False)
-    assert _status(["evaluate", "--qrels", "qrels", "run", "-m", "ERR_IA@10"]) == 2
-    said = capsys.readouterr().err
-    assert "a library that is not installed; pyndeval: pip install" in said
-    assert "Traceback" not in said
+    said = call("evaluate", "--qrels", "qrels", "run", "-m", "ERR_IA@10", status=2).err
+    kept(said)
 
 
-def test_neither_ties_nor_novelty_go_with_them_nor_arrays_alone(capsys):
-    assert _status(["evaluate", "--qrels", "qrels", "run", "-m", "Compat", "--ties", "best"]) == 2
-    assert "neither --ties nor --duplicates" in capsys.readouterr().err
+def test_neither_ties_nor_novelty_go_with_them_nor_arrays_alone(kept: Kept):
+    ended = call("evaluate", "--qrels", "qrels", "run", "-m", "Compat", "--ties", "best", status=2)
+    kept(ended.err)
     aligned = align(qrels_from({"1": {"a": 1}}), [ranking_from({"1": ["a"]})])
-    with pytest.raises(UsageError, match="computed by ir_measures"):
+    with kept.raises(UsageError):
         score(aligned, parse_measures(["Compat"]))
-    with pytest.raises(UsageError, match="computed by ir_measures"):
+    with kept.raises(UsageError):
         parse_measure("Compat")
 
 
@@ -137,22 +134,22 @@ def test_subtopics_are_read_where_a_document_is_judged_for_several(files: Path):
     assert plain[2] == plain[1].content_hash
 
 
-def test_the_same_judgment_twice_is_refused_and_so_is_our_measure_on_subtopics(capsys, files: Path):
+def test_the_same_judgment_twice_is_refused_and_so_is_our_measure_on_subtopics(files: Path, kept: Kept):
     (files / "twice").write_text(DIVERSE + "1 2 a 0\n", encoding="utf-8")
-    with pytest.raises(ProblemsFound, match="cannot be used"):
+    with kept.raises(ProblemsFound):
         read_subtopics(Source(files / "twice"))
-    assert _status(["evaluate", "--qrels", "diverse", "run", "-m", "AP"]) == 1
-    assert "judged more than once" in capsys.readouterr().err
-    assert _status(["evaluate", "--qrels", "diverse", "run", "-m", "AP Compat"]) == 1
-    assert "judged for several subtopics; AP needs one grade each" in capsys.readouterr().err
+    ended = call("evaluate", "--qrels", "diverse", "run", "-m", "AP", status=1)
+    kept(ended.err)
+    ended = call("evaluate", "--qrels", "diverse", "run", "-m", "AP Compat", status=1)
+    kept(ended.err)
 
 
-def test_diversity_measures_see_the_subtopics(capsys):
+def test_diversity_measures_see_the_subtopics():
     pytest.importorskip("pyndeval")
-    found = values(capsys, "--qrels", "diverse", "run", "-m", "StRecall@1 StRecall@2")
+    found = values("--qrels", "diverse", "run", "-m", "StRecall@1 StRecall@2")
     assert (found["StRecall@1", "1"], found["StRecall@2", "1"]) == (pytest.approx(1 / 3), 1.0)
 
 
-def test_a_foreign_measure_is_explained(capsys):
-    assert _status(["measures", "alpha_nDCG@10"]) == 0
-    assert "computed by ir_measures" in capsys.readouterr().out
+def test_a_foreign_measure_is_explained(kept: Kept):
+    ended = call("measures", "alpha_nDCG@10")
+    kept(ended.out)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from command import call
+from kept import Kept
 
 import cranfield as cf
-from cranfield.cli.main import _status
 
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
 FIRST = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"
@@ -26,8 +27,8 @@ def files() -> cf.Opened:
 
 
 def collection() -> cf.Opened:
-    assert _status(["init", "-C", "c.db"]) == 0
-    assert _status(["runs", "submit", "first.run", "second.run", "-C", "c.db", "--group", "us"]) == 0
+    call("init", "-C", "c.db")
+    call("runs", "submit", "first.run", "second.run", "-C", "c.db", "--group", "us")
     return cf.open_collection("c.db", qrels="qrels")
 
 
@@ -43,7 +44,7 @@ VERDICTS = ["low", "high", "judged", "loss", "loss_upper", "verdict", "reason"]
 
 
 @pytest.mark.parametrize("opened", [files, collection])
-def test_scores_are_a_long_frame_that_carries_what_it_was_made_with(opened):
+def test_scores_are_a_long_frame_that_carries_what_it_was_made_with(opened, kept: Kept):
     with opened() as runs:
         assert runs.runs == ("first", "second")
         frame = runs.evaluate(["AP", "P@1"])
@@ -56,7 +57,7 @@ def test_scores_are_a_long_frame_that_carries_what_it_was_made_with(opened):
         ("second", "all", "P@1", 0.0),
     ]
     assert (len(frame.attrs["qrels"]), frame.attrs["reference"]) == (64, "trec_eval 10")
-    assert frame.attrs["notes"][0].startswith("first: 3 topics scored, 1 missing from the run (scored 0)")
+    kept(frame.attrs["notes"][0])
     assert [row[1] for row in rows(by_topic)] == ["1", "2", "3", "all"]
 
 
@@ -94,7 +95,7 @@ def test_another_order_of_ties_is_read_anew(folder: Path):
     assert runs.evaluate("RR", topics=["1"])["value"].tolist() == [1.0]
 
 
-def test_comparison_is_a_frame_with_a_row_for_each_pair(capsys):
+def test_comparison_is_a_frame_with_a_row_for_each_pair():
     frame = files().compare("second", "first", measures=["AP"], baselines="first", test="randomisation")
     assert frame[["measure", "a", "b", "topics"]].values.tolist() == [["AP", "second", "first", 3]]
     assert frame["difference"].tolist() == pytest.approx([-1 / 3])
@@ -143,14 +144,14 @@ def test_a_frame_can_hold_several_runs():
     assert opened.evaluate("P@1", topics=["1"])[["run", "value"]].values.tolist() == [["u", 1.0], ["v", 0.0]]
 
 
-def test_groups_say_who_the_runs_belong_to(folder: Path):
+def test_groups_say_who_the_runs_belong_to(folder: Path, kept: Kept):
     (folder / "groups.tsv").write_text("second\tthem\tnew\nfirst\tus\tpooled\n", encoding="utf-8")
     opened = cf.open_files(qrels="qrels", runs=["first.run", "second.run"], groups="groups.tsv")
     assert rows(opened.groups) == [("second", "them", "new"), ("first", "us", "pooled")]
     with collection() as stored:
         assert rows(stored.groups) == [("first", "us", "pooled"), ("second", "us", "pooled")]
     (folder / "groups.tsv").write_text("third\tthem\tnew\n", encoding="utf-8")
-    with pytest.raises(cf.CranfieldError, match="runs that are not given: 'third'"):
+    with kept.raises(cf.CranfieldError):
         _ = cf.open_files(qrels="qrels", runs="first.run", groups="groups.tsv").groups
 
 
@@ -204,53 +205,52 @@ def test_a_wrong_call_is_told(call, message: str):
     assert message in str(refused.value)
 
 
-def test_without_qrels_a_collection_takes_what_is_judged_in_it_now(folder: Path):
+def test_without_qrels_a_collection_takes_what_is_judged_in_it_now(folder: Path, kept: Kept):
     collection().close()
-    with cf.open_collection("c.db") as runs, pytest.raises(cf.CranfieldError, match="there are no judgments yet"):
+    with cf.open_collection("c.db") as runs, kept.raises(cf.CranfieldError):
         runs.evaluate("AP")
     (folder / "binary").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n3 0 z 0\n", encoding="utf-8")
-    assert _status(["judge", "import", "binary", "-C", "c.db"]) == 0
+    call("judge", "import", "binary", "-C", "c.db")
     with cf.open_collection("c.db") as runs:
         found = runs.evaluate("AP")
     assert scores(found) == [("first", "all", "AP", 0.5), ("second", "all", "AP", pytest.approx(1 / 6))]
 
 
-def test_a_release_is_named_like_a_file(folder: Path):
+def test_a_release_is_named_like_a_file(folder: Path, kept: Kept):
     collection().close()
     (folder / "binary").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n3 0 z 0\n", encoding="utf-8")
-    assert _status(["judge", "import", "binary", "-C", "c.db"]) == 0
-    assert _status(["qrels", "release", "v1", "-C", "c.db"]) == 0
+    call("judge", "import", "binary", "-C", "c.db")
+    call("qrels", "release", "v1", "-C", "c.db")
     with cf.open_collection("c.db", qrels="v1") as runs:
         assert runs.evaluate("AP", runs=["first"])["value"].tolist() == [0.5]
-    with cf.open_collection("c.db", qrels="nowhere") as runs, pytest.raises(cf.CranfieldError, match="no such file"):
+    with cf.open_collection("c.db", qrels="nowhere") as runs, kept.raises(cf.CranfieldError):
         runs.evaluate("AP")
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    "call",
     [
-        (lambda: files().evaluate(None), "one word or a list of words is expected"),
-        (lambda: files().evaluate([1]), "one word or a list of words is expected"),
-        (lambda: files().explain(1, "first"), "a topic is named by its id, a word: '1', not 1"),
-        (lambda: files().evaluate("AP", duplicates="novelty"), "give clusters, or take a collection that has them"),
-        (lambda: files().compare(systems={"second": ["first"]}), "'second' is a run of its own"),
+        lambda: files().evaluate(None),
+        lambda: files().evaluate([1]),
+        lambda: files().explain(1, "first"),
+        lambda: files().evaluate("AP", duplicates="novelty"),
+        lambda: files().compare(systems={"second": ["first"]}),
     ],
 )
-def test_a_wrong_call_is_a_sentence_in_the_words_of_python(call, message: str):
-    with pytest.raises(cf.CranfieldError, match=message):
+def test_a_wrong_call_is_a_sentence_in_the_words_of_python(call, kept: Kept):
+    with kept.raises(cf.CranfieldError):
         call()
 
 
-def test_a_comparison_tells_how_it_was_made_and_what_the_topics_could_have_shown():
+def test_a_comparison_tells_how_it_was_made_and_what_the_topics_could_have_shown(kept: Kept):
     frame = files().compare(measures="AP", test="tukey", alpha=0.1, draws=500, seed=3, difference=0.05, power=0.9)
     made = {name: frame.attrs[name] for name in ("test", "correction", "alpha", "draws", "seed", "reference")}
     assert made == {
         "test": "t", "correction": "tukey", "alpha": 0.1, "draws": 500, "seed": 3, "reference": "trec_eval 10"
     }  # fmt: skip
     shown, needed = frame.attrs["notes"][-2:]
-    assert shown.startswith("AP: discriminative power 0% (0 of 1 pair significant on 3 topics); a single true")
-    assert "would be found with 90% chance" in shown
-    assert needed.startswith("AP: a true difference of 0.05 needs ")
+    kept(shown)
+    kept(needed)
 
 
 def test_a_list_laid_open_tells_what_it_was_made_with():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from kept import Kept
 
 from cranfield.errors import CranfieldError
 from cranfield.evaluate.given import qrels_given, runs_given
@@ -74,28 +75,25 @@ def test_everything_wrong_with_qrels_is_told_at_once():
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), "abc", None, True, 10**400])
-def test_a_score_that_is_no_finite_number_is_told(score):
+def test_a_score_that_is_no_finite_number_is_told(score, kept: Kept):
     said = refused(lambda: runs_given({"1": {"a": 1.0, "b": score}}, name="x"))
-    assert said[1].startswith("run 'x':2: a score is not a finite number")
+    kept(said[1])
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    "value",
     [
-        (pd.DataFrame({"topic": ["1"], "document": ["a"]}), "lacks columns: it has topic, document"),
-        ([1, 2], "not list"),
-        ({"1": ["a"]}, "topic '1' has list instead of documents"),
-        ({}, "there is no row"),
-        (
-            pd.DataFrame([["1", "a", 1.0, 2.0]], columns=["topic", "document", "score", "score"]),
-            "several columns called",
-        ),
+        pd.DataFrame({"topic": ["1"], "document": ["a"]}),
+        [1, 2],
+        {"1": ["a"]},
+        {},
+        pd.DataFrame([["1", "a", 1.0, 2.0]], columns=["topic", "document", "score", "score"]),
     ],
 )
-def test_what_is_no_run_is_told(value, message: str):
-    assert message in " ".join(refused(lambda: runs_given(value, name="x")))
+def test_what_is_no_run_is_told(value, kept: Kept):
+    kept(" ".join(refused(lambda: runs_given(value, name="x"))))
 
 
-def test_qrels_need_their_columns():
-    assert "no column for grade" in refused(lambda: qrels_given(pd.DataFrame({"topic": ["1"], "document": ["a"]})))[0]
-    assert "holds no judgment" in refused(lambda: qrels_given({}))[1]
+def test_qrels_need_their_columns(kept: Kept):
+    kept(refused(lambda: qrels_given(pd.DataFrame({"topic": ["1"], "document": ["a"]})))[0])
+    kept(refused(lambda: qrels_given({}))[1])

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command import call
 
-from cranfield.cli.main import _status
 from cranfield.steps import evaluate as step
 from cranfield.steps import evaluate_reading
 from cranfield.steps.keeping import KeptAlignment
@@ -22,8 +22,8 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "qrels").write_text(QRELS, encoding="utf-8")
     (tmp_path / "one.run").write_text(RUN, encoding="utf-8")
     (tmp_path / "two.run").write_text(RUN.replace("first", "second").replace(" x ", " y "), encoding="utf-8")
-    assert _status(["init"]) == 0
-    assert _status(["runs", "submit", "one.run", "two.run"]) == 0
+    call("init")
+    call("runs", "submit", "one.run", "two.run")
     return tmp_path / "collection.db"
 
 

@@ -5,8 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
-
-from cranfield.cli.main import _status
+from command import call
 
 RUNS, TOPICS = 60, 40
 
@@ -27,15 +26,15 @@ def files(tmp_path: Path) -> list[str]:
     return ["evaluate", "--qrels", f"{tmp_path / 'qrels'}", *paths, "-m", "RR", "--no-verdict", "--letters", "t"]
 
 
-def test_a_table_marks_those_level_with_the_best_and_data_has_the_letters(files: list[str], capsys):
-    assert _status([*files, "-f", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+def test_a_table_marks_those_level_with_the_best_and_data_has_the_letters(files: list[str]):
+    ended = call(*files, "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(ended.out)))
     assert max(len(row["letters"]) for row in rows) > 12
     best = max(rows, key=lambda row: float(row["value"]))
     level = {row["run"] for row in rows if set(row["letters"]) & set(best["letters"])}
     assert 1 < len(level) < RUNS
-    assert _status(files) == 0
-    lines = capsys.readouterr().out.splitlines()
+    ended = call(*files)
+    lines = ended.out.splitlines()
     said = "= not significantly different from the best; csv has letters (paired t, Holm, alpha 0.05, 40 topics)"
     assert lines.index(said) > max(place for place, line in enumerate(lines) if line.rstrip().endswith(" ="))
     assert {line.split()[0] for line in lines if line.rstrip().endswith(" =")} == level

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.align import align
@@ -53,9 +54,9 @@ def test_holes_are_told_apart_from_judgments():
     assert (of("FirstUnjudged", ranked), of("FirstUnjudged", [1, 0]), of("FirstUnjudged", [], (1,))) == (2, 3, 1)
 
 
-def test_accuracy_is_near_1_for_retrieving_nothing_relevant():
+def test_accuracy_is_near_1_for_retrieving_nothing_relevant(kept: Kept):
     assert of("Accuracy(documents=1000)", [0, 0], (1, 1, 1)) == pytest.approx(0.995)
-    with pytest.raises(UsageError, match="size of the collection"):
+    with kept.raises(UsageError):
         of("Accuracy", [1])
 
 

@@ -1,6 +1,5 @@
 """What grades are worth, as the scale of a collection says it."""
 
-import contextlib
 import csv
 import io
 import json
@@ -10,8 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from command import call
+from kept import Kept
 
-from cranfield.cli import main
 from cranfield.records import Grade, GradeScale
 from cranfield.steps.measures_asked import gains_of
 
@@ -23,13 +23,6 @@ GAIN_MEASURES = ["CG@3", "DCG@3", "IdealDCG", "nDCG", "nDCG@3", "nDCGRel", "RnDC
 
 def toml_scale(*steps: tuple[int, float]) -> str:
     return "".join(f'[[grade]]\ngrade = {grade}\nlabel = "g{grade}"\ngain = {gain}\n' for grade, gain in steps)
-
-
-def typed(folder: Path, *words: str) -> tuple[str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        assert main._status(list(words)) == 0, err.getvalue()
-    return out.getvalue(), err.getvalue()
 
 
 def collection(folder: Path, scale: str, *, grades: Mapping[int, int] = MappingProxyType({})) -> Path:
@@ -45,17 +38,17 @@ def collection(folder: Path, scale: str, *, grades: Mapping[int, int] = MappingP
         "".join(f"{topic} Q0 {one} {place} {9 - place} a\n" for topic, one, place in ranked)
     )
     (folder / "uneven.toml").write_text(toml_scale((1, 0), (2, 0.5), (3, 10)))
-    typed(folder, "init", "--scale", scale)
+    call("init", "--scale", scale, folder=folder)
     for words in (["corpus", "add", "documents.jsonl"], ["corpus", "topics", "topics.jsonl"]):
-        typed(folder, *words)
-    typed(folder, "runs", "submit", "a.run")
-    typed(folder, "judge", "import", "judged")
+        call(*words, folder=folder)
+    call("runs", "submit", "a.run", folder=folder)
+    call("judge", "import", "judged", folder=folder)
     return folder
 
 
 def scores(folder: Path, *words: str, measures: list[str]) -> dict[tuple[str, str], float]:
     asked = [word for measure in measures for word in ("-m", measure)]
-    rows = csv.DictReader(io.StringIO(typed(folder, "evaluate", *words, *asked, "--by-topic", "-f", "csv")[0]))
+    rows = csv.DictReader(io.StringIO(call("evaluate", *words, *asked, "--by-topic", "-f", "csv", folder=folder).out))
     return {(row["topic"], row["measure"]): float(row["value"]) for row in rows}
 
 
@@ -87,33 +80,34 @@ def test_a_usual_scale_changes_no_name(tmp_path: Path):
     assert {measure for _, measure in scores(folder, measures=["nDCG@3", "DCG"])} == {"nDCG@3", "DCG"}
 
 
-def test_measures_of_the_grades_themselves_are_named(tmp_path: Path):
+def test_measures_of_the_grades_themselves_are_named(tmp_path: Path, kept: Kept):
     folder = collection(tmp_path, FROM_ONE)
-    _, told = typed(folder, "evaluate", "-m", "ERR@3", "-m", "AP", "-m", "RBP(gain=scaled)", "-m", "nDCG")
-    assert "ERR@3, RBP(gain='scaled', rel=2): made from the grades themselves; the gains of the scale" in told
-    _, told = typed(
-        folder, "evaluate", "-m", "nDCG(gain='exponential')@3", "-m", "RBPGains", "-m", "DCG(gains={3: 7})"
-    )
-    assert "nDCG(gain='exponential')@3, RBPGains, DCG(gains={3: 7}): made from the grades themselves" in told
-    assert "grades themselves" not in typed(folder, "evaluate", "-m", "AP", "-m", "nDCG", "-m", "RBP")[1]
+    told = call("evaluate", "-m", "ERR@3", "-m", "AP", "-m", "RBP(gain=scaled)", "-m", "nDCG", folder=folder).err
+    kept(told)
+    told = call(
+        "evaluate", "-m", "nDCG(gain='exponential')@3", "-m", "RBPGains", "-m", "DCG(gains={3: 7})", folder=folder
+    ).err
+    kept(told)
+    kept(call("evaluate", "-m", "AP", "-m", "nDCG", "-m", "RBP", folder=folder).err)
 
 
-def test_it_is_told_where_a_document_without_a_judgment_is_worth_less_than_one_that_is_not_relevant(tmp_path: Path):
+def test_it_is_told_where_a_document_without_a_judgment_is_worth_less_than_one_that_is_not_relevant(
+    tmp_path: Path, kept: Kept
+):
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "run").write_text("1 Q0 a 1 3 x\n1 Q0 c 2 2 x\n1 Q0 b 3 1 x\n")
     asked = ["evaluate", "--qrels", "qrels", "run", "-m", "nDCG(gains={0: 0.5})@3", "-m", "nDCG(gains={0: -1})@3"]
-    told = typed(tmp_path, *asked)[1]
-    assert "nDCG(gains={0: 0.5})@3: a document without a judgment counts 0, and so less than one of grade 0" in told
-    assert "nDCG(gains={0: -1})@3: a document without" not in told
+    told = call(*asked, folder=tmp_path).err
+    kept(told)
 
 
-def test_a_list_is_laid_open_with_the_gains_of_the_scale(tmp_path: Path):
+def test_a_list_is_laid_open_with_the_gains_of_the_scale(tmp_path: Path, kept: Kept):
     folder = collection(tmp_path, "uneven.toml")
-    found = json.loads(typed(folder, "evaluate", "--explain", "a", "1", "-f", "json")[0])
+    found = json.loads(call("evaluate", "--explain", "a", "1", "-f", "json", folder=folder).out)
     (whole,) = [value for (topic, _), value in scores(folder, measures=["DCG"]).items() if topic == "1"]
     assert found[0]["DCG"] == 0.0
     assert found[-1]["DCG"] == pytest.approx(whole)
-    assert "; gains in DCG 1: 0, 2: 0.5, 3: 10; qrels " in typed(folder, "evaluate", "--explain", "a", "1")[0]
+    kept(call("evaluate", "--explain", "a", "1", folder=folder).out)
 
 
 @pytest.mark.parametrize(
@@ -125,16 +119,15 @@ def test_all_commands_take_the_same_gains(tmp_path: Path, words: list[str]):
     (folder / "b.run").write_text(
         (folder / "a.run").read_text().replace(" a\n", " b\n").replace("Q0 b 1 8", "Q0 b 1 1")
     )
-    typed(folder, "runs", "submit", "b.run")
-    shown, told = typed(folder, *words)
+    call("runs", "submit", "b.run", folder=folder)
+    _, shown, told = call(*words, folder=folder)
     assert "nDCG(gains={1: 0, 2: 1, 3: 2})@3" in shown + told
 
 
-def test_exported_qrels_come_with_what_to_write_elsewhere(tmp_path: Path):
+def test_exported_qrels_come_with_what_to_write_elsewhere(tmp_path: Path, kept: Kept):
     folder = collection(tmp_path, "uneven.toml")
-    told = typed(folder, "qrels", "export", "-o", "out.trec")[1]
-    asked = "-m 'AP(rel=2)' -m 'nDCG(gains={1: 0, 2: 0.5, 3: 10})'"
-    assert f"grades have gains of their own, which the file does not say: elsewhere {asked}" in told
+    told = call("qrels", "export", "-o", "out.trec", folder=folder).err
+    kept(told)
     elsewhere = scores(
         folder, "a.run", "--qrels", "out.trec", measures=["AP(rel=2)", "nDCG(gains={1: 0, 2: 0.5, 3: 10})"]
     )
@@ -164,7 +157,7 @@ def test_grades_that_a_scale_skips_are_worth_no_more_than_its_steps(steps, named
 def test_intervals_ask_only_for_gains_that_the_scale_has(tmp_path: Path):
     (tmp_path / "gaps.toml").write_text(toml_scale((0, 0), (2, 0.5), (4, 1)))
     folder = collection(tmp_path, "gaps.toml", grades={1: 0, 2: 2, 3: 4})
-    rows = csv.DictReader(io.StringIO(typed(folder, "evaluate", "-m", "DCG@4", "--by-topic", "-f", "csv")[0]))
+    rows = csv.DictReader(io.StringIO(call("evaluate", "-m", "DCG@4", "--by-topic", "-f", "csv", folder=folder).out))
     (first,) = [row for row in rows if row["topic"] == "1"]
     hole = 1 / math.log2(4)  # the one unjudged document stands at rank 3, and may be worth 1
     assert float(first["high"]) - float(first["value"]) == pytest.approx(hole)

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from command import call
+from kept import Kept
 
-from cranfield.cli.main import _status
 from cranfield.errors import CollectionError
 from cranfield.evaluate import coded_pairs as pairs_module
 from cranfield.evaluate.align import KnownRun, align
@@ -38,7 +39,7 @@ def written(folder: Path, *, seed: int, decimals: int) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    assert _status(["init"]) == 0
+    call("init")
     return tmp_path
 
 
@@ -46,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("topics", ["qrels", "common", "run", ["3", "5"]])
 def test_both_ways_give_the_same_alignment(folder: Path, decimals: int, topics):
     names = written(folder, seed=decimals, decimals=decimals)
-    assert _status(["runs", "submit", *(f"{name}.run" for name in names)]) == 0
+    call("runs", "submit", *(f"{name}.run" for name in names))
     rng = np.random.default_rng(1)
     qrels = qrels_from(
         {f"{topic}": {f"d{name}": int(rng.integers(-1, 3)) for name in rng.choice(50, 12)} for topic in range(2, 8)}
@@ -66,7 +67,7 @@ def test_both_ways_give_the_same_alignment(folder: Path, decimals: int, topics):
 
 def test_a_run_that_means_its_own_order_has_no_ties(folder: Path):
     (folder / "r.run").write_text("1 Q0 a 2 1 r\n1 Q0 b 1 1 r\n", encoding="utf-8")
-    assert _status(["runs", "submit", "r.run", "--order", "rank"]) == 0
+    call("runs", "submit", "r.run", "--order", "rank")
     with open_collection(folder / "collection.db") as store:
         run = StoredRuns(store, lambda: qrels_from({"1": {"b": 1}})).fetched("r")()
     assert (run.judged.tolist(), run.tied.tolist()) == ([0, -1], [False, False])
@@ -74,17 +75,17 @@ def test_a_run_that_means_its_own_order_has_no_ties(folder: Path):
 
 def test_a_table_that_would_be_too_large_is_not_made(folder: Path, monkeypatch: pytest.MonkeyPatch):
     (folder / "r.run").write_text("1 Q0 a 1 1 r\n", encoding="utf-8")
-    assert _status(["runs", "submit", "r.run"]) == 0
+    call("runs", "submit", "r.run")
     monkeypatch.setattr(pairs_module, "LARGEST_TABLE", 0)
     with open_collection(folder / "collection.db") as store:
         assert isinstance(StoredRuns(store, lambda: qrels_from({"1": {"b": 1}})).fetched("r")(), Run)
 
 
 @pytest.mark.parametrize(("topic", "document"), [(0, 2), (0, -1), (1, 0)])
-def test_codes_that_the_collection_does_not_have_are_an_error(topic: int, document: int):
+def test_codes_that_the_collection_does_not_have_are_an_error(topic: int, document: int, kept: Kept):
     pairs = coded_pairs(qrels_from({"1": {"b": 1}}), pa.array(["1"], TEXT), pa.array(["a", "b"], TEXT))
     damaged = CodedOrder(np.array([topic]), np.array([0, 1]), np.array([document]), np.array([False]))
-    with pytest.raises(CollectionError, match="names ids that the collection does not have"):
+    with kept.raises(CollectionError):
         pairs.known(damaged, pa.array(["1"], TEXT), name="r", has_ties=True)
 
 

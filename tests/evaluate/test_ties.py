@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.align import align
@@ -140,9 +141,9 @@ def test_what_is_told_of_judged_documents_is_how_far_their_share_can_go():
     ]
 
 
-def test_a_best_order_that_would_have_to_be_searched_for_is_refused_and_its_range_is_told_as_open():
+def test_a_best_order_that_would_have_to_be_searched_for_is_refused_and_its_range_is_told_as_open(kept: Kept):
     aligned = align(QRELS, [TIED])
-    with pytest.raises(UsageError, match=r"for infAP, RnDCG would have to be tried out"):
+    with kept.raises(UsageError):
         score_with_ties(aligned, parse_measures(["AP", "infAP", "RnDCG"]), ties="best")
     (moved,) = moved_by_ties(aligned, score(aligned, parse_measures(["infAP"])))
     assert not moved.exact

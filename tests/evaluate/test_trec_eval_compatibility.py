@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.evaluate.trec_eval.printing import Printed, trec_eval
 
@@ -34,27 +35,27 @@ def test_n_leaves_out_the_summary(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "said"),
+    ("options", "status"),
     [
-        ("-m foo", 1, "illegal measure 'foo'"),
-        ("-m P.", 1, "improper measure"),
-        ("-x", 1, "Usage"),
-        ("--as 11", 1, "9 or 10"),
-        ("-m rbp --as 9", 1, "illegal measure 'rbp'"),
-        ("-m P.0", 2, "Negative cutoff"),
-        ("-m P.5,5", 2, "duplicate cutoffs"),
-        ("-m ndcg.1:3", 2, "malformed pair"),
-        ("-m prefs", 1, "preference measures are out of Cranfield's scope"),
-        ("-R prefs", 1, "out of Cranfield's scope"),
-        ("-R foo", 2, "Illegal"),
-        ("-m utility.1,2", 4, "improper number of coefficients"),
-        ("-Z nowhere -m map", 255, "Cannot read zscores"),
+        ("-m foo", 1),
+        ("-m P.", 1),
+        ("-x", 1),
+        ("--as 11", 1),
+        ("-m rbp --as 9", 1),
+        ("-m P.0", 2),
+        ("-m P.5,5", 2),
+        ("-m ndcg.1:3", 2),
+        ("-m prefs", 1),
+        ("-R prefs", 1),
+        ("-R foo", 2),
+        ("-m utility.1,2", 4),
+        ("-Z nowhere -m map", 255),
     ],
 )
-def test_a_wrong_call_ends_with_trec_evals_status(tmp_path: Path, options: str, status: int, said: str):
+def test_a_wrong_call_ends_with_trec_evals_status(tmp_path: Path, options: str, status: int, kept: Kept):
     printed = call(tmp_path, options)
     assert (printed.output, printed.status) == (b"", status)
-    assert said in printed.errors
+    kept(printed.errors)
 
 
 def test_a_file_that_is_not_there_or_empty_cannot_be_read(tmp_path: Path):
@@ -81,20 +82,20 @@ def test_what_trec_eval_takes_is_taken_with_the_same_numbers(tmp_path: Path, cha
 
 
 @pytest.mark.parametrize(
-    ("changed", "line"),
+    "changed",
     [
-        ({"run": RUN + "2 Q0 d 3 0.5\n"}, 5),
-        ({"qrels": QRELS + "\n"}, 5),
-        ({"qrels": QRELS + "2 0 d\n"}, 5),
-        ({"qrels": QRELS + "2 0 d 1 1\n"}, 5),
-        ({"qrels": "# one\n# two\n" + QRELS}, 1),
-        ({"run": "# one\n\n" + RUN + "2 Q0 d 3 0.5\n"}, 5),
+        {"run": RUN + "2 Q0 d 3 0.5\n"},
+        {"qrels": QRELS + "\n"},
+        {"qrels": QRELS + "2 0 d\n"},
+        {"qrels": QRELS + "2 0 d 1 1\n"},
+        {"qrels": "# one\n# two\n" + QRELS},
+        {"run": "# one\n\n" + RUN + "2 Q0 d 3 0.5\n"},
     ],
 )
-def test_a_malformed_line_ends_with_status_2(tmp_path: Path, changed: dict[str, str], line: int):
+def test_a_malformed_line_ends_with_status_2(tmp_path: Path, changed: dict[str, str], kept: Kept):
     printed = call(tmp_path, "", **changed)
     assert (printed.output, printed.status) == (b"", 2)
-    assert f"Malformed line {line}" in printed.errors
+    kept(printed.errors)
 
 
 def test_version_9_knows_no_comments(tmp_path: Path):
@@ -102,10 +103,10 @@ def test_version_9_knows_no_comments(tmp_path: Path):
     assert call(tmp_path, "--as 9", qrels="# comment\n" + QRELS).status == 2
 
 
-def test_a_repeated_document_stops_at_its_topic(tmp_path: Path):
+def test_a_repeated_document_stops_at_its_topic(tmp_path: Path, kept: Kept):
     printed = call(tmp_path, "-q -m map", run=RUN + "2 Q0 a 3 0.5 tag\n")
     assert (set(numbers(printed)), printed.status) == ({("map", "1")}, 4)
-    assert "duplicate docs a" in printed.errors
+    kept(printed.errors)
 
 
 def test_a_repeated_document_below_the_depth_is_not_seen(tmp_path: Path):
@@ -239,7 +240,7 @@ def test_rndcg_is_no_number_where_nothing_that_is_relevant_has_a_gain(tmp_path: 
 
 
 @pytest.mark.parametrize("words", ["-D 0.2", "-q -m ndcg.-1=2"])
-def test_what_would_change_numbers_unseen_is_refused(tmp_path: Path, words: str):
+def test_what_would_change_numbers_unseen_is_refused(tmp_path: Path, words: str, kept: Kept):
     printed = call(tmp_path, words)
     assert (printed.output, printed.status) == (b"", 1)
-    assert "out of Cranfield's scope" in printed.errors
+    kept(printed.errors)

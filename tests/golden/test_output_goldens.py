@@ -10,9 +10,7 @@ round differently.
 """
 
 import contextlib
-import io
 import json
-import os
 import re
 import shlex
 import shutil
@@ -22,6 +20,8 @@ from pathlib import Path
 
 import pytest
 import typer
+from command import call
+from kept import RENEW, same
 
 from cranfield._version import __version__
 from cranfield.cli import console, main
@@ -116,9 +116,7 @@ def small(still: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
         printed("judge import judgments.csv")
         printed("qrels release first")
         printed("judge packet Ben --topic 4 -o packet.db")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "stdin", io.StringIO("1\n0\n2\nq\n"))
-            printed("judge try 4 -a Cora --plain")
+        printed("judge try 4 -a Cora --plain", answers="1\n0\n2\nq\n")
     return folder
 
 
@@ -130,14 +128,9 @@ def here(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "copy"
 
 
-def printed(line: str) -> bytes:
-    """Run a command in this process, and give the bytes it prints."""
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", newline=""), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main._status(shlex.split(line.format(python=sys.executable)))
-        out.flush()
-    assert status == 0, f"cranfield {line}: {err.getvalue()}"
-    return out.buffer.getvalue()
+def printed(line: str, answers: str | None = None) -> bytes:
+    """Run a command, and give the bytes it prints."""
+    return call(*shlex.split(line.format(python=sys.executable)), answers=answers).out.encode()
 
 
 def masked(text: str) -> str:
@@ -149,25 +142,10 @@ def masked(text: str) -> str:
 def compared(name: str, got: bytes) -> None:
     """Hold bytes against those that are kept; with CRANFIELD_RENEW set, keep them."""
     text, path = masked(got.decode("utf-8")), KEPT / name
-    if os.environ.get("CRANFIELD_RENEW"):
+    if RENEW:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(text.encode())
-    kept = path.read_bytes().decode("utf-8")
-    if text != kept:
-        assert words_of(text) == words_of(kept), name
-        assert numbers_of(text) == pytest.approx(numbers_of(kept), rel=1e-9, abs=1e-12, nan_ok=True), name
-
-
-NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{10,}(?:e-?\d+)?(?![\w.])")
-"""A number in full precision; a rounded one is text like any other."""
-
-
-def words_of(text: str) -> list[str]:
-    return NUMBER.sub("#", text).splitlines()
-
-
-def numbers_of(text: str) -> list[float]:
-    return [float(number) for number in NUMBER.findall(text)]
+    same(text, path.read_bytes().decode("utf-8"), name)
 
 
 def commands_with_tables() -> set[str]:

@@ -1,26 +1,17 @@
 """The command line from documents to submitted runs, as a user would type it."""
 
-import contextlib
 import csv
 import io
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-
-from cranfield.cli import main
+from command import Ended, call
+from kept import Kept
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
-
-
-class Told(NamedTuple):
-    """What a command wrote."""
-
-    stdout: str
-    stderr: str
 
 
 class Shell:
@@ -29,14 +20,8 @@ class Shell:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, *words: object, status: int = 0) -> Told:
-        """Run a command in this process: a new one for each would take most of a second."""
-        out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-        with contextlib.chdir(self.folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            ended = main._status([str(word) for word in words])
-            out.flush()
-        assert ended == status, err.getvalue()
-        return Told(out.buffer.getvalue().decode(), err.getvalue())
+    def __call__(self, *words: object, status: int = 0) -> Ended:
+        return call(*words, folder=self.folder, status=status)
 
     def process(self, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command in a process of its own."""
@@ -64,35 +49,32 @@ def rows(text: str) -> list[dict[str, str]]:
 def test_the_way_from_documents_to_submitted_runs(kitchen: Shell):
     kitchen("runs", "make", "fts5", "--tag", "mine", "--depth", "30")
     checked = kitchen("runs", "check", "mine.run", KITCHEN / "runs.toml", "--format", "jsonl")
-    assert {json.loads(line)["severity"] for line in checked.stdout.splitlines()} <= {"warning"}
+    assert {json.loads(line)["severity"] for line in checked.out.splitlines()} <= {"warning"}
     kitchen("runs", "submit", "mine.run", "--group", "us", "--family", "lexical", "--new")
     submitted = kitchen("runs", "submit", KITCHEN / "runs.toml", "--format", "csv")
-    assert [row["result"] for row in rows(submitted.stdout)] == ["submitted"] * 11
-    status = {row["fact"]: row["value"] for row in rows(kitchen("status", "--format", "csv").stdout)}
+    assert [row["result"] for row in rows(submitted.out)] == ["submitted"] * 11
+    status = {row["fact"]: row["value"] for row in rows(kitchen("status", "--format", "csv").out)}
     assert status["documents"] == "240"
     assert (status["runs"], status["contributing runs"], status["groups"]) == ("12", "9", "9")
-    assert "sound" in kitchen("check").stdout
+    assert "sound" in kitchen("check").out
 
 
-def test_submitting_twice_does_nothing_and_says_so(kitchen: Shell):
+def test_submitting_twice_does_nothing_and_says_so(kitchen: Shell, kept: Kept):
     kitchen("runs", "submit", KITCHEN / "runs.toml")
     again = kitchen("runs", "submit", KITCHEN / "runs.toml", "--format", "csv")
-    assert {row["result"] for row in rows(again.stdout)} == {"there already"}
-    assert "0 runs submitted, 11 there already" in again.stderr
-    assert len(rows(kitchen("runs", "list", "--format", "csv").stdout)) == 11
+    assert {row["result"] for row in rows(again.out)} == {"there already"}
+    kept(again.err)
+    assert len(rows(kitchen("runs", "list", "--format", "csv").out)) == 11
 
 
-def test_one_bad_run_keeps_all_of_a_command_out(kitchen: Shell):
+def test_one_bad_run_keeps_all_of_a_command_out(kitchen: Shell, kept: Kept):
     (kitchen.folder / "bad.run").write_text("T01 Q0 K001 1 2.5 bad\nT99 Q0 K001 1 x bad\nT01 Q0 K001 2 2.5 bad\n")
     refused = kitchen("runs", "submit", KITCHEN / "runs.toml", "bad.run", status=1)
-    assert "bad.run:2" in refused.stderr
-    assert "score-not-a-number" in refused.stderr
-    assert "repeated-document" in refused.stderr
-    assert "1 file refused, so nothing was submitted" in refused.stderr
-    assert kitchen("runs", "list", "--format", "csv").stdout.count("\n") == 1
+    kept(refused.err)
+    assert kitchen("runs", "list", "--format", "csv").out.count("\n") == 1
 
 
-def test_export_gives_an_equivalent_file(kitchen: Shell):
+def test_export_gives_an_equivalent_file(kitchen: Shell, kept: Kept):
     kitchen("runs", "submit", KITCHEN / "runs" / "trivet-lsa.run")
     kitchen("runs", "export", "trivet-lsa", "-o", "again.run")
     original = [line.split() for line in (KITCHEN / "runs" / "trivet-lsa.run").read_text().splitlines()]
@@ -100,62 +82,62 @@ def test_export_gives_an_equivalent_file(kitchen: Shell):
     assert [(row[0], row[2], float(row[4]), row[5]) for row in exported] == [
         (row[0], row[2], float(row[4]), row[5]) for row in original
     ]
-    assert "there already" in kitchen("runs", "submit", "again.run", "--format", "csv").stdout
+    kept(kitchen("runs", "submit", "again.run", "--format", "csv").out)
 
 
-def test_a_withdrawn_run_stays_in_the_history_and_its_name_is_free(kitchen: Shell):
+def test_a_withdrawn_run_stays_in_the_history_and_its_name_is_free(kitchen: Shell, kept: Kept):
     run = KITCHEN / "runs" / "trivet-lsa.run"
     kitchen("runs", "submit", run)
     kitchen("runs", "withdraw", "trivet-lsa", "--because", "wrong index")
-    assert rows(kitchen("runs", "list", "--format", "csv").stdout) == []
-    gone = rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").stdout)
+    assert rows(kitchen("runs", "list", "--format", "csv").out) == []
+    gone = rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").out)
     assert [(row["run"], row["because"]) for row in gone] == [("trivet-lsa", "wrong index")]
-    assert "was withdrawn on" in kitchen("runs", "show", "trivet-lsa").stderr
+    kept(kitchen("runs", "show", "trivet-lsa").err)
     kitchen("runs", "submit", run)
-    assert len(rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").stdout)) == 2
+    assert len(rows(kitchen("runs", "list", "--withdrawn", "--format", "csv").out)) == 2
     kitchen("check")
 
 
-def test_the_same_content_under_another_name_is_kept_with_a_warning(kitchen: Shell):
+def test_the_same_content_under_another_name_is_kept_with_a_warning(kitchen: Shell, kept: Kept):
     run = KITCHEN / "runs" / "trivet-lsa.run"
     (kitchen.folder / "copy.run").write_text(run.read_text().replace("trivet-lsa", "copycat"))
     kitchen("runs", "submit", run)
-    assert "identical-run" in kitchen("runs", "submit", "copy.run").stderr
-    assert "identical-run" in kitchen("runs", "show", "copycat").stderr
+    kept(kitchen("runs", "submit", "copy.run").err)
+    kept(kitchen("runs", "show", "copycat").err)
 
 
-def test_a_nearly_identical_run_is_kept_with_a_warning(kitchen: Shell):
+def test_a_nearly_identical_run_is_kept_with_a_warning(kitchen: Shell, kept: Kept):
     lines = (KITCHEN / "runs" / "trivet-lsa.run").read_text().replace("trivet-lsa", "tuned").splitlines(keepends=True)
     (kitchen.folder / "near.run").write_text("".join(lines[:-1]))
     kitchen("runs", "submit", KITCHEN / "runs" / "trivet-lsa.run")
-    assert "nearly-identical-run" in kitchen("runs", "submit", "near.run").stderr
+    kept(kitchen("runs", "submit", "near.run").err)
 
 
-def test_two_files_with_one_tag_are_told_apart_by_their_names(kitchen: Shell):
+def test_two_files_with_one_tag_are_told_apart_by_their_names(kitchen: Shell, kept: Kept):
     for name, system in (("a.run", "fts5"), ("b.run", "tfidf")):
         kitchen("runs", "make", system, "--tag", "same", "--output", name)
     refused = kitchen("runs", "submit", "a.run", "b.run", status=1)
-    assert refused.stderr.count("taken-tag") == 2
+    kept(refused.err)
     kitchen("runs", "submit", "a.run", "b.run", "--names", "file")
-    assert [row["run"] for row in rows(kitchen("runs", "list", "--format", "csv").stdout)] == ["a", "b"]
+    assert [row["run"] for row in rows(kitchen("runs", "list", "--format", "csv").out)] == ["a", "b"]
 
 
-def test_repair_writes_a_copy_that_is_accepted(kitchen: Shell):
+def test_repair_writes_a_copy_that_is_accepted(kitchen: Shell, kept: Kept):
     (kitchen.folder / "bad.run").write_text(
         "T01 Q0 K001 1 2.5 bad extra\nT01 Q0 K002 2 1.5 bad\nT01 Q0 K001 3 0.5 bad\nT01 Q0 K003 4\n"
     )
     repaired = kitchen("runs", "check", "bad.run", "--repair", "mended")
     assert (kitchen.folder / "mended" / "bad.run").read_text() == "T01 Q0 K001 1 2.5 bad\nT01 Q0 K002 2 1.5 bad\n"
-    assert "repeated a document" in repaired.stderr
+    kept(repaired.err)
     kitchen("runs", "submit", "mended/bad.run")
 
 
 def test_the_order_a_run_means_is_kept_with_it(kitchen: Shell):
     (kitchen.folder / "ranks.run").write_text("T01 Q0 K001 2 9 r\nT01 Q0 K002 1 1 r\n")
     kitchen("runs", "submit", "ranks.run", "--order", "rank")
-    exported = kitchen("runs", "export", "r").stdout.splitlines()
+    exported = kitchen("runs", "export", "r").out.splitlines()
     assert [line.split()[2] for line in exported] == ["K002", "K001"]
-    assert {row["fact"]: row["value"] for row in rows(kitchen("runs", "show", "r", "--format", "csv").stdout)}[
+    assert {row["fact"]: row["value"] for row in rows(kitchen("runs", "show", "r", "--format", "csv").out)}[
         "ordered by"
     ] == "rank"
 
@@ -163,7 +145,7 @@ def test_the_order_a_run_means_is_kept_with_it(kitchen: Shell):
 def test_documents_and_topics_of_a_collection_are_checked_against_runs(kitchen: Shell):
     (kitchen.folder / "alien.run").write_text("T01 Q0 K001 1 2 a\nT01 Q0 clueweb 2 1 a\nX9 Q0 K001 1 1 a\n")
     checked = kitchen("runs", "check", "alien.run", "--format", "jsonl", status=1)
-    found = {json.loads(line)["code"]: json.loads(line) for line in checked.stdout.splitlines()}
+    found = {json.loads(line)["code"]: json.loads(line) for line in checked.out.splitlines()}
     assert {"unknown-document", "unknown-topic", "missing-topic"} <= set(found)
     assert found["unknown-document"]["lines"] == [2]
     assert found["unknown-topic"]["lines"] == [3]
@@ -172,7 +154,7 @@ def test_documents_and_topics_of_a_collection_are_checked_against_runs(kitchen: 
 def test_runs_are_checked_without_a_collection_too(shell: Shell):
     (shell.folder / "x.run").write_text("1 Q0 a 1 nan t\n1 Q0 b 2 inf t\n")
     checked = shell("runs", "check", "x.run", "--format", "csv", status=1)
-    assert {row["code"] for row in rows(checked.stdout)} >= {"score-nan", "score-infinite"}
+    assert {row["code"] for row in rows(checked.out)} >= {"score-nan", "score-infinite"}
 
 
 def test_files_are_compared_with_each_other_without_a_collection_too(shell: Shell):
@@ -180,40 +162,40 @@ def test_files_are_compared_with_each_other_without_a_collection_too(shell: Shel
         score = 3 if name == "b.run" else 2
         (shell.folder / name).write_text(f"1 Q0 a 1 {score} {tag}\n1 Q0 b 2 1 {tag}\n")
     checked = shell("runs", "check", "a.run", "b.run", "c.run", "--format", "csv", status=1)
-    found = [(row["file"], row["code"]) for row in rows(checked.stdout)]
+    found = [(row["file"], row["code"]) for row in rows(checked.out)]
     assert found.count(("a.run", "taken-tag")) == found.count(("b.run", "taken-tag")) == 1
     (shell.folder / "b.run").unlink()
     checked = shell("runs", "check", "a.run", "c.run", "--format", "csv")
-    assert [(row["file"], row["code"]) for row in rows(checked.stdout)] == [("c.run", "identical-run")]
+    assert [(row["file"], row["code"]) for row in rows(checked.out)] == [("c.run", "identical-run")]
 
 
-def test_a_bad_document_file_leaves_nothing_behind_unless_asked_to_keep_going(shell: Shell):
+def test_a_bad_document_file_leaves_nothing_behind_unless_asked_to_keep_going(shell: Shell, kept: Kept):
     shell("init")
     (shell.folder / "d.jsonl").write_text('{"id": "a", "text": "one"}\n{broken\n{"id": "b", "text": "two"}\n')
     refused = shell("corpus", "add", "d.jsonl", status=1)
-    assert "d.jsonl:2" in refused.stderr
-    assert rows(shell("corpus", "show", "--format", "csv").stdout) == []
-    kept = shell("corpus", "add", "d.jsonl", "--keep-going", status=1)
-    assert "2 documents added, 1 error" in kept.stderr
-    assert [row["document"] for row in rows(shell("corpus", "show", "--format", "csv").stdout)] == ["a", "b"]
+    kept(refused.err)
+    assert rows(shell("corpus", "show", "--format", "csv").out) == []
+    going = shell("corpus", "add", "d.jsonl", "--keep-going", status=1)
+    kept(going.err)
+    assert [row["document"] for row in rows(shell("corpus", "show", "--format", "csv").out)] == ["a", "b"]
 
 
 def test_documents_can_come_through_a_pipe(shell: Shell):
     shell("init")
     assert shell.process("corpus", "add", "-", typed='{"id": "a", "text": "one"}\n').returncode == 0
-    assert "one" in shell("corpus", "show", "a").stdout
+    assert "one" in shell("corpus", "show", "a").out
 
 
-def test_the_same_file_again_adds_nothing_and_changed_documents_need_a_word(shell: Shell):
+def test_the_same_file_again_adds_nothing_and_changed_documents_need_a_word(shell: Shell, kept: Kept):
     shell("init")
     file = shell.folder / "d.jsonl"
     file.write_text('{"id": "a", "text": "one"}\n')
     shell("corpus", "add", file)
-    assert "0 documents added, 1 there already" in shell("corpus", "add", file).stderr
+    kept(shell("corpus", "add", file).err)
     file.write_text('{"id": "a", "text": "changed"}\n')
-    assert "is there already, in the collection, with other content" in shell("corpus", "add", file, status=1).stderr
-    assert "1 replaced" in shell("corpus", "add", file, "--update").stderr
-    assert "changed" in shell("corpus", "show", "a").stdout
+    kept(shell("corpus", "add", file, status=1).err)
+    kept(shell("corpus", "add", file, "--update").err)
+    assert "changed" in shell("corpus", "show", "a").out
     shell("check")
 
 
@@ -224,7 +206,7 @@ def test_escape_sequences_in_a_document_never_reach_the_terminal(shell: Shell):
     )
     shell("corpus", "add", "d.jsonl")
     for words in (("corpus", "show", "a"), ("corpus", "show"), ("corpus", "search", "bell")):
-        shown = shell(*words).stdout
+        shown = shell(*words).out
         assert "\x1b" not in shown
         assert "\x07" not in shown
         assert "\u202e" not in shown
@@ -232,47 +214,45 @@ def test_escape_sequences_in_a_document_never_reach_the_terminal(shell: Shell):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    "words",
     [
-        (("status",), "there is no collection at collection.db"),
-        (("init", "--scale", "binry"), "did you mean 'binary'"),
-        (("init", "--scale", "0=no, x"), "is not a grade"),
-        (("runs", "make", "bm52"), "there is no collection"),
+        ("status",),
+        ("init", "--scale", "binry"),
+        ("init", "--scale", "0=no, x"),
+        ("runs", "make", "bm52"),
     ],
 )
-def test_a_wrong_call_is_answered_with_a_sentence(shell: Shell, words: tuple[str, ...], message: str):
+def test_a_wrong_call_is_answered_with_a_sentence(shell: Shell, words: tuple[str, ...], kept: Kept):
     done = shell.process(*words)
     assert done.returncode in (1, 2)
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    kept(done.stderr)
 
 
-def test_an_unknown_system_and_a_wrong_option_are_answered_with_the_nearest(kitchen: Shell):
-    assert "did you mean 'bm25'" in kitchen("runs", "make", "bm52", status=2).stderr
-    assert "k1" in kitchen("runs", "make", "bm25", "-s", "k2=3", status=2).stderr
+def test_an_unknown_system_and_a_wrong_option_are_answered_with_the_nearest(kitchen: Shell, kept: Kept):
+    kept(kitchen("runs", "make", "bm52", status=2).err)
+    kept(kitchen("runs", "make", "bm25", "-s", "k2=3", status=2).err)
 
 
-def test_output_that_nobody_reads_is_no_error(kitchen: Shell):
+def test_output_that_nobody_reads_is_no_error(kitchen: Shell, kept: Kept):
     command = f"{sys.executable} -m cranfield corpus topics --format jsonl | head -n 1"
     done = subprocess.run(command, shell=True, cwd=kitchen.folder, capture_output=True, text=True)
     assert json.loads(done.stdout)["topic"] == "T01"
-    assert done.stderr == ""
+    kept(done.stderr)
 
 
-def test_a_live_collection_is_backed_up(kitchen: Shell):
+def test_a_live_collection_is_backed_up(kitchen: Shell, kept: Kept):
     kitchen("backup", "copy.db")
-    assert "240" in kitchen("status", "-C", "copy.db").stdout
-    assert "never overwrites" in kitchen("backup", "copy.db", status=1).stderr
+    assert "240" in kitchen("status", "-C", "copy.db").out
+    kept(kitchen("backup", "copy.db", status=1).err)
 
 
-def test_the_demonstration_runs_and_refuses_a_folder_in_use(shell: Shell):
+def test_the_demonstration_runs_and_refuses_a_folder_in_use(shell: Shell, kept: Kept):
     told = shell("demo", "here")
-    assert "$ cranfield runs submit" in told.stderr
-    assert "next:" in told.stderr
-    assert "is not empty" in shell("demo", "here", status=2).stderr
+    kept(told.err)
+    kept(shell("demo", "here", status=2).err)
 
 
-def test_lsa_on_few_documents_warns_and_says_what_to_give(shell: Shell):
+def test_lsa_on_few_documents_warns_and_says_what_to_give(shell: Shell, kept: Kept):
     shell("init", "small")
     texts = [f'{{"id": "d{number}", "text": "wing flow {number}"}}' for number in range(12)]
     (shell.folder / "few.jsonl").write_text("\n".join(texts))
@@ -281,34 +261,31 @@ def test_lsa_on_few_documents_warns_and_says_what_to_give(shell: Shell):
     shell("corpus", "topics", "topics.tsv")
     warning = "warning: lsa keeps 100 dimensions of 12 documents, and so finds little more than tfidf; "
     told = shell("runs", "make", "lsa")
-    assert warning in told.stderr
-    assert "-s dims=3\n" in told.stderr
-    assert "warning" not in shell("runs", "make", "lsa", "-s", "dims=3", "-o", "other.run").stderr
+    assert warning in told.err
+    kept(told.err)
+    kept(shell("runs", "make", "lsa", "-s", "dims=3", "-o", "other.run").err)
 
 
-def test_a_run_file_is_overwritten_only_where_that_is_asked_for(kitchen: Shell):
+def test_a_run_file_is_overwritten_only_where_that_is_asked_for(kitchen: Shell, kept: Kept):
     kitchen("runs", "make", "fts5", "-o", "-")
     kitchen("runs", "make", "fts5")
     before = (kitchen.folder / "fts5.run").read_text()
-    told = kitchen("runs", "make", "fts5", "--depth", "1", status=2).stderr
-    assert "fts5.run exists already; choose another name, or overwrite it with --replace" in told
+    told = kitchen("runs", "make", "fts5", "--depth", "1", status=2).err
+    kept(told)
     assert (kitchen.folder / "fts5.run").read_text() == before
     kitchen("runs", "make", "fts5", "--depth", "1", "--replace")
     assert len((kitchen.folder / "fts5.run").read_text().splitlines()) == 15
 
 
-def test_a_single_file_in_another_encoding_joins_the_others_of_its_folder(shell: Shell):
+def test_a_single_file_in_another_encoding_joins_the_others_of_its_folder(shell: Shell, kept: Kept):
     shell("init", "bikes")
     (shell.folder / "bikes").mkdir()
     (shell.folder / "bikes" / "velo.txt").write_bytes("un vélo".encode("latin-1"))
     (shell.folder / "bikes" / "cafe.txt").write_text("un café", encoding="utf-8")
-    told = shell("corpus", "add", "bikes", "--keep-going", status=1).stderr
-    assert "load the others with --keep-going, and it alone with --encoding latin-1" in told
-    assert (
-        shell("corpus", "add", "bikes/velo.txt", "--encoding", "latin-1").stderr
-        == "bikes/velo.txt: 1 document added\n"
-    )
-    assert {row["document"]: row["text"] for row in rows(shell("corpus", "show", "-f", "csv").stdout)} == {
+    told = shell("corpus", "add", "bikes", "--keep-going", status=1).err
+    kept(told)
+    kept(shell("corpus", "add", "bikes/velo.txt", "--encoding", "latin-1").err)
+    assert {row["document"]: row["text"] for row in rows(shell("corpus", "show", "-f", "csv").out)} == {
         "cafe.txt": "un café",
         "velo.txt": "un vélo",
     }
@@ -319,22 +296,22 @@ def test_a_title_that_the_text_begins_with_is_shown_once_and_a_long_one_is_cut_i
     (shell.folder / "texts").mkdir()
     (shell.folder / "texts" / "a.txt").write_text("word " * 60 + "\n\nrest")
     shell("corpus", "add", "texts")
-    assert shell("corpus", "show", "a.txt").stdout == f"a.txt\n\n{('word ' * 60).strip()}\n\nrest\n"
-    heading = shell("corpus", "search", "rest").stdout.splitlines()[0]
+    assert shell("corpus", "show", "a.txt").out == f"a.txt\n\n{('word ' * 60).strip()}\n\nrest\n"
+    heading = shell("corpus", "search", "rest").out.splitlines()[0]
     assert heading.startswith(f"a.txt  {('word ' * 60)[:79]}…  (")
 
 
-def test_the_usage_of_withdraw_shows_that_a_reason_is_needed(shell: Shell):
-    assert "cranfield runs withdraw --because TEXT [OPTIONS] " in shell("runs", "withdraw", "--help").stdout
+def test_the_usage_of_withdraw_shows_that_a_reason_is_needed(shell: Shell, kept: Kept):
+    kept(shell("runs", "withdraw", "--help").out)
 
 
 def test_risks_of_the_library_are_told_by_check_and_not_by_every_status(
-    kitchen: Shell, monkeypatch: pytest.MonkeyPatch
+    kitchen: Shell, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
     monkeypatch.setattr("cranfield.store.engine.has_wal_reset_bug", lambda version: True)
     monkeypatch.setattr("cranfield.store.engine.file_system_of", lambda path: "nfs")
-    assert "has the WAL-reset bug" in kitchen("check").stderr
-    told = kitchen("status").stderr
+    kept(kitchen("check").err)
+    told = kitchen("status").err
     assert ("WAL-reset bug" in told, "lies on a network file system (nfs)" in told) == (False, True)
 
 
@@ -342,4 +319,4 @@ def test_a_search_finds_other_forms_of_an_english_word(shell: Shell):
     shell("init", "forms")
     (shell.folder / "a.tsv").write_text("d1\tTwo punctures in a day\nd2\tbread\n")
     shell("corpus", "add", "a.tsv")
-    assert [row["document"] for row in rows(shell("corpus", "search", "puncture", "-f", "csv").stdout)] == ["d1"]
+    assert [row["document"] for row in rows(shell("corpus", "search", "puncture", "-f", "csv").out)] == ["d1"]

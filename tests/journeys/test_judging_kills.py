@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import CollectionError
 from cranfield.steps.check import check_collection
@@ -170,7 +171,7 @@ def test_eight_processes_judge_one_collection_at_once(pooled: Path, tmp_path: Pa
         assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
 
 
-def test_a_full_disk_is_told_and_the_sitting_goes_on_when_there_is_room(pooled: Path, tmp_path: Path):
+def test_a_full_disk_is_told_and_the_sitting_goes_on_when_there_is_room(pooled: Path, tmp_path: Path, kept: Kept):
     path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
     with open_store(path) as store, open_store(path) as reader:
         desk = open_desk(store, assessor="ana")
@@ -182,7 +183,7 @@ def test_a_full_disk_is_told_and_the_sitting_goes_on_when_there_is_room(pooled: 
         store.connection.execute(f"PRAGMA max_page_count = {store.value('PRAGMA page_count')}")
         before, leases = in_file(reader), reader.rows("SELECT * FROM leases")
         for _ in range(3):
-            with pytest.raises(CollectionError, match="the disk is full: nothing was written"):
+            with kept.raises(CollectionError):
                 desk.judge(waiting, 0, seconds=1, note="n" * 100_000)
             assert (in_file(reader), reader.rows("SELECT * FROM leases")) == (before, leases)
             assert projection_faults(reader) == []

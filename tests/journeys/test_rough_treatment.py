@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.steps.opening import init_collection, open_collection
 
@@ -41,9 +42,9 @@ def stored(folder: Path, name: str) -> dict[str, object]:
     return dict(json.loads(cranfield(folder, "runs", "show", name, "-f", "json").stdout))
 
 
-def test_a_topic_twice_in_a_file_is_the_same_or_a_clash(folder: Path):
+def test_a_topic_twice_in_a_file_is_the_same_or_a_clash(folder: Path, kept: Kept):
     (folder / "twice.tsv").write_text("7\tx\n7\tx\n")
-    assert "1 topic added, 1 there already" in cranfield(folder, "corpus", "topics", "twice.tsv").stderr
+    kept(cranfield(folder, "corpus", "topics", "twice.tsv").stderr)
     (folder / "clash.tsv").write_text("8\tx\n8\ty\n")
     refused = cranfield(folder, "corpus", "topics", "clash.tsv")
     said = "topic '8' (record 2 of the file) is there already, earlier in this file"
@@ -57,10 +58,10 @@ def test_clashes_are_told_together_with_other_problems(folder: Path):
     assert "document-clash" in told
 
 
-def test_an_unknown_format_is_refused_before_anything_is_stored(folder: Path):
+def test_an_unknown_format_is_refused_before_anything_is_stored(folder: Path, kept: Kept):
     refused = cranfield(folder, "runs", "submit", "a.run", "-f", "xml")
     assert refused.returncode == 2
-    assert "unknown output format 'xml'" in refused.stderr
+    kept(refused.stderr)
     assert json.loads(cranfield(folder, "runs", "list", "-f", "json").stdout) == []
 
 
@@ -77,13 +78,12 @@ def test_options_override_what_runs_toml_says(folder: Path):
     )
 
 
-def test_submitting_again_with_other_words_shows_what_is_stored_and_says_so(folder: Path):
+def test_submitting_again_with_other_words_shows_what_is_stored_and_says_so(folder: Path, kept: Kept):
     cranfield(folder, "runs", "submit", "a.run", "--group", "g", "--new")
     again = cranfield(folder, "runs", "submit", "a.run", "--group", "h", "--contributing", "-f", "json")
     (row,) = json.loads(again.stdout)
     assert (row["group"], row["role"], row["result"]) == ("g", "new", "there already")
-    assert "its group stays 'g', not 'h'" in again.stderr
-    assert "its role stays 'new', not 'contributing'" in again.stderr
+    kept(again.stderr)
 
 
 def test_the_same_file_twice_in_one_command_is_one_run(folder: Path):
@@ -99,18 +99,18 @@ def test_a_single_run_can_be_named_and_is_exported_under_that_name(folder: Path)
     assert cranfield(folder, "runs", "submit", "a.run", "a.run", "--name", "x").returncode == 2
 
 
-def test_changed_documents_make_the_known_duplicates_void(folder: Path):
+def test_changed_documents_make_the_known_duplicates_void(folder: Path, kept: Kept):
     (folder / "p.jsonl").write_text('{"id": "p1", "text": "same words"}\n{"id": "p2", "text": "same words"}\n')
     cranfield(folder, "corpus", "add", "p.jsonl")
-    assert "1 cluster" in cranfield(folder, "corpus", "duplicates").stderr
-    assert "1 cluster" in cranfield(folder, "corpus", "duplicates", "--stored").stderr
+    kept(cranfield(folder, "corpus", "duplicates").stderr)
+    kept(cranfield(folder, "corpus", "duplicates", "--stored").stderr)
     (folder / "p.jsonl").write_text('{"id": "p2", "text": "changed"}\n')
     cranfield(folder, "corpus", "add", "p.jsonl", "--update")
-    assert "no duplicates have been looked for" in cranfield(folder, "corpus", "duplicates", "--stored").stderr
+    kept(cranfield(folder, "corpus", "duplicates", "--stored").stderr)
     cranfield(folder, "corpus", "duplicates")
     (folder / "p.jsonl").write_text('{"id": "p3", "text": "more"}\n')
     cranfield(folder, "corpus", "add", "p.jsonl")
-    assert "documents came after" in cranfield(folder, "corpus", "duplicates", "--stored").stderr
+    kept(cranfield(folder, "corpus", "duplicates", "--stored").stderr)
 
 
 @pytest.mark.parametrize(
@@ -149,10 +149,10 @@ def test_output_is_utf_8_whatever_the_locale(folder: Path, words: tuple[str, ...
 
 
 @pytest.mark.parametrize("target", ["/dev/full", "&-"])
-def test_output_that_cannot_be_written_is_no_traceback(folder: Path, target: str):
+def test_output_that_cannot_be_written_is_no_traceback(folder: Path, target: str, kept: Kept):
     command = f"{sys.executable} -m cranfield corpus show d3 >{target}"
     done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
-    assert "Traceback" not in done.stderr
+    kept(done.stderr)
 
 
 def test_standard_output_can_be_named_by_a_dash(folder: Path):
@@ -161,22 +161,22 @@ def test_standard_output_can_be_named_by_a_dash(folder: Path):
     assert not (folder / "-").exists()
 
 
-def test_text_files_are_documents_alone_as_in_their_folder_and_unknown_formats_are_listed_once(folder: Path):
+def test_text_files_are_documents_alone_as_in_their_folder_and_unknown_formats_are_listed_once(
+    folder: Path, kept: Kept
+):
     (folder / "texts").mkdir()
     for name in ("a.txt", "b", "c"):
         (folder / "texts" / name).write_text("some prose\nand more\n")
     told = cranfield(folder, "corpus", "add", "texts/a.txt", "texts/b", "texts/c").stderr
-    assert "texts/a.txt: 1 document added\n" in told
-    assert told.count("no document format fits this file") == 2
-    assert told.count("jsonl:") == 1
-    assert "0 documents added, 1 there already" in cranfield(folder, "corpus", "add", "texts").stderr
+    kept(told)
+    kept(cranfield(folder, "corpus", "add", "texts").stderr)
 
 
-def test_hints_can_be_typed_as_they_stand(folder: Path):
+def test_hints_can_be_typed_as_they_stand(folder: Path, kept: Kept):
     told = cranfield(folder, "status", "-C", "./collection.db").stderr
-    assert told.rstrip().endswith("cranfield runs submit FILE…")
+    kept(told.rstrip())
     (folder / "other place.db").write_bytes((folder / "collection.db").read_bytes())
-    assert "-C 'other place.db'" in cranfield(folder, "status", "-C", "other place.db").stderr
+    kept(cranfield(folder, "status", "-C", "other place.db").stderr)
 
 
 def test_names_are_never_cut_on_a_narrow_terminal(folder: Path):
@@ -226,46 +226,45 @@ def test_files_whose_names_are_not_utf_8_are_loaded_and_their_names_kept_with_es
     assert names == ["d.jsonl", "t.tsv", "caf\\xe9.jsonl", "caf\\xe9.tsv"]
 
 
-def test_a_clash_says_which_record_it_is_and_with_what(folder: Path):
+def test_a_clash_says_which_record_it_is_and_with_what(folder: Path, kept: Kept):
     (folder / "clash.jsonl").write_text(
         '{broken\n{"id": "n", "text": "1"}\n{"id": "n", "text": "2"}\n{"id": "d1", "text": "3"}\n'
     )
     told = cranfield(folder, "corpus", "add", "clash.jsonl").stderr
-    assert "document 'n' (record 3 of the file) is there already, earlier in this file, with other content" in told
-    assert "document 'd1' (record 4 of the file) is there already, in the collection, with other content" in told
+    kept(told)
 
 
-def test_a_taken_name_is_answered_with_names_file_and_without_a_repair(folder: Path):
+def test_a_taken_name_is_answered_with_names_file_and_without_a_repair(folder: Path, kept: Kept):
     cranfield(folder, "runs", "submit", "a.run")
     (folder / "b.run").write_text("1 Q0 d1 1 9 a\n")
     refused = cranfield(folder, "runs", "submit", "b.run")
     assert (refused.returncode, "--names file" in refused.stderr, "--repair" in refused.stderr) == (1, True, False)
     (folder / "c.run").write_text("1 Q0 d1 1 9 c\n1 Q0 d1 2 8 c\n")
-    assert "runs check --repair FOLDER mends what it can" in cranfield(folder, "runs", "submit", "c.run").stderr
+    kept(cranfield(folder, "runs", "submit", "c.run").stderr)
 
 
-def test_a_withdrawn_run_is_still_shown_and_exported_and_said_to_be_withdrawn(folder: Path):
+def test_a_withdrawn_run_is_still_shown_and_exported_and_said_to_be_withdrawn(folder: Path, kept: Kept):
     cranfield(folder, "runs", "submit", "a.run")
     before = cranfield(folder, "runs", "export", "a").stdout
     cranfield(folder, "runs", "withdraw", "a", "--because", "a bug")
     shown, written = cranfield(folder, "runs", "show", "a", "-f", "json"), cranfield(folder, "runs", "export", "a")
     assert json.loads(shown.stdout)["because"] == "a bug"
-    assert "a was withdrawn" in shown.stderr
+    kept(shown.stderr)
     assert (written.returncode, written.stdout) == (0, before)
-    assert "(a bug)" in written.stderr
+    kept(written.stderr)
     assert cranfield(folder, "runs", "show", "b").returncode == 2
 
 
-def test_a_run_without_a_group_is_said_to_be_a_group_of_its_own(folder: Path):
+def test_a_run_without_a_group_is_said_to_be_a_group_of_its_own(folder: Path, kept: Kept):
     said = "without --group the name of a run is taken as its group: a"
     assert said in cranfield(folder, "runs", "submit", "a.run").stderr
     (folder / "b.run").write_text("1 Q0 d1 1 9 b\n")
-    assert "without --group" not in cranfield(folder, "runs", "submit", "b.run", "--group", "g").stderr
+    kept(cranfield(folder, "runs", "submit", "b.run", "--group", "g").stderr)
 
 
-def test_line_ends_in_a_snippet_become_blanks(folder: Path):
+def test_line_ends_in_a_snippet_become_blanks(folder: Path, kept: Kept):
     (folder / "lines.jsonl").write_text(json.dumps({"id": "l", "text": "one\ntwo\tthree\r\nfour"}))
     cranfield(folder, "corpus", "add", "lines.jsonl")
     (hit,) = json.loads(cranfield(folder, "corpus", "search", "two", "-f", "json").stdout)
     assert hit["snippet"] == "one two three four"
-    assert "one [two] three four" in cranfield(folder, "corpus", "search", "two").stdout
+    kept(cranfield(folder, "corpus", "search", "two").stdout)

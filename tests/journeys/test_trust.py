@@ -1,26 +1,16 @@
 """Scores that say how far they can be trusted, from bare files and in a collection."""
 
-import contextlib
 import csv
 import io
 import json
 from pathlib import Path
 
 import pytest
-
-from cranfield.cli import main
+from command import call
+from kept import Kept
 
 TOPICS = [f"t{number}" for number in range(1, 13)]
 DEPTH = 3
-
-
-def typed(folder: Path, *words: str, status: int = 0) -> tuple[str, str]:
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        ended = main._status(list(words))
-        out.flush()
-    assert ended == status, err.getvalue()
-    return out.buffer.getvalue().decode(), err.getvalue()
 
 
 def table(text: str) -> list[dict[str, str]]:
@@ -59,31 +49,30 @@ RUNS = [f"r{run}.run" for run in (1, 2, 3, 4, 5, 9)]
 POOL = ["--qrels", "qrels", "--groups", "groups.tsv", "--pool-depth", "3"]
 
 
-def test_a_score_with_holes_is_never_printed_without_its_flag(folder: Path):
-    shown, told = typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3")
+def test_a_score_with_holes_is_never_printed_without_its_flag(folder: Path, kept: Kept):
+    _, shown, told = call("evaluate", *RUNS, *POOL, "-m", "P@3", folder=folder)
     rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.startswith("r")}
     assert rows["r1"][-1] == "POOLED"
     assert rows["r9"][-1] == "UNRELIABLE"
     assert rows["r9"][1] == "!"
-    assert "r9 P@3" in told
-    assert "Not in the pool" in told
+    kept(told)
 
 
 def test_without_verdicts_the_table_is_scores_alone(folder: Path):
-    shown, _ = typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "--no-verdict")
+    shown = call("evaluate", *RUNS, *POOL, "-m", "P@3", "--no-verdict", folder=folder).out
     assert shown.split()[:2] == ["run", "P@3"]
     assert "POOLED" not in shown
 
 
 def test_one_run_is_judged_by_the_contributors_of_a_collection_that_are_not_asked_for(folder: Path):
-    together = table(typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv")[0])
-    typed(folder, "init", "trial")
+    together = table(call("evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv", folder=folder).out)
+    call("init", "trial", folder=folder)
     contributing = [f"r{run}.run" for run in range(1, 6)]
     for run in contributing:
-        typed(folder, "runs", "submit", run, "--group", f"g{run[1]}", "--contributing")
-    typed(folder, "pool", "build", "depth 3")
-    typed(folder, "judge", "import", "qrels")
-    alone = table(typed(folder, "evaluate", "r9.run", "-m", "P@3", "-f", "csv")[0])
+        call("runs", "submit", run, "--group", f"g{run[1]}", "--contributing", folder=folder)
+    call("pool", "build", "depth 3", folder=folder)
+    call("judge", "import", "qrels", folder=folder)
+    alone = table(call("evaluate", "r9.run", "-m", "P@3", "-f", "csv", folder=folder).out)
     assert [row["run"] for row in alone] == ["r9"]
     same = next(row for row in together if row["run"] == "r9")
     assert {name: alone[0][name] for name in ("value", "low", "high", "judged", "verdict")} == {
@@ -92,60 +81,64 @@ def test_one_run_is_judged_by_the_contributors_of_a_collection_that_are_not_aske
 
 
 def test_a_card_gives_a_verdict_where_the_runs_are_not_at_hand(folder: Path):
-    typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--write-card", "card.json")
+    call("reuse", *RUNS, *POOL, "-m", "P@3", "--write-card", "card.json", folder=folder)
     assert json.loads((folder / "card.json").read_text())["kind"] == "cranfield-reuse-card"
     (with_runs,) = [
-        row for row in table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "-f", "csv")[0]) if row["run"] == "r9"
+        row
+        for row in table(call("reuse", *RUNS, *POOL, "-m", "P@3", "-f", "csv", folder=folder).out)
+        if row["run"] == "r9"
     ]
     (alone,) = table(
-        typed(folder, "evaluate", "r9.run", "--qrels", "qrels", "--card", "card.json", "-f", "csv", "-m", "P@3")[0]
+        call(
+            "evaluate", "r9.run", "--qrels", "qrels", "--card", "card.json", "-f", "csv", "-m", "P@3", folder=folder
+        ).out
     )
     assert (alone["verdict"], float(alone["loss"])) == (with_runs["verdict"], pytest.approx(float(with_runs["loss"])))
 
 
 def test_without_card_and_runs_it_is_untestable_or_worse_and_the_interval_is_there(folder: Path):
-    (alone,) = table(typed(folder, "evaluate", "r9.run", "--qrels", "qrels", "-m", "P@3", "-f", "csv")[0])
+    (alone,) = table(call("evaluate", "r9.run", "--qrels", "qrels", "-m", "P@3", "-f", "csv", folder=folder).out)
     assert alone["verdict"] in ("UNTESTABLE", "UNRELIABLE")
     assert float(alone["low"]) < float(alone["high"])
     assert alone["loss"] == ""
 
 
 def test_contributors_are_guessed_and_said_to_be_a_guess(folder: Path):
-    _, told = typed(folder, "reuse", *RUNS, "--qrels", "qrels", "-m", "P@3")
+    told = call("reuse", *RUNS, "--qrels", "qrels", "-m", "P@3", folder=folder).err
     assert "a guess" in told
 
 
 def test_what_settles_a_pair_does_settle_it(folder: Path):
-    shown, told = typed(folder, "settle", "r9.run", "r1.run", *POOL, "-m", "P@3", "--all", "-f", "csv")
+    _, shown, told = call("settle", "r9.run", "r1.run", *POOL, "-m", "P@3", "--all", "-f", "csv", folder=folder)
     queue = table(shown)
     assert "OPEN" in told
     with (folder / "qrels").open("a") as qrels:
         qrels.writelines(f"{row['topic']} 0 {row['document']} 1\n" for row in queue)
-    _, told = typed(folder, "settle", "r9.run", "r1.run", *POOL, "-m", "P@3")
+    told = call("settle", "r9.run", "r1.run", *POOL, "-m", "P@3", folder=folder).err
     assert "PROVED" in told
 
 
-def test_a_group_file_that_names_other_runs_is_refused(folder: Path):
+def test_a_group_file_that_names_other_runs_is_refused(folder: Path, kept: Kept):
     (folder / "other.tsv").write_text("someone\tg\tpooled\n")
-    _, told = typed(
-        folder, "evaluate", *RUNS, "--qrels", "qrels", "--groups", "other.tsv", "--pool-depth", "3", status=1
-    )
-    assert "the groups name none of these runs" in told
+    told = call(
+        "evaluate", *RUNS, "--qrels", "qrels", "--groups", "other.tsv", "--pool-depth", "3", status=1, folder=folder
+    ).err
+    kept(told)
 
 
 def test_thresholds_are_shown_set_for_a_call_and_kept(folder: Path):
-    typed(folder, "init", "trial")
-    shown = table(typed(folder, "reuse", "--thresholds", "--threshold", "tolerance=0.05", "-f", "csv")[0])
+    call("init", "trial", folder=folder)
+    shown = table(call("reuse", "--thresholds", "--threshold", "tolerance=0.05", "-f", "csv", folder=folder).out)
     assert next(row for row in shown if row["threshold"] == "tolerance")["value"] == "0.05"
-    typed(folder, "reuse", "--thresholds", "--threshold", "tolerance=0.02", "--keep")
-    shown = table(typed(folder, "reuse", "--thresholds", "-f", "csv")[0])
+    call("reuse", "--thresholds", "--threshold", "tolerance=0.02", "--keep", folder=folder)
+    shown = table(call("reuse", "--thresholds", "-f", "csv", folder=folder).out)
     assert next(row for row in shown if row["threshold"] == "tolerance")["value"] == "0.02"
-    _, told = typed(folder, "reuse", "--thresholds", "--threshold", "tolerant=1", status=1)
+    told = call("reuse", "--thresholds", "--threshold", "tolerant=1", status=1, folder=folder).err
     assert "tolerance" in told
 
 
 def test_pairs_say_what_unjudged_documents_leave_of_them(folder: Path):
-    rows = table(typed(folder, "compare", "r9.run", "r1.run", "r3.run", *POOL, "-m", "P@3", "-f", "csv")[0])
+    rows = table(call("compare", "r9.run", "r1.run", "r3.run", *POOL, "-m", "P@3", "-f", "csv", folder=folder).out)
     claims = {(row["a"], row["b"]): row["claim"] for row in rows}
     assert claims["r1", "r3"] == "proved"
     assert "open" in claims.values()
@@ -153,38 +146,43 @@ def test_pairs_say_what_unjudged_documents_leave_of_them(folder: Path):
 
 def test_pictures_are_drawn_into_a_folder(folder: Path):
     pytest.importorskip("matplotlib")
-    typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--plot", "pictures")
+    call("reuse", *RUNS, *POOL, "-m", "P@3", "--plot", "pictures", folder=folder)
     drawn = {path.name for path in (folder / "pictures").iterdir()}
     assert drawn == {"intervals-P-3.svg", "hold-out-P-3.svg", "coverage.svg", "relevant-by-depth.svg"}
 
 
-def test_title_words_are_counted_where_there_is_text(folder: Path):
-    typed(folder, "init", "trial")
+def test_title_words_are_counted_where_there_is_text(folder: Path, kept: Kept):
+    call("init", "trial", folder=folder)
     texts = {f"d{number}": f"{'red apples' if number < 2 else 'green pears'} number {number}" for number in range(4)}
     (folder / "docs.jsonl").write_text(
         "".join(f'{{"id": "{name}", "text": "{text}"}}\n' for name, text in texts.items())
     )
     (folder / "topics.tsv").write_text("1\tred apple\n2\tpears\n")
-    typed(folder, "corpus", "add", "docs.jsonl")
-    typed(folder, "corpus", "topics", "topics.tsv")
+    call("corpus", "add", "docs.jsonl", folder=folder)
+    call("corpus", "topics", "topics.tsv", folder=folder)
     (folder / "few").write_text("1 0 d0 1\n1 0 d2 1\n1 0 d3 0\n2 0 d2 1\n")
     for run in (1, 2):
         (folder / f"s{run}.run").write_text("1 Q0 d0 1 3 s\n1 Q0 d2 2 2 s\n2 Q0 d2 1 3 s\n".replace(" s", f" s{run}"))
-    _, told = typed(folder, "reuse", "s1.run", "s2.run", "--qrels", "few", "-m", "P@1", "-C", "collection.db")
-    assert "a word of a title stands in 75 % of the known relevant documents" in told
+    told = call("reuse", "s1.run", "s2.run", "--qrels", "few", "-m", "P@1", "-C", "collection.db", folder=folder).err
+    kept(told)
 
 
-def test_files_are_files_whatever_collection_lies_beside_them(folder: Path):
-    before = typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv")[0]
-    typed(folder, "init", "other", "--scale", "0=no,1=perhaps,2=yes", "--relevant-from", "2")
-    after, told = typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv")
+def test_files_are_files_whatever_collection_lies_beside_them(folder: Path, kept: Kept):
+    before = call("evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv", folder=folder).out
+    call("init", "other", "--scale", "0=no,1=perhaps,2=yes", "--relevant-from", "2", folder=folder)
+    _, after, told = call("evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv", folder=folder)
     assert after == before
-    assert "is not looked at" in told
-    assert "P(rel=2)@3" in typed(folder, "evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv", "-C", "collection.db")[0]
+    kept(told)
+    assert (
+        "P(rel=2)@3"
+        in call("evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv", "-C", "collection.db", folder=folder).out
+    )
 
 
 def test_what_is_expected_stays_within_what_is_possible(folder: Path):
-    for row in table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "-m", "nDCG@3", "-m", "AP", "-f", "csv")[0]):
+    for row in table(
+        call("reuse", *RUNS, *POOL, "-m", "P@3", "-m", "nDCG@3", "-m", "AP", "-f", "csv", folder=folder).out
+    ):
         if row["loss"]:
             score, low, high = (float(row[name]) for name in ("score", "low", "high"))
             for loss in (float(row["loss"]), float(row["loss_upper"])):
@@ -192,12 +190,12 @@ def test_what_is_expected_stays_within_what_is_possible(folder: Path):
 
 
 def test_a_live_pool_that_has_not_ended_is_provisional(folder: Path):
-    typed(folder, "init", "trial")
+    call("init", "trial", folder=folder)
     for run in range(1, 6):
-        typed(folder, "runs", "submit", f"r{run}.run", "--group", f"g{run}", "--contributing")
-    typed(folder, "pool", "build", "depth 1; mtf until 12")
-    typed(folder, "judge", "import", "qrels")
-    rows = table(typed(folder, "evaluate", "-m", "P@2", "-f", "csv")[0])
+        call("runs", "submit", f"r{run}.run", "--group", f"g{run}", "--contributing", folder=folder)
+    call("pool", "build", "depth 1; mtf until 12", folder=folder)
+    call("judge", "import", "qrels", folder=folder)
+    rows = table(call("evaluate", "-m", "P@2", "-f", "csv", folder=folder).out)
     assert {row["verdict"] for row in rows} == {"PROVISIONAL"}
 
 
@@ -206,8 +204,12 @@ PARTS = ("collection", "hold-outs", "groups", "decisions", "pool", "runs", "topi
 
 @pytest.mark.parametrize("part", PARTS)
 def test_each_table_can_be_had_alone_as_data(folder: Path, part: str):
-    rows = table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "-m", "AP", "--table", part, "-f", "csv")[0])
-    kept = json.loads(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "-m", "AP", "--table", part, "-f", "json")[0])
+    rows = table(
+        call("reuse", *RUNS, *POOL, "-m", "P@3", "-m", "AP", "--table", part, "-f", "csv", folder=folder).out
+    )
+    kept = json.loads(
+        call("reuse", *RUNS, *POOL, "-m", "P@3", "-m", "AP", "--table", part, "-f", "json", folder=folder).out
+    )
     found = kept if isinstance(kept, list) else kept["rows"]
     assert len(rows) == len(found) > 0
     if part != "pool":
@@ -215,7 +217,7 @@ def test_each_table_can_be_had_alone_as_data(folder: Path, part: str):
 
 
 def test_hold_outs_as_data_have_every_level_and_say_what_was_done(folder: Path):
-    rows = table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--table", "hold-outs", "-f", "csv")[0])
+    rows = table(call("reuse", *RUNS, *POOL, "-m", "P@3", "--table", "hold-outs", "-f", "csv", folder=folder).out)
     assert [(row["level"], row["method"], row["ranked_runs"], row["held_out"]) for row in rows] == [
         ("run", "deletion", "6", "5"),
         ("group", "deletion", "6", "5"),
@@ -226,9 +228,9 @@ def test_hold_outs_as_data_have_every_level_and_say_what_was_done(folder: Path):
         assert pairs == 5 * 5  # each of five contributors with the five others
 
 
-def test_data_formats_hold_one_table(folder: Path):
-    _, told = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--estimates", "-f", "csv", status=2)
-    assert "--table estimates" in told
+def test_data_formats_hold_one_table(folder: Path, kept: Kept):
+    told = call("reuse", *RUNS, *POOL, "-m", "P@3", "--estimates", "-f", "csv", status=2, folder=folder).err
+    kept(told)
 
 
 def test_the_pool_table_says_who_fed_it_how_deep_and_on_which_topics(folder: Path):
@@ -236,20 +238,18 @@ def test_the_pool_table_says_who_fed_it_how_deep_and_on_which_topics(folder: Pat
     (folder / "r5.run").write_text("".join(line for line in short if not line.startswith(("t2 Q0 tail", "t2 Q0 d"))))
     rows = {
         row["run"]: row
-        for row in table(typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--table", "pool", "-f", "csv")[0])
+        for row in table(call("reuse", *RUNS, *POOL, "-m", "P@3", "--table", "pool", "-f", "csv", folder=folder).out)
     }
     assert (rows["r1"]["fed_topics"], rows["r1"]["fed_from"], rows["r1"]["fed_to"]) == ("12", "3", "3")
     assert (rows["r9"]["group"], rows["r9"]["fed_topics"], rows["r9"]["fed_to"]) == ("", "0", "")
     assert (rows["r5"]["fed_topics"], rows["r5"]["missing"], rows["r5"]["short"]) == ("11", "1", "1")
 
 
-def test_sentences_say_which_defeats_are_open_which_wins_stand_and_what_settles_it(folder: Path):
-    shown, _ = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3", "--describe")
+def test_sentences_say_which_defeats_are_open_which_wins_stand_and_what_settles_it(folder: Path, kept: Kept):
+    shown = call("reuse", *RUNS, *POOL, "-m", "P@3", "--describe", folder=folder).out
     (outsider,) = [line for line in shown.splitlines() if line.startswith("r9 P@3 .")]
-    assert "Not in the pool." in outsider
-    assert "open" in outsider
-    assert "documents settles" in outsider
-    compared = table(typed(folder, "compare", *RUNS, *POOL, "-m", "P@3", "-f", "csv")[0])
+    kept(outsider)
+    compared = table(call("compare", *RUNS, *POOL, "-m", "P@3", "-f", "csv", folder=folder).out)
     for row in compared:
         if "r9" not in (row["a"], row["b"]):
             continue
@@ -259,75 +259,74 @@ def test_sentences_say_which_defeats_are_open_which_wins_stand_and_what_settles_
             assert other in outsider.split(" open")[0].split("Its defeat")[1]
 
 
-def test_a_pool_that_cannot_be_tested_shows_no_hold_outs(folder: Path):
+def test_a_pool_that_cannot_be_tested_shows_no_hold_outs(folder: Path, kept: Kept):
     (folder / "two.tsv").write_text("r1\tg1\tpooled\nr2\tg2\tpooled\n")
     words = ["--qrels", "qrels", "--groups", "two.tsv", "--pool-depth", "3"]
-    shown, told = typed(folder, "reuse", *RUNS, *words, "-m", "P@3")
-    assert "untestable" in shown
-    assert "a hold-out needs 3" in told
-    assert "held out (deletion)" not in shown
+    _, shown, told = call("reuse", *RUNS, *words, "-m", "P@3", folder=folder)
+    kept(shown)
+    kept(told)
 
 
 def test_what_counts_as_fair_stands_in_the_table_of_thresholds_and_can_be_set(folder: Path):
-    shown = table(typed(folder, "reuse", "--thresholds", "-f", "csv")[0])
+    shown = table(call("reuse", "--thresholds", "-f", "csv", folder=folder).out)
     assert {"fair", "unfair", "most_orphans", "enough_groups"} <= {row["threshold"] for row in shown}
     words = ["reuse", *RUNS, *POOL, "-m", "P@3", "--table", "collection", "-f", "csv"]
-    strict = table(typed(folder, *words, "--threshold", "fair=0", "--threshold", "unfair=0")[0])
-    lenient = table(typed(folder, *words, "--threshold", "fair=1", "--threshold", "unfair=1")[0])
+    strict = table(call(*words, "--threshold", "fair=0", "--threshold", "unfair=0", folder=folder).out)
+    lenient = table(call(*words, "--threshold", "fair=1", "--threshold", "unfair=1", folder=folder).out)
     assert [row["fairness"] for row in strict] == ["unfair"]
     assert lenient[0]["fairness"] in ("fair", "with care")
 
 
-def test_verdicts_on_a_guess_say_so_where_they_stand(folder: Path):
-    shown, _ = typed(folder, "reuse", *RUNS, "--qrels", "qrels", "-m", "P@3")
-    assert "P@3: how far the scores can be trusted, if the guess at who fed the pool is right" in shown
-    shown, _ = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3")
-    assert "if the guess" not in shown
+def test_verdicts_on_a_guess_say_so_where_they_stand(folder: Path, kept: Kept):
+    shown = call("reuse", *RUNS, "--qrels", "qrels", "-m", "P@3", folder=folder).out
+    kept(shown)
+    shown = call("reuse", *RUNS, *POOL, "-m", "P@3", folder=folder).out
+    kept(shown)
 
 
-def test_qrels_of_positives_alone_are_told_in_evaluate_too(folder: Path):
+def test_qrels_of_positives_alone_are_told_in_evaluate_too(folder: Path, kept: Kept):
     rows = [line for line in (folder / "qrels").read_text().splitlines(True) if line.split()[3] != "0"]
     (folder / "positives").write_text("".join(rows))
-    _, told = typed(folder, "evaluate", *RUNS, "--qrels", "positives", "-m", "P@3")
-    assert "no document is judged not relevant" in told
+    told = call("evaluate", *RUNS, "--qrels", "positives", "-m", "P@3", folder=folder).err
+    kept(told)
 
 
-def test_the_tolerance_stands_beside_what_these_topics_can_tell(folder: Path):
-    _, told = typed(folder, "reuse", *RUNS, *POOL, "-m", "P@3")
-    assert "P@3: verdicts forgive 0.01; a difference of two of these runs is known to ±0." in told
+def test_the_tolerance_stands_beside_what_these_topics_can_tell(folder: Path, kept: Kept):
+    told = call("reuse", *RUNS, *POOL, "-m", "P@3", folder=folder).err
+    kept(told)
 
 
 def test_a_plan_is_played_again_without_the_group_that_alone_has_long_lists(folder: Path):
-    typed(folder, "init", "trial")
+    call("init", "trial", folder=folder)
     documents = sorted({document for run in (1, 2, 3, 4) for topic in range(12) for document in ranking(run, topic)})
     (folder / "d.jsonl").write_text("".join(json.dumps({"id": one, "text": one}) + "\n" for one in documents))
     (folder / "t.tsv").write_text("".join(f"{topic}\tabout {topic}\n" for topic in TOPICS))
-    typed(folder, "corpus", "add", "d.jsonl")
-    typed(folder, "corpus", "topics", "t.tsv")
+    call("corpus", "add", "d.jsonl", folder=folder)
+    call("corpus", "topics", "t.tsv", folder=folder)
     for run in (2, 3, 4):
         lines = [line for line in (folder / f"r{run}.run").read_text().splitlines(True) if int(line.split()[3]) <= 2]
         (folder / f"r{run}.run").write_text("".join(lines))
     for run in (1, 2, 3, 4):
-        typed(folder, "runs", "submit", f"r{run}.run", "--group", f"g{run}")
-    typed(folder, "pool", "build", "depth 4; rrf until 9")
-    pooled = typed(folder, "qrels", "export", "--unjudged")[0].splitlines()
+        call("runs", "submit", f"r{run}.run", "--group", f"g{run}", folder=folder)
+    call("pool", "build", "depth 4; rrf until 9", folder=folder)
+    pooled = call("qrels", "export", "--unjudged", folder=folder).out.splitlines()
     judged = [f"{topic} 0 {name} {int(name[-1] in '0124')}\n" for topic, _, name, _ in map(str.split, pooled)]
     (folder / "judged").write_text("".join(judged))
-    typed(folder, "judge", "import", "judged", "--assessor", "x")
-    rows = table(typed(folder, "reuse", "-m", "P@3", "--table", "hold-outs", "-f", "csv")[0])
+    call("judge", "import", "judged", "--assessor", "x", folder=folder)
+    rows = table(call("reuse", "-m", "P@3", "--table", "hold-outs", "-f", "csv", folder=folder).out)
     assert [(row["level"], row["method"], row["held_out"]) for row in rows] == [("group", "replay", "4")]
 
 
-def test_one_run_alone_is_settled_until_it_is_safe(folder: Path):
+def test_one_run_alone_is_settled_until_it_is_safe(folder: Path, kept: Kept):
     asked = ("-m", "P@3", "-f", "csv")
-    assert typed(folder, "settle", "r9.run", *POOL, *asked) == typed(
-        folder, "settle", "r9.run", "--to-safe", *POOL, *asked
+    assert call("settle", "r9.run", *POOL, *asked, folder=folder) == call(
+        "settle", "r9.run", "--to-safe", *POOL, *asked, folder=folder
     )
-    told = typed(folder, "settle", "r9.run", "r1.run", "--to-safe", *POOL, *asked, status=2)[1]
-    assert "--to-safe is about one run" in told
+    told = call("settle", "r9.run", "r1.run", "--to-safe", *POOL, *asked, status=2, folder=folder).err
+    kept(told)
 
 
 def test_sentences_are_told_of_measures_whose_pairs_have_no_bounds(folder: Path):
-    shown, _ = typed(folder, "reuse", *RUNS, *POOL, "-m", "Bpref", "--describe")
+    shown = call("reuse", *RUNS, *POOL, "-m", "Bpref", "--describe", folder=folder).out
     (outsider,) = [line for line in shown.splitlines() if line.startswith("r9 Bpref .")]
     assert "settles" not in outsider

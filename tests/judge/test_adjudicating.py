@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import InputError
 from cranfield.judge.adjudication import disagreements
@@ -120,16 +121,16 @@ def test_what_another_decided_meanwhile_is_passed_over(disputed: Store):
     mine.leave()
 
 
-def test_all_done_is_none_and_a_grade_must_be_on_the_scale(disputed: Store):
+def test_all_done_is_none_and_a_grade_must_be_on_the_scale(disputed: Store, kept: Kept):
     bench = StoredBench(disputed, "eve")
     case = bench.next_case()
     assert case is not None
-    with pytest.raises(InputError, match="grade 9 is not on the scale"):
+    with kept.raises(InputError):
         bench.decide(case, 9)
     while case := bench.next_case():
         bench.decide(case, 0)
     assert (bench.next_case(), len(bench)) == (None, 0)
-    with pytest.raises(InputError, match="needs a name"):
+    with kept.raises(InputError):
         StoredBench(disputed, " ")
 
 

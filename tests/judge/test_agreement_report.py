@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import InputError
 from cranfield.judge.events import Event
@@ -106,10 +107,10 @@ def test_probes_are_compared_with_the_first_answer_of_the_same_assessor(
     assert values(report.overall.estimates)["raw"] is None
 
 
-def test_without_overlap_there_is_nothing_to_compare(judging: Store, tmp_path: Path):
+def test_without_overlap_there_is_nothing_to_compare(judging: Store, tmp_path: Path, kept: Kept):
     (tmp_path / "given.csv").write_text("topic,document,grade,assessor\nt1,d01,1,ada\nt1,d02,1,bob\n")
     import_judgments(judging, tmp_path / "given.csv")
-    with pytest.raises(InputError, match="there is no overlap"):
+    with kept.raises(InputError):
         agreement_report(judging)
     assert agreement_with_people(judging, "machine/m@1") is None
 

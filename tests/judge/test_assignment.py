@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.judge.assignment import Assigned, Overlap, equal_shares, roles_of, together, topics_in_turn
@@ -54,11 +55,11 @@ def test_topics_can_be_given_to_all_of_them():
 
 
 @pytest.mark.parametrize(
-    ("names", "seconds", "message"),
-    [([], 0, "no assessor is named"), (["a", "a"], 0, "named twice: a"), (["a"], 1, "judged by 2, but only 1 are")],
+    ("names", "seconds"),
+    [([], 0), (["a", "a"], 0), (["a"], 1)],
 )
-def test_names_that_cannot_be_meant_are_refused(names, seconds, message):
-    with pytest.raises(UsageError, match=message):
+def test_names_that_cannot_be_meant_are_refused(names, seconds, kept: Kept):
+    with kept.raises(UsageError):
         equal_shares({"t": 1}, names, seconds=seconds)
 
 

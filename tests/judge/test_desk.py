@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import InputError, UnknownName, UsageError
 from cranfield.judge.assignment import Assigned, Overlap
@@ -78,9 +79,9 @@ def test_what_was_answered_is_kept_whole(sit: Sit, judging: Store):
     assert event.recorded
 
 
-def test_a_grade_that_is_not_on_the_scale_is_refused(sit: Sit, judging: Store):
+def test_a_grade_that_is_not_on_the_scale_is_refused(sit: Sit, judging: Store, kept: Kept):
     desk = sit()
-    with pytest.raises(InputError, match="grade 7 is not on the scale"):
+    with kept.raises(InputError):
         desk.judge(next_of(desk), 7, seconds=1)
     assert list(events(judging)) == []
 
@@ -172,9 +173,9 @@ def test_putting_off_a_document_that_has_a_grade_keeps_the_grade(sit: Sit, judgi
     assert projection_faults(judging) == []
 
 
-def test_what_one_cannot_judge_another_may(sit: Sit):
+def test_what_one_cannot_judge_another_may(sit: Sit, kept: Kept):
     ana = sit("ana", topics=["t3"])
-    with pytest.raises(InputError, match="say why"):
+    with kept.raises(InputError):
         ana.cannot(next_of(ana), "  ", seconds=1)
     ana.cannot(next_of(ana), "in a language I cannot read", seconds=1)
     assert judged_to_the_end(ana) == [("t3", "d21"), ("t3", "d22")]
@@ -268,13 +269,13 @@ def test_topics_that_are_everybodys_are_spread(sit: Sit):
     assert [named(desk.next_item()) for desk in desks] == [("t1", "d01"), ("t2", "d05"), ("t3", "d20")]
 
 
-def test_choosing_a_topic_gives_back_what_lies_there_of_another(sit: Sit):
+def test_choosing_a_topic_gives_back_what_lies_there_of_another(sit: Sit, kept: Kept):
     ana = sit("ana")
     ana.next_item()
     ana.choose_topic("t3")
     assert named(ana.next_item()) == ("t3", "d20")
     assert named(sit("ben", topics=["t1"]).next_item()) == ("t1", "d01")
-    with pytest.raises(UnknownName, match="unknown topic of yours 't9'"):
+    with kept.raises(UnknownName):
         ana.choose_topic("t9")
 
 
@@ -289,7 +290,7 @@ def test_assigned_topics_are_their_assessors_alone(sit: Sit, judging: Store):
     assert {topic for topic, _ in judged_to_the_end(sit("ben"))} == {"t1"}
 
 
-def test_overlap_goes_to_the_second_assessor_and_to_nobody_else(sit: Sit, judging: Store):
+def test_overlap_goes_to_the_second_assessor_and_to_nobody_else(sit: Sit, judging: Store, kept: Kept):
     assign(judging, Assigned("t1", "ana", "primary"), Assigned("t1", "ben", "second"))
     overlap = Overlap(0.4, 2, 7)
     with judging.write():
@@ -298,7 +299,7 @@ def test_overlap_goes_to_the_second_assessor_and_to_nobody_else(sit: Sit, judgin
     assert 0 < len(twice) < len(T1)
     assert judged_to_the_end(sit("ben", topics=["t1"])) == [("t1", document) for document in twice]
     assert judged_to_the_end(sit("ana", topics=["t1"])) == [("t1", document) for document in T1]
-    with pytest.raises(UnknownName, match="unknown topic of yours 't1'"):
+    with kept.raises(UnknownName):
         sit("cleo", topics=["t1"])
     purposes = {event.document: event.purpose for event in standing(judging)}
     assert purposes == {document: "overlap" if document in twice else "pool" for document in T1}
@@ -399,7 +400,7 @@ def test_taking_back_an_answer_that_made_a_probe_due_makes_no_second_one_due(sit
     assert left == list(range(len(left), 0, -1))
 
 
-def test_the_order_is_chosen_and_recorded(sit: Sit, judging: Store):
+def test_the_order_is_chosen_and_recorded(sit: Sit, judging: Store, kept: Kept):
     desk = sit(order="random", seed=3, topics=["t1"])
     shown = judged_to_the_end(desk)
     assert shown != ALL[:12]
@@ -407,7 +408,7 @@ def test_the_order_is_chosen_and_recorded(sit: Sit, judging: Store):
     assert [(event.order, event.position) for event in events(judging)] == [
         ("random:3", place) for place in range(1, 13)
     ]
-    with pytest.raises(UnknownName, match="unknown judging order 'rank'"):
+    with kept.raises(UnknownName):
         sit(order="rank")
 
 
@@ -479,16 +480,16 @@ def test_a_pooled_document_that_is_found_stays_the_pools(sit: Sit, judging: Stor
     assert [event.purpose for event in events(judging)] == ["pool"]
 
 
-def test_a_document_that_another_is_judging_cannot_be_taken(sit: Sit):
+def test_a_document_that_another_is_judging_cannot_be_taken(sit: Sit, kept: Kept):
     ana, ben = sit("ana", topics=["t3"]), sit("ben", topics=["t3"])
     ana.next_item()
-    with pytest.raises(InputError, match="somebody else is judging 'd20'"):
+    with kept.raises(InputError):
         ben.take("t3", "d20", "soup")
-    with pytest.raises(UnknownName, match="unknown document 'd99'"):
+    with kept.raises(UnknownName):
         ben.take("t3", "d99", "soup")
 
 
-def test_a_queue_is_judged_by_its_name(sit: Sit, judging: Store):
+def test_a_queue_is_judged_by_its_name(sit: Sit, judging: Store, kept: Kept):
     with judging.write():
         add_queue(
             judging,
@@ -501,9 +502,9 @@ def test_a_queue_is_judged_by_its_name(sit: Sit, judging: Store):
     assert judged_to_the_end(desk) == [("t1", "d01"), ("t2", "d28"), ("t2", "d05")]
     assert {event.purpose for event in events(judging)} == {"queue"}
     assert judged_to_the_end(sit("ben", topics=["t1"]))[0] == ("t1", "d02")
-    with pytest.raises(UnknownName, match="unknown queue 'settle'"):
+    with kept.raises(UnknownName):
         sit(queue="settle")
-    with pytest.raises(UsageError, match="judged by itself"):
+    with kept.raises(UsageError):
         sit(queue="settle a b", pool="pool")
 
 
@@ -558,8 +559,8 @@ def test_a_note_is_kept_and_judges_nothing(sit: Sit, judging: Store):
 
 
 @pytest.mark.parametrize("name", ["", "   ", "a\nb", "x" * 81])
-def test_a_name_that_is_none_is_refused(sit: Sit, name: str):
-    with pytest.raises(UsageError, match="no name for an assessor"):
+def test_a_name_that_is_none_is_refused(sit: Sit, name: str, kept: Kept):
+    with kept.raises(UsageError):
         sit(name)
 
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import InputError, UnknownName, UsageError
 from cranfield.judge.external import Label, label_from, question
@@ -58,11 +59,11 @@ def test_labels_go_into_a_layer_of_their_own_and_never_into_the_qrels(judging: S
     assert projection_faults(judging) == []
 
 
-def test_only_what_is_missing_is_asked_again(judging: Store, tmp_path: Path):
+def test_only_what_is_missing_is_asked_again(judging: Store, tmp_path: Path, kept: Kept):
     half = HONEST.replace("for line in sys.stdin:", "for line in list(sys.stdin)[:2]:")
     first = asked(judging, program(tmp_path, half), topics=("t3",))
     assert (first.labelled, codes(first)) == (2, ["no-answer"])
-    assert first.problems[0].message == "1 document got no answer, for example topic t3, document d22"
+    kept(first.problems[0].message)
     second = asked(judging, program(tmp_path, HONEST), topics=("t3",))
     assert (second.asked, second.labelled, second.before) == (1, 1, 2)
     assert asked(judging, "false", topics=("t3",)).asked == 0
@@ -118,11 +119,11 @@ def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Pat
     ]
 
 
-def test_a_judge_that_fails_says_why(judging: Store, tmp_path: Path):
+def test_a_judge_that_fails_says_why(judging: Store, tmp_path: Path, kept: Kept):
     body = "sys.exit('no key: \\x1b[31mset KEY')"
     done = asked(judging, program(tmp_path, body), topics=("t3",))
     assert codes(done) == ["judge-stopped", "no-answer"]
-    assert done.problems[0].message == "the judge ended with status 1: no key: \x1b[31mset KEY"
+    kept(done.problems[0].message)
 
 
 def runs(stat: Path) -> bool:
@@ -132,7 +133,7 @@ def runs(stat: Path) -> bool:
         return False
 
 
-def test_a_silent_judge_is_ended_with_all_it_has_started(judging: Store, tmp_path: Path):
+def test_a_silent_judge_is_ended_with_all_it_has_started(judging: Store, tmp_path: Path, kept: Kept):
     child = tmp_path / "child"
     body = f"""
         import subprocess
@@ -143,7 +144,7 @@ def test_a_silent_judge_is_ended_with_all_it_has_started(judging: Store, tmp_pat
     request = JudgeRequest(command=program(tmp_path, body), judge="m@1", topics=("t3",), timeout=3)
     done = judge_with(judging, request)
     assert codes(done) == ["judge-stopped", "no-answer"]
-    assert done.problems[0].message == "the judge said nothing for 3 seconds"
+    kept(done.problems[0].message)
     stat = Path(f"/proc/{child.read_text()}/stat")
     for _ in range(200):  # a killed process takes a moment to be gone
         if not runs(stat):
@@ -187,9 +188,9 @@ def test_after_three_batches_in_vain_no_more_are_asked(judging: Store, tmp_path:
     assert count.read_text() == "xxx"
 
 
-def test_a_line_without_end_is_not_read_for_ever(judging: Store, tmp_path: Path):
+def test_a_line_without_end_is_not_read_for_ever(judging: Store, tmp_path: Path, kept: Kept):
     done = asked(judging, program(tmp_path, "sys.stdout.write('x' * 3_000_000)"), topics=("t3",))
-    assert done.problems[0].message == "the judge wrote a line of more than 1 MB"
+    kept(done.problems[0].message)
 
 
 def test_the_pace_is_kept_and_waiting_for_it_is_no_silence(judging: Store, tmp_path: Path):
@@ -208,19 +209,19 @@ def test_the_pace_is_kept_and_waiting_for_it_is_no_silence(judging: Store, tmp_p
     assert time.monotonic() - begun >= 2
 
 
-def test_a_program_that_is_not_there_and_a_judge_without_version_are_refused(judging: Store):
-    with pytest.raises(UsageError, match="'no-such-program' cannot be started: No such file"):
+def test_a_program_that_is_not_there_and_a_judge_without_version_are_refused(judging: Store, kept: Kept):
+    with kept.raises(UsageError):
         asked(judging, "no-such-program --fast")
-    with pytest.raises(UsageError, match="which command judges"):
+    with kept.raises(UsageError):
         asked(judging, "")
-    with pytest.raises(UsageError, match="cannot be read: No closing quotation"):
+    with kept.raises(UsageError):
         asked(judging, "judge 'x")
     for name in ("llama", "a b@1", "x@", "a/b@1"):
-        with pytest.raises(UsageError, match="write NAME@VERSION"):
+        with kept.raises(UsageError):
             judge_with(judging, JudgeRequest(command="cat", judge=name))
-    with pytest.raises(UnknownName, match="unknown topic 't9'"):
+    with kept.raises(UnknownName):
         asked(judging, "cat", topics=("t9",))
-    with pytest.raises(UnknownName, match="unknown pool"):
+    with kept.raises(UnknownName):
         asked(judging, "cat", pool="nothing")
 
 
@@ -243,8 +244,8 @@ def test_a_limit_draws_the_same_documents_each_time_so_that_it_can_be_resumed(ju
     assert [(one.asked, one.before) for one in (first, again, more)] == [(5, 0), (0, 5), (3, 5)]
 
 
-def test_nothing_pooled_and_nothing_judged_is_an_error(small: Store):
-    with pytest.raises(InputError, match="nothing to label"):
+def test_nothing_pooled_and_nothing_judged_is_an_error(small: Store, kept: Kept):
+    with kept.raises(InputError):
         asked(small, "cat")
 
 

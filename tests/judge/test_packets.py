@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import InputError, ProblemsFound, UnknownName, UsageError
 from cranfield.judge.assignment import Assigned
@@ -95,11 +96,13 @@ def test_what_happened_after_the_first_merge_comes_with_the_second_undoing_inclu
     assert projection_faults(judging) == []
 
 
-def test_the_documents_of_a_packet_are_reserved_until_it_comes_back(judging: Store, tmp_path: Path, sit: Sit):
+def test_the_documents_of_a_packet_are_reserved_until_it_comes_back(
+    judging: Store, tmp_path: Path, sit: Sit, kept: Kept
+):
     import time
 
     path = packet_for(judging, tmp_path, topics=("t3",))
-    with pytest.raises(InputError, match="nothing open for 'bob'"):
+    with kept.raises(InputError):
         packet_for(judging, tmp_path, "bob", topics=("t3",))
     assert len(live_leases(judging, "main", moment=time.time())) == 3
     judge_all(path, 1)
@@ -118,7 +121,7 @@ def test_an_assessor_gets_only_the_topics_that_are_his(judging: Store, tmp_path:
         assert topic_ids(packet) == ["t3"]
 
 
-def test_conflicts_are_told_and_nothing_is_lost_by_them(judging: Store, tmp_path: Path, sit: Sit):
+def test_conflicts_are_told_and_nothing_is_lost_by_them(judging: Store, tmp_path: Path, sit: Sit, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",), days=0)
     judge_all(path, 2)
     desk = sit("ana", topics=["t3"])
@@ -133,7 +136,7 @@ def test_conflicts_are_told_and_nothing_is_lost_by_them(judging: Store, tmp_path
         ("disagreement", "t3", "d20"),
         ("text-changed", "t3", "d22"),
     ]
-    assert done.conflicts[0].message == "topic t3: d20 is 2 for eve in the packet and 0 for ana here"
+    kept(done.conflicts[0].message)
     assert len(list(events(judging))) == 5
 
 
@@ -148,21 +151,23 @@ def test_a_scale_and_guidelines_that_changed_meanwhile_are_told(judging: Store, 
     assert [(event.scale, event.guidelines) for event in events(judging)] == [(1, 0)] * 3
 
 
-def test_a_scale_that_was_changed_in_the_packet_is_refused(judging: Store, tmp_path: Path):
+def test_a_scale_that_was_changed_in_the_packet_is_refused(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet, packet.write():
         add_scale(packet, NAMED["binary"], now=NOW)
     judge_all(path, 1)
-    with pytest.raises(ProblemsFound, match="that this collection never had"):
+    with kept.raises(ProblemsFound):
         merge_packet(judging, path)
     assert list(events(judging)) == []
 
 
-def test_a_file_of_another_collection_is_refused(judging: Store, tmp_path: Path, new_store: Callable[..., Store]):
+def test_a_file_of_another_collection_is_refused(
+    judging: Store, tmp_path: Path, new_store: Callable[..., Store], kept: Kept
+):
     other = new_store("other.db")
-    with pytest.raises(InputError, match="does not come from this collection"):
+    with kept.raises(InputError):
         merge_packet(judging, other.path)
-    with pytest.raises(InputError, match="this very collection"):
+    with kept.raises(InputError):
         merge_packet(judging, judging.path)
 
 
@@ -175,10 +180,12 @@ def test_a_copy_of_the_collection_that_was_judged_apart_is_merged_too(judging: S
     assert merge_packet(judging, tmp_path / "copy.db").new == 1
 
 
-def test_a_packet_of_an_unknown_topic_or_for_a_name_that_is_none_is_refused(judging: Store, tmp_path: Path):
-    with pytest.raises(UnknownName, match="did you mean"):
+def test_a_packet_of_an_unknown_topic_or_for_a_name_that_is_none_is_refused(
+    judging: Store, tmp_path: Path, kept: Kept
+):
+    with kept.raises(UnknownName):
         packet_for(judging, tmp_path, topics=("t33",))
-    with pytest.raises(Exception, match="no name for an assessor"):
+    with kept.raises(Exception):
         packet_for(judging, tmp_path, assessor=" ")
     assert not (tmp_path / "packet.db").exists()
 
@@ -196,9 +203,9 @@ def test_what_was_found_in_a_packet_by_searching_counts_as_pooled_here(judging: 
     assert ("t3", "d05", 3) in list(qrels_for(judging, with_unjudged=True))
 
 
-def test_a_packet_that_cannot_be_made_reserves_nothing(judging: Store, tmp_path: Path):
+def test_a_packet_that_cannot_be_made_reserves_nothing(judging: Store, tmp_path: Path, kept: Kept):
     (tmp_path / "packet.db").write_text("mine")
-    with pytest.raises(Exception, match="exists already"):
+    with kept.raises(Exception):
         packet_for(judging, tmp_path, topics=("t3",))
     assert judging.value("SELECT count(*) FROM leases") == 0
     with sqlite3.connect(judging.path) as plain:
@@ -263,25 +270,25 @@ def test_everything_wrong_with_a_packet_is_told_at_once(judging: Store, tmp_path
     ]
 
 
-def test_an_undo_takes_back_nothing_of_another_document(judging: Store, tmp_path: Path, sit: Sit):
+def test_an_undo_takes_back_nothing_of_another_document(judging: Store, tmp_path: Path, sit: Sit, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",), days=0)
     desk = sit("ana", topics=["t3"])
     theirs = desk.judge(desk.next_item(), 2, seconds=1.0).answer.event
     desk.leave()
     judge_all(path, 1)
     spoilt(path, kind="undone", grade=None, undoes=theirs)
-    with pytest.raises(ProblemsFound, match="takes back one that is not there"):
+    with kept.raises(ProblemsFound):
         merge_packet(judging, path)
 
 
-def test_an_event_that_says_something_else_than_the_one_here_is_told(judging: Store, tmp_path: Path):
+def test_an_event_that_says_something_else_than_the_one_here_is_told(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     judge_all(path, 2)
     merge_packet(judging, path)
     spoilt(path, grade=3)
     done = merge_packet(judging, path)
     assert [(one.what, one.topic, one.document) for one in done.conflicts] == [("event-differs", "t3", "d20")]
-    assert done.conflicts[0].message.endswith("says something else in the packet; what is here stays")
+    kept(done.conflicts[0].message)
     assert (done.new, done.same) == (0, 3)
     assert {row[2] for row in qrels_for(judging)} == {2}
 
@@ -295,16 +302,16 @@ def test_a_clock_that_goes_ahead_is_told_and_loses_nobody_his_work(judging: Stor
     assert done.new == 3
 
 
-def test_a_packet_is_judged_by_whom_and_for_what_it_was_made(judging: Store, tmp_path: Path):
+def test_a_packet_is_judged_by_whom_and_for_what_it_was_made(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet:
-        with pytest.raises(UsageError, match="this packet is for 'eve', not for 'bob'"):
+        with kept.raises(UsageError):
             open_desk(packet, assessor="bob")
-        with pytest.raises(UsageError, match="this packet is for the layer 'main'"):
+        with kept.raises(UsageError):
             open_desk(packet, assessor="eve", layer="after")
 
 
-def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path: Path):
+def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet:
         assert collection_status(packet).next_step == (
@@ -318,4 +325,4 @@ def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path
         found = collection_status(packet)
         assert (found.pooled, found.judged, found.unjudged, found.packet_for) == (3, 2, 1, "eve")
         desk.judge(desk.next_item(), 2, seconds=1.0)
-        assert collection_status(packet).next_step[1] == "judge merge FILE"
+        kept(collection_status(packet).next_step[1])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import CollectionError, InputError, UnknownName, UsageError
 from cranfield.judge.assignment import Assigned
@@ -122,19 +123,19 @@ def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit
     assert again.content_hash == manifest.content_hash
 
 
-def test_a_name_is_given_once_and_rows_cannot_be_changed(judged: Store):
+def test_a_name_is_given_once_and_rows_cannot_be_changed(judged: Store, kept: Kept):
     make_release(judged, "v1")
-    with pytest.raises(UsageError, match="never changes"):
+    with kept.raises(UsageError):
         make_release(judged, "v1")
     for bad in ("now", "a b", "", "../x", "-x"):
-        with pytest.raises(UsageError, match="cannot"):
+        with kept.raises(UsageError):
             make_release(judged, bad)
     for statement in ("UPDATE release_rows SET grade = 1", "DELETE FROM releases", "DELETE FROM release_rows"):
-        with pytest.raises(sqlite3.IntegrityError, match="never changed"), judged.write() as connection:
+        with kept.raises(sqlite3.IntegrityError), judged.write() as connection:
             connection.execute(statement)
 
 
-def test_a_release_that_was_tampered_with_is_found_out(judged: Store):
+def test_a_release_that_was_tampered_with_is_found_out(judged: Store, kept: Kept):
     make_release(judged, "v1")
     assert release_faults(judged) == []
     with judged.write() as connection:
@@ -143,7 +144,7 @@ def test_a_release_that_was_tampered_with_is_found_out(judged: Store):
     assert release_faults(judged) == [
         "release 'v1': release 'v1' is not what its hash says: restore the file from a backup"
     ]
-    with pytest.raises(CollectionError, match="not what its hash says"):
+    with kept.raises(CollectionError):
         qrels_for(judged, "v1")
     assert [finding.what for finding in check_collection(judged) if finding.wrong] == ["tables", "pools", "releases"]
 
@@ -154,14 +155,14 @@ def test_a_release_with_what_was_not_judged_keeps_it_apart(judged: Store):
     assert list(qrels_for(judged, "v1")) == list(qrels_for(judged, "now", with_unjudged=True))
 
 
-def test_nothing_cannot_be_released_or_written(judging: Store):
-    with pytest.raises(InputError, match="nothing to release"):
+def test_nothing_cannot_be_released_or_written(judging: Store, kept: Kept):
+    with kept.raises(InputError):
         make_release(judging, "v1")
-    with pytest.raises(InputError, match="nothing to write"):
+    with kept.raises(InputError):
         exported_qrels(judging, "now")
 
 
-def test_qrels_of_a_file_are_frozen_as_they_are_and_once(judging: Store, tmp_path: Path):
+def test_qrels_of_a_file_are_frozen_as_they_are_and_once(judging: Store, tmp_path: Path, kept: Kept):
     file = given_file(tmp_path, "t3 0 d20 2\nt9 0 d20 1\nt3 0 zzz -1\n", "official.qrels")
     done = import_release(judging, file, "official")
     assert done.new
@@ -173,53 +174,55 @@ def test_qrels_of_a_file_are_frozen_as_they_are_and_once(judging: Store, tmp_pat
     assert not import_release(judging, file, "official").new
     assert list(qrels_for(judging)) == [("t3", "d20", 2), ("t3", "zzz", -1), ("t9", "d20", 1)]
     other = given_file(tmp_path, "t3 0 d20 1\n", "other.qrels")
-    with pytest.raises(UsageError, match="take another name"):
+    with kept.raises(UsageError):
         import_release(judging, other, "official")
 
 
-def test_which_qrels_are_meant_must_be_clear(judging: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(InputError, match="there are no judgments yet"):
+def test_which_qrels_are_meant_must_be_clear(
+    judging: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
+):
+    with kept.raises(InputError):
         qrels_for(judging)
     for name in ("a", "b"):
         import_release(judging, given_file(tmp_path, f"t3 0 d2{len(name)} 1\n", f"{name}.qrels"), name)
-    with pytest.raises(InputError, match="name one of a, b"):
+    with kept.raises(InputError):
         qrels_for(judging)
-    with pytest.raises(UnknownName, match=r"unknown release or file of qrels 'c' \(known: a, b, now\)"):
+    with kept.raises(UnknownName):
         qrels_for(judging, "c")
     monkeypatch.chdir(tmp_path)
     given_file(tmp_path, "t3 0 d20 0\n", "a")
-    with pytest.raises(UsageError, match="is a release and a file"):
+    with kept.raises(UsageError):
         qrels_for(judging, "a")
     assert list(qrels_for(judging, "./a")) == [("t3", "d20", 0)]
     assert list(qrels_for(None, "./a")) == [("t3", "d20", 0)]
-    with pytest.raises(UsageError, match="which qrels"):
+    with kept.raises(UsageError):
         qrels_for(None)
 
 
-def test_as_of_a_moment_the_judgments_are_as_they_were(judged: Store, sit: Sit):
+def test_as_of_a_moment_the_judgments_are_as_they_were(judged: Store, sit: Sit, kept: Kept):
     before = last_sequence(judged)
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
     assert list(exported_qrels(judged, None, chosen=Chosen(up_to=before))) == [("t3", "d20", 0), ("t3", "d21", 1)]
     assert len(exported_qrels(judged, None, chosen=Chosen(as_of="2999-12-31"))) == 3
-    with pytest.raises(InputError, match="nothing to write"):
+    with kept.raises(InputError):
         exported_qrels(judged, None, chosen=Chosen(as_of="2020-01-01T00:00Z"))
-    with pytest.raises(InputError, match="is not a time"):
+    with kept.raises(InputError):
         exported_qrels(judged, None, chosen=Chosen(as_of="noon"))
 
 
-def test_a_release_is_what_it_is(judged: Store):
+def test_a_release_is_what_it_is(judged: Store, kept: Kept):
     make_release(judged, "v1")
-    with pytest.raises(UsageError, match="is what it is"):
+    with kept.raises(UsageError):
         exported_qrels(judged, "v1", chosen=Chosen(rule=("latest",)))
 
 
-def test_an_export_is_graded_or_binary(judged: Store):
+def test_an_export_is_graded_or_binary(judged: Store, kept: Kept):
     stream = io.BytesIO()
     write_qrels(exported_qrels(judged, None, binary_from=0), stream)
     assert stream.getvalue() == b"t3 0 d20 0\nt3 0 d21 0\n"
     assert list(exported_qrels(judged, None, binary_from=1)) == [("t3", "d20", 0), ("t3", "d21", 1)]
-    with pytest.raises(UnknownName, match="unknown qrels format"):
+    with kept.raises(UnknownName):
         write_qrels(qrels_for(judged), stream, format="xml")
 
 

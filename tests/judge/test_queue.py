@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import UnknownName
 from cranfield.judge.draws import draw
@@ -82,7 +83,7 @@ def test_those_who_have_judged_and_those_who_are_judging_count_once_each(entry, 
 ENTRIES = [Entry(name, place) for place, name in enumerate(["b", "c", "a", "é", "d"], start=1)]
 
 
-def test_the_orders():
+def test_the_orders(kept: Kept):
     clusters = {"c": 7, "d": 7, "é": 8}
     shown = {
         name: [entry.document for entry in ordered(ENTRIES, order_named(name, seed=1), "t", clusters=clusters)]
@@ -96,7 +97,7 @@ def test_the_orders():
     assert [str(order_named(name, seed=1)) for name in ("plan", "id", "random", "cluster")] == [
         *("plan", "id", "random:1", "cluster"),
     ]
-    with pytest.raises(UnknownName, match="did you mean 'random'"):
+    with kept.raises(UnknownName):
         order_named("randm")
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import InputError, ProblemsFound, UsageError
 from cranfield.pool.build import build
@@ -37,11 +38,11 @@ def test_a_plan_that_looks_no_deeper_pools_no_deeper(worked):
     }
 
 
-def test_what_is_not_in_the_pool_has_no_story(worked):
+def test_what_is_not_in_the_pool_has_no_story(worked, kept: Kept):
     pool = build(parse("depth 1"), worked)
-    with pytest.raises(InputError, match="the document 'd7' is not in the pool of topic '1'"):
+    with kept.raises(InputError):
         pool.entry("1", "d7")
-    with pytest.raises(InputError, match="the topic '3' is not in the pool"):
+    with kept.raises(InputError):
         pool.entry("3", "d1")
 
 
@@ -129,16 +130,16 @@ def test_everything_that_keeps_a_pool_from_being_built_is_said_at_once(worked):
     ]
 
 
-def test_an_empty_selection_is_refused(worked):
-    with pytest.raises(ProblemsFound, match="no run was selected"):
+def test_an_empty_selection_is_refused(worked, kept: Kept):
+    with kept.raises(ProblemsFound):
         pooled_runs([], topic_ids=worked.topic_ids, document_ids=worked.document_ids)
-    with pytest.raises(ProblemsFound, match="no run was selected"):
+    with kept.raises(ProblemsFound):
         build(parse("depth 1"), worked.chosen(["nobody"]))
-    with pytest.raises(ProblemsFound, match="there is no topic to pool"):
+    with kept.raises(ProblemsFound):
         build(parse("depth 1"), worked, topics=[])
-    with pytest.raises(UsageError, match="two runs are called 'A'"):
+    with kept.raises(UsageError):
         pooled_runs([worked.runs[0]] * 2, topic_ids=worked.topic_ids, document_ids=worked.document_ids)
-    with pytest.raises(UsageError, match="a seed is a whole number from 0 up, not -1"):
+    with kept.raises(UsageError):
         build(parse("depth 1"), worked, seed=-1)
 
 

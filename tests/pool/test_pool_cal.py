@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.errors import MissingExtra, UsageError
 from cranfield.pool.candidates import candidates_of
@@ -69,17 +70,17 @@ def test_the_state_is_a_function_of_the_judgments_and_survives_a_restart(reading
     assert again.offer(3) == live.offer(3)
 
 
-def test_without_texts_or_words_it_says_so(worked):
+def test_without_texts_or_words_it_says_so(worked, kept: Kept):
     candidates = candidates_of(worked, "1")
-    with pytest.raises(UsageError, match="reads the text of documents, and none was given"):
+    with kept.raises(UsageError):
         ContinuousActiveLearning().begin(candidates, seed=0)
-    with pytest.raises(UsageError, match="found no word in topic '1' and its documents"):
+    with kept.raises(UsageError):
         ContinuousActiveLearning().begin(candidates, seed=0, texts=lambda ids: ["" for _ in ids])
 
 
-def test_without_the_library_it_names_the_extra(worked, monkeypatch):
+def test_without_the_library_it_names_the_extra(worked, monkeypatch, kept: Kept):
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
-    with pytest.raises(MissingExtra, match="the strategy 'cal' needs the extra 'learn'"):
+    with kept.raises(MissingExtra):
         ContinuousActiveLearning().begin(candidates_of(worked, "1"), seed=0, texts=lambda ids: list(ids))
 
 
@@ -94,14 +95,14 @@ def test_a_candidate_without_a_label_teaches_nothing_and_is_not_offered_again(re
     assert sorted(seen) == list(range(60))
 
 
-def test_a_topic_that_cannot_be_read_is_refused_before_the_pool_is_made(hall):
+def test_a_topic_that_cannot_be_read_is_refused_before_the_pool_is_made(hall, kept: Kept):
     with hall.store.write():
         source = add_source(hall.store, LoadedFile("documents", "made", "jsonl", ""), now="2026-01-01T00:00:00.000Z")
         documents = [Document("d1", "a burnt pan"), Document("d2", "!!!"), Document("d3", "???")]
         add_documents(hall.store, documents, source=source)
         add_topics(hall.store, [Topic("1", "pan"), Topic("2", "–"), Topic("3", "pan")], source=source)
     hall.submit({"A": {"1": {"d1": 2, "d2": 1}, "2": {"d2": 2, "d3": 1}}})
-    with pytest.raises(UsageError, match="the strategy 'cal' found no word in topic '2' and its documents"):
+    with kept.raises(UsageError):
         hall.build("cal until 2")
     hall.build("cal until 2", topics=("1",))
     assert len(hall.store.rows("SELECT * FROM pools")) == 1

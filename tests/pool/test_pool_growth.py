@@ -1,9 +1,9 @@
 """Pools that grow, and what runs have in common."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build
@@ -48,12 +48,12 @@ def test_a_new_topic_enters_with_an_extension(worked):
     assert extend(first, worked, topics=["2"]).sizes == {"1": 3, "2": 2}
 
 
-def test_a_run_that_is_gone_or_changed_is_refused(worked, toolbox):
+def test_a_run_that_is_gone_or_changed_is_refused(worked, toolbox, kept: Kept):
     first = build(parse("depth 1"), worked)
-    with pytest.raises(ProblemsFound, match="the run 'C' is in the pool and not among the runs given"):
+    with kept.raises(ProblemsFound):
         extend(first, worked.chosen(["A", "B"]))
     other = toolbox.pooled({**toolbox.worked, "C": {"1": {"d1": 1.0}}})
-    with pytest.raises(ProblemsFound, match="the run 'C' is not the one that was pooled"):
+    with kept.raises(ProblemsFound):
         extend(first, other)
 
 
@@ -125,12 +125,12 @@ def test_what_is_in_the_pool_goes_on_standing_for_its_near_duplicates(worked):
     assert [(one.document, one.representative) for one in second.duplicates] == [("d5", "d2")]
 
 
-def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked):
+def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked, kept: Kept):
     judged = {"1": {"d1", "d2", "d3"}, "2": {"d8", "d9"}}
     assert top_up(worked.chosen(["C"]), depth=3, judged=judged) == {"1": ["d5"]}
     assert top_up(worked, depth=2, judged=judged) == {"1": ["d5", "d6"], "2": ["d1"]}
     assert top_up(worked, depth=99, judged={}, topics=["2", "absent"]) == {"2": ["d8", "d1", "d9"]}
-    with pytest.raises(UsageError, match="a depth is a number from 1 up, not 0"):
+    with kept.raises(UsageError):
         top_up(worked, depth=0, judged={})
 
 
@@ -150,7 +150,7 @@ def test_overlap_counts_what_two_runs_both_brought(toolbox):
     )
 
 
-def test_a_group_that_supplies_most_is_named(toolbox):
+def test_a_group_that_supplies_most_is_named(toolbox, kept: Kept):
     spec = {
         name: {"1": {f"{name}{number}": float(number) for number in range(size)}}
         for name, size in {"A": 9, "B": 3, "C": 3}.items()
@@ -158,7 +158,7 @@ def test_a_group_that_supplies_most_is_named(toolbox):
     pool = build(parse("depth 9"), toolbox.pooled(spec))
     found = dominant_group(pool)
     assert (found.code, found.severity) == ("one-group-dominates", "warning")
-    assert str(found) == "A alone brought 9 documents, 60% of all that only one group brought"
+    kept(str(found))
     assert dominant_group(build(parse("depth 3"), toolbox.pooled(spec))) is None
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import ProblemsFound, UsageError
 from cranfield.pool.live import Judged, LivePool, next_batch, wrong_choices
@@ -61,12 +62,12 @@ def test_without_an_amount_everything_is_judged(worked):
     assert live.ended == {"1": "no document is left", "2": "no document is left"}
 
 
-def test_a_snapshot_is_the_pool_so_far_and_changes_nothing(worked):
+def test_a_snapshot_is_the_pool_so_far_and_changes_nothing(worked, kept: Kept):
     live = LivePool(parse("depth 1; mtf until 6"), worked, topics=["1"])
     order = judged_all(live, limit=4)
     pool = live.snapshot()
     assert [entry.document for entry in pool] == [document for _, document, _ in order]
-    assert pool.entry("1", order[3][1]).stratum == "mtf until 6"
+    kept(pool.entry("1", order[3][1]).stratum)
     assert len(judged_all(live)) == 2
     assert len(live.snapshot()) == 6
 
@@ -165,12 +166,12 @@ def test_a_budget_across_topics_goes_where_it_finds_most_above_a_floor(toolbox):
         assert set(live.ended) == {"poor", "rich"}
 
 
-def test_what_cannot_be_afforded_is_refused_at_the_start(worked):
-    with pytest.raises(ProblemsFound, match="a budget of 7 documents is below what the steps before it choose: 8"):
+def test_what_cannot_be_afforded_is_refused_at_the_start(worked, kept: Kept):
+    with kept.raises(ProblemsFound):
         LivePool(parse("depth 2; mtf budget 7 across topics"), worked)
-    with pytest.raises(ProblemsFound, match="a floor of 5 for 2 topics needs 10 documents"):
+    with kept.raises(ProblemsFound):
         LivePool(parse("mtf budget 9 across topics floor=5"), worked)
-    with pytest.raises(UsageError, match="'depth 2' has no adaptive step"):
+    with kept.raises(UsageError):
         LivePool(parse("depth 2"), worked)
 
 

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import InputError, ProblemsFound, UsageError
 from cranfield.judge.events import Event
@@ -382,30 +383,30 @@ def test_a_forged_choice_is_found_even_where_its_hashes_were_made_anew(hall):
     assert any(f"by the plan it was {last.document}" in difference for difference in hall.wrong())
 
 
-def test_choices_cannot_be_changed_by_accident(hall):
+def test_choices_cannot_be_changed_by_accident(hall, kept: Kept):
     hall.submit(WIDE)
     hall.build("hedge until 3")
     hall.refill("p")
-    with pytest.raises(Exception, match="choices are recorded, never changed"), hall.store.write() as connection:
+    with kept.raises(Exception), hall.store.write() as connection:
         connection.execute("DELETE FROM pool_choices")
 
 
-def test_what_cannot_be_asked_for_is_refused(hall):
+def test_what_cannot_be_asked_for_is_refused(hall, kept: Kept):
     hall.submit(WIDE)
     hall.build("depth 1; hedge until 3")
-    with pytest.raises(InputError, match="topic 'z' is not in the pool 'pool'"):
+    with kept.raises(InputError):
         hall.refill("z")
-    with pytest.raises(UsageError, match="at least one document, not 0"):
+    with kept.raises(UsageError):
         hall.refill("p", batch=0)
 
 
-def test_a_live_pool_that_cannot_begin_is_refused_before_anything_is_written(hall):
+def test_a_live_pool_that_cannot_begin_is_refused_before_anything_is_written(hall, kept: Kept):
     hall.submit(WIDE)
-    with pytest.raises(ProblemsFound, match="a budget of 3 documents is below what the steps before it choose"):
+    with kept.raises(ProblemsFound):
         hall.build("depth 2; mtf budget 3 across topics")
-    with pytest.raises(ProblemsFound, match="a floor of 9 for 2 topics needs 18 documents"):
+    with kept.raises(ProblemsFound):
         hall.build("mtf budget 9 across topics floor=9")
-    with pytest.raises(InputError, match=r"the plan reads documents, and '.*' is not in the collection"):
+    with kept.raises(InputError):
         hall.build("depth 1; cal until 9")
     assert hall.store.rows("SELECT * FROM pools") == []
 

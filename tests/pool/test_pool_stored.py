@@ -1,6 +1,7 @@
 """Pools in a collection: what is read back is what was built, and damage is told in a sentence."""
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import CollectionError, InputError, ProblemsFound
 from cranfield.steps.corpus_duplicates import find_duplicates
@@ -49,55 +50,55 @@ def test_what_comes_of_extending_what_was_stored_is_proved_from_the_runs(hall, t
     assert hall.wrong() == []
 
 
-def test_topics_that_a_pool_does_not_have_are_named_when_it_grows(hall, toolbox):
+def test_topics_that_a_pool_does_not_have_are_named_when_it_grows(hall, toolbox, kept: Kept):
     hall.submit(toolbox.worked)
     hall.build("depth 1", topics=("1",))
     hall.submit({"D": {"1": {"d9": 1.0}, "2": {"d9": 1.0}, "3": {"d1": 1.0}}})
     assert extend_pool(hall.store).left_out == ("2", "3")
-    with pytest.raises(InputError, match="no contributing run came after the pool 'pool'"):
+    with kept.raises(InputError):
         extend_pool(hall.store, topics=["nowhere"])
 
 
-def test_an_extension_that_a_live_plan_cannot_afford_is_refused_before_anything_is_written(hall, toolbox):
+def test_an_extension_that_a_live_plan_cannot_afford_is_refused_before_anything_is_written(hall, toolbox, kept: Kept):
     hall.submit({"A": toolbox.worked["A"]})
     hall.build("depth 2; mtf budget 5 across topics")
     hall.submit({"B": toolbox.worked["B"], "C": toolbox.worked["C"]})
-    with pytest.raises(ProblemsFound, match="a budget of 5 documents is below what the steps before it choose: 8"):
+    with kept.raises(ProblemsFound):
         extend_pool(hall.store)
     assert len(versions_of_pool(hall.store, "pool")) == 1
     assert hall.wrong() == []
 
 
 @pytest.mark.parametrize(
-    ("statement", "message"),
+    "statement",
     [
-        ("DELETE FROM pool_versions", "the manifests of pool 'pool' are not all there"),
-        ("DELETE FROM pool_runs WHERE run = 'A'", "does not fit together \\(it does not know 'A'\\)"),
-        ("DELETE FROM pool_topics WHERE topic = '2'", "does not fit together \\(it does not know '2'\\)"),
+        "DELETE FROM pool_versions",
+        "DELETE FROM pool_runs WHERE run = 'A'",
+        "DELETE FROM pool_topics WHERE topic = '2'",
     ],
 )
-def test_a_damaged_pool_is_told_in_a_sentence(hall, toolbox, statement, message):
+def test_a_damaged_pool_is_told_in_a_sentence(hall, toolbox, statement, kept: Kept):
     hall.submit(toolbox.worked)
     hall.build("depth 1; sample 50%")
     hall.store.connection.execute(statement)
-    with pytest.raises(CollectionError, match=message):
+    with kept.raises(CollectionError):
         stored_pool(hall.store, "pool")
 
 
-def test_a_document_that_no_run_has_is_told_when_the_pool_is_to_grow(hall, toolbox):
+def test_a_document_that_no_run_has_is_told_when_the_pool_is_to_grow(hall, toolbox, kept: Kept):
     hall.submit(toolbox.worked)
     hall.build("depth 1; mtf until 3")
     hall.store.connection.execute("UPDATE pool_entries SET document = 'nobody' WHERE topic = '1' AND position = 1")
-    with pytest.raises(ProblemsFound, match="'nobody' is in the pool of topic '1', and none of its runs has it"):
+    with kept.raises(ProblemsFound):
         hall.refill("1")
 
 
-def test_the_speed_is_given_or_measured_or_assumed(hall, toolbox):
+def test_the_speed_is_given_or_measured_or_assumed(hall, toolbox, kept: Kept):
     assert judging_speed(hall.store) == Speed(30.0, 0)
-    assert Speed(30.0).cost(120) == "about 1.0 hours at 30 seconds a document (assumed, not measured)"
-    assert Speed(30.0).cost(3) == "about 2 minutes at 30 seconds a document (assumed, not measured)"
-    assert Speed(0.4, 1).cost(5) == "less than a minute at less than a second a document (the median of 1 judgment)"
-    assert Speed(1.0, 9).cost(5) == "less than a minute at 1 second a document (the median of 9 judgments)"
+    kept(Speed(30.0).cost(120))
+    kept(Speed(30.0).cost(3))
+    kept(Speed(0.4, 1).cost(5))
+    kept(Speed(1.0, 9).cost(5))
     for seconds in (10.0, 40.0, 20.0):
         hall.judge("1", f"d{seconds}", seconds=seconds)
     hall.judge("1", "by a machine", seconds=1000.0, source="machine", assessor="robot")
@@ -177,7 +178,7 @@ def test_of_a_manifest_from_before_it_is_said_what_is_not_proved(hall, toolbox):
     ]
 
 
-def test_a_pool_whose_plan_would_be_refused_today_can_still_be_read(hall, toolbox):
+def test_a_pool_whose_plan_would_be_refused_today_can_still_be_read(hall, toolbox, kept: Kept):
     """Its plan has no effect in parts; it is read, shown and extended all the same."""
     hall.submit({name: lists for name, lists in toolbox.worked.items() if name != "C"})
     hall.build("stratified strata=1-5:50", seed=1)
@@ -186,7 +187,7 @@ def test_a_pool_whose_plan_would_be_refused_today_can_still_be_read(hall, toolbo
             f"UPDATE {table} SET plan_in_full = 'stratified strata=1-5:50 order=rank until 3'"
         )
     hall.store.connection.execute("UPDATE pool_versions SET inputs_hash = ''")
-    assert str(stored_pool(hall.store, "pool").plan) == "stratified strata=1-5:50 until 3"
+    kept(str(stored_pool(hall.store, "pool").plan))
     assert show_pool(hall.store, "pool").documents == 5
     hall.submit({"C": toolbox.worked["C"]})
     assert extend_pool(hall.store).pool.version == 2
@@ -202,10 +203,10 @@ def test_the_runs_that_have_only_a_copy_are_in_the_story_of_what_stands_for_it(h
     assert explain_entry(hall.store, "1", "d2").copies == ()
 
 
-def test_a_search_that_found_no_near_duplicates_is_told_as_such(hall, small):
+def test_a_search_that_found_no_near_duplicates_is_told_as_such(hall, small, kept: Kept):
     hall.submit({"A": {"1": {"d1": 2, "d2": 1}}})
-    with pytest.raises(InputError, match="no near-duplicates are known: find them first"):
+    with kept.raises(InputError):
         hall.build("depth 1", one_per_cluster=True)
     find_duplicates(small)
-    with pytest.raises(InputError, match="the search for duplicates found none"):
+    with kept.raises(InputError):
         hall.build("depth 1", one_per_cluster=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.pool.build import build
@@ -61,8 +62,8 @@ def test_what_a_sample_passed_over_is_not_drawn_by_a_later_one(toolbox):
 @pytest.mark.parametrize(
     "plan", ["sample 6; rrf 8", "sample 6; depth 2", "statap 6; shuffle 8", "sample 2; mtf 3; rrf 1"]
 )
-def test_a_fixed_step_after_a_sample_is_refused_and_can_be_read_where_it_is_stored(plan):
-    with pytest.raises(UsageError, match="after a sample would falsify its probabilities: put it before the sample"):
+def test_a_fixed_step_after_a_sample_is_refused_and_can_be_read_where_it_is_stored(plan, kept: Kept):
+    with kept.raises(UsageError):
         parse(plan)
     assert str(parse_stored(plan)) == plan
 

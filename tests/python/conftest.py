@@ -1,35 +1,13 @@
 """What the tests of the Python interface share: the shipped collection, judged, and a toy pool of bare files."""
 
-import contextlib
-import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from cranfield.cli import main
+from command import call
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 TOPICS = [f"t{number}" for number in range(1, 13)]
 RUNS = (1, 2, 3, 4, 5, 9)
-
-Typed = Callable[..., str]
-
-
-def type_in(folder: Path, *words: str) -> str:
-    """Type a command in a folder; gives what it printed."""
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        ended = main._status(list(words))
-        out.flush()
-    assert ended == 0, err.getvalue()
-    return out.buffer.getvalue().decode()
-
-
-@pytest.fixture(scope="session")
-def typed() -> Typed:
-    """The command line: a folder and words in, what is printed out."""
-    return type_in
 
 
 def ranking(run: int, topic: int) -> list[str]:
@@ -66,10 +44,10 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shipped collection, pooled and judged by two assessors; tests only read it."""
     folder = tmp_path_factory.mktemp("kitchen")
-    type_in(folder, "init", "kitchen", "--scale", str(KITCHEN / "scale.toml"))
-    type_in(folder, "corpus", "add", str(KITCHEN / "documents.jsonl"))
-    type_in(folder, "corpus", "topics", str(KITCHEN / "topics.trec"))
-    type_in(folder, "runs", "submit", str(KITCHEN / "runs.toml"))
-    type_in(folder, "pool", "build", "depth 5")
-    type_in(folder, "judge", "import", str(KITCHEN / "judgments.csv"))
+    call("init", "kitchen", "--scale", str(KITCHEN / "scale.toml"), folder=folder)
+    call("corpus", "add", str(KITCHEN / "documents.jsonl"), folder=folder)
+    call("corpus", "topics", str(KITCHEN / "topics.trec"), folder=folder)
+    call("runs", "submit", str(KITCHEN / "runs.toml"), folder=folder)
+    call("pool", "build", "depth 5", folder=folder)
+    call("judge", "import", str(KITCHEN / "judgments.csv"), folder=folder)
     return folder / "collection.db"

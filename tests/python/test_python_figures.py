@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from command import call
+from kept import Kept
 
 import cranfield as cf
 
@@ -28,7 +30,7 @@ def labels(axes: matplotlib.axes.Axes) -> list[str]:
     return [text.get_text() for text in axes.get_yticklabels()]
 
 
-def test_strips_have_the_scores_of_each_topic_and_the_means(files: cf.Opened):
+def test_strips_have_the_scores_of_each_topic_and_the_means(files: cf.Opened, kept: Kept):
     axes = files.plot.strips("P@3")
     frame = files.evaluate("P@3", by_topic=True)
     for place, run in enumerate(labels(axes)):
@@ -36,7 +38,7 @@ def test_strips_have_the_scores_of_each_topic_and_the_means(files: cf.Opened):
         values = frame[frame["run"] == run].set_index("topic")["value"]
         assert sorted(points.get_xdata().tolist()) == sorted(values.drop("all").tolist())
         assert bar.get_xdata()[0] == pytest.approx(values["all"])
-    assert axes.get_xlabel() == "P@3 per topic (points) and its mean (bar)"
+    kept(axes.get_xlabel())
 
 
 def test_a_curve_has_the_precision_at_eleven_levels(files: cf.Opened):
@@ -115,11 +117,11 @@ def test_names_of_curves_stand_beside_them(files: cf.Opened):
     assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
 
 
-def test_a_figure_of_python_and_of_the_command_are_the_same_drawing(files: cf.Opened, pool: Path, typed):
+def test_a_figure_of_python_and_of_the_command_are_the_same_drawing(files: cf.Opened, pool: Path):
     from cranfield.report.figures import own_axes, save
 
     words = ("--qrels", "qrels", "-m", "P@3", "--plot", "theirs.svg")
-    typed(pool, "evaluate", *(f"r{run}.run" for run in (1, 2, 3, 4, 5, 9)), *words)
+    call("evaluate", *(f"r{run}.run" for run in (1, 2, 3, 4, 5, 9)), *words, folder=pool)
     axes = files.plot.strips("P@3", ax=own_axes(6.5, 1.2 + 0.32 * 6))
     made_with = f"qrels {files.evaluate('P@3').attrs['qrels'][:16]}, order of ties as in trec_eval 10"
     save(axes.figure, pool / "ours.svg", footer=made_with)
@@ -127,14 +129,14 @@ def test_a_figure_of_python_and_of_the_command_are_the_same_drawing(files: cf.Op
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    "call",
     [
-        (lambda found: found.plot.intervals("RR"), "unknown measure of this result 'RR'"),
-        (lambda found: found.plot.hold_out("P@3"), "not known who fed the pool"),
-        (lambda found: found.plot.relevant_by_depth(), "not known who fed the pool"),
+        lambda found: found.plot.intervals("RR"),
+        lambda found: found.plot.hold_out("P@3"),
+        lambda found: found.plot.relevant_by_depth(),
     ],
 )
-def test_what_cannot_be_drawn_is_told(pool: Path, call, message: str):
+def test_what_cannot_be_drawn_is_told(pool: Path, call, kept: Kept):
     found = cf.open_files(qrels=pool / "qrels", runs=pool / "r9.run").reuse(measures="P@3")
-    with pytest.raises(cf.CranfieldError, match=message):
+    with kept.raises(cf.CranfieldError):
         call(found)

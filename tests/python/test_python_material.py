@@ -5,6 +5,8 @@ from shutil import copy
 
 import pandas as pd
 import pytest
+from command import call
+from kept import Kept
 
 import cranfield as cf
 
@@ -46,66 +48,61 @@ def test_runs_at_hand_teach_those_that_are_asked_for(pool: Path):
     )
 
 
-def test_common_topics_are_those_of_the_runs_that_are_asked_for(pool: Path, tmp_path: Path):
+def test_common_topics_are_those_of_the_runs_that_are_asked_for(pool: Path, tmp_path: Path, kept: Kept):
     short = tmp_path / "short.run"
     short.write_text("t1 Q0 d0 1 9 short\n")
     runs = [*(pool / f"{name}.run" for name in NAMES), short]
     files = cf.open_files(qrels=pool / "qrels", runs=runs, groups=by_file(pool), pool_depth=3)
     assert "r9: 12 topics scored" in files.evaluate("P@3", runs=["r9"], topics="common").attrs["notes"]
-    assert "12 topics scored" in files.evaluate("P@3", runs=["r1", "r9"], topics="common").attrs["notes"][0]
-    assert ": 1 topic scored" in files.evaluate("P@3", runs=["r9", "short"], topics="common").attrs["notes"][0]
+    kept(files.evaluate("P@3", runs=["r1", "r9"], topics="common").attrs["notes"][0])
+    kept(files.evaluate("P@3", runs=["r9", "short"], topics="common").attrs["notes"][0])
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"groups": 3}, "groups are a file, a frame, or a mapping of run -> group, not int"),
-        ({"groups": {}}, "the groups name no run"),
-        ({"groups": {"r1": ""}}, "a run and its group are words"),
-        ({"groups": pd.DataFrame({"run": ["r1"]})}, "has no column group; it has run"),
-        (
-            {"groups": pd.DataFrame({"run": ["r1", "r1"], "group": "g", "role": ["old", "new"]})},
-            "groups:1: a run is pooled or new: 'old'\n  groups:2: a run is named twice: 'r1'",
-        ),
-        ({"groups": "nowhere"}, "no such file"),
-        ({"pool_depth": 0}, "pool_depth is the rank that the pool went down to, from 1, not 0"),
-        ({"pool_depth": True}, "not True"),
-        ({"card": "nowhere"}, "nowhere: no such file"),
+        {"groups": 3},
+        {"groups": {}},
+        {"groups": {"r1": ""}},
+        {"groups": pd.DataFrame({"run": ["r1"]})},
+        {"groups": pd.DataFrame({"run": ["r1", "r1"], "group": "g", "role": ["old", "new"]})},
+        {"groups": "nowhere"},
+        {"pool_depth": 0},
+        {"pool_depth": True},
+        {"card": "nowhere"},
     ],
 )
-def test_what_is_told_wrongly_about_the_pool_is_refused_at_once(pool: Path, options: dict[str, object], message: str):
-    with pytest.raises(cf.CranfieldError) as refused:
+def test_what_is_told_wrongly_about_the_pool_is_refused_at_once(pool: Path, options: dict[str, object], kept: Kept):
+    with kept.raises(cf.CranfieldError):
         opened(pool, **options)
-    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    "call",
     [
-        (lambda files: files.pool(), "a pool is about a collection, and these are files"),
-        (lambda files: files.judgments(), "a judgment is about a collection"),
-        (lambda files: files.agreement(), "agreement is about a collection"),
-        (lambda files: files.report(), "a report is about a collection"),
-        (lambda files: files.settle("r1", "r9", queue="q"), "a queue is about a collection"),
-        (lambda files: files.settle("r1", "r0"), "unknown run 'r0'"),
-        (lambda files: files.reuse("r0"), "unknown run 'r0'"),
-        (lambda files: files.reuse(closure="all"), "closure is one of 'at-k', 'list', 'open', not 'all'"),
-        (lambda files: files.reuse(thresholds={"tolerence": 1.0}), "tolerence"),
+        lambda files: files.pool(),
+        lambda files: files.judgments(),
+        lambda files: files.agreement(),
+        lambda files: files.report(),
+        lambda files: files.settle("r1", "r9", queue="q"),
+        lambda files: files.settle("r1", "r0"),
+        lambda files: files.reuse("r0"),
+        lambda files: files.reuse(closure="all"),
+        lambda files: files.reuse(thresholds={"tolerence": 1.0}),
     ],
 )
-def test_a_wrong_call_is_told(pool: Path, call, message: str):
-    with pytest.raises(cf.CranfieldError) as refused:
+def test_a_wrong_call_is_told(pool: Path, call, kept: Kept):
+    with kept.raises(cf.CranfieldError):
         call(opened(pool))
-    assert message in str(refused.value)
 
 
-def test_wrong_words_about_a_collection_are_told(kitchen: Path):
+def test_wrong_words_about_a_collection_are_told(kitchen: Path, kept: Kept):
     with cf.open_collection(kitchen) as collection:
-        with pytest.raises(cf.CranfieldError, match="unknown table of a pool 'runs'; did you mean 'run'"):
+        with kept.raises(cf.CranfieldError):
             collection.pool(by="runs")  # type: ignore[arg-type]
-        with pytest.raises(cf.CranfieldError, match="unknown table 'pairs'; did you mean 'pair'"):
+        with kept.raises(cf.CranfieldError):
             collection.agreement("pairs")  # type: ignore[arg-type]
-        with pytest.raises(cf.CranfieldError, match="these qrels were given"):
+        with kept.raises(cf.CranfieldError):
             cf.open_collection(kitchen, qrels={"T01": {"K003": 1}}).report()
 
 
@@ -137,7 +134,7 @@ def test_judgments_are_those_that_count_or_every_event(kitchen: Path):
     assert (len(other), other.columns.tolist()) == (0, standing.columns.tolist())
 
 
-def test_what_is_judged_meanwhile_is_seen_by_the_next_question(kitchen: Path, tmp_path: Path, typed):
+def test_what_is_judged_meanwhile_is_seen_by_the_next_question(kitchen: Path, tmp_path: Path):
     copy(kitchen, tmp_path / "copy.db")
     with cf.open_collection(tmp_path / "copy.db") as collection:
         before = collection.evaluate("nDCG@5", runs=["mortar-dense"])
@@ -147,18 +144,18 @@ def test_what_is_judged_meanwhile_is_seen_by_the_next_question(kitchen: Path, tm
             for topic, document in zip(settling["topic"], settling["document"], strict=True)
         ]
         (tmp_path / "more").write_text("".join(rows))
-        typed(tmp_path, "judge", "import", "more", "-C", "copy.db", "--assessor", "reader-1")
+        call("judge", "import", "more", "-C", "copy.db", "--assessor", "reader-1", folder=tmp_path)
         after = collection.evaluate("nDCG@5", runs=["mortar-dense"])
     assert after["value"].item() > before["value"].item()
     assert after["judged"].item() > before["judged"].item()
 
 
-def test_another_pool_is_seen_by_the_next_question(kitchen: Path, tmp_path: Path, typed):
+def test_another_pool_is_seen_by_the_next_question(kitchen: Path, tmp_path: Path):
     copy(kitchen, tmp_path / "copy.db")
-    typed(tmp_path, "qrels", "release", "v1", "-C", "copy.db")
+    call("qrels", "release", "v1", "-C", "copy.db", folder=tmp_path)
     with cf.open_collection(tmp_path / "copy.db", qrels="v1") as collection:
         before = collection.evaluate("AP")
-        typed(tmp_path, "pool", "build", "depth 2", "--name", "shallow", "-C", "copy.db")
+        call("pool", "build", "depth 2", "--name", "shallow", "-C", "copy.db", folder=tmp_path)
         after = collection.evaluate("AP")
     with cf.open_collection(tmp_path / "copy.db", qrels="v1") as collection:
         pd.testing.assert_frame_equal(after, collection.evaluate("AP"))
@@ -176,9 +173,9 @@ def test_a_queue_is_kept_for_the_assessors(kitchen: Path, tmp_path: Path):
     assert sorted(frame[["topic", "document"]].itertuples(index=False, name=None)) == queued
 
 
-def test_unjudged_documents_of_the_pool_are_in_the_qrels_where_asked_for(kitchen: Path, tmp_path: Path, typed):
+def test_unjudged_documents_of_the_pool_are_in_the_qrels_where_asked_for(kitchen: Path, tmp_path: Path):
     copy(kitchen, tmp_path / "copy.db")
-    typed(tmp_path, "pool", "build", "depth 7", "--name", "deeper", "-C", "copy.db")
+    call("pool", "build", "depth 7", "--name", "deeper", "-C", "copy.db", folder=tmp_path)
     with cf.open_collection(tmp_path / "copy.db") as collection:
         judged, everything = collection.qrels(), collection.qrels(unjudged=True)
     assert (judged["grade"] >= 0).all()

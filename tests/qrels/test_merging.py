@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import UnknownName, UsageError
 from cranfield.judge.events import Event
@@ -83,10 +84,10 @@ def test_a_later_layer_adds_pairs_and_overrides_nothing():
     assert list(merged(opinions_of(rows), layers=["nothing"]).qrels) == []
 
 
-def test_a_rule_of_unknown_words_or_of_none_is_refused():
-    with pytest.raises(UnknownName, match="did you mean 'latest'"):
+def test_a_rule_of_unknown_words_or_of_none_is_refused(kept: Kept):
+    with kept.raises(UnknownName):
         parse_rule("majority,lastest")
-    with pytest.raises(UsageError, match="at least one of"):
+    with kept.raises(UsageError):
         parse_rule("")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import ProblemsFound, SourceError, UnknownName
 from cranfield.qrels.qrels import Qrels, qrels_of
@@ -116,13 +117,13 @@ def test_a_file_that_is_no_qrels_lists_the_formats(tmp_path: Path):
     assert problems(tmp_path, b"hello\nworld\n") == [("unknown-format", ())]
 
 
-def test_a_truncated_gzip_is_an_error_that_names_the_file(tmp_path: Path):
-    with pytest.raises(SourceError, match="ends too early"):
+def test_a_truncated_gzip_is_an_error_that_names_the_file(tmp_path: Path, kept: Kept):
+    with kept.raises(SourceError):
         read(tmp_path, gzip.compress(TREC * 1000)[:40])
 
 
-def test_an_unknown_format_is_told_with_the_known_ones(tmp_path: Path):
-    with pytest.raises(UnknownName, match="trec"):
+def test_an_unknown_format_is_told_with_the_known_ones(tmp_path: Path, kept: Kept):
+    with kept.raises(UnknownName):
         read(tmp_path, TREC, format="terc")
 
 

@@ -1,39 +1,18 @@
 """A small judged collection with everything a report speaks of, made once for all tests of this folder."""
 
-import contextlib
 import csv
-import io
 import json
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from command import call
 
-from cranfield.cli import main
 from cranfield.store import open_store
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 HOSTILE = "<script>alert('title')</script>"
 ASSESSORS = ("Ada Lovelace", "Bob Hostile")
-
-Command = Callable[..., str]
-
-
-def run_command(*words: object) -> str:
-    """Run a command in this process, and give what it prints."""
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main._status([str(word) for word in words])
-        out.flush()
-    assert status == 0, err.getvalue()
-    return out.buffer.getvalue().decode()
-
-
-@pytest.fixture(scope="session")
-def command() -> Command:
-    """Give a function that runs a command."""
-    return run_command
 
 
 @pytest.fixture(scope="session")
@@ -45,15 +24,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "documents.jsonl").write_text(
         "".join(json.dumps({**one, "title": HOSTILE}) + "\n" for one in documents), encoding="utf-8"
     )
-    run_command(
-        "init", "kitchen", "--scale", KITCHEN / "scale.toml", "--guidelines", KITCHEN / "guidelines.md", "-C", path
-    )
-    run_command("corpus", "add", folder / "documents.jsonl", "-C", path)
-    run_command("corpus", "topics", KITCHEN / "topics.trec", "-C", path)
-    run_command("runs", "submit", KITCHEN / "runs.toml", "-C", path)
-    run_command("pool", "build", "depth 5", "-C", path)
+    call("init", "kitchen", "--scale", KITCHEN / "scale.toml", "--guidelines", KITCHEN / "guidelines.md", "-C", path)
+    call("corpus", "add", folder / "documents.jsonl", "-C", path)
+    call("corpus", "topics", KITCHEN / "topics.trec", "-C", path)
+    call("runs", "submit", KITCHEN / "runs.toml", "-C", path)
+    call("pool", "build", "depth 5", "-C", path)
     write_judgments(path, folder / "judgments.csv")
-    run_command("judge", "import", folder / "judgments.csv", "-C", path)
+    call("judge", "import", folder / "judgments.csv", "-C", path)
     return path
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import call
 
 CACHE = Path(__file__).parents[2] / "build" / "axe"
 WIDTHS = (1300, 390)
@@ -36,9 +37,9 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def page_file(judged: Path, command) -> Path:
+def page_file(judged: Path) -> Path:
     path = judged.with_name("browsed.html")
-    command("report", "-o", path, "-C", judged)
+    call("report", "-o", path, "-C", judged)
     return path
 
 

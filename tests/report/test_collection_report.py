@@ -11,8 +11,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from command import call
+from kept import Kept
 
-from cranfield.cli import main
 from cranfield.report.html import render_html
 from cranfield.report.page import Fold, Prose, blocks_of, tables_of
 from cranfield.report.page_markdown import render_page_markdown
@@ -52,16 +53,16 @@ def options() -> list[str]:
     return [word for measure in MEASURES for word in ("-m", measure)]
 
 
-def test_the_leaderboard_has_the_scores_and_letters_of_evaluate(made: Reported, judged: Path, command):
-    said = rows(command("evaluate", *options(), "--letters", "tukey", "-f", "csv", "-C", judged))
+def test_the_leaderboard_has_the_scores_and_letters_of_evaluate(made: Reported, judged: Path):
+    said = rows(call("evaluate", *options(), "--letters", "tukey", "-f", "csv", "-C", judged).out)
     expected = {(one["run"], one["measure"]): (float(one["value"]), one["letters"]) for one in said}
     board = tables_of(made.page)["leaderboard"].records()
     names = {one["measure"] for one in said}
     assert {(row["run"], name): (row[name], row[f"letters_{name}"]) for row in board for name in names} == expected
 
 
-def test_the_topics_have_the_scores_of_evaluate(made: Reported, judged: Path, command):
-    said = rows(command("evaluate", *options(), "--by-topic", "-f", "csv", "-C", judged))
+def test_the_topics_have_the_scores_of_evaluate(made: Reported, judged: Path):
+    said = rows(call("evaluate", *options(), "--by-topic", "-f", "csv", "-C", judged).out)
     expected = {
         (one["run"], one["topic"], one["measure"]): float(one["value"]) for one in said if one["topic"] != "all"
     }
@@ -73,8 +74,8 @@ def test_the_topics_have_the_scores_of_evaluate(made: Reported, judged: Path, co
     assert found == expected
 
 
-def test_the_verdicts_are_those_of_reuse(made: Reported, judged: Path, command):
-    said = rows(command("reuse", *options(), "-f", "csv", "-C", judged))
+def test_the_verdicts_are_those_of_reuse(made: Reported, judged: Path):
+    said = rows(call("reuse", *options(), "-f", "csv", "-C", judged).out)
     expected = {
         (one["run"], one["measure"]): (float(one["score"]), one["loss"], one["verdict"], one["reason"])
         for one in said
@@ -89,8 +90,8 @@ def test_the_verdicts_are_those_of_reuse(made: Reported, judged: Path, command):
     assert found == expected
 
 
-def test_the_hold_outs_are_those_of_reuse(made: Reported, judged: Path, command):
-    told = command("reuse", *options(), "-f", "markdown", "-C", judged)
+def test_the_hold_outs_are_those_of_reuse(made: Reported, judged: Path):
+    told = call("reuse", *options(), "-f", "markdown", "-C", judged).out
     from cranfield.report.renderers.markdown import render_markdown
 
     tables = tables_of(made.page)
@@ -173,13 +174,12 @@ def test_without_matplotlib_the_page_says_so(judged: Path, monkeypatch: pytest.M
     assert "cranfield[plots]" in render_html(page)
 
 
-def test_an_empty_collection_has_a_report_too(tmp_path: Path, command):
+def test_an_empty_collection_has_a_report_too(tmp_path: Path, kept: Kept):
     path = tmp_path / "young.db"
-    command("init", "young", "-C", path)
-    command("report", "-C", path)
+    call("init", "young", "-C", path)
+    call("report", "-C", path)
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "no run was submitted" in html
-    assert "there are no judgments yet" in html
+    kept(re.findall(r">([^<>{}]{12,})<", html))
 
 
 def test_more_runs_than_can_be_shown_are_cut_and_it_is_said():
@@ -203,10 +203,10 @@ def wide_scores(runs: int):
     return Scores(tuple(parse_measures(["AP"])), names, ("1",), values, np.ones((runs, 1), dtype=bool))
 
 
-def test_the_command_writes_page_tables_figures_and_card(judged: Path, tmp_path: Path, command):
+def test_the_command_writes_page_tables_figures_and_card(judged: Path, tmp_path: Path):
     words = ["-o", tmp_path / "page.md", "--tables", tmp_path / "tables", "--format", "latex", "-m", "P@5"]
     words += ["--figures", tmp_path / "figures", "--figure-format", "png", "--card", tmp_path / "card.json"]
-    command("report", *words, "-C", judged)
+    call("report", *words, "-C", judged)
     assert (tmp_path / "page.md").read_text(encoding="utf-8").startswith("# kitchen\n")
     assert "tabular" in (tmp_path / "tables" / "leaderboard.tex").read_text(encoding="utf-8")
     assert (tmp_path / "figures" / "coverage.png").read_bytes().startswith(b"\x89PNG")
@@ -214,17 +214,17 @@ def test_the_command_writes_page_tables_figures_and_card(judged: Path, tmp_path:
 
 
 def test_an_unknown_release_is_refused(judged: Path, tmp_path: Path):
-    assert main._status(["report", "-o", str(tmp_path / "r.html"), "--qrels", "nothing", "-C", str(judged)]) == 2
+    call("report", "-o", str(tmp_path / "r.html"), "--qrels", "nothing", "-C", str(judged), status=2)
     assert not (tmp_path / "r.html").exists()
 
 
 @pytest.mark.parametrize("option", ["-o", "--card"])
 def test_a_folder_that_is_not_there_is_told_before_anything_is_done(
-    judged: Path, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+    judged: Path, tmp_path: Path, option: str, kept: Kept
 ):
     words = ["report", option, str(tmp_path / "absent" / "r.html"), "-C", str(judged)]
-    assert main._status(words) == 2
-    assert capsys.readouterr().err == f"cranfield: there is no folder {tmp_path}/absent to write r.html in\n"
+    ended = call(*words, status=2)
+    kept(ended.err)
     assert not judged.with_name("report.html").exists()
 
 
@@ -235,27 +235,26 @@ def test_a_file_with_the_name_of_a_stored_run_stands_in_nobodys_way_where_no_run
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trivet-lsa").write_text("this is no run")
     more = ["-o", "r.html"] if words[0] == "report" else []
-    assert main._status([*words, *more, "-C", str(judged)]) == 0
-    assert main._status(["evaluate", "trivet-lsa", "-C", str(judged)]) == 2
+    call(*words, *more, "-C", str(judged))
+    call("evaluate", "trivet-lsa", "-C", str(judged), status=2)
 
 
 def test_a_layer_without_grades_is_refused(judged: Path, tmp_path: Path):
-    assert main._status(["report", "-o", str(tmp_path / "r.html"), "--layer", "nothing", "-C", str(judged)]) == 1
+    call("report", "-o", str(tmp_path / "r.html"), "--layer", "nothing", "-C", str(judged), status=1)
     assert not (tmp_path / "r.html").exists()
 
 
-def test_one_run_and_no_pool_are_enough_for_a_report(tmp_path: Path, command):
+def test_one_run_and_no_pool_are_enough_for_a_report(tmp_path: Path, kept: Kept):
     path, kitchen = tmp_path / "one.db", Path(__file__).parents[2] / "collections" / "kitchen"
     (tmp_path / "qrels.txt").write_text("T01 0 K003 1\nT01 0 K146 0\nT02 0 K134 1\n")
-    command("init", "one", "-C", path)
-    command("corpus", "add", kitchen / "documents.jsonl", "-C", path)
-    command("corpus", "topics", kitchen / "topics.trec", "-C", path)
-    command("runs", "submit", kitchen / "runs" / "larder-bm25.run", "--group", "larder", "-C", path)
-    command("judge", "import", tmp_path / "qrels.txt", "-C", path)
-    command("report", "--card", tmp_path / "card.json", "-C", path)
+    call("init", "one", "-C", path)
+    call("corpus", "add", kitchen / "documents.jsonl", "-C", path)
+    call("corpus", "topics", kitchen / "topics.trec", "-C", path)
+    call("runs", "submit", kitchen / "runs" / "larder-bm25.run", "--group", "larder", "-C", path)
+    call("judge", "import", tmp_path / "qrels.txt", "-C", path)
+    call("report", "--card", tmp_path / "card.json", "-C", path)
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "No pool was built here." in html
-    assert "it is not known who fed it" in html
+    kept(re.findall(r">([^<>{}]{12,})<", html))
     reusability = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))["reusability"]
     assert reusability == {"collection": None, "card": None}
 
@@ -275,11 +274,11 @@ def test_the_card_counts_what_the_page_counts_and_names_nobody(judged: Path, mad
     assert not any(name in text for name in ASSESSORS)
 
 
-def test_a_bundle_can_be_published_and_used(judged: Path, tmp_path: Path, command):
+def test_a_bundle_can_be_published_and_used(judged: Path, tmp_path: Path):
     copy = tmp_path / "copy.db"
-    command("backup", copy, "-C", judged)
+    call("backup", copy, "-C", judged)
     folder = tmp_path / "bundle"
-    command("qrels", "release", "first", "--bundle", folder, "-C", copy)
+    call("qrels", "release", "first", "--bundle", folder, "-C", copy)
     assert sorted(path.name for path in folder.iterdir()) == [
         *("SHA256SUMS", "card.json", "guidelines.md", "pool.csv", "qrels.txt", "reuse-card.json", "runs.csv"),
         "topics.trec",
@@ -291,8 +290,8 @@ def test_a_bundle_can_be_published_and_used(judged: Path, tmp_path: Path, comman
     assert not any(name.encode() in path.read_bytes() for path in folder.iterdir() for name in ASSESSORS)
     run = Path(__file__).parents[2] / "collections" / "kitchen" / "runs" / "mortar-dense.run"
     words = ["--qrels", folder / "qrels.txt", "--card", folder / "reuse-card.json", "-m", "nDCG@10", "-f", "csv"]
-    alone = rows(command("evaluate", *words, run))
-    inside = rows(command("evaluate", "mortar-dense", "-m", "nDCG@10", "-f", "csv", "-C", copy))
+    alone = rows(call("evaluate", *words, run).out)
+    inside = rows(call("evaluate", "mortar-dense", "-m", "nDCG@10", "-f", "csv", "-C", copy).out)
     assert (alone[0]["value"], alone[0]["verdict"]) == (inside[0]["value"], inside[0]["verdict"])
     pairs = {(row["topic"], row["document"]) for row in rows((folder / "pool.csv").read_text(encoding="utf-8"))}
     assert {tuple(line.split()[::2]) for line in (folder / "qrels.txt").read_text().splitlines()} == pairs
@@ -301,13 +300,13 @@ def test_a_bundle_can_be_published_and_used(judged: Path, tmp_path: Path, comman
 def test_a_bundle_goes_into_no_folder_that_has_something(judged: Path, tmp_path: Path):
     (tmp_path / "there").write_text("mine")
     words = ["qrels", "release", "second", "--bundle", str(tmp_path), "-C", str(judged)]
-    assert main._status(words) == 2
+    call(*words, status=2)
     with open_store(judged) as store:
         assert store.rows("SELECT name FROM releases") == []
 
 
 def test_the_help_of_report_imports_nothing_heavy():
-    code = "import sys; from cranfield.cli import main; main._status(['report', '--help']); "
+    code = "import sys; from cranfield.cli import main; main.status_of(['report', '--help']); "
     code += "print(sorted({'numpy', 'matplotlib', 'pyarrow', 'pandas'} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines()[-1] == "[]"

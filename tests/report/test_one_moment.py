@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import call
 
 from cranfield.steps.qrels_bundle import write_bundle
 from cranfield.steps.qrels_release import make_release
@@ -14,18 +15,18 @@ from cranfield.store import open_store
 
 
 @pytest.fixture
-def copy(judged: Path, tmp_path: Path, command) -> Path:
+def copy(judged: Path, tmp_path: Path) -> Path:
     path = tmp_path / "collection.db"
-    command("backup", path, "-C", judged)
-    command("qrels", "licence", "CC0-1.0", "-C", path)
+    call("backup", path, "-C", judged)
+    call("qrels", "licence", "CC0-1.0", "-C", path)
     return path
 
 
 class Writer:
     """Judges as soon as a step tells of its first progress, on a connection of its own."""
 
-    def __init__(self, path: Path, command: Any) -> None:
-        self.path, self.command, self.wrote = path, command, False
+    def __init__(self, path: Path) -> None:
+        self.path, self.wrote = path, False
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
         if not self.wrote:
@@ -35,17 +36,17 @@ class Writer:
                 pairs = store.rows("SELECT topic, document FROM pool_entries WHERE topic IN ('T01', 'T02', 'T03')")
             rows = "".join(f"{topic},{document},3,Carl Late\n" for topic, document in pairs)
             file.write_text("topic,document,grade,assessor\n" + rows, encoding="utf-8")
-            self.command("judge", "import", file, "-C", self.path)
+            call("judge", "import", file, "-C", self.path)
 
 
 def without_moment(card: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in card.items() if name != "made"}
 
 
-def test_a_report_and_its_card_do_not_see_what_is_judged_while_they_are_made(copy: Path, command):
+def test_a_report_and_its_card_do_not_see_what_is_judged_while_they_are_made(copy: Path):
     with open_store(copy) as store:
         before, card_before = report_and_card(store, Wanted(measures=("nDCG@10",)))
-        writer = Writer(copy, command)
+        writer = Writer(copy)
         made, card = report_and_card(store, Wanted(measures=("nDCG@10",)), progress=writer)
         after = collection_report(store, Wanted(measures=("nDCG@10",)))
     assert writer.wrote
@@ -54,11 +55,11 @@ def test_a_report_and_its_card_do_not_see_what_is_judged_while_they_are_made(cop
     assert after.page != before.page
 
 
-def test_a_bundle_does_not_see_what_is_judged_while_it_is_laid_out(copy: Path, tmp_path: Path, command):
+def test_a_bundle_does_not_see_what_is_judged_while_it_is_laid_out(copy: Path, tmp_path: Path):
     with open_store(copy) as store:
         make_release(store, "first")
         write_bundle(store, "first", tmp_path / "before")
-        writer = Writer(copy, command)
+        writer = Writer(copy)
         write_bundle(store, "first", tmp_path / "meanwhile", progress=writer)
         write_bundle(store, "first", tmp_path / "after")
     assert writer.wrote
@@ -70,9 +71,9 @@ def test_a_bundle_does_not_see_what_is_judged_while_it_is_laid_out(copy: Path, t
     assert after != before
 
 
-def test_a_backup_that_is_written_lets_readers_and_writers_be_again(judged: Path, tmp_path: Path, command):
+def test_a_backup_that_is_written_lets_readers_and_writers_be_again(judged: Path, tmp_path: Path):
     path = tmp_path / "restored.db"
-    command("backup", path, "-C", judged)
+    call("backup", path, "-C", judged)
     with open_store(path) as store, open_store(path) as other:
         assert store.value("PRAGMA journal_mode") == "delete"
         with store.write():

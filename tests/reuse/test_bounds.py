@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.align import Alignment, align
@@ -325,24 +326,24 @@ def test_true_but_wider_bounds_are_called_loose(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    "text",
     [
-        ("Judged@3", "a fact"),
-        ("Unjudged@3", "a fact"),
-        ("FirstUnjudged", "a fact"),
-        ("RBPResidual", "a fact"),
-        ("xinfAP", "sample"),
-        ("infNDCG", "sample"),
-        ("statP@3", "sample"),
-        ("statAP", "sample"),
-        ("nDCG(gains={1: -1})", "below 0"),
-        ("AP(rel=0)", "threshold"),
+        "Judged@3",
+        "Unjudged@3",
+        "FirstUnjudged",
+        "RBPResidual",
+        "xinfAP",
+        "infNDCG",
+        "statP@3",
+        "statAP",
+        "nDCG(gains={1: -1})",
+        "AP(rel=0)",
     ],
 )
-def test_measures_without_an_interval_say_why(text: str, reason: str):
+def test_measures_without_an_interval_say_why(text: str, kept: Kept):
     found = bounds(aligned([drawn("$?-")]), measured(text), depth=lambda _: 3)
     assert found.kinds == ("none",)
-    assert reason in found.reasons[0]
+    kept(found.reasons[0])
     assert np.isnan([found.lower, found.upper]).all()
     assert np.isfinite(found.values).all()
 
@@ -474,16 +475,16 @@ def test_depths_may_come_as_a_mapping():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"further": 2}, "further relevant documents are for the open form"),
-        ({"closure": "open", "further": -1}, "at least 0"),
-        ({"highest": 0}, "the qrels hold grade 1"),
-        ({"depth": lambda _: 0}, "a number from 1 up"),
+        {"further": 2},
+        {"closure": "open", "further": -1},
+        {"highest": 0},
+        {"depth": lambda _: 0},
     ],
 )
-def test_what_cannot_be_meant_is_refused(options: dict[str, object], message: str):
-    with pytest.raises(UsageError, match=message):
+def test_what_cannot_be_meant_is_refused(options: dict[str, object], kept: Kept):
+    with kept.raises(UsageError):
         bounds(aligned([drawn("$?")]), measured("AP"), **{"depth": lambda _: 1, **options})
 
 

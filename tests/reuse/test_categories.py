@@ -1,9 +1,9 @@
 """Decisions about pairs under two qrels."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.compare.pairing import pairs
 from cranfield.compare.significance.student import student
@@ -77,12 +77,12 @@ def test_decisions_are_compared_for_each_left_out_group():
     assert (two.group, two.own_pairs) == ("two", Categories(aa=2))
 
 
-def test_without_common_topics_no_pair_can_be_tested():
+def test_without_common_topics_no_pair_can_be_tested(kept: Kept):
     runs = [ranking_from({"1": ["a"]}, tag="A"), ranking_from({"2": ["a"]}, tag="B")]
     qrels = qrels_from({"1": {"a": 1}, "2": {"a": 1}})
     aligned = align(qrels, runs, topics="run")
     (measure,) = parse_measures(["AP"])
     given_by = [Contributor("A", "x"), Contributor("B", "y")]
     held_out = hold_out_all(aligned, provenance_of(aligned, qrels, runs, given_by, depth=3), [measure])
-    with pytest.raises(InputError, match="no topic on which all runs are scored"):
+    with kept.raises(InputError):
         categories_by_group(held_out, measure)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
@@ -63,25 +64,22 @@ def test_a_pool_without_uniques_is_fair():
     assert list(report.levels) == ["run", "group"]
 
 
-def test_a_pool_in_which_everybody_is_alone_with_the_best_is_unfair():
+def test_a_pool_in_which_everybody_is_alone_with_the_best_is_unfair(kept: Kept):
     report = report_of(*a_collection(own=2))
     assert report.fairness == "unfair"
     verdict = report.verdicts[1]
     assert verdict.drop > 0.06
-    assert verdict.reason == (
-        f"contributors lose {100 * verdict.drop:.1f} % of their score on average when their own group is held out,"
-        " 6 % or more"
-    )
+    kept(verdict.reason)
 
 
-def test_what_counts_as_fair_can_be_set():
+def test_what_counts_as_fair_can_be_set(kept: Kept):
     qrels, runs, contributors = a_collection(own=2)
-    assert report_of(qrels, runs, contributors, thresholds=Thresholds(fair=0.01, unfair=0.99)).fairness == "with care"
+    kept(report_of(qrels, runs, contributors, thresholds=Thresholds(fair=0.01, unfair=0.99)).fairness)
     assert report_of(qrels, runs, contributors, thresholds=Thresholds(fair=0.001, unfair=0.002)).fairness == "unfair"
     assert report_of(qrels, runs, contributors, thresholds=Thresholds(fewest_groups=13)).fairness == "untestable"
 
 
-def test_a_significant_difference_that_turns_round_is_no_fair_pool():
+def test_a_significant_difference_that_turns_round_is_no_fair_pool(kept: Kept):
     ids = [str(topic) for topic in range(20)]
     runs = [
         ranking_from({topic: ["a", "b", "z"] for topic in ids}, tag="A"),
@@ -92,16 +90,16 @@ def test_a_significant_difference_that_turns_round_is_no_fair_pool():
     qrels = qrels_from({topic: {"a": 1, "b": 1, "c": 1, "z": int(topic) % 2, "y": 0} for topic in ids})
     contributors = [Contributor(name, name) for name in "ABCD"]
     report = report_of(qrels, runs, contributors, depth=3, thresholds=Thresholds(fair=0.99, unfair=1))
-    assert report.verdicts[1].fairness == "with care"
-    assert report.verdicts[1].reason.endswith("but 3 significant differences turn round")
+    kept(report.verdicts[1].fairness)
+    kept(report.verdicts[1].reason)
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-def test_one_or_two_groups_are_untestable(groups):
+def test_one_or_two_groups_are_untestable(groups, kept: Kept):
     report = report_of(*a_collection(groups=groups))
     assert report.fairness == "untestable"
     assert codes(report)[0] == ("few-groups", "error")
-    assert "a hold-out needs 3" in report.verdicts[0].reason
+    kept(report.verdicts[0].reason)
     assert math.isnan(report.verdicts[0].drop)
     assert ("group" in report.levels) == (groups == 2)
 
@@ -125,12 +123,12 @@ def test_contributors_that_found_the_same_show_nothing():
     assert report.fairness == "untestable"
 
 
-def test_a_depth_deeper_than_the_pool_is_untestable():
+def test_a_depth_deeper_than_the_pool_is_untestable(kept: Kept):
     qrels, runs, contributors = a_collection(own=1, depth=10)
     assert codes(report_of(qrels, runs, contributors, depth=10)) == []
     report = report_of(qrels, runs, contributors, depth=100)
     assert codes(report) == [("depth-does-not-fit", "error"), ("depth-beyond-the-pool", "warning")]
-    assert report.verdicts[0].reason.startswith("of what the contributors are said to have pooled, only ")
+    kept(report.verdicts[0].reason)
 
 
 def test_a_depth_shallower_than_the_pool_is_untestable_because_most_is_nobodys():
@@ -140,13 +138,13 @@ def test_a_depth_shallower_than_the_pool_is_untestable_because_most_is_nobodys()
     assert report.fairness == "untestable"
 
 
-def test_a_contributor_that_was_none_is_named():
+def test_a_contributor_that_was_none_is_named(kept: Kept):
     qrels, runs, contributors = a_collection()
     stranger = ranking_from({"0": [f"{'rs'[number % 2]}{number // 2}" for number in range(20)]}, tag="stranger")
     report = report_of(qrels, [*runs, stranger], [*contributors, Contributor("stranger", "other")])
     (problem,) = report.problems
     assert (problem.code, problem.severity) == ("run-does-not-fit", "warning")
-    assert problem.message == "of what 'stranger' is said to have pooled, 50% is in the qrels"
+    kept(problem.message)
 
 
 def test_orphans_open_judgments_and_an_owner_of_most_are_told():
@@ -209,9 +207,9 @@ def test_the_pooled_share_of_each_contributor_is_that_of_its_prefix():
     ]
 
 
-def test_a_pool_that_flatters_outsiders_is_no_fairer_than_one_that_wrongs_them():
+def test_a_pool_that_flatters_outsiders_is_no_fairer_than_one_that_wrongs_them(kept: Kept):
     told = SimpleNamespace(relative=SimpleNamespace(mean=-0.08, runs=5), decisions=SimpleNamespace(ad=0))
     report = SimpleNamespace(summary=lambda measure: told)
     verdict = collection_verdict(AP, report, [], Thresholds())
     assert verdict.fairness == "unfair"
-    assert verdict.reason.startswith("contributors score 8.0 % higher on average when their own group is held out")
+    kept(verdict.reason)

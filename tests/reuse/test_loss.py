@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluate.align import align
@@ -193,13 +194,13 @@ def test_a_measure_with_another_way_to_put_topics_together_is_summed_its_own_way
     assert loss.upper[0] == pytest.approx(0.15 + 1.645 * 0.5 * np.sqrt(0.3 * 0.7))
 
 
-def test_grades_that_kappa_does_not_know_are_refused_and_so_is_drawing_nothing():
+def test_grades_that_kappa_does_not_know_are_refused_and_so_is_drawing_nothing(kept: Kept):
     alignment = small_alignment(ROWS)
-    with pytest.raises(InputError, match="about the grades"):
+    with kept.raises(InputError):
         expected_loss(
             alignment, parse_measure("AP"), flat_kappa(0.3), depth=np.array([5]), rng=np.random.default_rng(1)
         )
-    with pytest.raises(UsageError, match="at least one draw"):
+    with kept.raises(UsageError):
         expected_loss(
             alignment, parse_measure("AP"), flat_kappa(*CHANCE), depth=np.array([5]), rng=np.random.default_rng(1),
             draws=0,

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.align import Alignment, KnownRun, align
@@ -177,15 +178,15 @@ def test_documents_follow_the_order_of_trec_eval_9():
         assert found.names(found.codes) == expected
 
 
-def test_runs_without_ids_or_other_runs_are_refused():
+def test_runs_without_ids_or_other_runs_are_refused(kept: Kept):
     run, other = ranking_from({"1": ["a"]}, tag="A"), ranking_from({"1": ["a", "b"]}, tag="B")
     aligned = align(qrels_from({"1": {"a": 1}}), [run])
     known = KnownRun("A", "A", pa.array(["1"]), np.array([0, 1]), np.array([0], np.int32), np.array([1.0]))
-    with pytest.raises(UsageError, match="read with their ids"):
+    with kept.raises(UsageError):
         identities(aligned, [known])
-    with pytest.raises(UsageError, match="not the runs that were aligned"):
+    with kept.raises(UsageError):
         identities(aligned, [other])
-    with pytest.raises(UsageError, match="compared with itself"):
+    with kept.raises(UsageError):
         contest_of(aligned, identities(aligned, [run]), parse_measure("AP"), 0, 0, depth=1)
 
 
@@ -213,13 +214,11 @@ def values_of(aligned: Alignment) -> list[list[float]]:
 JUDGED = {"1": {"a": 1, "b": 0, "c": 0}, "2": {"a": 1, "b": 0, "c": 0}}
 
 
-def test_a_proof_says_how_deep_it_looked_and_that_chance_is_another_question():
+def test_a_proof_says_how_deep_it_looked_and_that_chance_is_another_question(kept: Kept):
     pair = {"1": ["a", "b", "x"], "2": ["a", "b", "y"]}, {"1": ["b", "c", "z"], "2": ["b", "c", "w"]}
     claim = claim_of(contest(JUDGED, *pair, "P@2", depth=2, closure="at-k"), p_value=0.2)
     assert claim.level == "proved"
-    assert claim.reason == (
-        "A leads by 0.5000, and nothing down to rank 2 is unjudged; but it may be chance: on these topics p = 0.2"
-    )
+    kept(claim.reason)
 
 
 def test_a_win_that_no_label_can_turn_is_proved():
@@ -255,28 +254,28 @@ def test_a_win_that_no_label_at_any_rank_can_turn_is_proved_without_a_rank():
     assert (claim.level, claim.down_to, claim.said) == ("proved", None, "proved: A")
 
 
-def test_a_win_that_the_winners_own_holes_carry_is_not_supported():
+def test_a_win_that_the_winners_own_holes_carry_is_not_supported(kept: Kept):
     pair = {"1": ["a", "b"], "2": ["a", "b"]}, {"1": ["b", "y"], "2": ["z", "c"]}
     one = contest(JUDGED, *pair, "P@2", depth=2, closure="at-k")
     claim = claim_of(one, loss95=(-0.1, 0.2), p_value=0.03, corrected=True)
     assert claim.level == "supported"
-    assert claim.reason.endswith("has probably lost and it has gained (0.3000), with corrected p = 0.03")
+    kept(claim.reason)
     assert claim_of(one, loss95=(-0.4, 0.2), p_value=0.03).level == "open"
 
 
-def test_where_everything_is_judged_nothing_is_claimed_of_unjudged_documents():
+def test_where_everything_is_judged_nothing_is_claimed_of_unjudged_documents(kept: Kept):
     pair = {"1": ["a", "b"]}, {"1": ["b", "a"]}
     claim = claim_of(contest({"1": {"a": 1, "b": 0}}, *pair, "P@1", depth=1, closure="at-k"))
     assert (claim.holes, claim.level, claim.said) == (0, "proved", "nothing is unjudged")
-    assert claim.reason == "A leads by 1.0000, and nothing down to rank 1 is unjudged"
+    kept(claim.reason)
 
 
-def test_a_win_is_supported_when_it_outlasts_the_likely_loss_and_is_significant():
+def test_a_win_is_supported_when_it_outlasts_the_likely_loss_and_is_significant(kept: Kept):
     pair = {"1": ["a", "b"], "2": ["a", "b"]}, {"1": ["b", "y"], "2": ["z", "c"]}
     one = contest(JUDGED, *pair, "P@2", depth=2, closure="at-k")
     claim = claim_of(one, loss95=(0.9, 0.2), p_value=0.03)
     assert (claim.level, claim.winner, claim.ends) == ("supported", "A", (0.0, 0.5))
-    assert claim.reason == "A leads by 0.5000, more than B has probably lost (0.2000), with p = 0.03"
+    kept(claim.reason)
     assert claim_of(one, loss95=(0.0, 0.2), p_value=0.06).level == "open"
     assert claim_of(one, loss95=(0.0, 0.5), p_value=0.01).level == "open"
     assert claim_of(one, p_value=0.01).level == "open"
@@ -295,16 +294,16 @@ def test_a_run_with_holes_that_beats_one_without_proves_it_where_the_normaliser_
     assert [(claim.level, claim.winner) for claim in got] == [("proved", "A")] * 4
 
 
-def test_a_conservative_win_is_one_over_a_run_without_holes_by_a_measure_that_only_rises():
+def test_a_conservative_win_is_one_over_a_run_without_holes_by_a_measure_that_only_rises(kept: Kept):
     """The hole x of A stands in B as well, but below the depth; subtracting what is no mean proves nothing here."""
     judged = {"1": {"a": 1, "b": 0, "c": 1, "d": 0}}
     pair = {"1": ["b", "a", "x"]}, {"1": ["b", "d", "c", "x"]}
     claims = [claim_of(contest(judged, *pair, text, depth=3, closure="at-k")) for text in ("DCG(agg=max)", "nDCG")]
     assert [(claim.level, claim.winner) for claim in claims] == [("conservative win", "A"), ("open", "A")]
-    assert claims[0].reason == "A leads by 0.1309 with its 1 unjudged document taken as not relevant; B has none"
+    kept(claims[0].reason)
 
 
-def test_an_open_pair_names_the_documents_that_would_decide_by_weight():
+def test_an_open_pair_names_the_documents_that_would_decide_by_weight(kept: Kept):
     pair = {"1": ["a", "x"], "2": ["b", "y"]}, {"1": ["z", "x"], "2": ["c", "b"]}
     claim = claim_of(contest(JUDGED, *pair, "DCG@2", depth=2, closure="at-k"))
     half = 1 / np.log2(3) / 2
@@ -313,24 +312,22 @@ def test_an_open_pair_names_the_documents_that_would_decide_by_weight():
         QueuedDocument("1", "z", 0.5, "B", 1),
         QueuedDocument("2", "y", pytest.approx(half), "A", 2),
     )
-    assert (
-        claim.reason == "A leads by 0.5000, and labels could make that +0.0000; 2 unjudged documents could decide it"
-    )
+    kept(claim.reason)
 
 
-def test_documents_are_named_only_if_they_are_wanted():
+def test_documents_are_named_only_if_they_are_wanted(kept: Kept):
     pair = {"1": ["a", "x"], "2": ["b", "y"]}, {"1": ["z", "x"], "2": ["c", "b"]}
     claim = claim_of(contest(JUDGED, *pair, "DCG@2", depth=2, closure="at-k"), name_documents=False)
     assert (claim.level, claim.documents) == ("open", ())
-    assert claim.reason == "A leads by 0.5000, and labels could make that +0.0000"
+    kept(claim.reason)
 
 
-def test_equal_scores_are_open_and_so_is_a_measure_without_bounds():
+def test_equal_scores_are_open_and_so_is_a_measure_without_bounds(kept: Kept):
     pair = {"1": ["a", "b"], "2": ["x"]}, {"1": ["a", "c"], "2": ["x"]}
     claim = claim_of(contest(JUDGED, *pair, "P@2"))
     assert (claim.level, claim.winner, claim.lead, claim.documents) == ("open", "", 0.0, ())
-    assert claim.reason == "the two scores are equal; no unjudged document would change that"
-    with pytest.raises(UsageError, match="does not say which run is better"):
+    kept(claim.reason)
+    with kept.raises(UsageError):
         claim_of(contest(JUDGED, *pair, "Judged@2"))
     claim = claim_of(contest(JUDGED, {"1": ["a"]}, {"1": ["b"]}, "statP@1"))
     assert (claim.level, claim.reason) == ("open", "A leads by 0.5000, by a measure without bounds")

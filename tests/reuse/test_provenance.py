@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluate.align import KnownRun, align
@@ -113,24 +114,24 @@ def test_what_cannot_be_meant_is_told(given_by, message):
         provenance_of(ALIGNED, QRELS, RUNS, given_by, depth=2)
 
 
-def test_a_family_must_be_known_of_all_contributors():
-    with pytest.raises(InputError, match="1 contributing run without a family: 'B'"):
+def test_a_family_must_be_known_of_all_contributors(kept: Kept):
+    with kept.raises(InputError):
         provenance_of(
             ALIGNED, QRELS, RUNS, [Contributor("A", "x", "dense"), Contributor("B", "y")], depth=2, level="family"
         )
 
 
-def test_a_topic_without_a_depth_is_told():
-    with pytest.raises(InputError, match="1 topic without a pool depth: '2'"):
+def test_a_topic_without_a_depth_is_told(kept: Kept):
+    with kept.raises(InputError):
         provenance_of(ALIGNED, QRELS, RUNS, GIVEN, depth={"1": 3})
 
 
 @pytest.mark.parametrize("depth", [0, -1])
-def test_a_depth_is_at_least_one(depth):
-    with pytest.raises(UsageError, match="from 1 up"):
+def test_a_depth_is_at_least_one(depth, kept: Kept):
+    with kept.raises(UsageError):
         provenance_of(ALIGNED, QRELS, RUNS, GIVEN, depth=depth)
 
 
-def test_other_qrels_than_the_aligned_ones_are_refused():
-    with pytest.raises(UsageError, match="that the alignment was made of"):
+def test_other_qrels_than_the_aligned_ones_are_refused(kept: Kept):
+    with kept.raises(UsageError):
         provenance_of(ALIGNED, qrels_from({"1": {"a": 1}}), RUNS, GIVEN, depth=2)

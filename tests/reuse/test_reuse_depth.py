@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.align import align
@@ -70,21 +71,21 @@ def test_the_sum_ends_where_the_curve_falls_to_nothing():
 
 
 @pytest.mark.parametrize(
-    ("new", "reason"),
+    "new",
     [
-        ([9, 5, 3, 2, 2, 1, 1, 1, 1], "the pool has 9 depths"),
-        ([0] * 20, "no contributor has a relevant document"),
-        ([3] * 20, "no decay is seen"),
-        (list(range(20)), "no decay is seen"),
+        [9, 5, 3, 2, 2, 1, 1, 1, 1],
+        [0] * 20,
+        [3] * 20,
+        list(range(20)),
     ],
 )
-def test_what_cannot_be_extrapolated_says_why(new, reason):
+def test_what_cannot_be_extrapolated_says_why(new, kept: Kept):
     found = extrapolated(new)
-    assert found.refusal.startswith(reason)
+    kept(found.refusal)
     assert math.isnan(found.expected)
     assert found.found == sum(new)
 
 
-def test_a_goal_within_the_pool_is_a_wrong_call():
-    with pytest.raises(UsageError, match="greater depth"):
+def test_a_goal_within_the_pool_is_a_wrong_call(kept: Kept):
+    with kept.raises(UsageError):
         extrapolated([5] * 20, to_depth=20)

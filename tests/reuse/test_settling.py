@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.evaluate.align import align
@@ -147,10 +148,10 @@ def test_further_documents_can_leave_doubt_however_much_is_judged():
     assert [each.document for each in found.queue] == ["x"]
 
 
-def test_a_measure_without_an_interval_cannot_be_settled():
-    with pytest.raises(UsageError, match=r"Judged@2 has no interval that judging could narrow: a fact"):
+def test_a_measure_without_an_interval_cannot_be_settled(kept: Kept):
+    with kept.raises(UsageError):
         settle(contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["a"]}, "Judged@2"))
-    with pytest.raises(UsageError, match=r"Bpref has no interval .* passes unjudged documents over"):
+    with kept.raises(UsageError):
         settle(contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["a"]}, "Bpref"))
 
 
@@ -223,8 +224,8 @@ def test_the_tail_of_a_short_list_cannot_be_judged_away():
     assert (found.width, found.if_not_relevant, found.for_certain) == (0.25, 1, 1)
 
 
-def test_a_measure_without_an_interval_cannot_be_made_safe():
-    with pytest.raises(UsageError, match="statAP has no interval that judging could narrow"):
+def test_a_measure_without_an_interval_cannot_be_made_safe(kept: Kept):
+    with kept.raises(UsageError):
         safe({"1": {"a": 1}}, {"1": ["a", "x"]}, "statAP")
 
 

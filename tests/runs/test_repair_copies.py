@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.runs.formats import run_formats
@@ -57,48 +58,48 @@ def test_a_file_that_cannot_be_read_or_has_nothing_to_mend_gets_no_copy(tmp_path
     assert (clean.not_repaired, clean.repairs, clean.errors_left) == ((), (), 0)
 
 
-def test_the_name_of_the_file_replaces_the_tags_only_if_that_was_asked_for(tmp_path):
+def test_the_name_of_the_file_replaces_the_tags_only_if_that_was_asked_for(tmp_path, kept: Kept):
     (tmp_path / "x.run").write_text(MENDABLE.replace("b 2 2 t", "b 2 2 u"))
     checked = repaired(tmp_path, "x.run", names="file")[0]
     assert copies(tmp_path) == {"x.run": MENDED.replace(" t\n", " x\n")}
-    assert "wrote 'x', the name given, in place of the tag 't', 'u'" in checked.repairs
+    kept(checked.repairs)
 
 
-def test_a_copy_that_is_there_already_is_never_written_over_and_nothing_else_is_written(tmp_path):
+def test_a_copy_that_is_there_already_is_never_written_over_and_nothing_else_is_written(tmp_path, kept: Kept):
     for name in ("a.run", "b.run"):
         (tmp_path / name).write_text(MENDABLE)
     (tmp_path / "mended").mkdir()
     (tmp_path / "mended" / "b.run").write_text("mine")
-    with pytest.raises(UsageError, match=r"b\.run is there already"):
+    with kept.raises(UsageError):
         repaired(tmp_path, "a.run", "b.run")
     assert copies(tmp_path) == {"b.run": "mine"}
 
 
 @pytest.mark.parametrize(("first", "second"), [("p/x.run", "q/x.run"), ("x.csv", "x.jsonl"), ("x.run", "q/X.run.gz")])
-def test_two_copies_of_one_name_are_refused_before_anything_is_written(tmp_path, first, second):
+def test_two_copies_of_one_name_are_refused_before_anything_is_written(tmp_path, first, second, kept: Kept):
     for name in (first, second):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(MENDABLE)
-    with pytest.raises(UsageError, match="more than one file"):
+    with kept.raises(UsageError):
         repaired(tmp_path, first, second)
     assert not (tmp_path / "mended").exists()
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path, kept: Kept):
     (tmp_path / "x.run").write_text(MENDABLE)
     (tmp_path / "mended").write_text("")
-    with pytest.raises(UsageError, match="is a file"):
+    with kept.raises(UsageError):
         repaired(tmp_path, "x.run")
 
 
-def test_a_copy_is_complete_or_not_there(tmp_path, monkeypatch):
+def test_a_copy_is_complete_or_not_there(tmp_path, monkeypatch, kept: Kept):
     def broken(run: object, stream: io.BufferedWriter) -> None:
         stream.write(b"1 Q0")
         raise OSError(28, "No space left on device")
 
     (tmp_path / "x.run").write_text(MENDABLE)
     monkeypatch.setattr(run_formats.get("trec"), "write", staticmethod(broken))
-    with pytest.raises(UsageError, match=r"x\.run cannot be written: No space left on device"):
+    with kept.raises(UsageError):
         repaired(tmp_path, "x.run")
     assert copies(tmp_path) == {}
 

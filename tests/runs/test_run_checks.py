@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kept import Kept
 
 from cranfield.errors import Problem, ProblemsFound, SourceError
 from cranfield.runs.check import Expectations, check
@@ -37,13 +38,13 @@ def test_unknown_and_missing_topics_are_told(tmp_path):
     assert "'3', '4'" in problems[1].message
 
 
-def test_documents_outside_the_corpus_are_told_with_all_their_lines(tmp_path):
+def test_documents_outside_the_corpus_are_told_with_all_their_lines(tmp_path, kept: Kept):
     def known(ids):
         return np.array([value == "b" for value in ids.to_pylist()])
 
     problems = found(tmp_path, CLEAN, known_documents=known)
     assert brief(problems) == [("unknown-document", "error", (1, 3), 2)]
-    assert problems[0].message == "1 document (2 rows) not in the corpus: 'a'"
+    kept(problems[0].message)
 
 
 def test_lists_that_are_too_long_or_too_short_are_told(tmp_path):
@@ -58,20 +59,20 @@ def test_lists_of_exactly_the_limit_are_fine(tmp_path):
     assert found(tmp_path, CLEAN, max_depth=2, min_depth=1) == []
 
 
-def test_repeated_documents_count_the_rows_beyond_the_first(tmp_path):
+def test_repeated_documents_count_the_rows_beyond_the_first(tmp_path, kept: Kept):
     problems = found(tmp_path, CLEAN + "1 Q0 a 3 1 t\n1 Q0 a 4 0 t\n2 Q0 b 3 1 t\n")
     assert brief(problems) == [("repeated-document", "error", (4, 5), 2)]
-    assert problems[0].message == "2 rows in 1 topic repeat a document, the first is 'a' in topic '1'"
+    kept(problems[0].message)
     assert problems[0].repairable
     single = found(tmp_path, CLEAN + "1 Q0 a 3 1 t\n")[0]
-    assert single.message == "1 row in 1 topic repeats a document, the first is 'a' in topic '1'"
+    kept(single.message)
 
 
-def test_ranks_that_contradict_the_scores_are_told_with_topics_and_first_line(tmp_path):
+def test_ranks_that_contradict_the_scores_are_told_with_topics_and_first_line(tmp_path, kept: Kept):
     problems = found(tmp_path, "1 Q0 a 2 3 t\n1 Q0 b 1 2 t\n2 Q0 a 1 3 t\n2 Q0 b 2 4 t\n3 Q0 b 2 4 t\n")
     assert brief(problems) == [("rank-disagrees", "warning", (1,), 2)]
     assert problems[0].topic == "1"
-    assert "say --order rank" in problems[0].remedy
+    kept(problems[0].remedy)
 
 
 def test_where_ranks_are_meant_nobody_is_told_to_say_so(tmp_path):
@@ -85,13 +86,10 @@ def test_ranks_may_start_anywhere_and_leave_gaps(tmp_path):
     assert found(tmp_path, "1 Q0 a 0 3 t\n1 Q0 b 7 2 t\n") == []
 
 
-def test_ties_are_told_with_their_size_and_whether_ranks_order_them_otherwise(tmp_path):
+def test_ties_are_told_with_their_size_and_whether_ranks_order_them_otherwise(tmp_path, kept: Kept):
     problems = found(tmp_path, "1 Q0 a 1 3 t\n1 Q0 b 2 3 t\n1 Q0 c 3 1 t\n2 Q0 b 1 3 t\n2 Q0 a 2 3 t\n")
     assert brief(problems) == [("ties", "warning", (), 4)]
-    assert problems[0].message == (
-        "4 documents in 2 topics share their score with another of their topic; "
-        "in 1 topic the ranks order them otherwise than the tie rule"
-    )
+    kept(problems[0].message)
 
 
 def test_ties_that_exist_only_in_32_bits_are_told_apart(tmp_path):
@@ -124,12 +122,12 @@ def test_equal_ranks_are_told_where_ranks_are_meant(tmp_path):
     assert found(tmp_path, CLEAN, order="rank") == []
 
 
-def test_more_than_one_tag_is_an_error_unless_the_run_gets_another_name(tmp_path):
+def test_more_than_one_tag_is_an_error_unless_the_run_gets_another_name(tmp_path, kept: Kept):
     text = CLEAN + "3 Q0 a 1 3 u\n"
     assert brief(found(tmp_path, text)) == [("several-tags", "error", (4,), 2)]
     named = found(tmp_path, text, name="x")
     assert brief(named) == [("several-tags", "warning", (4,), 2)]
-    assert "--names file" not in named[0].remedy
+    kept(named[0].remedy)
 
 
 @pytest.mark.parametrize("tag", ["bm25", "BM25+RM3_v1.2-x", "x" * 100, "9"])

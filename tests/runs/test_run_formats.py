@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import zstandard
+from kept import Kept
 
 from cranfield.errors import ProblemsFound, SourceError, UnknownName
 from cranfield.runs.check import Expectations, check
@@ -290,19 +291,19 @@ def test_csv_files_are_understood_by_their_header(tmp_path, data):
 
 
 @pytest.mark.parametrize(
-    ("data", "taken_for"),
+    "data",
     [
-        (b"101\tD2\t1\t2.5\n101\tD1\t2\t1.5\n102\tD2\t1\t0.5\n", "topic, document, rank, score"),
-        (b"101,D2,1,2.5,a\n101,D1,2,1.5,a\n102,D2,1,0.5,a\n", "topic, document, rank, score, tag"),
-        (b"101,Q0,D2,1,2.5\n101,Q0,D1,2,1.5\n102,Q0,D2,1,0.5\n", "topic, Q0, document, rank, score"),
+        b"101\tD2\t1\t2.5\n101\tD1\t2\t1.5\n102\tD2\t1\t0.5\n",
+        b"101,D2,1,2.5,a\n101,D1,2,1.5,a\n102,D2,1,0.5,a\n",
+        b"101,Q0,D2,1,2.5\n101,Q0,D1,2,1.5\n102,Q0,D2,1,0.5\n",
     ],
 )
-def test_csv_files_without_a_header_are_understood_by_their_shape_and_the_guess_is_told(tmp_path, data, taken_for):
+def test_csv_files_without_a_header_are_understood_by_their_shape_and_the_guess_is_told(tmp_path, data, kept: Kept):
     for text in (data, b"\n" + data):
         rows = rows_of(tmp_path, text, "x.csv")
         assert listed(rows) == THREE
         assert [(found.code, found.severity) for found in rows.problems] == [("guessed-columns", "warning")]
-        assert rows.problems[0].message.endswith(f"were taken for what they look like: '{taken_for}'")
+        kept(rows.problems[0].message)
 
 
 def test_whether_the_last_of_three_columns_was_taken_for_a_rank_or_a_score_is_told(tmp_path):
@@ -310,7 +311,7 @@ def test_whether_the_last_of_three_columns_was_taken_for_a_rank_or_a_score_is_to
     assert [guess.rpartition(": ")[2] for guess in guesses] == ["'topic, document, rank'", "'topic, document, score'"]
 
 
-def test_a_wrong_number_of_columns_is_told_in_the_columns_of_the_file(tmp_path):
+def test_a_wrong_number_of_columns_is_told_in_the_columns_of_the_file(tmp_path, kept: Kept):
     found = rows_of(tmp_path, b"qid;docid;score\n1;a;1\n1;b\n1;c;2;x\n", "x.csv").problems
     assert [(problem.message, problem.remedy) for problem in found] == [
         (
@@ -323,7 +324,7 @@ def test_a_wrong_number_of_columns_is_told_in_the_columns_of_the_file(tmp_path):
         ),
     ]
     found = rows_of(tmp_path, PLAIN + b"1 Q0 D\n").problems
-    assert found[0].message.endswith("'1 Q0 D'; expected 'topic, Q0, document, rank, score, tag'")
+    kept(found[0].message)
 
 
 def test_objects_may_spell_their_fields_in_different_ways(tmp_path):
@@ -426,10 +427,10 @@ def test_parquet_rows_with_nothing_in_a_field_are_listed(tmp_path):
     )
 
 
-def test_a_broken_parquet_file_and_one_without_the_columns_are_errors_that_name_the_file(tmp_path):
-    with pytest.raises(SourceError, match=r"x\.parquet"):
+def test_a_broken_parquet_file_and_one_without_the_columns_are_errors_that_name_the_file(tmp_path, kept: Kept):
+    with kept.raises(SourceError):
         rows_of(tmp_path, b"PAR1 and nothing of the kind", "x.parquet")
-    with pytest.raises(ProblemsFound, match="columns of a run"):
+    with kept.raises(ProblemsFound):
         parquet_of(tmp_path, {"a": [1]})
 
 
@@ -458,9 +459,9 @@ def test_an_unknown_format_is_an_error_that_lists_the_known_ones(tmp_path, data)
     assert all(name in str(caught.value) for name in run_formats.names())
 
 
-def test_a_named_format_is_taken_at_its_word(tmp_path):
+def test_a_named_format_is_taken_at_its_word(tmp_path, kept: Kept):
     assert codes(rows_of(tmp_path, b"hello\n", format="trec")) == [("too-few-columns", (1,), 1)]
-    with pytest.raises(UnknownName, match="did you mean 'trec'"):
+    with kept.raises(UnknownName):
         rows_of(tmp_path, PLAIN, format="treck")
 
 
@@ -474,12 +475,12 @@ def test_every_format_reads_what_it_wrote(tmp_path):
         assert ranked(read_rows(Source(tmp_path / name))) == run
 
 
-def test_a_truncated_gzip_is_an_error_that_names_the_file(tmp_path):
-    with pytest.raises(SourceError, match=r"x\.run"):
+def test_a_truncated_gzip_is_an_error_that_names_the_file(tmp_path, kept: Kept):
+    with kept.raises(SourceError):
         rows_of(tmp_path, gzip.compress(PLAIN * 100)[:-20])
 
 
-def test_a_folder_or_a_missing_file_is_an_error_that_names_it(tmp_path):
+def test_a_folder_or_a_missing_file_is_an_error_that_names_it(tmp_path, kept: Kept):
     for path in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(SourceError, match=path.name):
+        with kept.raises(SourceError):
             read_rows(Source(path))

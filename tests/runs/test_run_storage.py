@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from kept import Kept
 
 from cranfield.errors import CollectionError
 from cranfield.runs.encoding import ENCODING, CodedRun, decode, encode
@@ -55,8 +56,8 @@ def test_scores_with_few_decimals_take_much_less_room():
     assert stored[0] * 3 < stored[1]
 
 
-def test_an_encoding_from_the_future_is_refused_with_a_sentence():
-    with pytest.raises(CollectionError, match=f"encoding {ENCODING + 1}"):
+def test_an_encoding_from_the_future_is_refused_with_a_sentence(kept: Kept):
+    with kept.raises(CollectionError):
         decode(b"", ENCODING + 1)
 
 
@@ -137,8 +138,8 @@ def test_a_page_of_ids_comes_back(ids):
     assert decode_page(encode_page(ids)).to_pylist() == ids
 
 
-def test_a_damaged_page_is_an_error():
-    with pytest.raises(CollectionError, match="damaged"):
+def test_a_damaged_page_is_an_error(kept: Kept):
+    with kept.raises(CollectionError):
         decode_page(b"nothing of the kind")
 
 

@@ -12,6 +12,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import MissingExtra, UsageError
 from cranfield.records import Document
@@ -159,8 +160,8 @@ def test_a_depth_beyond_the_corpus_gives_what_there_is(name):
 
 @EVERY
 @pytest.mark.parametrize("depth", [0, -1])
-def test_a_depth_below_one_is_an_error(name, depth):
-    with pytest.raises(UsageError, match=f"the depth must be at least 1, not {depth}"):
+def test_a_depth_below_one_is_an_error(name, depth, kept: Kept):
+    with kept.raises(UsageError):
         rank(name, DOCUMENTS, "wing", depth=depth)
 
 
@@ -226,24 +227,23 @@ LIBRARIES = {
 
 
 @pytest.mark.parametrize("name", sorted(LIBRARIES))
-def test_a_missing_library_is_told_before_any_document_is_read(name, monkeypatch):
+def test_a_missing_library_is_told_before_any_document_is_read(name, monkeypatch, kept: Kept):
     class Unread(Shelf):
         def documents(self) -> Iterator[Document]:
             raise AssertionError("read")
 
     monkeypatch.setitem(sys.modules, LIBRARIES[name], None)
-    with pytest.raises(MissingExtra) as raised:
+    with kept.raises(MissingExtra):
         list(configured(systems.get(name), {}).rank(Unread([]), [Query("1", "wing")], 10))
-    assert str(raised.value) == f"the system '{name}' needs the extra 'baselines': pip install 'cranfield[baselines]'"
 
 
-def test_listing_the_systems_imports_nothing_heavy():
+def test_listing_the_systems_imports_nothing_heavy(kept: Kept):
     program = (
         "import sys; from cranfield.runs.systems import systems; print(*systems.names());"
         "print(*sorted({'numpy', 'scipy', 'sklearn', 'bm25s', 'Stemmer', 'sqlite3'} & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert shown.stdout == "bm25 chargrams dirichlet fts5 lsa rm3 rocchio tfidf\n\n"
+    kept(shown.stdout)
 
 
 @EVERY
@@ -279,13 +279,10 @@ def test_fts5_sees_ties_of_32_bits_that_the_index_would_cut():
     assert list(Fts5().rank(Nearly(), [Query("1", "wing")], 2)) == [Ranking("1", ("d8", "d7"), (1.0, 1.0))]
 
 
-@pytest.mark.parametrize(("dims", "documents", "fewer"), [(100, 41, 10), (100, 199, 49), (2, 3, 1), (30, 41, 10)])
-def test_lsa_says_where_it_keeps_too_many_dimensions_to_differ(dims, documents, fewer):
+@pytest.mark.parametrize(("dims", "documents"), [(100, 41), (100, 199), (2, 3), (30, 41)])
+def test_lsa_says_where_it_keeps_too_many_dimensions_to_differ(dims, documents, kept: Kept):
     doubt = configured(systems.get("lsa"), {"dims": str(dims)}).doubt(documents)
-    assert doubt.startswith(
-        f"lsa keeps {dims} dimensions of {documents} documents, and so finds little more than tfidf"
-    )
-    assert doubt.endswith(f"-s dims={fewer}")
+    kept(doubt)
 
 
 @pytest.mark.parametrize(("dims", "documents"), [(100, 200), (10, 41), (1, 1), (1, 0)])

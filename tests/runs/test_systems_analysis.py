@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import MissingExtra, UnknownName
 from cranfield.records import Topic
@@ -41,23 +42,21 @@ def test_other_languages_have_their_own_stemmer():
     assert Analyser("test", "german").terms("Häuser Häusern") == ["haus", "haus"]
 
 
-def test_an_unknown_stemmer_names_the_nearest():
-    with pytest.raises(UnknownName, match="unknown stemmer 'englisch'; did you mean 'english'"):
+def test_an_unknown_stemmer_names_the_nearest(kept: Kept):
+    with kept.raises(UnknownName):
         Analyser("test", "englisch").terms("wing")
 
 
-def test_a_missing_stemmer_says_what_to_install(monkeypatch):
+def test_a_missing_stemmer_says_what_to_install(monkeypatch, kept: Kept):
     monkeypatch.setitem(sys.modules, "Stemmer", None)
-    with pytest.raises(MissingExtra, match=r"the system 'bm25' needs the extra 'baselines': pip install"):
+    with kept.raises(MissingExtra):
         Analyser("bm25", "english").terms("wing")
 
 
-def test_a_query_is_the_wanted_fields_in_the_wanted_order():
+def test_a_query_is_the_wanted_fields_in_the_wanted_order(kept: Kept):
     topic = Topic("1", "wing flutter", " at high speed \n", "Only experiments.")
-    assert query_text(topic, ["title"]) == "wing flutter"
-    assert (
-        query_text(topic, ["narrative", "title", "description"]) == "Only experiments.\nwing flutter\nat high speed"
-    )
+    kept(query_text(topic, ["title"]))
+    kept(query_text(topic, ["narrative", "title", "description"]))
 
 
 def test_a_topic_without_title_is_an_empty_query():
@@ -65,6 +64,6 @@ def test_a_topic_without_title_is_an_empty_query():
     assert query_text(Topic("1", "", "described"), ["title", "description"]) == "described"
 
 
-def test_an_unknown_topic_field_names_the_known():
-    with pytest.raises(UnknownName, match=r"unknown topic field 'desc'.*known: description, narrative, title"):
+def test_an_unknown_topic_field_names_the_known(kept: Kept):
+    with kept.raises(UnknownName):
         query_text(Topic("1", "wing"), ["desc"])  # type: ignore[list-item]

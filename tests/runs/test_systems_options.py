@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import UnknownName, UsageError
 from cranfield.runs.options import DescribedOption, Option, check_options, described_options
@@ -38,12 +39,9 @@ def test_a_dash_in_a_name_means_an_underscore():
     assert configured(systems.get("rm3"), {"fb-docs": "3"}) == configured(systems.get("rm3"), {"fb_docs": "3"})
 
 
-def test_an_unknown_option_names_the_nearest_and_all():
-    with pytest.raises(UnknownName) as raised:
+def test_an_unknown_option_names_the_nearest_and_all(kept: Kept):
+    with kept.raises(UnknownName):
         configured(Bm25, {"stemer": "none"})
-    assert str(raised.value) == (
-        "unknown option 'stemer'; did you mean 'stemmer'? (known: b, k1, stemmer, stopwords, variant)"
-    )
 
 
 @pytest.mark.parametrize(
@@ -66,15 +64,15 @@ def test_a_value_that_cannot_be_meant_is_explained(options, message):
     assert str(raised.value) == message
 
 
-def test_values_given_from_python_are_checked_too():
-    with pytest.raises(UsageError, match="option 'b' must be a number at least 0 and at most 1, not 2"):
+def test_values_given_from_python_are_checked_too(kept: Kept):
+    with kept.raises(UsageError):
         Bm25(b=2)
-    with pytest.raises(UsageError, match="unknown value of option 'variant': 'bm26'"):
+    with kept.raises(UsageError):
         Bm25(variant="bm26")
 
 
-def test_the_shortest_piece_cannot_be_longer_than_the_longest():
-    with pytest.raises(UsageError, match="'shortest' must be at most 'longest', but 6 > 5"):
+def test_the_shortest_piece_cannot_be_longer_than_the_longest(kept: Kept):
+    with kept.raises(UsageError):
         configured(Chargrams, {"shortest": "6"})
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.pool.parsing import parse
@@ -103,14 +104,14 @@ def test_the_last_step_goes_on_until_the_budget_is_spent(given, meant):
 
 
 @pytest.mark.parametrize(
-    ("plan", "why"),
+    "plan",
     [
-        ("depth 2; cap 3", "a budget needs a step that chooses documents"),
-        ("depth 2; mtf until 5; rrf 3", "cannot follow an adaptive step"),
+        "depth 2; cap 3",
+        "depth 2; mtf until 5; rrf 3",
     ],
 )
-def test_a_plan_that_cannot_end_by_a_budget_is_refused(worked, toolbox, plan, why):
-    with pytest.raises(UsageError, match=why):
+def test_a_plan_that_cannot_end_by_a_budget_is_refused(worked, toolbox, plan, kept: Kept):
+    with kept.raises(UsageError):
         list(study(worked, [parse(plan)], toolbox.measures("AP"), budgets=(9,)))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluate.scores import score
@@ -195,16 +196,16 @@ def test_one_run_has_no_ranking(toolbox):
     assert found.effects[0].fall is None
 
 
-def test_nothing_judged_is_refused(toolbox):
-    with pytest.raises(InputError, match="these qrels have none"):
+def test_nothing_judged_is_refused(toolbox, kept: Kept):
+    with kept.raises(InputError):
         toolbox.field(toolbox.worked, {"1": {"a": -1}})
 
 
-def test_judgments_on_topics_that_no_run_has_are_refused(toolbox):
-    with pytest.raises(InputError, match="no run that feeds the plans has a topic that was judged"):
+def test_judgments_on_topics_that_no_run_has_are_refused(toolbox, kept: Kept):
+    with kept.raises(InputError):
         toolbox.field({"A": {"1": ["a"]}}, {"9": {"a": 1}})
 
 
-def test_a_feeding_run_that_is_not_ranked_is_refused(worked, toolbox):
-    with pytest.raises(UsageError, match="'B' feeds the plans"):
+def test_a_feeding_run_that_is_not_ranked_is_refused(worked, toolbox, kept: Kept):
+    with kept.raises(UsageError):
         known_of(worked.qrels, [run for run in worked.runs if run.tag != "B"], worked.pooled)

@@ -1,6 +1,7 @@
 """Documents, topics, scales and the search index, kept in the file."""
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import InputError, ProblemsFound, UnknownName
 from cranfield.records import Document, Grade, GradeScale, Topic
@@ -56,9 +57,9 @@ def test_known_ids_are_found_among_many(small: Store):
     assert known_among(small, [f"d{number}" for number in range(2_000)]) == {"d1", "d2", "d3"}
 
 
-def test_an_unknown_document_is_answered_with_its_neighbours(small: Store):
+def test_an_unknown_document_is_answered_with_its_neighbours(small: Store, kept: Kept):
     assert ids_near(small, "D2") == ["d2", "d1", "d3"]
-    with pytest.raises(UnknownName, match=r"unknown document 'd22'.*'d2'"):
+    with kept.raises(UnknownName):
         show_document(small, "d22")
 
 
@@ -97,8 +98,8 @@ def test_nothing_in_a_query_is_taken_for_syntax(small: Store, query: str):
     assert isinstance(search(small, query), list)
 
 
-def test_a_query_becomes_quoted_alternatives():
-    assert match_expression('burnt "cast iron" pan burnt') == '"burnt" OR "cast iron" OR "pan"'
+def test_a_query_becomes_quoted_alternatives(kept: Kept):
+    kept(match_expression('burnt "cast iron" pan burnt'))
     assert match_expression("!!! ...") == ""
 
 
@@ -122,24 +123,24 @@ def test_a_scale_from_one_to_three_is_kept_in_versions(store: Store):
 
 
 @pytest.mark.parametrize(
-    ("grades", "relevant_from", "message"),
+    ("grades", "relevant_from"),
     [
-        ([Grade(0, "no", 0)], 0, "at least two grades"),
-        ([Grade(0, "no", 0), Grade(0, "yes", 1)], 0, "rise and not repeat"),
-        ([Grade(-1, "no", 0), Grade(1, "yes", 1)], 1, "reserved"),
-        ([Grade(0, "no", 0), Grade(1, "no", 1)], 1, "label of its own"),
-        ([Grade(0, "no", 2), Grade(1, "yes", 1)], 1, "lower gain"),
-        ([Grade(0, "no", 0), Grade(1, "yes", float("nan"))], 1, "from 0 up"),
-        ([Grade(0, "no", 0), Grade(1, "yes", 1)], 0, "above the lowest"),
+        ([Grade(0, "no", 0)], 0),
+        ([Grade(0, "no", 0), Grade(0, "yes", 1)], 0),
+        ([Grade(-1, "no", 0), Grade(1, "yes", 1)], 1),
+        ([Grade(0, "no", 0), Grade(1, "no", 1)], 1),
+        ([Grade(0, "no", 2), Grade(1, "yes", 1)], 1),
+        ([Grade(0, "no", 0), Grade(1, "yes", float("nan"))], 1),
+        ([Grade(0, "no", 0), Grade(1, "yes", 1)], 0),
     ],
 )
-def test_a_scale_that_makes_no_sense_is_refused(grades: list[Grade], relevant_from: int, message: str):
-    with pytest.raises(ProblemsFound, match=message):
+def test_a_scale_that_makes_no_sense_is_refused(grades: list[Grade], relevant_from: int, kept: Kept):
+    with kept.raises(ProblemsFound):
         GradeScale(tuple(grades), relevant_from)
 
 
-def test_a_grade_off_the_scale_is_named():
+def test_a_grade_off_the_scale_is_named(kept: Kept):
     scale = GradeScale((Grade(1, "no", 0), Grade(2, "yes", 1)), 2)
     assert (scale.lowest, scale.highest, scale.named(2).label) == (1, 2, "yes")
-    with pytest.raises(InputError, match="grade 3 is not on the scale"):
+    with kept.raises(InputError):
         scale.named(3)

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.cli import console
 from cranfield.errors import CollectionBusy, CollectionError
@@ -26,54 +27,54 @@ def test_a_new_collection_is_one_file_in_wal_mode_with_full_synchronisation(stor
     assert store.value("PRAGMA application_id") == engine.APPLICATION_ID
 
 
-def test_an_existing_file_is_never_overwritten(tmp_path: Path):
+def test_an_existing_file_is_never_overwritten(tmp_path: Path, kept: Kept):
     path = tmp_path / "collection.db"
     path.write_text("precious")
-    with pytest.raises(CollectionError, match="exists already"):
+    with kept.raises(CollectionError):
         init_collection(path, name="x")
     assert path.read_text() == "precious"
 
 
-def test_a_collection_that_cannot_be_furnished_is_not_there_afterwards(tmp_path: Path):
+def test_a_collection_that_cannot_be_furnished_is_not_there_afterwards(tmp_path: Path, kept: Kept):
     def broken(store: Store) -> None:
         raise CollectionError("no")
 
-    with pytest.raises(CollectionError, match="no"):
+    with kept.raises(CollectionError):
         create_store(tmp_path / "collection.db", furnish=broken)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [(None, "there is no collection"), (b"not a database at all", "not an SQLite file"), (b"", "not an SQLite file")],
+    "content",
+    [None, b"not a database at all", b""],
 )
-def test_what_is_not_a_collection_is_refused_with_a_sentence(tmp_path: Path, content: bytes | None, message: str):
+def test_what_is_not_a_collection_is_refused_with_a_sentence(tmp_path: Path, content: bytes | None, kept: Kept):
     path = tmp_path / "x.db"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(CollectionError, match=message):
+    with kept.raises(CollectionError):
         open_store(path)
 
 
-def test_a_folder_is_refused_with_a_sentence(tmp_path: Path):
-    with pytest.raises(CollectionError, match="is a folder"):
+def test_a_folder_is_refused_with_a_sentence(tmp_path: Path, kept: Kept):
+    with kept.raises(CollectionError):
         open_store(tmp_path)
 
 
-def test_a_foreign_sqlite_file_is_refused(tmp_path: Path):
+def test_a_foreign_sqlite_file_is_refused(tmp_path: Path, kept: Kept):
     with sqlite3.connect(tmp_path / "x.db") as connection:
         connection.execute("CREATE TABLE t (a)")
     connection.close()
-    with pytest.raises(CollectionError, match="not a Cranfield collection"):
+    with kept.raises(CollectionError):
         open_store(tmp_path / "x.db")
 
 
-def test_a_file_from_a_newer_version_is_refused_with_a_sentence(store: Store):
+def test_a_file_from_a_newer_version_is_refused_with_a_sentence(store: Store, kept: Kept):
     with store.write() as connection:
         connection.execute(
             "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('cranfield', 'm9999_later', '')"
         )
-    with pytest.raises(CollectionError, match=r"newer Cranfield .*m9999_later.* upgrade"):
+    with kept.raises(CollectionError):
         open_store(store.path)
 
 
@@ -98,7 +99,7 @@ def test_an_older_file_is_backed_up_and_brought_up_to_date(
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
     later = tmp_path / "later"
     later.mkdir()
@@ -106,7 +107,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
         "def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n    database.execute('nonsense')\n"
     )
     monkeypatch.setattr(migrate.migrations, "__path__", [*migrate.migrations.__path__, str(later)])
-    with pytest.raises(CollectionError, match="nonsense"):
+    with kept.raises(CollectionError):
         open_store(store.path)
     monkeypatch.undo()
     with open_store(store.path) as same:
@@ -149,22 +150,22 @@ def test_a_writer_waits_for_another_and_is_told_so(store: Store):
     other.close()
 
 
-def test_a_writer_without_patience_gets_a_sentence(store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_a_writer_without_patience_gets_a_sentence(store: Store, monkeypatch: pytest.MonkeyPatch, kept: Kept):
     other = open_store(store.path)
     other.connection.execute("PRAGMA busy_timeout = 1")
     with (
         store.write(),
-        pytest.raises(CollectionBusy, match="being written by another process"),
+        kept.raises(CollectionBusy),
         other.write(patience=0),
     ):
         pass
     other.close()
 
 
-def test_a_full_disk_is_said_and_leaves_nothing_half_written(store: Store):
+def test_a_full_disk_is_said_and_leaves_nothing_half_written(store: Store, kept: Kept):
     pages = store.value("PRAGMA page_count")
     store.row(f"PRAGMA max_page_count = {pages + 2}")
-    with pytest.raises(CollectionError, match="disk is full"), store.write():
+    with kept.raises(CollectionError), store.write():
         put_setting(store, "big", "x" * 1_000_000)
     store.row("PRAGMA max_page_count = 1000000")
     assert "big" not in settings(store)
@@ -173,7 +174,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(store: Store):
     assert setting(store, "small") == 1
 
 
-def test_a_backup_of_a_live_file_is_complete_and_never_overwrites(store: Store, tmp_path: Path):
+def test_a_backup_of_a_live_file_is_complete_and_never_overwrites(store: Store, tmp_path: Path, kept: Kept):
     with store.write():
         put_setting(store, "a", [1, "two"])
     target = tmp_path / "copy.db"
@@ -184,7 +185,7 @@ def test_a_backup_of_a_live_file_is_complete_and_never_overwrites(store: Store, 
         assert settings(copy) == {
             name: value for name, value in settings(store).items() if name != "not yet committed"
         }
-    with pytest.raises(CollectionError, match="never overwrites"):
+    with kept.raises(CollectionError):
         backup_to(store, target)
     assert not list(tmp_path.glob("*.unfinished*"))
 
@@ -238,13 +239,17 @@ def test_two_processes_that_make_the_same_collection_leave_one(tmp_path: Path):
         assert setting(made, "name") == "x"
 
 
-def test_an_sqlite_that_is_too_old_is_answered_with_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_sqlite_that_is_too_old_is_answered_with_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
+):
     monkeypatch.setattr(engine.sqlite3, "sqlite_version_info", (3, 34, 1))
-    with pytest.raises(CollectionError, match=r"too old; pip install 'cranfield\[sqlite\]'"):
+    with kept.raises(CollectionError):
         init_collection(tmp_path / "c.db", name="x")
 
 
-def test_a_file_that_cannot_be_written_is_read_all_the_same(small: Store, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_cannot_be_written_is_read_all_the_same(
+    small: Store, monkeypatch: pytest.MonkeyPatch, kept: Kept
+):
     small.close()
     usual = engine.connect
 
@@ -258,12 +263,12 @@ def test_a_file_that_cannot_be_written_is_read_all_the_same(small: Store, monkey
     with open_store(small.path) as store:
         assert store.value("SELECT count(*) FROM documents") == 3
         assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
-        with pytest.raises(CollectionError, match="can only be read here"), store.write():
+        with kept.raises(CollectionError), store.write():
             pass
 
 
 def test_an_older_file_that_can_only_be_read_is_answered_with_what_to_do(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
     store.close()
     usual = engine.connect
@@ -272,7 +277,7 @@ def test_an_older_file_that_can_only_be_read_is_answered_with_what_to_do(
     later.mkdir()
     (later / "m9998_more.py").write_text("def up(database):\n    pass\n")
     monkeypatch.setattr(migrate.migrations, "__path__", [*migrate.migrations.__path__, str(later)])
-    with pytest.raises(CollectionError, match=r"of an older version .* copy it to a folder that can be written"):
+    with kept.raises(CollectionError):
         open_store(store.path)
     assert not list(tmp_path.glob("*.before-*"))
 
@@ -291,13 +296,12 @@ def test_the_user_is_told_that_a_file_was_brought_up_to_date_and_where_the_copy_
 
 
 def test_a_place_that_cannot_be_written_is_told_by_the_name_that_was_asked_for(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
     def refuse(*words: object, **options: object) -> None:
         raise sqlite3.OperationalError("unable to open database file")
 
     monkeypatch.setattr(engine.sqlite3, "connect", refuse)
     for make in (lambda path: init_collection(path, name="x"), lambda path: backup_to(store, path)):
-        with pytest.raises(CollectionError) as refused:
+        with kept.raises(CollectionError):
             make(tmp_path / "new.db")
-        assert str(refused.value).startswith(f"{tmp_path / 'new.db'} cannot be opened")

@@ -1,7 +1,6 @@
 """The real program in a real terminal: `cranfield judge` in tmux."""
 
 import contextlib
-import io
 import os
 import shutil
 import signal
@@ -12,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command import call
 
 from assessor_ui.screens.reading import SEEN
-from cranfield.cli import main
 from cranfield.steps.judging import open_desk
 from cranfield.steps.opening import open_collection
 
@@ -88,9 +87,7 @@ def collection(tmp_path: Path) -> Path:
         f"runs submit {KITCHEN}/runs.toml",
         "pool build --order id",
     ):
-        arguments = [*words.split(), *(["depth 5"] if words.startswith("pool") else []), "-C", str(path)]
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
-            assert main._status(arguments) == 0, said.getvalue()
+        call(*words.split(), *(["depth 5"] if words.startswith("pool") else []), "-C", path)
     return path
 
 

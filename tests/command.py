@@ -1,0 +1,43 @@
+"""How a test runs a command: in its own process, since a new one for each would take most of a second."""
+
+import contextlib
+import io
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from cranfield.cli.main import status_of
+
+
+class Ended(NamedTuple):
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Terminal(io.TextIOWrapper):
+    """A stream that passes for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def call(
+    *words: object, folder: Path | None = None, status: int = 0, answers: str | None = None, terminal: bool = False
+) -> Ended:
+    """Run a command in a folder with these answers on standard input; it has to end with this status."""
+    out = (Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), "utf-8", newline="")
+    err = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder or "."):
+        if answers is not None:
+            patch.setattr(sys, "stdin", io.StringIO(answers))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            ended = status_of([str(word) for word in words])
+            out.flush()
+    text = out.buffer.getvalue().decode("utf-8")
+    assert ended == status, f"cranfield {' '.join(map(str, words))}\n{text}{err.getvalue()}"
+    return Ended(ended, text, err.getvalue())
