@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.errors import InputError, ProblemsFound
 from cranfield.records import BINARY, Document, Grade, GradeScale, Topic
@@ -49,30 +50,30 @@ def test_a_scale_need_not_start_at_zero():
     assert (three.lowest, three.highest) == (1, 3)
 
 
-def test_a_grade_that_is_not_on_the_scale_says_which_are():
-    with pytest.raises(InputError, match=r"grade 2 is not on the scale \(it has 0, 1\)"):
+def test_a_grade_that_is_not_on_the_scale_says_which_are(kept: Kept):
+    with kept.raises(InputError):
         BINARY.named(2)
 
 
 @pytest.mark.parametrize(
-    ("grades", "relevant_from", "words"),
+    ("grades", "relevant_from"),
     [
-        ([(0, "no", 0)], 0, "at least two grades"),
-        ([(1, "yes", 1), (0, "no", 0)], 1, "must rise and not repeat"),
-        ([(0, "no", 0), (0, "yes", 1)], 0, "must rise and not repeat"),
-        ([(-1, "no", 0), (1, "yes", 1)], 1, "below 0 are reserved"),
-        ([(0, "no", 0), (1, "no", 1)], 1, "a label of its own"),
-        ([(0, "", 0), (1, "yes", 1)], 1, "a label of its own"),
-        ([(0, "no", 1), (1, "yes", 0)], 1, "must not have a lower gain"),
-        ([(0, "no", 0), (1, "yes", float("inf"))], 1, "a gain must be a number"),
-        ([(0, "no", 0), (1, "yes", float("nan"))], 1, "a gain must be a number"),
-        ([(0, "no", -1), (1, "yes", 1)], 1, "a gain must be a number"),
-        ([(0, "no", 0), (1, "yes", 1)], 0, "must be a grade above the lowest"),
-        ([(0, "no", 0), (1, "yes", 1)], 2, "must be a grade above the lowest"),
+        ([(0, "no", 0)], 0),
+        ([(1, "yes", 1), (0, "no", 0)], 1),
+        ([(0, "no", 0), (0, "yes", 1)], 0),
+        ([(-1, "no", 0), (1, "yes", 1)], 1),
+        ([(0, "no", 0), (1, "no", 1)], 1),
+        ([(0, "", 0), (1, "yes", 1)], 1),
+        ([(0, "no", 1), (1, "yes", 0)], 1),
+        ([(0, "no", 0), (1, "yes", float("inf"))], 1),
+        ([(0, "no", 0), (1, "yes", float("nan"))], 1),
+        ([(0, "no", -1), (1, "yes", 1)], 1),
+        ([(0, "no", 0), (1, "yes", 1)], 0),
+        ([(0, "no", 0), (1, "yes", 1)], 2),
     ],
 )
-def test_what_is_no_scale_is_refused_with_the_reason(grades, relevant_from, words):
-    with pytest.raises(ProblemsFound, match=words):
+def test_what_is_no_scale_is_refused_with_the_reason(grades, relevant_from, kept: Kept):
+    with kept.raises(ProblemsFound):
         scale(*grades, relevant_from=relevant_from)
 
 

@@ -5,6 +5,7 @@ from importlib import metadata
 from importlib.metadata import EntryPoint
 
 import pytest
+from kept import Kept
 
 from cranfield.errors import UnknownName
 from cranfield.registry import Registry
@@ -47,15 +48,15 @@ def test_a_part_is_found_under_its_aliases_but_listed_once(package):
     assert [name for name, _ in parts.items()] == ["one"]
 
 
-def test_an_unknown_name_lists_names_and_aliases(package):
-    with pytest.raises(UnknownName, match=r"unknown part 'on'; did you mean 'one'.*\(known: ein, one, uno\)"):
+def test_an_unknown_name_lists_names_and_aliases(package, kept: Kept):
+    with kept.raises(UnknownName):
         parts_of(package).get("on")
 
 
-def test_two_parts_of_one_name_are_a_mistake(package):
+def test_two_parts_of_one_name_are_a_mistake(package, kept: Kept):
     parts = parts_of(package)
     parts.names()
-    with pytest.raises(ValueError, match="two parts are called 'uno' among the parts"):
+    with kept.raises(ValueError):
         parts.register("two", "uno")(print)
 
 

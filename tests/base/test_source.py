@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from kept import Kept
 
 from cranfield import source as source_module
 from cranfield.errors import SourceError, UsageError
@@ -64,16 +65,16 @@ def test_anything_else_behind_a_member_is_an_error(written, packer):
 
 @pytest.mark.parametrize("packer", PACKERS)
 @pytest.mark.parametrize("missing", [1, 5, 100])
-def test_a_file_that_was_cut_off_is_an_error_that_names_it(written, packer, missing):
+def test_a_file_that_was_cut_off_is_an_error_that_names_it(written, packer, missing, kept: Kept):
     path = written(PACKERS[packer](TEXT.encode())[:-missing])
-    with pytest.raises(SourceError, match="file: the compressed data ends too early; the file is incomplete"):
+    with kept.raises(SourceError):
         content(path)
 
 
 @pytest.mark.parametrize("packer", PACKERS)
-def test_a_second_member_that_was_cut_off_is_an_error(written, packer):
+def test_a_second_member_that_was_cut_off_is_an_error(written, packer, kept: Kept):
     pack = PACKERS[packer]
-    with pytest.raises(SourceError, match="ends too early"):
+    with kept.raises(SourceError):
         content(written(pack(b"one\n") + pack(TEXT.encode())[:-4]))
 
 
@@ -96,23 +97,24 @@ def test_lines_are_numbered_and_lose_their_ends_and_the_byte_order_mark(written)
     assert next(Source(path).byte_lines()) == (1, b"one\r\n")
 
 
-def test_bytes_that_are_not_utf_8_are_an_error_with_their_line(written):
-    with pytest.raises(SourceError) as caught:
+def test_bytes_that_are_not_utf_8_are_an_error_with_their_line(written, kept: Kept):
+    with kept.raises(SourceError) as caught:
         list(Source(written(b"one\ncaf\xe9\n")).lines())
     assert caught.value.problem.lines == (2,)
-    assert "byte 0xe9 is not UTF-8" in str(caught.value)
 
 
-def test_decoding_counts_lines_within_what_it_is_given(written):
-    with pytest.raises(SourceError, match=r":12: byte 0xff is not UTF-8"):
+def test_decoding_counts_lines_within_what_it_is_given(written, kept: Kept):
+    with kept.raises(SourceError):
         Source(written(b"")).decode(b"a\nb\n\xff", 10)
 
 
-def test_a_line_beyond_the_limit_is_an_error_and_the_lines_behind_it_keep_their_numbers(written, monkeypatch):
+def test_a_line_beyond_the_limit_is_an_error_and_the_lines_behind_it_keep_their_numbers(
+    written, monkeypatch, kept: Kept
+):
     monkeypatch.setattr(source_module, "LONGEST_LINE", 10)
     path = written(b"short\n" + b"x" * 100 + b"\nend\n")
     assert list(Source(path).byte_lines()) == [(1, b"short\n"), (2, b"x" * 11), (3, b"end\n")]
-    with pytest.raises(SourceError, match=":2: a line of more than"):
+    with kept.raises(SourceError):
         list(Source(path).lines())
 
 
@@ -121,14 +123,14 @@ def test_other_encodings_leave_as_utf_8(written, encoding):
     assert content(written(TEXT.encode(encoding)), encoding=encoding) == TEXT.encode()
 
 
-def test_what_does_not_fit_the_named_encoding_is_an_error_with_its_line(written):
-    with pytest.raises(SourceError, match=r"file:2: byte 0xe9 is not ascii"):
+def test_what_does_not_fit_the_named_encoding_is_an_error_with_its_line(written, kept: Kept):
+    with kept.raises(SourceError):
         content(written(b"one\ncaf\xe9"), encoding="ascii")
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "rot13", "zlib", "base64", "", "a\0b"])
-def test_an_unknown_encoding_is_a_wrong_call(written, encoding):
-    with pytest.raises(UsageError, match="unknown encoding"):
+def test_an_unknown_encoding_is_a_wrong_call(written, encoding, kept: Kept):
+    with kept.raises(UsageError):
         content(written(b"x"), encoding=encoding)
 
 

@@ -57,7 +57,7 @@ def test_without_scores_ranks_are_the_order():
     assert [documents for _, documents, _ in runs_given(frame, name="x")[0]] == [["b", "a"]]
 
 
-def test_everything_wrong_with_qrels_is_told_at_once():
+def test_everything_wrong_with_qrels_is_told_at_once(kept: Kept):
     frame = pd.DataFrame(
         {
             "topic": ["1", 1.5, "1", "1", "2 3"],
@@ -65,13 +65,7 @@ def test_everything_wrong_with_qrels_is_told_at_once():
             "grade": [1, "x", 1.9, 0, float("inf")],
         }
     )
-    assert refused(lambda: qrels_given(frame))[1:] == [
-        "qrels:2: an id is neither text nor a whole number: '1.5'",
-        "qrels:5: an id holds white space or a control character: '2 3'",
-        "qrels:3: an id is neither text nor a whole number: 'nan'",
-        "qrels:2: a grade is not a whole number of at most nine digits (3 rows): 'x'",
-        "qrels:4: a topic and document are judged more than once: '1 a'",
-    ]
+    kept(refused(lambda: qrels_given(frame))[1:])
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), "abc", None, True, 10**400])

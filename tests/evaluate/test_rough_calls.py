@@ -198,7 +198,7 @@ def test_a_run_with_nothing_of_the_chosen_topics_scores_0(tmp_path: Path, kept: 
     kept(ended.err)
 
 
-def test_runs_of_which_the_same_is_said_share_a_line(tmp_path: Path):
+def test_runs_of_which_the_same_is_said_share_a_line(tmp_path: Path, kept: Kept):
     (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
     runs = []
     for name in "abcdefg":
@@ -207,15 +207,9 @@ def test_runs_of_which_the_same_is_said_share_a_line(tmp_path: Path):
         runs.append(f"{tmp_path / name}")
     begin = ["evaluate", "--qrels", f"{tmp_path / 'qrels'}", "-m", "AP", "--no-verdict"]
     ended = call(*begin, *runs)
-    assert ended.err.splitlines() == [
-        "b, d: 2 topics scored, 1 missing from the run (scored 0)",
-        "each of the other 5 runs: 2 topics scored",
-    ]
+    kept(ended.err.splitlines())
     ended = call(*begin, *runs[:3])
-    assert ended.err.splitlines() == [
-        "a, c: 2 topics scored",
-        "b: 2 topics scored, 1 missing from the run (scored 0)",
-    ]
+    kept(ended.err.splitlines())
 
 
 def test_the_best_run_stands_first_where_that_is_asked_for(tmp_path: Path, kept: Kept):

@@ -70,11 +70,7 @@ def test_half_a_surrogate_pair_is_no_id(kept: Kept):
         cranfield.open_files(qrels={"1": {"d\udc80": 1}}, runs={"r": {"1": {"a": 1.0}}})
 
 
-def test_verbose_says_what_is_read(caplog):
+def test_verbose_says_what_is_read(caplog, kept: Kept):
     with caplog.at_level("INFO"):
         call("evaluate", "--qrels", "qrels", "one.run", "--no-verdict")
-    assert [record.getMessage() for record in caplog.records] == [
-        "reading qrels qrels",
-        "reading one.run, an ordinary file",
-        "aligning 1 run with 2 judgments",
-    ]
+    kept([record.getMessage() for record in caplog.records])

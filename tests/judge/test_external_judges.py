@@ -89,7 +89,7 @@ def test_a_judge_that_cannot_tell_is_not_asked_again(judging: Store, tmp_path: P
     assert asked(judging, program(tmp_path, HONEST), topics=("t3",)).asked == 0
 
 
-def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Path):
+def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Path, kept: Kept):
     body = """
         lines = [json.loads(line) for line in sys.stdin]
         first = {"topic": "t3", "document": "d20"}
@@ -106,17 +106,7 @@ def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Pat
     """
     done = asked(judging, program(tmp_path, body), topics=("t3",))
     assert (done.labelled, codes(done)) == (1, [*["bad-answer"] * 8, "no-answer"])
-    assert [problem.message for problem in done.problems] == [
-        "not JSON: 'thinking ...'",
-        "not a JSON object: '[1]'",
-        "topic t3, document d20: the grade '9' is not on the scale (it has 0, 1, 2, 3)",
-        "topic t3, document d20: the grade '2' is not on the scale (it has 0, 1, 2, 3)",
-        "topic t3, document d20: the grade 'True' is not on the scale (it has 0, 1, 2, 3)",
-        "topic t3, document d20: the confidence '3' is not from 0 to 1",
-        "an answer for topic 't3' and document 'd01', which was not asked for",
-        "a second answer for topic 't3' and document 'd20': the first one counts",
-        "2 documents got no answer, for example topic t3, document d21",
-    ]
+    kept([problem.message for problem in done.problems])
 
 
 def test_a_judge_that_fails_says_why(judging: Store, tmp_path: Path, kept: Kept):

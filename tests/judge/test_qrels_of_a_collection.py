@@ -141,9 +141,7 @@ def test_a_release_that_was_tampered_with_is_found_out(judged: Store, kept: Kept
     with judged.write() as connection:
         connection.execute("DROP TRIGGER release_rows_update")
         connection.execute("UPDATE release_rows SET grade = 3 WHERE document = 'd20'")
-    assert release_faults(judged) == [
-        "release 'v1': release 'v1' is not what its hash says: restore the file from a backup"
-    ]
+    kept(release_faults(judged))
     with kept.raises(CollectionError):
         qrels_for(judged, "v1")
     assert [finding.what for finding in check_collection(judged) if finding.wrong] == ["tables", "pools", "releases"]
@@ -166,10 +164,7 @@ def test_qrels_of_a_file_are_frozen_as_they_are_and_once(judging: Store, tmp_pat
     file = given_file(tmp_path, "t3 0 d20 2\nt9 0 d20 1\nt3 0 zzz -1\n", "official.qrels")
     done = import_release(judging, file, "official")
     assert done.new
-    assert done.strangers == (
-        "1 topic not in this collection, for example 't9'",
-        "1 document not in this collection, for example 'zzz'",
-    )
+    kept(done.strangers)
     assert (done.manifest.file, len(done.manifest.file_sha256), done.manifest.unjudged) == ("official.qrels", 64, 1)
     assert not import_release(judging, file, "official").new
     assert list(qrels_for(judging)) == [("t3", "d20", 2), ("t3", "zzz", -1), ("t9", "d20", 1)]

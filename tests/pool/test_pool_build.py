@@ -111,12 +111,10 @@ def test_a_budget_is_shared_evenly_and_what_a_topic_cannot_use_goes_to_the_other
     assert build(parse("depth 2; take budget 9"), worked).sizes == {"1": 6, "2": 3}
 
 
-def test_a_budget_below_the_warm_up_is_refused(worked):
+def test_a_budget_below_the_warm_up_is_refused(worked, kept: Kept):
     with pytest.raises(ProblemsFound) as caught:
         build(parse("depth 2; take budget 7"), worked)
-    assert [str(problem) for problem in caught.value.problems] == [
-        "a budget of 7 documents is below what the steps before it choose: 8"
-    ]
+    kept([str(problem) for problem in caught.value.problems])
 
 
 def test_everything_that_keeps_a_pool_from_being_built_is_said_at_once(worked):

@@ -330,7 +330,7 @@ def test_equal_scores_are_open_and_so_is_a_measure_without_bounds(kept: Kept):
     with kept.raises(UsageError):
         claim_of(contest(JUDGED, *pair, "Judged@2"))
     claim = claim_of(contest(JUDGED, {"1": ["a"]}, {"1": ["b"]}, "statP@1"))
-    assert (claim.level, claim.reason) == ("open", "A leads by 0.5000, by a measure without bounds")
+    kept((claim.level, claim.reason))
 
 
 def test_rank_intervals_count_who_is_surely_and_who_is_possibly_better():

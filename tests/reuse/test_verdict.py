@@ -106,10 +106,7 @@ def test_thresholds_that_cannot_be_are_all_listed_at_once(kept: Kept):
         Thresholds().with_values({"tolerence": 0.1, "caution_judged": 1.5, "caution_loss": float("nan")})
     told = [problem.message for problem in caught.value.problems]
     kept(told[0])
-    assert told[1:] == [
-        "caution_judged is a number from 0 to 1, not '1.5'",
-        "caution_loss is a number from 0 to 1e+06, not 'nan'",
-    ]
+    kept(told[1:])
     with pytest.raises(UsageError):
         threshold_of("tolerance=much")
 

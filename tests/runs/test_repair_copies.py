@@ -37,24 +37,21 @@ def test_a_copy_is_written_where_no_error_is_left(tmp_path):
     )
 
 
-def test_no_copy_is_written_where_an_error_is_left_and_the_others_are_mended_all_the_same(tmp_path):
+def test_no_copy_is_written_where_an_error_is_left_and_the_others_are_mended_all_the_same(tmp_path, kept: Kept):
     (tmp_path / "bad.run").write_text(MENDABLE + "1 Q0 c 3 nan t\n1 Q0 d 4 1 u\n")
     (tmp_path / "good.run").write_text(MENDABLE)
     bad, good = repaired(tmp_path, "bad.run", "good.run")
     assert copies(tmp_path) == {"good.run": MENDED}
     assert (bad.repairs, bad.repaired_file, bad.errors_left) == ((), "", 3)
-    assert bad.not_repaired == (
-        "no corrected copy was written; mend by hand first: score-nan, several-tags",
-        "these have one right answer, and --repair mends them then: too-many-columns",
-    )
+    kept(bad.not_repaired)
     assert good.errors_left == 0
 
 
-def test_a_file_that_cannot_be_read_or_has_nothing_to_mend_gets_no_copy(tmp_path):
+def test_a_file_that_cannot_be_read_or_has_nothing_to_mend_gets_no_copy(tmp_path, kept: Kept):
     (tmp_path / "clean.run").write_text(MENDED)
     absent, clean = repaired(tmp_path, "absent.run", "clean.run")
     assert not (tmp_path / "mended").exists()
-    assert absent.not_repaired == ("no corrected copy was written; mend by hand first: unreadable",)
+    kept(absent.not_repaired)
     assert (clean.not_repaired, clean.repairs, clean.errors_left) == ((), (), 0)
 
 

@@ -158,15 +158,12 @@ def test_a_name_that_was_given_or_is_the_files_is_not_mended_by_taking_the_files
         assert all("rename the file" in problem.remedy for problem in problems)
 
 
-def test_ids_of_more_than_a_thousand_characters_are_errors_whatever_their_bytes(tmp_path):
+def test_ids_of_more_than_a_thousand_characters_are_errors_whatever_their_bytes(tmp_path, kept: Kept):
     fine, long = "é" * 1000, "é" * 1001
     assert found(tmp_path, f"{fine} Q0 {fine} 1 3 t\n") == []
     problems = found(tmp_path, f"1 Q0 {long} 1 3 t\n{long} Q0 b 1 2 t\n{long} Q0 {long} 2 1 t\n")
     assert brief(problems) == [("id-too-long", "error", (2, 3), 2), ("id-too-long", "error", (1, 3), 2)]
-    assert [problem.message.partition(":")[0] for problem in problems] == [
-        "1 topic id longer than 1,000 characters",
-        "1 document id longer than 1,000 characters",
-    ]
+    kept([problem.message.partition(":")[0] for problem in problems])
     assert all(len(problem.message) < 200 for problem in problems)
 
 

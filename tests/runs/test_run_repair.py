@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from kept import Kept
 
 from cranfield.runs.check import Expectations, check
 from cranfield.runs.order import ranked
@@ -37,26 +38,23 @@ def shown(run: Run | None) -> list[tuple[str, list[str], list[float]]]:
     return [(topic, documents, scores.tolist()) for topic, documents, scores in run]
 
 
-def test_surplus_columns_and_short_lines_are_dropped(tmp_path):
+def test_surplus_columns_and_short_lines_are_dropped(tmp_path, kept: Kept):
     run, done = repaired(tmp_path, "1 Q0 a 1 3 t rel\n1 Q0 b 2 2\n1 Q0 c 2 1 t\n")
     assert shown(run) == [("1", ["a", "c"], [3.0, 1.0])]
-    assert done == [
-        "dropped 1 line with too few columns",
-        "dropped the columns after the last on 1 line",
-    ]
+    kept(done)
 
 
-def test_rows_with_a_field_missing_are_dropped_before_repeats_are_looked_for(tmp_path):
+def test_rows_with_a_field_missing_are_dropped_before_repeats_are_looked_for(tmp_path, kept: Kept):
     text = "qid,docid,score\n1,a,\n1,a,1\n1,,2\n1,b,0.5\n"
     run, done = repaired(tmp_path, text)
     assert shown(run) == [("1", ["a", "b"], [1.0, 0.5])]
-    assert done == ["dropped 2 rows with a field missing"]
+    kept(done)
 
 
-def test_a_repeated_document_keeps_its_best_score(tmp_path):
+def test_a_repeated_document_keeps_its_best_score(tmp_path, kept: Kept):
     run, done = repaired(tmp_path, "1 Q0 a 9 1 t\n1 Q0 b 2 2 t\n1 Q0 a 1 3 t\n1 Q0 a 4 2 t\n2 Q0 a 1 1 t\n")
     assert shown(run) == [("1", ["a", "b"], [3.0, 2.0]), ("2", ["a"], [1.0])]
-    assert done == ["dropped 2 rows that repeated a document; its best-ranked row stays"]
+    kept(done)
 
 
 def test_a_repeated_document_keeps_its_best_rank_where_ranks_are_meant(tmp_path):
@@ -64,18 +62,18 @@ def test_a_repeated_document_keeps_its_best_rank_where_ranks_are_meant(tmp_path)
     assert shown(run) == [("1", ["a", "b"], [1.0, 2.0])]
 
 
-def test_long_lists_are_cut_after_the_limit_by_score_not_by_line(tmp_path):
+def test_long_lists_are_cut_after_the_limit_by_score_not_by_line(tmp_path, kept: Kept):
     run, done = repaired(tmp_path, "1 Q0 a 3 1 t\n1 Q0 b 2 2 t\n1 Q0 c 1 3 t\n2 Q0 z 1 1 t\n", max_depth=2)
     assert shown(run) == [("1", ["c", "b"], [3.0, 2.0]), ("2", ["z"], [1.0])]
-    assert done == ["dropped 1 row beyond the first 2 of a topic"]
+    kept(done)
     assert run is not None
     assert run.document_ids.to_pylist() == ["b", "c", "z"]
 
 
-def test_repeats_are_dropped_before_lists_are_cut(tmp_path):
+def test_repeats_are_dropped_before_lists_are_cut(tmp_path, kept: Kept):
     run, done = repaired(tmp_path, "1 Q0 a 1 3 t\n1 Q0 a 3 2 t\n1 Q0 b 2 1 t\n", max_depth=2)
     assert shown(run) == [("1", ["a", "b"], [3.0, 1.0])]
-    assert done == ["dropped 1 row that repeated a document; its best-ranked row stays"]
+    kept(done)
 
 
 @pytest.mark.parametrize(
@@ -92,30 +90,27 @@ def test_ranks_that_are_numbered_anew_are_told(tmp_path, order, documents, sente
     assert done == ["dropped the columns after the last on 1 line", sentence]
 
 
-def test_a_second_column_that_becomes_q0_is_told(tmp_path):
+def test_a_second_column_that_becomes_q0_is_told(tmp_path, kept: Kept):
     _, done = repaired(tmp_path, "1 0 a 1 2 t x\n1 Q0 b 2 1 t\n")
-    assert done == ["dropped the columns after the last on 1 line", "wrote Q0 on 1 line"]
+    kept(done)
 
 
 @pytest.mark.parametrize(
-    ("bad", "code"),
+    "bad",
     [
-        ("1 Q0 z 1 nan t", "score-nan"),
-        ("1 Q0 z 1 inf t", "score-infinite"),
-        ("1 Q0 z 1 abc t", "score-not-a-number"),
-        ("1 Q0 z 1 1 other", "several-tags"),
-        ("1 Q0 z\x01 1 1 t", "control-character"),
-        ("1 Q0 z 1 1 t\r1 Q0 y 1 1 t", "lone-carriage-return"),
-        (f"1 Q0 {'z' * 1001} 1 1 t", "id-too-long"),
+        "1 Q0 z 1 nan t",
+        "1 Q0 z 1 inf t",
+        "1 Q0 z 1 abc t",
+        "1 Q0 z 1 1 other",
+        "1 Q0 z\x01 1 1 t",
+        "1 Q0 z 1 1 t\r1 Q0 y 1 1 t",
+        f"1 Q0 {'z' * 1001} 1 1 t",
     ],
 )
-def test_a_file_with_anything_that_must_be_mended_by_hand_is_not_mended_at_all(tmp_path, bad, code):
+def test_a_file_with_anything_that_must_be_mended_by_hand_is_not_mended_at_all(tmp_path, bad, kept: Kept):
     run, done = repaired(tmp_path, f"1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n1 Q0 b\n{bad}\n")
     assert run is None
-    assert done == [
-        f"no corrected copy was written; mend by hand first: {code}",
-        "these have one right answer, and --repair mends them then: too-few-columns, repeated-document",
-    ]
+    kept(done)
 
 
 def test_a_decimal_comma_in_a_csv_file_is_not_cut_off(tmp_path):
@@ -123,14 +118,11 @@ def test_a_decimal_comma_in_a_csv_file_is_not_cut_off(tmp_path):
     assert (run, done) == (None, ["no corrected copy was written; mend by hand first: too-many-columns"])
 
 
-def test_two_tags_are_replaced_by_a_name_that_was_given_and_that_is_told(tmp_path):
+def test_two_tags_are_replaced_by_a_name_that_was_given_and_that_is_told(tmp_path, kept: Kept):
     run, done = repaired(tmp_path, "1 Q0 a 1 3 t x\n1 Q0 b 2 2 u\n", name="file")
     assert run is not None
     assert run.tag == "file"
-    assert done == [
-        "dropped the columns after the last on 1 line",
-        "wrote 'file', the name given, in place of the tag 't', 'u'",
-    ]
+    kept(done)
 
 
 def test_a_file_of_which_no_row_would_be_left_is_not_mended(tmp_path):

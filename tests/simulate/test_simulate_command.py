@@ -50,11 +50,7 @@ def test_plans_on_bare_files_are_told_in_tables_and_sentences(files: Path, kept:
         ["depth", "2", "0.333", "0.000", "1", "A", "0.1389", "C"],
     ]
     *said, mind = told.splitlines()
-    assert said == [
-        "8 judged documents of 2 topics, 5 of them relevant; 3 runs feed the plans",
-        "hours at 30 seconds a document (assumed, not measured)",
-        "'depth 2' asked for 2 documents that nobody judged; counted as not relevant",
-    ]
+    kept(said)
     kept(mind)
 
 

@@ -116,8 +116,8 @@ def test_an_event_that_cannot_be_is_wrong(judging: Store, fields: dict[str, obje
 
 
 @pytest.mark.parametrize("moment", ["yesterday", "2026-13-01T00:00:00.000Z", "2026-01-01 00:00"])
-def test_an_event_at_no_time_is_wrong(judging: Store, moment: str):
+def test_an_event_at_no_time_is_wrong(judging: Store, moment: str, kept: Kept):
     event = Event(uuid="d", kind="noted", topic="1", document="d1", assessor="ana", happened=moment)
     with judging.write():
         append_events(judging, [event], now=NOW)
-    assert wrong(judging) == [f"event 4 happened at {moment!r}"]
+    kept(wrong(judging))

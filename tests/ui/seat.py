@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from fake_desk import FakeDesk
+from kept import Kept
 from textual.app import App
 from textual.events import Key
 from textual.pilot import Pilot
@@ -67,22 +68,25 @@ def seated(
     desk: Callable[[], FakeDesk] = FakeDesk,
     held: float = 0.0,
     seen: float = 0.0,
-) -> Callable[[Callable[[Chair], Awaitable[None]]], Callable[[], None]]:
-    """Make a test of something that happens in the chair."""
+) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
+    """Make a test of something that happens in the chair; it may take `kept` too."""
 
-    def decorate(test: Callable[[Chair], Awaitable[None]]) -> Callable[[], None]:
-        @functools.wraps(test)
-        def wrapped() -> None:
+    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        def alone() -> None:
             asyncio.run(sit())
 
-        async def sit() -> None:
+        def keeping(kept: Kept) -> None:
+            asyncio.run(sit(kept))
+
+        async def sit(*more: Kept) -> None:
             made = desk()
             app = ChairApp(Session(made), theme=theme, held=held, seen=seen)
             async with app.run_test(size=size) as pilot:
                 chair = Chair(pilot, made)
                 await chair.settle()
-                await test(chair)
+                await test(chair, *more)
 
+        wrapped = functools.wraps(test)(keeping if "kept" in test.__annotations__ else alone)
         del wrapped.__wrapped__  # pytest would look for a fixture called chair
         return wrapped
 

@@ -4,6 +4,7 @@ import asyncio
 import io
 
 from fake_bench import CASES, FakeBench
+from kept import Kept
 from seat import rows_of
 
 from assessor_ui.adjudication import Adjudication, run_plain
@@ -34,38 +35,32 @@ def decide(bench: FakeBench, *keys: str, size: tuple[int, int] = (80, 24)) -> st
     return asyncio.run(sit())
 
 
-def test_document_grades_notes_and_evidence_are_side_by_side_without_names():
+def test_document_grades_notes_and_evidence_are_side_by_side_without_names(kept: Kept):
     said = decide(FakeBench())
-    assert "A: 1 marginal" in said
-    assert "B: 3 highly relevant" in said
-    assert "A full method." in said
-    assert "“Soda cleans a burnt pan.”" in said
-    assert "Soda cleans a burnt pan. Wait an hour." in said
-    assert "1 of 2" in said
+    kept(said)
 
 
-def test_a_digit_decides_and_goes_on_and_u_takes_it_back():
+def test_a_digit_decides_and_goes_on_and_u_takes_it_back(kept: Kept):
     bench = FakeBench()
     said = decide(bench, "2", "u", "c", "h", "m", "enter", "3")
     assert bench.log == [("decide", "d1", 2, ""), ("undo", "d1"), ("decide", "d1", 3, "hm")]
-    assert "✓ saved: decided 3 highly relevant for d1" in said
-    assert "C: 3 highly relevant" in said
+    kept(said)
 
 
-def test_a_case_put_off_comes_after_the_others():
+def test_a_case_put_off_comes_after_the_others(kept: Kept):
     bench = FakeBench()
     said = decide(bench, "l", "2")
     assert bench.log == [("postpone", "d1"), ("decide", "d3", 2, "")]
-    assert "Burnt rice" in said
-    assert "No disagreement is left" in decide(bench, "2")
+    kept(said)
+    kept(decide(bench, "2"))
 
 
-def test_a_decision_that_is_not_in_the_file_is_not_called_saved():
+def test_a_decision_that_is_not_in_the_file_is_not_called_saved(kept: Kept):
     bench = FakeBench()
     deciding = Adjudication(bench)
     deciding.start()
     bench.trouble = CollectionError("the disk is full")
-    assert deciding.judge(2).text == "NOT saved: the disk is full"
+    kept(deciding.judge(2).text)
     assert deciding.case is CASES[0]
 
 
@@ -83,13 +78,12 @@ def test_opinions_stand_in_the_order_of_their_grades():
     assert [opinion.grade for opinion in deciding.opinions] == [1, 3]
 
 
-def test_the_screen_works_at_sixty_columns():
+def test_the_screen_works_at_sixty_columns(kept: Kept):
     said = decide(FakeBench(), size=(60, 20))
-    assert "A: 1 marginal" in said
-    assert "3 highly relevant" in said
+    kept(said)
 
 
-def test_cases_are_decided_over_plain_lines():
+def test_cases_are_decided_over_plain_lines(kept: Kept):
     bench, out = FakeBench(), io.StringIO()
     status = run_plain(bench, lines=io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out=out)
     said = out.getvalue()
@@ -102,21 +96,19 @@ def test_cases_are_decided_over_plain_lines():
         ("decide", "d1", 0, ""),
         ("leave",),
     ]
-    assert said.startswith("case 1 of 2: burnt pans\n")
-    assert "opinion A: 1 marginal\n  evidence: a burnt pan. Wait an hour. T\nopinion B: 3 highly relevant\n" in said
-    assert "No disagreement is left to decide." in said
+    kept(said)
 
 
-def test_a_remark_that_begins_with_a_digit_decides_nothing():
+def test_a_remark_that_begins_with_a_digit_decides_nothing(kept: Kept):
     bench, out = FakeBench(), io.StringIO()
     assert run_plain(bench, lines=io.StringIO("2 or 3\n"), out=out) == 1
     assert bench.log == [("leave",)]
-    assert "is this a grade? nothing was saved; 2 alone judges, 2: TEXT judges with a note\n" in out.getvalue()
+    kept(out.getvalue())
 
 
-def test_a_decision_refused_over_plain_lines_is_the_exit_status():
+def test_a_decision_refused_over_plain_lines_is_the_exit_status(kept: Kept):
     bench, out = FakeBench(), io.StringIO()
     lines = io.StringIO("2\n")
     bench.decide = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
     assert run_plain(bench, lines=lines, out=out) == 1
-    assert "NOT saved: full" in out.getvalue()
+    kept(out.getvalue())

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from fake_desk import BREAD, PANS, FakeDesk
+from kept import Kept
 from seat import Chair, seated
 
 from assessor_ui import keymap
@@ -28,20 +29,18 @@ def judged(desk: FakeDesk) -> list[tuple[object, ...]]:
 
 
 @seated()
-async def test_a_digit_judges_saves_and_moves_on(chair: Chair):
-    assert "Burnt rice" in chair.text
+async def test_a_digit_judges_saves_and_moves_on(chair: Chair, kept: Kept):
+    kept(chair.text)
     await chair.press("2")
     assert judged(chair.desk) == [("judge", "T1", "d1", 2)]
-    assert "Pan is a Greek god" not in chair.text
-    assert "A pan is a Greek god as well." in chair.text
-    assert "✓ saved: 2 relevant for d1   u takes it back" in chair.text
+    kept(chair.text)
 
 
 @seated()
-async def test_a_digit_that_is_not_on_the_scale_saves_nothing_and_says_so(chair: Chair):
+async def test_a_digit_that_is_not_on_the_scale_saves_nothing_and_says_so(chair: Chair, kept: Kept):
     await chair.press("7")
     assert chair.desk.log == []
-    assert "7 is not on the scale (0, 1, 2, 3); nothing was saved" in chair.text
+    kept(chair.text)
 
 
 @seated(desk=lambda: FakeDesk(scale=GradeScale(tuple(Grade(n, f"g{n}", n) for n in (1, 2, 3)), relevant_from=2)))
@@ -51,23 +50,22 @@ async def test_on_a_scale_from_one_to_three_the_key_is_the_grade(chair: Chair):
 
 
 @seated(desk=lambda: FakeDesk(scale=GradeScale(tuple(Grade(n, f"g{n}", n) for n in range(11)), relevant_from=1)))
-async def test_a_grade_of_two_digits_waits_for_the_second_one_or_for_enter(chair: Chair):
+async def test_a_grade_of_two_digits_waits_for_the_second_one_or_for_enter(chair: Chair, kept: Kept):
     await chair.press("1")
     assert chair.desk.log == []
-    assert "1… Enter for 1, another digit, or Esc" in chair.text
+    kept(chair.text)
     await chair.press("0", "1", "enter", "1", "escape", "4")
     assert judged(chair.desk) == [("judge", "T1", "d1", 10), ("judge", "T1", "d2", 1), ("judge", "T2", "d3", 4)]
 
 
 @seated()
-async def test_u_takes_the_answers_back_one_by_one_down_to_the_start_of_the_sitting(chair: Chair):
+async def test_u_takes_the_answers_back_one_by_one_down_to_the_start_of_the_sitting(chair: Chair, kept: Kept):
     await chair.press("2", "1", "u")
-    assert "A pan is a Greek god" in chair.text
-    assert "↶ taken back (1 marginal): d2 is open again" in chair.text
+    kept(chair.text)
     await chair.press("u")
-    assert "Burnt rice" in chair.text
+    kept(chair.text)
     await chair.press("u")
-    assert "nothing left to take back" in chair.text
+    kept(chair.text)
     await chair.press("0", "0", "0")
     assert [call[:4] for call in chair.desk.log if call[0] == "judge"][2:] == [
         ("judge", "T1", "d1", 0),
@@ -77,20 +75,20 @@ async def test_u_takes_the_answers_back_one_by_one_down_to_the_start_of_the_sitt
 
 
 @seated()
-async def test_l_puts_a_document_off_and_it_comes_again_at_the_end(chair: Chair):
+async def test_l_puts_a_document_off_and_it_comes_again_at_the_end(chair: Chair, kept: Kept):
     await chair.press("l")
-    assert "✓ saved: later for d1" in chair.text
+    kept(chair.text)
     await chair.press("0")
     assert chair.session.item is not None
     assert chair.session.item.document.id == "d1"
 
 
 @seated()
-async def test_x_asks_for_a_reason_before_it_says_that_a_document_cannot_be_judged(chair: Chair):
+async def test_x_asks_for_a_reason_before_it_says_that_a_document_cannot_be_judged(chair: Chair, kept: Kept):
     await chair.press("x")
     await chair.press("enter")
     assert chair.desk.log == []
-    assert "please give a reason; nothing was saved" in chair.text
+    kept(chair.text)
     await chair.press("x")
     await chair.type("it is 100 % Dutch")
     await chair.press("enter")
@@ -115,51 +113,50 @@ async def test_escape_leaves_a_prompt_as_if_it_had_not_been_opened(chair: Chair)
 
 
 @seated()
-async def test_g_shows_topic_scale_and_guidelines_and_no_digit_judges_meanwhile(chair: Chair):
+async def test_g_shows_topic_scale_and_guidelines_and_no_digit_judges_meanwhile(chair: Chair, kept: Kept):
     await chair.press("g")
-    assert "Advice on prevention alone is marginal." in chair.text
-    assert "relevant · counts as relevant" in chair.text
+    kept(chair.text)
     await chair.press("2", "end")
-    assert "Read the whole document." in chair.text
+    kept(chair.text)
     assert len(chair.app.screen.query("#sheet *")) == 3  # a widget for each paragraph takes half a second to build
     await chair.press("escape")
     assert chair.desk.log == []
-    assert "Burnt rice" in chair.text
+    kept(chair.text)
 
 
 @seated()
-async def test_t_shows_topics_with_progress_and_goes_on_with_the_chosen_one(chair: Chair):
+async def test_t_shows_topics_with_progress_and_goes_on_with_the_chosen_one(chair: Chair, kept: Kept):
     await chair.press("2", "l", "t")
     assert "1/2, 1 later" in chair.text
     assert "0/2" in chair.text
     await chair.press("down", "enter")
-    assert "Keep bread in a linen bag." in chair.text
+    kept(chair.text)
     await chair.press("t", "up", "enter")
-    assert "A pan is a Greek god" in chair.text
+    kept(chair.text)
 
 
 @seated()
-async def test_h_finds_an_earlier_answer_and_a_new_grade_replaces_it(chair: Chair):
+async def test_h_finds_an_earlier_answer_and_a_new_grade_replaces_it(chair: Chair, kept: Kept):
     await chair.press("2", "1", "h")
     assert "2 relevant" in chair.text
     await chair.press("slash")
     await chair.type("rice")
     assert "Pan\n" not in chair.text
     await chair.press("enter", "enter")
-    assert "you said 2 relevant; a new grade replaces it, Esc goes back" in chair.text
+    kept(chair.text)
     await chair.press("0")
     assert judged(chair.desk)[-1] == ("judge", "T1", "d1", 0)
-    assert "Keep bread in a linen bag." in chair.text
+    kept(chair.text)
 
 
 @seated()
-async def test_escape_leads_back_to_the_document_in_turn_with_its_note(chair: Chair):
+async def test_escape_leads_back_to_the_document_in_turn_with_its_note(chair: Chair, kept: Kept):
     await chair.press("2", "c")
     await chair.type("hm")
     await chair.press("enter", "h", "enter")
-    assert "Burnt rice" in chair.text
+    kept(chair.text)
     await chair.press("escape")
-    assert "A pan is a Greek god" in chair.text
+    kept(chair.text)
     await chair.press("1")
     assert chair.desk.log[-1][1:] == ("T1", "d2", 1, chair.desk.log[-1][4], "hm", ())
 
@@ -186,27 +183,24 @@ async def test_s_searches_the_collection_and_tells_judged_pooled_and_new_apart(c
 
 
 @seated()
-async def test_a_found_document_is_judged_at_once_by_a_digit_and_marked(chair: Chair):
+async def test_a_found_document_is_judged_at_once_by_a_digit_and_marked(chair: Chair, kept: Kept):
     await chair.press("s")
     await chair.type("vinegar")
     await chair.press("enter", "3")
     assert [call[:4] for call in chair.desk.log] == [("take", "T1", "d5", "vinegar"), ("judge", "T1", "d5", 3)]
-    assert "● judged 3" in chair.text
-    assert "✓ saved: 3 highly relevant for d5" in chair.text
+    kept(chair.text)
     await chair.press("escape")
-    assert "Burnt rice" in chair.text
-    assert "✓ saved: 3 highly relevant for d5   u takes it back" in chair.text
-    assert "Enter reads one" not in chair.text
+    kept(chair.text)
 
 
 @seated()
-async def test_a_found_document_can_be_read_first_and_the_way_leads_back(chair: Chair):
+async def test_a_found_document_can_be_read_first_and_the_way_leads_back(chair: Chair, kept: Kept):
     await chair.press("s")
     await chair.type("vinegar")
     await chair.press("enter", "enter")
-    assert "Vinegar lifts what is burnt from a pan." in chair.text
+    kept(chair.text)
     await chair.press("1")
-    assert "Burnt rice" in chair.text
+    kept(chair.text)
 
 
 @seated()
@@ -218,84 +212,82 @@ async def test_digits_typed_into_the_search_line_judge_nothing(chair: Chair):
 
 
 @seated()
-async def test_u_in_the_list_of_found_documents_takes_back_and_returns_to_the_document(chair: Chair):
+async def test_u_in_the_list_of_found_documents_takes_back_and_returns_to_the_document(chair: Chair, kept: Kept):
     await chair.press("s")
     await chair.type("vinegar")
     await chair.press("enter", "3", "u")
     assert judged(chair.desk)[-1] == ("undo", "T1", "d5")
-    assert "Vinegar lifts what is burnt from a pan." in chair.text
+    kept(chair.text)
 
 
 @seated(size=(80, 20), desk=long_desk)
-async def test_a_long_document_says_how_much_is_left_and_scrolls_by_keys(chair: Chair):
-    assert "more lines ↓ Space" in chair.text
+async def test_a_long_document_says_how_much_is_left_and_scrolls_by_keys(chair: Chair, kept: Kept):
+    kept(chair.text)
     await chair.press("down", "j", "up", "k", "space", "pagedown", "pageup")
-    assert "Line 0 of" not in chair.text
+    kept(chair.text)
     await chair.press("end")
-    assert "the end" in chair.text
-    assert "The pan is last." in chair.text
+    kept(chair.text)
     await chair.press("home")
-    assert "Line 0 of" in chair.text
+    kept(chair.text)
 
 
 @seated(size=(80, 20), desk=long_desk)
-async def test_n_and_N_go_from_hit_to_hit(chair: Chair):
+async def test_n_and_N_go_from_hit_to_hit(chair: Chair, kept: Kept):
     await chair.press("n")
-    assert "hit 1 of 1" in chair.text
-    assert "The pan is last." in chair.text
+    kept(chair.text)
 
 
 @seated()
-async def test_n_goes_on_and_N_goes_back_round_the_ends(chair: Chair):
+async def test_n_goes_on_and_N_goes_back_round_the_ends(chair: Chair, kept: Kept):
     await chair.press("n", "n")
-    assert "hit 2 of 4" in chair.text
+    kept(chair.text)
     await chair.press("N", "N")
-    assert "hit 4 of 4" in chair.text
+    kept(chair.text)
 
 
 @seated(size=(80, 20), desk=long_desk)
-async def test_slash_finds_words_and_n_goes_through_them(chair: Chair):
+async def test_slash_finds_words_and_n_goes_through_them(chair: Chair, kept: Kept):
     await chair.press("slash")
     await chair.type("line 5")
     await chair.press("enter")
-    assert "11 places with: line 5" in chair.text
+    kept(chair.text)
     await chair.press("n")
-    assert "Line 50 of" in chair.text
+    kept(chair.text)
     await chair.press("slash")
     await chair.type("nowhere")
     await chair.press("enter")
-    assert "not in this document: nowhere" in chair.text
+    kept(chair.text)
 
 
 @seated(size=(80, 20), desk=long_desk)
-async def test_b_goes_to_the_best_passage_and_B_opens_every_document_there(chair: Chair):
+async def test_b_goes_to_the_best_passage_and_B_opens_every_document_there(chair: Chair, kept: Kept):
     await chair.press("b")
-    assert "The pan is last." in chair.text
+    kept(chair.text)
     await chair.press("home", "B", "l")
-    assert "The pan is last." in chair.text
+    kept(chair.text)
 
 
 @seated(size=(80, 20), desk=long_desk)
-async def test_plus_highlights_words_of_ones_own_and_takes_them_away_again(chair: Chair):
+async def test_plus_highlights_words_of_ones_own_and_takes_them_away_again(chair: Chair, kept: Kept):
     await chair.press("plus")
     await chair.type("texts")
     await chair.press("enter")
-    assert "highlighting texts: 60 hits here" in chair.text
+    kept(chair.text)
     await chair.press("plus")
     await chair.type("texts")
     await chair.press("enter")
-    assert "no longer highlighting texts" in chair.text
+    kept(chair.text)
 
 
 @seated()
-async def test_f_folds_the_topic_to_less_and_back(chair: Chair):
-    assert "Advice on prevention" in chair.text
+async def test_f_folds_the_topic_to_less_and_back(chair: Chair, kept: Kept):
+    kept(chair.text)
     await chair.press("f")
     assert ("Advice on prevention" in chair.text, "How can a burnt pan" in chair.text) == (False, True)
     await chair.press("f")
     assert ("burnt pans" in chair.text, "How can a burnt pan" in chair.text) == (True, False)
     await chair.press("f")
-    assert "Advice on prevention" in chair.text
+    kept(chair.text)
 
 
 @seated(desk=lambda: FakeDesk(topic_list=(Topic("T1", "pans", "d", "word " * 130), Topic("T2", "b"))))
@@ -308,12 +300,12 @@ async def test_brackets_scroll_a_topic_that_is_too_long(chair: Chair):
 
 
 @seated()
-async def test_v_marks_a_sentence_as_evidence_that_is_saved_with_the_grade(chair: Chair):
+async def test_v_marks_a_sentence_as_evidence_that_is_saved_with_the_grade(chair: Chair, kept: Kept):
     await chair.press("v")
     assert "marking:" in chair.text
     await chair.press("2", "down", "shift+down", "left", "shift+right", "enter")
     assert judged(chair.desk) == []
-    assert "evidence: “an hour. Then scrub the pans with”, goes with your grade" in chair.text
+    kept(chair.text)
     await chair.press("2")
     (evidence,) = chair.desk.log[-1][6]  # type: ignore[misc]
     text = chair.desk.documents[0].text
@@ -338,11 +330,11 @@ async def test_d_changes_between_dark_and_light(chair: Chair):
 
 
 @seated()
-async def test_R_turns_break_reminders_off_and_on(chair: Chair):
+async def test_R_turns_break_reminders_off_and_on(chair: Chair, kept: Kept):
     await chair.press("R")
-    assert "no reminders of breaks any more" in chair.text
+    kept(chair.text)
     await chair.press("R")
-    assert "you will be reminded of breaks" in chair.text
+    kept(chair.text)
 
 
 @seated()
@@ -356,11 +348,10 @@ async def test_q_ends_the_sitting_and_gives_the_leases_back(chair: Chair):
 
 
 @seated(held=1000.0)
-async def test_a_key_held_down_answers_once(chair: Chair):
+async def test_a_key_held_down_answers_once(chair: Chair, kept: Kept):
     await chair.press("2", "2", "2")
     assert judged(chair.desk) == [("judge", "T1", "d1", 2)]
-    assert "✓ saved: 2 relevant for d1   u takes it back" in chair.text
-    assert "key held down: ignored" in chair.text
+    kept(chair.text)
     await chair.press("1", "l", "l", "u", "u", "u")
     assert judged(chair.desk)[1:] == [
         ("judge", "T1", "d2", 1),
@@ -370,13 +361,13 @@ async def test_a_key_held_down_answers_once(chair: Chair):
 
 
 @seated(seen=1000.0)
-async def test_no_key_answers_for_a_document_that_nobody_can_have_seen_yet(chair: Chair):
+async def test_no_key_answers_for_a_document_that_nobody_can_have_seen_yet(chair: Chair, kept: Kept):
     await chair.press("2", "l", "0")
     row = next(number for number, line in enumerate(chair.rows) if "not relevant" in line)
     await chair.pilot.click(offset=(chair.rows[row].index("marginal"), row))
     await chair.settle()
     assert chair.desk.log == []
-    assert "too quick to be read: ignored" in chair.text
+    kept(chair.text)
 
 
 @pytest.mark.parametrize(("gap", "grades"), [(0.033, [1]), (0.085, [1]), (0.14, [1]), (0.25, [1, 1, 1, 1])])
@@ -432,14 +423,14 @@ def test_every_action_of_the_keymap_exists():
 
 
 @seated()
-async def test_a_digit_typed_twice_in_the_list_of_found_documents_judges_once(chair: Chair):
+async def test_a_digit_typed_twice_in_the_list_of_found_documents_judges_once(chair: Chair, kept: Kept):
     await chair.press("s")
     await chair.type("vinegar")
     await chair.press("enter")
     await chair.type("33")
     await chair.press("3")
     assert judged(chair.desk) == [("judge", "T1", "d5", 3)]
-    assert "d5 has 3 highly relevant from you already" in chair.text
+    kept(chair.text)
 
 
 def crowded_desk() -> FakeDesk:
@@ -447,22 +438,18 @@ def crowded_desk() -> FakeDesk:
 
 
 @seated(desk=crowded_desk)
-async def test_a_long_narrative_folds_after_the_first_document_and_f_shows_it_again(chair: Chair):
+async def test_a_long_narrative_folds_after_the_first_document_and_f_shows_it_again(chair: Chair, kept: Kept):
     assert "Prevention" in chair.text
     await chair.press("2")
-    assert "Prevention" not in chair.text
-    assert "How can a burnt pan be cleaned?" in chair.text
-    assert "narrative folded, f shows it" in chair.text
-    assert "✓ saved: 2 relevant for d1" in chair.text
+    kept(chair.text)
     await chair.press("f")
     assert "Prevention" in chair.text
 
 
 @seated(desk=crowded_desk)
-async def test_what_nobody_asked_for_does_not_hide_what_was_saved(chair: Chair):
+async def test_what_nobody_asked_for_does_not_hide_what_was_saved(chair: Chair, kept: Kept):
     await chair.press("3")
-    assert "✓ saved: 3 highly relevant for d1  " in chair.text
-    assert "narrative folded, f shows it" in chair.text
+    kept(chair.text)
 
 
 def lengthy_desk() -> FakeDesk:
@@ -472,22 +459,20 @@ def lengthy_desk() -> FakeDesk:
 
 
 @seated(desk=lengthy_desk)
-async def test_where_there_is_no_room_for_both_what_was_saved_stays(chair: Chair):
+async def test_where_there_is_no_room_for_both_what_was_saved_stays(chair: Chair, kept: Kept):
     await chair.press("3")
-    assert "✓ saved: 3 highly relevant for clueweb09-en0000-00-00000-and-still-more" in chair.text
-    assert "narrative" not in chair.text
+    kept(chair.text)
     await chair.press("n")
-    assert "hit 1 of 2" in chair.text
+    kept(chair.text)
 
 
 @seated(desk=lambda: FakeDesk(late=True))
-async def test_a_long_confirmation_is_seen_whole(chair: Chair):
+async def test_a_long_confirmation_is_seen_whole(chair: Chair, kept: Kept):
     await chair.press("1")
     shown = " ".join(chair.text.split())
-    assert "as a second opinion: your time with it was over and somebody else judged it meanwhile" in shown
-    assert "u takes it back" in shown
+    kept(shown)
     await chair.press("n")
-    assert "hit 1 of 2" in chair.text
+    kept(chair.text)
 
 
 @seated(size=(120, 34), desk=crowded_desk)
@@ -501,13 +486,13 @@ def held_desk() -> FakeDesk:
 
 
 @seated(desk=held_desk)
-async def test_the_last_document_before_somebody_else_is_told_and_enter_looks_again(chair: Chair):
+async def test_the_last_document_before_somebody_else_is_told_and_enter_looks_again(chair: Chair, kept: Kept):
     await chair.press("1", "1", "1")
     shown = " ".join(chair.text.split())
-    assert "Nothing for you now: 1 document of T2 is held by another assessor; try again in up to 9 minutes" in shown
-    assert "1 left in all" in chair.rows[0]
+    kept(shown)
+    kept(chair.rows[0])
     await chair.press("t")
-    assert "1/2, 1 with another assessor" in chair.text
+    kept(chair.text)
     await chair.press("escape")
     chair.desk.held_documents.clear()
     await chair.press("enter")

@@ -4,6 +4,7 @@ import io
 
 import pytest
 from fake_desk import FakeDesk
+from kept import Kept
 
 from assessor_ui import keymap, plain
 from cranfield.errors import CollectionError
@@ -28,28 +29,10 @@ def calls(desk: FakeDesk) -> list[tuple[object, ...]]:
     return [call[:4] for call in desk.log if call[0] != "keep"]
 
 
-def test_a_sitting_reads_as_question_document_and_answer():
+def test_a_sitting_reads_as_question_document_and_answer(kept: Kept):
     status, said = sit(FakeDesk(queues={"T1": ["d1"], "T2": []}), "2")
     assert status == 0
-    assert said == (
-        "topic T1: burnt pans\n"
-        "description: How can a burnt pan be cleaned?\n"
-        "narrative: Advice on prevention alone is marginal.\n"
-        "\n"
-        "document for: burnt pans (1 left in this topic, 1 in all)\n"
-        "Burnt rice\n"
-        "d1 · kind: tip\n"
-        "\n"
-        "Soda cleans a burnt pan. Wait an hour. Then scrub the pans with salt.\n"
-        "\n"
-        "grades: 0 not relevant, 1 marginal, 2 relevant, 3 highly relevant\n"
-        "type a grade and Enter; ? for help\n"
-        "answer> \n"
-        "saved: 2 relevant for d1\n"
-        "Nothing is left to judge. Thank you!\n"
-        "Enter looks again; undo takes the last answer back; history, search WORDS, topics; quit ends\n"
-        "answer> Every answer that was shown as saved is in the collection.\n"
-    )
+    kept(said)
 
 
 def test_words_and_letters_do_the_same():
@@ -67,23 +50,20 @@ def test_words_and_letters_do_the_same():
     assert calls(by_words) == calls(by_letters) == expected
 
 
-def test_a_note_given_with_the_grade_is_saved_and_confirmed():
+def test_a_note_given_with_the_grade_is_saved_and_confirmed(kept: Kept):
     for line in ("3: a full method", "3 note a full method"):
         desk = FakeDesk()
         _, said = sit(desk, line)
         assert desk.log[0][:6] == ("judge", "T1", "d1", 3, desk.log[0][4], "a full method")
-        assert "saved: 3 highly relevant, with your note for d1\n" in said
+        kept(said)
 
 
-def test_a_remark_that_begins_with_a_digit_never_judges():
+def test_a_remark_that_begins_with_a_digit_never_judges(kept: Kept):
     desk = FakeDesk()
     status, said = sit(desk, "2 or 3: it depends on the pan")
     assert calls(desk) == [("leave",)]
     assert status == 1  # through a pipe nobody can be asked
-    assert (
-        "is this a grade? nothing was saved; 2 alone judges, 2: TEXT judges with a note, note TEXT only notes\n"
-        in said
-    )
+    kept(said)
 
 
 def test_on_a_terminal_a_remark_that_was_asked_back_is_no_failure():
@@ -93,18 +73,20 @@ def test_on_a_terminal_a_remark_that_was_asked_back_is_no_failure():
     assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
 
 
-def test_long_lines_are_wrapped_at_blanks_on_a_terminal_and_left_alone_in_a_pipe(monkeypatch: pytest.MonkeyPatch):
+def test_long_lines_are_wrapped_at_blanks_on_a_terminal_and_left_alone_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, kept: Kept
+):
     monkeypatch.setenv("COLUMNS", "40")
     text = "Soda cleans a burnt pan. Wait an hour. Then scrub the pans with salt."
     terminal, pipe = Terminal(), io.StringIO()
     for out in (terminal, pipe):
         plain.run(FakeDesk(), lines=io.StringIO(""), out=out)
     assert f"\n{text}\n" in pipe.getvalue()
-    assert "\nSoda cleans a burnt pan. Wait an hour.\nThen scrub the pans with salt.\n" in terminal.getvalue()
+    kept(terminal.getvalue())
     assert max(len(line) for line in terminal.getvalue().splitlines() if not line.startswith("answer>")) <= 40
 
 
-def test_what_others_hold_is_told_with_the_time_and_enter_looks_again():
+def test_what_others_hold_is_told_with_the_time_and_enter_looks_again(kept: Kept):
     desk = FakeDesk(
         queues={"T1": ["d1"], "T2": []}, held_documents={"d1"}, held={"T1": Held(documents=1, seconds=61)}
     )
@@ -123,17 +105,16 @@ def test_what_others_hold_is_told_with_the_time_and_enter_looks_again():
         " try again in up to 2 minutes (Enter looks again)\n"
     )
     assert out.getvalue().count(sentence) == 3
-    assert "T1 burnt pans: 0/1, 1 with another assessor\n" in out.getvalue()
+    kept(out.getvalue())
     assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
 
 
-def test_help_begins_with_everyday_words_and_has_the_rest_under_all():
+def test_help_begins_with_everyday_words_and_has_the_rest_under_all(kept: Kept):
     _, said = sit(FakeDesk(), "?")
     told = said.split("answer> \n")[1].split("answer> ")[0]
-    assert told.startswith("a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note\nundo (u): ")
+    kept(told)
     listed = [line.split(" ")[0].rstrip(":") for line in told.splitlines()[1:-1]]
     assert listed == [command.word for command in keymap.everyday_commands()]
-    assert told.endswith("help all: the rest\n")
     for command in keymap.plain_commands():
         assert not (command.plain or command.help).startswith(f"{command.word}:")
 
@@ -164,41 +145,34 @@ def test_the_end_of_the_lines_ends_the_sitting():
     assert calls(desk) == [("leave",)]
 
 
-def test_what_is_not_understood_saves_nothing_and_says_so():
+def test_what_is_not_understood_saves_nothing_and_says_so(kept: Kept):
     desk = FakeDesk()
     status, said = sit(desk, "yes", "9", "-1", "²", "2x", "take 1", "give 1 2", "x", "")
     assert (status, calls(desk)) == (0, [("leave",)])
-    assert said.count("not understood") == 4
-    assert "9 is not on the scale (0, 1, 2, 3); nothing was saved" in said
+    kept(said)
 
 
-def test_an_answer_that_could_not_be_saved_is_told_and_is_the_exit_status():
+def test_an_answer_that_could_not_be_saved_is_told_and_is_the_exit_status(kept: Kept):
     desk = FakeDesk(trouble=CollectionError("the disk is full"), trouble_in={"judge"})
     status, said = sit(desk, "2")
     assert status == 1
-    assert "NOT saved: the disk is full" in said
-    assert "saved: 2" not in said
+    kept(said)
 
 
-def test_words_are_found_read_and_marked():
+def test_words_are_found_read_and_marked(kept: Kept):
     desk = FakeDesk()
     _, said = sit(
         desk, "find hour", "n", "/ scrub", "best", "mark soda cleans", "mark nowhere", "unmark", "v an hour.", "2"
     )
-    assert "1 place with: hour" in said
-    assert "Wait an hour.\n" in said
-    assert "Then scrub the pans with salt.\n" in said
-    assert "not in this document: nowhere" in said
+    kept(said)
     judged = next(call for call in desk.log if call[0] == "judge")
     assert [piece.text for piece in judged[6]] == ["an hour."]  # type: ignore[attr-defined]
 
 
-def test_a_search_lists_what_it_finds_and_judges_by_number():
+def test_a_search_lists_what_it_finds_and_judges_by_number(kept: Kept):
     desk = FakeDesk()
     _, said = sit(desk, "search vinegar", "give 1 3", "s vinegar", "take 1", "back", "h", "take 1", "0")
-    assert "1. new: d5 Vinegar\n   Vinegar lifts what is burnt from a pan.\n" in said
-    assert "1. judged 3: d5 Vinegar" in said
-    assert "you said before: 3 highly relevant" in said
+    kept(said)
     assert calls(desk) == [
         ("take", "T1", "d5", "vinegar"),
         ("judge", "T1", "d5", 3),
@@ -207,19 +181,16 @@ def test_a_search_lists_what_it_finds_and_judges_by_number():
     ]
 
 
-def test_guidelines_topics_history_and_help_are_told():
+def test_guidelines_topics_history_and_help_are_told(kept: Kept):
     _, said = sit(FakeDesk(), "2", "g", "t", "h", "help all", "f", "read")
-    assert "a document counts as relevant from grade 2" in said
-    assert "T1 burnt pans: 1/2\nT2 bread storage: 0/2\n" in said
-    assert "1. 2 relevant: d1 Burnt rice for T1\n" in said
+    kept(said)
     assert all(f"\n{command.word}" in said for command in keymap.plain_commands())
-    assert said.count("A pan is a Greek god as well.") == 2
 
 
-def test_every_command_with_a_word_is_obeyed():
+def test_every_command_with_a_word_is_obeyed(kept: Kept):
     for command in keymap.plain_commands():
         _, said = sit(FakeDesk(), f"{command.word} x")
-        assert "not understood" not in said
+        kept(said)
 
 
 def test_escape_sequences_never_reach_the_stream():
@@ -230,19 +201,12 @@ def test_escape_sequences_never_reach_the_stream():
     assert not set(said) & set("\x1b\x07\x9b\u202e")
 
 
-def test_plain_lines_speak_of_words_and_never_of_keys_they_have_not():
+def test_plain_lines_speak_of_words_and_never_of_keys_they_have_not(kept: Kept):
     _, said = sit(
         FakeDesk(), "best", "find pan", "search vinegar", "take 1", "back", "2", "history", "take 1", "B", "R", "q"
     )
     begun = ("the passage", "2 places", "found by", "you said 2", "every document opens", "no reminders")
-    assert [line for line in said.splitlines() if line.startswith(begun)] == [
-        "the passage with most of the topic's words; read shows it all",
-        "2 places with: pan; next and previous go through them",
-        "found by search; without an answer, back leads back",
-        "you said 2 relevant; a new grade replaces it, back goes back",
-        "every document opens at its best passage now (best-first: at the top again)",
-        "no reminders of breaks any more (reminder: on again)",
-    ]
+    kept([line for line in said.splitlines() if line.startswith(begun)])
     assert [key for key in ("Esc", "Home", "Enter reads") if key in said] == []
 
 
@@ -276,7 +240,7 @@ def test_give_is_for_what_was_searched_and_says_how_an_earlier_answer_is_changed
     assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
 
 
-def test_a_title_that_is_a_whole_paragraph_is_cut_in_lists():
+def test_a_title_that_is_a_whole_paragraph_is_cut_in_lists(kept: Kept):
     desk = FakeDesk(documents=(Document("d1", "pan", "word " * 60),), queues={"T1": ["d1"], "T2": []})
     _, said = sit(desk, "2", "history")
-    assert f"1. 2 relevant: d1 {('word ' * 60)[:79]}… for T1\n" in said
+    kept(said)

@@ -2,6 +2,7 @@
 
 import pytest
 from fake_desk import FakeDesk
+from kept import Kept
 
 from assessor_ui import messages
 from assessor_ui.session import Session
@@ -75,7 +76,9 @@ def test_time_in_the_search_is_the_time_of_what_was_found(session: Session, desk
     assert [(call[2], call[4]) for call in desk.log if call[0] == "judge"] == [("d5", 20.0), ("d1", 15.0)]
 
 
-def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, desk: FakeDesk, clock: HandClock):
+def test_a_document_put_aside_keeps_its_note_marks_and_time(
+    session: Session, desk: FakeDesk, clock: HandClock, kept: Kept
+):
     session.judge(2)
     session.set_note("not yet")
     session.begin_mark(0)
@@ -84,7 +87,7 @@ def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, de
     session.reopen("T1", "d1")
     clock.now += 3
     session.judge(3)
-    assert (open_document(session), session.note) == ("d2", "not yet")
+    kept((open_document(session), session.note))
     clock.now += 1
     session.judge(0)
     evidence = (Evidence(0, 29, "A pan is a Greek god as well."),)
@@ -119,39 +122,39 @@ def test_after_undo_the_documents_come_in_their_old_order(session: Session):
     assert session.item is None
 
 
-def test_undo_keeps_what_was_written_about_the_document_that_was_open(session: Session):
+def test_undo_keeps_what_was_written_about_the_document_that_was_open(session: Session, kept: Kept):
     session.judge(0)
     session.set_note("half a thought")
     session.undo()
     session.judge(1)
-    assert (open_document(session), session.note) == ("d2", "half a thought")
+    kept((open_document(session), session.note))
 
 
-def test_a_found_document_that_the_desk_refuses_is_not_called_saved(session: Session, desk: FakeDesk):
+def test_a_found_document_that_the_desk_refuses_is_not_called_saved(session: Session, desk: FakeDesk, kept: Kept):
     (hit,) = session.search("vinegar")
     desk.trouble = CollectionError("somebody else is judging it")
     notice = session.judge_found(hit, "vinegar", 3)
-    assert (notice.kind, notice.text) == ("trouble", "NOT saved: somebody else is judging it")
+    kept((notice.kind, notice.text))
     assert (open_document(session), desk.log) == ("d1", [])
 
 
 def test_an_answer_that_the_desk_refuses_is_never_called_saved_and_the_document_stays(
-    session: Session, desk: FakeDesk, clock: HandClock
+    session: Session, desk: FakeDesk, clock: HandClock, kept: Kept
 ):
     desk.trouble = CollectionError("the disk is full: nothing was written")
     clock.now += 5
     for notice in (session.judge(2), session.later(), session.cannot("why")):
-        assert (notice.kind, notice.text) == ("trouble", "NOT saved: the disk is full: nothing was written")
+        kept((notice.kind, notice.text))
     assert (open_document(session), desk.log) == ("d1", [])
     desk.trouble = None
-    assert session.judge(2).text == "saved: 2 relevant for d1"
+    kept(session.judge(2).text)
     assert desk.log == [("judge", "T1", "d1", 2, 5.0, "", ())]
 
 
-def test_an_answer_is_told_as_saved_even_where_the_next_document_fails(session: Session, desk: FakeDesk):
+def test_an_answer_is_told_as_saved_even_where_the_next_document_fails(session: Session, desk: FakeDesk, kept: Kept):
     desk.trouble, desk.trouble_in = CollectionBusy("busy"), {"next_item"}
     notice = session.judge(2)
-    assert (notice.kind, notice.text) == ("trouble", "saved: 2 relevant for d1; but then: busy")
+    kept((notice.kind, notice.text))
     assert (session.item, session.stuck) == (None, True)
     assert session.enter().text == "busy"
     desk.trouble = None
@@ -160,7 +163,9 @@ def test_an_answer_is_told_as_saved_even_where_the_next_document_fails(session: 
 
 
 @pytest.mark.parametrize("act", ["undo", "topics", "history", "search", "choose", "reopen", "leave"])
-def test_trouble_anywhere_is_a_sentence_and_the_sitting_goes_on(session: Session, desk: FakeDesk, act: str):
+def test_trouble_anywhere_is_a_sentence_and_the_sitting_goes_on(
+    session: Session, desk: FakeDesk, act: str, kept: Kept
+):
     desk.trouble = CollectionBusy("somebody is writing")
     calls = {
         "undo": session.undo,
@@ -172,16 +177,17 @@ def test_trouble_anywhere_is_a_sentence_and_the_sitting_goes_on(session: Session
         "leave": session.leave,
     }
     calls[act]()
-    assert (session.notice.kind, session.notice.text) == ("trouble", "somebody is writing")
+    kept((session.notice.kind, session.notice.text))
     assert open_document(session) == "d1"
 
 
-def test_a_late_grade_is_told_as_a_second_opinion_and_a_late_postponement_is_none(session: Session, desk: FakeDesk):
+def test_a_late_grade_is_told_as_a_second_opinion_and_a_late_postponement_is_none(
+    session: Session, desk: FakeDesk, kept: Kept
+):
     desk.late = True
-    why = "your time with it was over and somebody else judged it meanwhile"
-    assert session.judge(1).text == f"saved: 1 marginal for d1, as a second opinion: {why}"
-    assert session.later().text == f"saved: later for d2: {why}"
-    assert session.cannot("torn").text == f"saved: cannot judge for d2: {why}"
+    kept(session.judge(1).text)
+    kept(session.later().text)
+    kept(session.cannot("torn").text)
 
 
 def test_a_note_without_an_answer_is_saved_when_the_document_is_put_off_or_left(session: Session, desk: FakeDesk):
@@ -213,8 +219,8 @@ def test_a_judged_hit_is_opened_again_and_not_taken_into_the_pool(session: Sessi
     assert session.item.before is not None
 
 
-def test_another_topic_is_gone_on_with_at_once(session: Session):
-    assert session.choose_topic("T2").text == "topic: bread storage"
+def test_another_topic_is_gone_on_with_at_once(session: Session, kept: Kept):
+    kept(session.choose_topic("T2").text)
     assert open_document(session) == "d3"
 
 
@@ -289,24 +295,24 @@ def left(session: Session) -> str:
     return messages.left(session.item, session.progress)
 
 
-def test_what_is_left_of_a_topic_is_counted_anew_when_a_document_is_taken_up_again(session: Session):
-    assert left(session) == "2 left in this topic, 4 in all"
+def test_what_is_left_of_a_topic_is_counted_anew_when_a_document_is_taken_up_again(session: Session, kept: Kept):
+    kept(left(session))
     pooled = next(hit for hit in session.search("pan") if hit.document == "d2")
     session.judge_found(pooled, "pan", 1)
-    assert left(session) == "1 left in this topic, 3 in all"
+    kept(left(session))
     session.end_search()
     session.undo()
-    assert (open_document(session), left(session)) == ("d2", "2 left in this topic, 4 in all")
+    kept((open_document(session), left(session)))
     session.judge(0)
-    assert (open_document(session), left(session)) == ("d1", "1 left in this topic, 3 in all")
+    kept((open_document(session), left(session)))
 
 
-def test_what_is_left_is_true_after_going_back_too(session: Session):
+def test_what_is_left_is_true_after_going_back_too(session: Session, kept: Kept):
     (hit,) = session.search("vinegar")
     session.take(hit, "vinegar")
-    assert left(session) == "3 left in this topic, 5 in all"
+    kept(left(session))
     session.back()
-    assert (open_document(session), left(session)) == ("d1", "3 left in this topic, 5 in all")
+    kept((open_document(session), left(session)))
 
 
 def test_a_session_says_what_it_is_doing_while_the_desk_is_asked(session: Session, desk: FakeDesk):
@@ -331,28 +337,24 @@ def test_a_session_says_what_it_is_doing_while_the_desk_is_asked(session: Sessio
     }
 
 
-def test_an_answer_counts_as_given_before_the_next_document_is_opened(session: Session, desk: FakeDesk):
+def test_an_answer_counts_as_given_before_the_next_document_is_opened(session: Session, desk: FakeDesk, kept: Kept):
     given = []
     following = desk.next_item
     desk.next_item = lambda: given.append(session.last.text) or following()  # type: ignore[func-returns-value,method-assign]
     session.judge(2)
-    assert given == ["saved: 2 relevant for d1"]
+    kept(given)
 
 
-def test_notes_and_marks_are_not_called_saved_before_the_answer(session: Session):
+def test_notes_and_marks_are_not_called_saved_before_the_answer(session: Session, kept: Kept):
     session.begin_mark(0)
     told = [session.set_note("why").text, session.keep_mark().text]
-    assert told == ["note: why, goes with your answer", "evidence: “Soda cleans a burnt pan.”, goes with your grade"]
+    kept(told)
 
 
-def test_somebody_new_whose_name_differs_in_capitals_alone_is_asked_who_he_is():
+def test_somebody_new_whose_name_differs_in_capitals_alone_is_asked_who_he_is(kept: Kept):
     session = Session(FakeDesk(assessor="ANA", like_named=("ana",)))
     notice = session.start()
-    assert (notice.kind, notice.text, notice.in_words) == (
-        "hint",
-        "ANA is new here; if you are ana: q, then judge -a ana",
-        "ANA is new here; if you are ana: quit, then judge -a ana",
-    )
+    kept((notice.kind, notice.text, notice.in_words))
     assert open_document(session) == "d1"
 
 
@@ -363,11 +365,11 @@ def test_progress_is_read_after_each_answer(session: Session):
 
 
 @pytest.mark.parametrize("end", ["later", "cannot", "leave"])
-def test_the_note_of_an_answer_that_was_taken_back_is_kept(session: Session, desk: FakeDesk, end: str):
+def test_the_note_of_an_answer_that_was_taken_back_is_kept(session: Session, desk: FakeDesk, end: str, kept: Kept):
     session.set_note("a full method")
     session.judge(3)
     session.undo()
-    assert session.note == "a full method"
+    kept(session.note)
     {"later": session.later, "cannot": lambda: session.cannot("torn"), "leave": session.leave}[end]()
     assert [call for call in desk.log if call[0] == "note"] == [("note", "T1", "d1", "a full method")]
 
@@ -382,52 +384,41 @@ def test_the_note_of_an_answer_that_stands_is_not_saved_a_second_time(session: S
     assert [call for call in desk.log if call[0] == "note"] == []
 
 
-def test_a_grade_that_a_found_document_has_already_is_not_given_again(session: Session, desk: FakeDesk):
+def test_a_grade_that_a_found_document_has_already_is_not_given_again(session: Session, desk: FakeDesk, kept: Kept):
     hit = Found("d5", "Vinegar", "", "judged", 3)
-    assert session.judge_found(hit, "vinegar", 3).text == (
-        "d5 has 3 highly relevant from you already; nothing was changed"
-    )
+    kept(session.judge_found(hit, "vinegar", 3).text)
     assert desk.log == []
     assert session.judge_found(hit, "vinegar", 2).kind == "saved"
 
 
 @pytest.mark.parametrize(
-    ("held", "said"),
+    "held",
     [
-        (
-            {"T1": Held(1, 540.0)},
-            "1 document of T1 is held by another assessor; try again in up to 9 minutes (Enter looks again)",
-        ),
-        (
-            {"T1": Held(2, 60.0, own=2)},
-            "2 documents of T1 are held by another sitting of yours; try again in up to 1 minute (Enter looks again)",
-        ),
-        (
-            {"T1": Held(1, 3.0, own=1), "T2": Held(1, 90.0)},
-            "2 documents of T1, T2 are held by others; try again in up to 1 minute (Enter looks again)",
-        ),
+        {"T1": Held(1, 540.0)},
+        {"T1": Held(2, 60.0, own=2)},
+        {"T1": Held(1, 3.0, own=1), "T2": Held(1, 90.0)},
     ],
 )
-def test_documents_that_others_hold_are_not_called_done(held: dict[str, Held], said: str):
+def test_documents_that_others_hold_are_not_called_done(held: dict[str, Held], kept: Kept):
     desk = FakeDesk(held=held, held_documents={"d1", "d2", "d3", "d4"})
     session = Session(desk)
     session.start()
-    assert session.nothing == f"Nothing for you now: {said}"
+    kept(session.nothing)
 
 
-def test_what_is_left_but_held_by_nobody_is_not_called_done():
+def test_what_is_left_but_held_by_nobody_is_not_called_done(kept: Kept):
     session = Session(FakeDesk(held_documents={"d1", "d2", "d3", "d4"}))
     session.start()
-    assert session.nothing == "Nothing for you at this moment, but not everything is judged (Enter looks again)"
+    kept(session.nothing)
 
 
-def test_a_desk_that_holds_nothing_back_is_done_when_it_is_done(session: Session):
+def test_a_desk_that_holds_nothing_back_is_done_when_it_is_done(session: Session, kept: Kept):
     for _ in range(4):
         session.judge(0)
-    assert session.nothing == "Nothing is left to judge. Thank you!"
+    kept(session.nothing)
 
 
-def test_the_narrative_folds_after_the_first_document_of_a_topic_where_room_is_scarce(session: Session):
+def test_the_narrative_folds_after_the_first_document_of_a_topic_where_room_is_scarce(session: Session, kept: Kept):
     first = session.item
     assert first is not None
     session.fold_if_crowded(first, lines=9)
@@ -436,7 +427,7 @@ def test_the_narrative_folds_after_the_first_document_of_a_topic_where_room_is_s
     session.judge(1)
     assert session.item is not None
     session.fold_if_crowded(session.item, lines=9)
-    assert (session.fold, session.notice.text) == ("short", "narrative folded, f shows it")
+    kept((session.fold, session.notice.text))
     assert session.switch_fold() == "full"
     session.fold_if_crowded(session.item, lines=9)
     assert session.fold == "full"

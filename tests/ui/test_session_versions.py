@@ -1,6 +1,7 @@
 """What an assessor is told of scale and guidelines that were changed, before and during the sitting."""
 
 from fake_desk import FakeDesk
+from kept import Kept
 
 from assessor_ui.session import TOLD_AGAIN_AFTER, Session
 from cranfield.errors import CollectionBusy
@@ -15,17 +16,13 @@ class HandClock:
         return self.now
 
 
-def test_a_sitting_begins_with_what_waits_to_be_judged_again():
+def test_a_sitting_begins_with_what_waits_to_be_judged_again(kept: Kept):
     assert Session(FakeDesk()).start().text == ""
     told = Session(FakeDesk(older_answers=3)).start()
-    again = "cranfield judge --rejudge brings them again"
-    assert (told.kind, told.text) == (
-        "hint",
-        f"3 answers of yours from before the scale or guidelines changed: {again}",
-    )
+    kept((told.kind, told.text))
 
 
-def test_a_change_during_the_sitting_is_told_and_told_again():
+def test_a_change_during_the_sitting_is_told_and_told_again(kept: Kept):
     desk, clock = FakeDesk(), HandClock()
     session = Session(desk, clock=clock, break_after_minutes=None)
     session.start()
@@ -33,11 +30,8 @@ def test_a_change_during_the_sitting_is_told_and_told_again():
     desk.changed = "the scale"
     told = session.tick()
     assert told is not None
-    assert (told.kind, told.text) == (
-        "trouble",
-        "the scale changed meanwhile; here you still judge by the old: end with q and begin again",
-    )
-    assert told.in_words.endswith("quit and begin again")
+    kept((told.kind, told.text))
+    kept(told.in_words)
     clock.now += TOLD_AGAIN_AFTER - 1
     assert session.tick() is None
     clock.now += 1

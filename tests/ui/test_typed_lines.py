@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from assessor_ui.typed_lines import TypedGrade, asked_back, grade_of
 
@@ -26,12 +27,10 @@ def test_a_grade_stands_alone_or_before_a_colon_or_the_word_note(line: str, mean
     "line",
     ["2 or 3: hard to say", "2:30 in the oven", "2 notes", "2 note", "2:", "2 3", "3 a full method", "2, I think"],
 )
-def test_a_remark_that_begins_with_a_digit_is_asked_back(line: str):
+def test_a_remark_that_begins_with_a_digit_is_asked_back(line: str, kept: Kept):
     assert grade_of(line) is None
-    digit = line[0]
-    assert asked_back(line) == (
-        f"is this a grade? nothing was saved; {digit} alone judges, {digit}: TEXT judges with a note"
-    )
+    line[0]
+    kept(asked_back(line))
 
 
 @pytest.mark.parametrize("line", ["", "yes", "-1", "²", "2x", "later", "1.5 l of water"])
