@@ -62,12 +62,12 @@ def test_without_an_amount_everything_is_judged(worked):
     assert live.ended == {"1": "no document is left", "2": "no document is left"}
 
 
-def test_a_snapshot_is_the_pool_so_far_and_changes_nothing(worked, kept: Kept):
+def test_a_snapshot_is_the_pool_so_far_and_changes_nothing(worked):
     live = LivePool(parse("depth 1; mtf until 6"), worked, topics=["1"])
     order = judged_all(live, limit=4)
     pool = live.snapshot()
     assert [entry.document for entry in pool] == [document for _, document, _ in order]
-    kept(pool.entry("1", order[3][1]).stratum)
+    assert pool.entry("1", order[3][1]).stratum == "mtf until 6"
     assert len(judged_all(live)) == 2
     assert len(live.snapshot()) == 6
 

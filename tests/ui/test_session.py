@@ -76,9 +76,7 @@ def test_time_in_the_search_is_the_time_of_what_was_found(session: Session, desk
     assert [(call[2], call[4]) for call in desk.log if call[0] == "judge"] == [("d5", 20.0), ("d1", 15.0)]
 
 
-def test_a_document_put_aside_keeps_its_note_marks_and_time(
-    session: Session, desk: FakeDesk, clock: HandClock, kept: Kept
-):
+def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, desk: FakeDesk, clock: HandClock):
     session.judge(2)
     session.set_note("not yet")
     session.begin_mark(0)
@@ -87,7 +85,7 @@ def test_a_document_put_aside_keeps_its_note_marks_and_time(
     session.reopen("T1", "d1")
     clock.now += 3
     session.judge(3)
-    kept((open_document(session), session.note))
+    assert (open_document(session), session.note) == ("d2", "not yet")
     clock.now += 1
     session.judge(0)
     evidence = (Evidence(0, 29, "A pan is a Greek god as well."),)
@@ -122,12 +120,12 @@ def test_after_undo_the_documents_come_in_their_old_order(session: Session):
     assert session.item is None
 
 
-def test_undo_keeps_what_was_written_about_the_document_that_was_open(session: Session, kept: Kept):
+def test_undo_keeps_what_was_written_about_the_document_that_was_open(session: Session):
     session.judge(0)
     session.set_note("half a thought")
     session.undo()
     session.judge(1)
-    kept((open_document(session), session.note))
+    assert (open_document(session), session.note) == ("d2", "half a thought")
 
 
 def test_a_found_document_that_the_desk_refuses_is_not_called_saved(session: Session, desk: FakeDesk, kept: Kept):
@@ -365,11 +363,11 @@ def test_progress_is_read_after_each_answer(session: Session):
 
 
 @pytest.mark.parametrize("end", ["later", "cannot", "leave"])
-def test_the_note_of_an_answer_that_was_taken_back_is_kept(session: Session, desk: FakeDesk, end: str, kept: Kept):
+def test_the_note_of_an_answer_that_was_taken_back_is_kept(session: Session, desk: FakeDesk, end: str):
     session.set_note("a full method")
     session.judge(3)
     session.undo()
-    kept(session.note)
+    assert session.note == "a full method"
     {"later": session.later, "cannot": lambda: session.cannot("torn"), "leave": session.leave}[end]()
     assert [call for call in desk.log if call[0] == "note"] == [("note", "T1", "d1", "a full method")]
 
