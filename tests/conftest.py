@@ -43,8 +43,10 @@ def pytest_sessionfinish() -> None:
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """The texts that are kept for this test: `kept(text)` compares one, `kept.raises(kind)` what an error says."""
     texts = Kept(request.path, request.node.name, tmp_path_factory.getbasetemp())
+    failed = request.session.testsfailed
     yield texts
-    texts.end()
+    if request.session.testsfailed == failed:
+        texts.end()
 
 
 @pytest.fixture
