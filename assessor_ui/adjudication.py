@@ -8,7 +8,7 @@ from assessor_ui.page import Span
 from assessor_ui.reader import Reader
 from assessor_ui.session import TROUBLE
 from assessor_ui.typed_lines import asked_back, grade_of
-from cranfield.steps.bench import Bench, Case, Opinion
+from cranfield.workflows.bench import Bench, Case, Opinion
 from cranfield.text import shortened, visible, visible_line
 
 PROMPT = "decision> "

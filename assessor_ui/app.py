@@ -17,7 +17,7 @@ from assessor_ui.screens.judge import JudgeScreen
 from assessor_ui.screens.reading import HELD, SEEN, ReadingScreen
 from assessor_ui.session import BREAK_AFTER_MINUTES, Session
 from assessor_ui.theme import DARK, LIGHT, palette, theme_named, themes
-from cranfield.steps.desk import Desk
+from cranfield.workflows.desk import Desk
 
 Asked = TypeVar("Asked")
 

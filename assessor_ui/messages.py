@@ -6,8 +6,8 @@ from typing import Literal
 
 from cranfield.errors import CranfieldError
 from cranfield.records import GradeScale
-from cranfield.steps.desk import Answer, Done, Found, Item, Saved, TopicState
-from cranfield.steps.moments import in_words
+from cranfield.workflows.desk import Answer, Done, Found, Item, Saved, TopicState
+from cranfield.workflows.moments import in_words
 from cranfield.text import counted, shortened, visible_line
 
 Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]

@@ -17,8 +17,8 @@ from assessor_ui.session import BREAK_AFTER_MINUTES, Session
 from assessor_ui.typed_lines import FORMS, asked_back, grade_of
 from assessor_ui.wrapping import wrap
 from cranfield.records import Topic
-from cranfield.steps.corpus_search import HIT_END, HIT_START
-from cranfield.steps.desk import Desk, Found, Past
+from cranfield.workflows.corpus_search import HIT_END, HIT_START
+from cranfield.workflows.desk import Desk, Found, Past
 from cranfield.text import counted, shortened, visible, visible_line
 
 PROMPT = "answer> "

@@ -12,7 +12,7 @@ from assessor_ui.page import Span, page_of
 from assessor_ui.passages import Move
 from assessor_ui.reading import Reading
 from cranfield.records import Document, GradeScale, Topic
-from cranfield.steps.desk import Evidence
+from cranfield.workflows.desk import Evidence
 
 FOLDS = ("full", "short", "title")
 """How much of the topic is in sight: everything, title and description, the title alone."""

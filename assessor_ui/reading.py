@@ -7,7 +7,7 @@ from assessor_ui.highlight import Hit, Stems, Term, densest, find, hits_of
 from assessor_ui.page import Page, Span
 from assessor_ui.passages import Marker, Move, marker_at
 from cranfield.records import Document
-from cranfield.steps.desk import Evidence
+from cranfield.workflows.desk import Evidence
 
 
 class Reading:

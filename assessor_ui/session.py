@@ -16,7 +16,7 @@ from assessor_ui.messages import Notice
 from assessor_ui.page import Span
 from assessor_ui.reader import Reader
 from cranfield.errors import CranfieldError
-from cranfield.steps.desk import Answer, Desk, Done, Found, Item, Past, Saved, TopicState
+from cranfield.workflows.desk import Answer, Desk, Done, Found, Item, Past, Saved, TopicState
 
 TROUBLE = (CranfieldError, OSError)
 """What a desk may raise: it is told to the assessor, and the sitting goes on."""

@@ -44,9 +44,9 @@ for name in sys.argv[2:]:
 AGAIN = """
 import sys, time
 from pathlib import Path
-from cranfield.steps.evaluate import Asked, evaluate_and_tell
-from cranfield.steps.keeping import KeptAlignment
-from cranfield.steps.opening import open_collection
+from cranfield.workflows.evaluate import Asked, evaluate_and_tell
+from cranfield.workflows.keeping import KeptAlignment
+from cranfield.workflows.opening import open_collection
 asked = Asked(qrels=Path(sys.argv[2]), runs=tuple(sys.argv[3:]), measures=("AP", "nDCG@10", "P@10"))
 kept = KeptAlignment()
 with open_collection(Path(sys.argv[1])) as store:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import UUID
 
-from cranfield.steps.judging import open_desk
-from cranfield.steps.judging_desk import CollectionDesk
-from cranfield.steps.opening import init_collection
-from cranfield.steps.scale import NAMED
+from cranfield.workflows.judging import open_desk
+from cranfield.workflows.judging_desk import CollectionDesk
+from cranfield.workflows.opening import init_collection
+from cranfield.workflows.scale import NAMED
 from cranfield.store import Store, open_store
 
 NOW = "2026-01-01T00:00:00.000Z"

@@ -26,11 +26,11 @@ from cranfield.pool.parsing import parse
 from cranfield.pool.strategies import strategies
 from cranfield.records import BINARY
 from cranfield.runs.encoding import CodedRun
-from cranfield.steps.opening import init_collection
-from cranfield.steps.pool_build import PoolRequest, build_pool
-from cranfield.steps.pool_live import Refiller
-from cranfield.steps.runs_intake import Request
-from cranfield.steps.runs_submit import submit_runs
+from cranfield.workflows.opening import init_collection
+from cranfield.workflows.pool_build import PoolRequest, build_pool
+from cranfield.workflows.pool_live import Refiller
+from cranfield.workflows.runs_intake import Request
+from cranfield.workflows.runs_submit import submit_runs
 from cranfield.store import open_store
 from cranfield.store.events import append_events
 from cranfield.store.pools import documents_to_judge, pool_topics

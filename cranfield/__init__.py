@@ -2,7 +2,7 @@
 
 from cranfield._version import __version__
 from cranfield.errors import CranfieldError
-from cranfield.steps.notebook import Opened, open_collection, open_files
-from cranfield.steps.notebook_reuse import ReuseResult
+from cranfield.workflows.notebook import Opened, open_collection, open_files
+from cranfield.workflows.notebook_reuse import ReuseResult
 
 __all__ = ["CranfieldError", "Opened", "ReuseResult", "__version__", "open_collection", "open_files"]

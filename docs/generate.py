@@ -14,8 +14,8 @@ from cranfield.report.rendering import renderers
 from cranfield.report.table import Column, Table, table_of
 from cranfield.reuse.thresholds import Thresholds
 from cranfield.runs.systems_page import page as systems_page
-from cranfield.steps.listing import known_formats
-from cranfield.steps.measures import measures_page
+from cranfield.workflows.listing import known_formats
+from cranfield.workflows.measures import measures_page
 
 HERE = Path(__file__).parent / "reference"
 HEAD = "<!-- Written by docs/generate.py from the program itself: do not edit. -->\n\n"

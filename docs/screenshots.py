@@ -26,8 +26,8 @@ from cranfield.corpus.documents import read_documents
 from cranfield.corpus.topics import read_topics
 from cranfield.judge.events import Evidence
 from cranfield.records import Document, Topic
-from cranfield.steps.bench import Case, Opinion
-from cranfield.steps.scale import parse_scale
+from cranfield.workflows.bench import Case, Opinion
+from cranfield.workflows.scale import parse_scale
 
 KITCHEN = ROOT / "collections" / "kitchen"
 IMAGES = Path(__file__).parent / "images"

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from kept import RENEW, Kept, write_renewed
 
 from cranfield.records import BINARY, Document, GradeScale, Topic
-from cranfield.steps.opening import init_collection
+from cranfield.workflows.opening import init_collection
 from cranfield.store import Store, open_store
 
 settings.register_profile("short", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -12,7 +12,7 @@ from assessor_ui.widgets.bars import StatusLine
 from assessor_ui.widgets.document_view import DocumentView, Layers
 from assessor_ui.widgets.topic_panel import TopicPanel
 from cranfield.records import GradeScale
-from cranfield.steps.bench import Case, Opinion
+from cranfield.workflows.bench import Case, Opinion
 from cranfield.text import visible, visible_line
 
 

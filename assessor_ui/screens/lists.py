@@ -14,8 +14,8 @@ from assessor_ui.messages import Notice
 from assessor_ui.screens.base import ChairScreen, indented
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import NoticeBar, meter
-from cranfield.steps.corpus_search import HIT_END, HIT_START
-from cranfield.steps.desk import Found, Past, TopicState
+from cranfield.workflows.corpus_search import HIT_END, HIT_START
+from cranfield.workflows.desk import Found, Past, TopicState
 from cranfield.text import shortened, visible_line
 
 STATE_WIDTH = 10

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
 from cranfield.records import GradeScale
-from cranfield.steps.desk import Done
+from cranfield.workflows.desk import Done
 from cranfield.text import visible_line
 
 _STYLES = {

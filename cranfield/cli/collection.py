@@ -30,8 +30,8 @@ def init(
     licence: Annotated[str, typer.Option(help="Under which terms it may be used, like CC-BY-4.0.")] = "",
 ) -> None:
     """Make a new collection: one SQLite file."""
-    from cranfield.steps.opening import init_collection
-    from cranfield.steps.scale import parse_scale
+    from cranfield.workflows.opening import init_collection
+    from cranfield.workflows.scale import parse_scale
 
     chosen = parse_scale(scale, relevant_from=relevant_from)
     called = name or collection.absolute().parent.name
@@ -44,7 +44,7 @@ def init(
 def status(collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Say where the collection stands, and the next thing to do."""
     from cranfield.report.table import facts_table
-    from cranfield.steps.status import collection_status
+    from cranfield.workflows.status import collection_status
 
     with console.collection(collection) as store:
         found = collection_status(store)
@@ -90,7 +90,7 @@ def status(collection: Collection = COLLECTION, format: Format = "table") -> Non
 def check(collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Prove the file sound, or say what is wrong with it."""
     from cranfield.report.table import table_of
-    from cranfield.steps.check import check_collection, known_troubles
+    from cranfield.workflows.check import check_collection, known_troubles
 
     with console.collection(collection) as store, console.progress() as progress:
         findings, troubles = check_collection(store, progress=progress), known_troubles(store)
@@ -115,7 +115,7 @@ def backup(
     collection: Collection = COLLECTION,
 ) -> None:
     """Copy a live collection correctly."""
-    from cranfield.steps.opening import back_up
+    from cranfield.workflows.opening import back_up
 
     with console.collection(collection) as store:
         back_up(store, file)

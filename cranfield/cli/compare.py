@@ -14,10 +14,10 @@ from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
 if TYPE_CHECKING:
-    from cranfield.steps.compare import Compared, Comparing
-    from cranfield.steps.compare_claims import Said
-    from cranfield.steps.evaluate import Asked, Evaluated
-    from cranfield.steps.reuse_field import PoolTold
+    from cranfield.workflows.compare import Compared, Comparing
+    from cranfield.workflows.compare_claims import Said
+    from cranfield.workflows.evaluate import Asked, Evaluated
+    from cranfield.workflows.reuse_field import PoolTold
     from cranfield.store import Store
 
 _DEFAULT_MEASURES = ("AP", "nDCG@10")
@@ -120,11 +120,11 @@ def compare(
     format: Format = "table",
 ) -> None:
     """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
-    from cranfield.steps.compare_how import Comparing, seed_systems
-    from cranfield.steps.compare_notes import Wanted
-    from cranfield.steps.evaluate import Asked
-    from cranfield.steps.plotting import refuse_other_kinds
-    from cranfield.steps.reuse_field import PoolTold
+    from cranfield.workflows.compare_how import Comparing, seed_systems
+    from cranfield.workflows.compare_notes import Wanted
+    from cranfield.workflows.evaluate import Asked
+    from cranfield.workflows.plotting import refuse_other_kinds
+    from cranfield.workflows.reuse_field import PoolTold
 
     names, seeds = tuple(baseline or ()), seed_systems(system or [])
     how = Comparing(names, test, correction or "", alpha, tolerance, draws, seed, systems=seeds)
@@ -162,8 +162,8 @@ def _refuse_beside_scores(**given: object) -> None:
 def _of_saved(
     files: list[Path], how: "Comparing", measures: list[str] | None, allow_mixed_qrels: bool, *, verdicts: bool
 ) -> "tuple[Evaluated, list[Compared], Said | None]":
-    from cranfield.steps.compare import compare_saved
-    from cranfield.steps.compare_claims import said_of_saved
+    from cranfield.workflows.compare import compare_saved
+    from cranfield.workflows.compare_claims import said_of_saved
 
     found, compared, saved = compare_saved(files, how, measures=measures or (), allow_mixed_qrels=allow_mixed_qrels)
     return found, compared, said_of_saved(saved) if verdicts else None
@@ -172,9 +172,9 @@ def _of_saved(
 def _of_runs(
     asked: "Asked", how: "Comparing", told: "PoolTold | None", store: "Store | None"
 ) -> "tuple[Evaluated, list[Compared], Said | None]":
-    from cranfield.steps.compare import compare_runs
-    from cranfield.steps.compare_claims import said_of
-    from cranfield.steps.evaluate_reading import without_pipes
+    from cranfield.workflows.compare import compare_runs
+    from cranfield.workflows.compare_claims import said_of
+    from cranfield.workflows.evaluate_reading import without_pipes
 
     asked = asked if told is None else without_pipes(asked)  # what unjudged documents leave is worked out by itself
     with console.progress() as progress:
@@ -188,7 +188,7 @@ def list_tests(
 ) -> None:
     """List the significance tests and corrections, or explain one."""
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.listing import described_test, known_tests
+    from cranfield.workflows.listing import described_test, known_tests
 
     if name:
         console.put(described_test(name))

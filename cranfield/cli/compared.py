@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from cranfield.compare.comparison import PairResult
     from cranfield.evaluate.scores import Scores
     from cranfield.report.table import Column, Table, Value
-    from cranfield.steps.compare import Compared
-    from cranfield.steps.compare_claims import Claims, Said, Verdicts
-    from cranfield.steps.compare_notes import Wanted
-    from cranfield.steps.compare_shown import Shown
-    from cranfield.steps.evaluate import Evaluated
+    from cranfield.workflows.compare import Compared
+    from cranfield.workflows.compare_claims import Claims, Said, Verdicts
+    from cranfield.workflows.compare_notes import Wanted
+    from cranfield.workflows.compare_shown import Shown
+    from cranfield.workflows.evaluate import Evaluated
 
 LONG_FORMATS = ("csv", "json", "jsonl")
 
@@ -30,7 +30,7 @@ def put_comparison(
     by_topic: bool = False,
 ) -> None:
     """Write how the runs stand and their pairs; as data, or by topic, the pairs alone."""
-    from cranfield.steps.compare_shown import shown_pairs
+    from cranfield.workflows.compare_shown import shown_pairs
 
     if by_topic:
         _put_topics(found, compared, format)
@@ -53,8 +53,8 @@ def put_comparison(
 def _put_topics(found: "Evaluated", compared: "list[Compared]", format: str) -> None:
     """Write the pairs topic by topic; as data all of them, for people those that are shown."""
     from cranfield.report.table import table_of
-    from cranfield.steps.compare_rows import topic_records
-    from cranfield.steps.compare_shown import shown_pairs
+    from cranfield.workflows.compare_rows import topic_records
+    from cranfield.workflows.compare_shown import shown_pairs
 
     if format in LONG_FORMATS:
         records = topic_records(compared, found.scores)
@@ -80,10 +80,10 @@ def tell(
 
     Behind saved scores stand the qrels alone.
     """
-    from cranfield.steps.compare_notes import all_notes, power_notes
+    from cranfield.workflows.compare_notes import all_notes, power_notes
 
     if plot:
-        from cranfield.steps.plotting import plot_comparison
+        from cranfield.workflows.plotting import plot_comparison
 
         console.say(f"drew {plot_comparison(compared[0], found.scores, plot)} into {plot}")
     in_table = format == "table" and console.goes_elsewhere(format)
@@ -97,7 +97,7 @@ def tell(
 
 def _story(found: "Evaluated", *, with_qrels: bool = True) -> list[str]:
     """Give what stands behind the scores: topics, qrels, ties. Saved scores do not tell their topics."""
-    from cranfield.steps.evaluate_notes import made_with, notes_of
+    from cranfield.workflows.evaluate_notes import made_with, notes_of
 
     if found.scores.counts:
         return notes_of(found, with_qrels=with_qrels)
@@ -106,7 +106,7 @@ def _story(found: "Evaluated", *, with_qrels: bool = True) -> list[str]:
 
 def _carried_by_standing(found: "Evaluated", one: "Compared", format: str) -> list[str]:
     """Give what a standing has to carry where it goes without the sentences that a terminal has beside it."""
-    from cranfield.steps.evaluate_notes import made_with
+    from cranfield.workflows.evaluate_notes import made_with
 
     if not console.goes_elsewhere(format):
         return []
@@ -117,9 +117,9 @@ def _carried_by_pairs(
     found: "Evaluated", one: "Compared", claims: "Claims", format: str, wanted: "Wanted"
 ) -> list[str]:
     """Give what a table of pairs has to carry where it is pasted elsewhere."""
-    from cranfield.steps.compare_claims import about
-    from cranfield.steps.compare_notes import all_notes, power_notes
-    from cranfield.steps.evaluate_notes import made_with
+    from cranfield.workflows.compare_claims import about
+    from cranfield.workflows.compare_notes import all_notes, power_notes
+    from cranfield.workflows.evaluate_notes import made_with
 
     if format == "table":
         return []
@@ -135,7 +135,7 @@ def _with_verdicts(table: "Table", one: "Compared", verdicts: "Verdicts") -> "Ta
     from dataclasses import replace
 
     from cranfield.report.table import Column
-    from cranfield.steps.compare_claims import verdict_of_entry
+    from cranfield.workflows.compare_claims import verdict_of_entry
 
     if all(measure != one.of.shown for measure, _ in verdicts):
         return table
@@ -146,8 +146,8 @@ def _with_verdicts(table: "Table", one: "Compared", verdicts: "Verdicts") -> "Ta
 def _standing(one: "Compared") -> "Table":
     """Give the entries from best to worst, with what they beat or share; of seeds also how far they differ."""
     from cranfield.report.table import Column, table_of, with_best
-    from cranfield.steps.compare_rows import between_seeds
-    from cranfield.steps.compare_shown import said_of_letters
+    from cranfield.workflows.compare_rows import between_seeds
+    from cranfield.workflows.compare_shown import said_of_letters
 
     last, cells = _last_column(one)
     values, seeded = one.standing.tolist(), bool(one.how.systems)
@@ -168,7 +168,7 @@ def _standing(one: "Compared") -> "Table":
 def _last_column(one: "Compared") -> "tuple[Column, dict[str, str]]":
     """Give what stands behind each entry: what it is above, its letters, or whether it is level with the best."""
     from cranfield.report.table import Column
-    from cranfield.steps.compare_shown import level_heading, level_with_the_best, named
+    from cranfield.workflows.compare_shown import level_heading, level_with_the_best, named
 
     labels = one.scores.labels
     if one.how.baselines:
@@ -229,7 +229,7 @@ def _claimed(one: "Compared", result: "PairResult", claims: "Claims") -> "tuple[
 def _topics(one: "Compared", shown: "Shown", scores: "Scores") -> "Table":
     """Give the pairs that are shown topic by topic."""
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.compare_rows import topics_of
+    from cranfield.workflows.compare_rows import topics_of
 
     columns = [Column("run"), Column("against"), Column("topic")]
     columns += [Column("score_a", "score", numeric=True), Column("score_b", "other score", numeric=True)]
@@ -246,8 +246,8 @@ def _topics(one: "Compared", shown: "Shown", scores: "Scores") -> "Table":
 def _long(compared: "list[Compared]", said: "Said | None", scores: "Scores", wanted: "Wanted") -> "Table":
     """Give one row per measure and pair with everything that is known of it."""
     from cranfield.report.table import table_of
-    from cranfield.steps.compare_claims import add_said
-    from cranfield.steps.compare_rows import long_records
+    from cranfield.workflows.compare_claims import add_said
+    from cranfield.workflows.compare_rows import long_records
 
     records = long_records(compared, scores, wanted=wanted)
     if said is not None:

@@ -20,9 +20,9 @@ from cranfield.writing import whole_file
 
 if TYPE_CHECKING:
     from cranfield.records import Document
-    from cranfield.steps.opening import Store
-    from cranfield.steps.runs_check import Checked
-    from cranfield.steps.watching import Progress
+    from cranfield.workflows.opening import Store
+    from cranfield.workflows.runs_check import Checked
+    from cranfield.workflows.watching import Progress
 
 PROBLEMS_SHOWN = 200
 WARNINGS_SHOWN = 10
@@ -115,7 +115,7 @@ def _put_rich(table: Table) -> None:
         return
     from rich.console import Console
 
-    from cranfield.steps.rich_table import print_on
+    from cranfield.workflows.rich_table import print_on
 
     console = Console(file=sys.stdout, highlight=False)
     if not console.is_terminal:
@@ -190,7 +190,7 @@ def fail(error: CranfieldError) -> int:
 @contextmanager
 def collection(path: Path) -> Iterator["Store"]:
     """Open the collection for one command, and tell the user when another process makes us wait."""
-    from cranfield.steps.opening import open_collection
+    from cranfield.workflows.opening import open_collection
 
     told = False
 
@@ -209,12 +209,12 @@ def collection(path: Path) -> Iterator["Store"]:
 @contextmanager
 def progress() -> Iterator["Progress"]:
     """Give a step something to report to: a bar on a terminal, nothing elsewhere."""
-    from cranfield.steps.watching import silent
+    from cranfield.workflows.watching import silent
 
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield silent
         return
-    from cranfield.steps.bar import bar_on
+    from cranfield.workflows.bar import bar_on
 
     with bar_on(sys.stderr) as report:
         yield report

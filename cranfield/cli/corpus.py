@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cranfield.errors import CranfieldError
-    from cranfield.steps.intake import Loaded
+    from cranfield.workflows.intake import Loaded
 
 app = typer.Typer(name="corpus", help="Documents and topics.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -46,7 +46,7 @@ def add(
     update: Update = False,
 ) -> None:
     """Add documents."""
-    from cranfield.steps.corpus_add import add_documents
+    from cranfield.workflows.corpus_add import add_documents
 
     with console.collection(collection) as store, console.progress() as progress:
         outcomes = add_documents(
@@ -72,8 +72,8 @@ def topics(
     format: Format = "table",
 ) -> None:
     """Add topics, or list them."""
-    from cranfield.steps.corpus_add import add_topics
-    from cranfield.steps.corpus_show import all_topics
+    from cranfield.workflows.corpus_add import add_topics
+    from cranfield.workflows.corpus_show import all_topics
 
     with console.collection(collection) as store:
         if files:
@@ -137,7 +137,7 @@ def show(
 ) -> None:
     """Show a document, or list the first ones."""
     from cranfield.report.table import table_of
-    from cranfield.steps.corpus_show import first_documents, show_document
+    from cranfield.workflows.corpus_show import first_documents, show_document
 
     with console.collection(collection) as store:
         found = [show_document(store, document)] if document else first_documents(store, count)
@@ -162,7 +162,7 @@ def search(
 ) -> None:
     """Search the documents (BM25, best first)."""
     from cranfield.report.table import table_of
-    from cranfield.steps.corpus_search import HIT_END, HIT_START, search_documents
+    from cranfield.workflows.corpus_search import HIT_END, HIT_START, search_documents
 
     with console.collection(collection) as store:
         hits = search_documents(store, " ".join(words), limit=count, every_word=every_word)
@@ -192,7 +192,7 @@ def duplicates(
 ) -> None:
     """Find exact and near duplicates and store them as clusters."""
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.corpus_duplicates import clusters_of, find_duplicates, stored_scan
+    from cranfield.workflows.corpus_duplicates import clusters_of, find_duplicates, stored_scan
 
     with console.collection(collection) as store, console.progress() as progress:
         scan = (

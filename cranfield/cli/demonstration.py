@@ -14,7 +14,7 @@ from cranfield.errors import UsageError
 
 def run_demo(folder: Path) -> None:
     """Make a collection in a new folder from the shipped files; every line is shown before it is run."""
-    from cranfield.steps.shipped import shipped_collection
+    from cranfield.workflows.shipped import shipped_collection
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty: give the demonstration a folder of its own")

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.scores import Scores
     from cranfield.report.table import Table, Value
-    from cranfield.steps.evaluate import Asked, Evaluated
-    from cranfield.steps.reuse_field import PoolTold
-    from cranfield.steps.trust import Trusted
+    from cranfield.workflows.evaluate import Asked, Evaluated
+    from cranfield.workflows.reuse_field import PoolTold
+    from cranfield.workflows.trust import Trusted
     from cranfield.store import Store
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
@@ -109,8 +109,8 @@ def evaluate(
     """Score runs against qrels, and say how far each score can be trusted."""
     # No matrices are multiplied here, and to start the threads for that takes longer than to score a run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from cranfield.steps import evaluate as step
-    from cranfield.steps.plotting import refuse_other_kinds
+    from cranfield.workflows import evaluate as step
+    from cranfield.workflows.plotting import refuse_other_kinds
 
     _refuse_idle_options(duplicates, clusters, plot, curve)
     if plot:
@@ -144,18 +144,18 @@ def evaluate(
 
 
 def _told(groups: Path | None, depth: int | None, card: Path | None, pool: str) -> "PoolTold":
-    from cranfield.steps.reuse_field import PoolTold
+    from cranfield.workflows.reuse_field import PoolTold
 
     return PoolTold(groups=groups, depth=depth, card=card, pool=pool)
 
 
 def _found(asked: "Asked", told: "PoolTold | None", store: "Store | None") -> "tuple[Evaluated, Trusted | None]":
-    from cranfield.steps.evaluate import evaluate_and_tell
+    from cranfield.workflows.evaluate import evaluate_and_tell
 
     with console.progress() as progress:
         if told is None:
             return evaluate_and_tell(asked, store=store, progress=progress), None
-        from cranfield.steps.evaluate_trust import evaluate_with_trust
+        from cranfield.workflows.evaluate_trust import evaluate_with_trust
 
         return evaluate_with_trust(asked, told, store=store, progress=progress)
 
@@ -180,13 +180,13 @@ class _Shown:
 
 
 def _tell(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> None:
-    from cranfield.steps.evaluate_notes import notes_of
+    from cranfield.workflows.evaluate_notes import notes_of
 
     for note in notes_of(found, with_qrels=shown.format != "table" or not console.goes_elsewhere(shown.format)):
         console.say(note)
     _put(found, trust, shown)
     if trust is not None:
-        from cranfield.steps.evaluate_trust import sentences
+        from cranfield.workflows.evaluate_trust import sentences
 
         for sentence in sentences(trust):
             console.say(sentence)
@@ -195,7 +195,7 @@ def _tell(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> None:
 
 
 def _plot(found: "Evaluated", path: Path) -> None:
-    from cranfield.steps.plotting import plot_curves, plot_scores
+    from cranfield.workflows.plotting import plot_curves, plot_scores
 
     drawn = plot_scores(found.scores, path) if found.curve is None else plot_curves(found.curve, path)
     console.say(f"drew {drawn} into {path}")
@@ -223,7 +223,7 @@ def _put(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> None:
 
 def _carried(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> list[str]:
     """Give what a table that is pasted elsewhere has to carry with it; a terminal has it beside the table."""
-    from cranfield.steps.evaluate_notes import made_with, notes_of
+    from cranfield.workflows.evaluate_notes import made_with, notes_of
 
     if not console.goes_elsewhere(shown.format):
         return []
@@ -231,7 +231,7 @@ def _carried(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> list
         return [made_with(found.scores)]
     marks = []
     if trust is not None:
-        from cranfield.steps.evaluate_trust import sentences
+        from cranfield.workflows.evaluate_trust import sentences
 
         marks = [*list(sentences(trust))[:1], *([_HOLES_SAID] if shown.by_topic else [])]
     return [*notes_of(found), *marks]
@@ -240,8 +240,8 @@ def _carried(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> list
 def _long(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> "Table":
     """Give one row per run, topic and measure, with what it was made with and the columns that were asked for."""
     from cranfield.report.table import table_of
-    from cranfield.steps.evaluate_notes import short_hash
-    from cranfield.steps.evaluate_rows import added_columns, long_rows, topics_scored
+    from cranfield.workflows.evaluate_notes import short_hash
+    from cranfield.workflows.evaluate_rows import added_columns, long_rows, topics_scored
 
     scores = found.scores
     made_with = (short_hash(scores.qrels_hash), scores.order)
@@ -249,7 +249,7 @@ def _long(found: "Evaluated", trust: "Trusted | None", shown: _Shown) -> "Table"
     added: dict[str, Sequence[Value]] = {"topics": topics_scored(found, rows)}
     added |= added_columns(found, rows, by_topic=shown.by_topic)
     if trust is not None:
-        from cranfield.steps.evaluate_trust import added_to_rows
+        from cranfield.workflows.evaluate_trust import added_to_rows
 
         added |= added_to_rows(trust, rows)
     columns = ["run", "topic", "measure", "value", "qrels", "reference", *added]

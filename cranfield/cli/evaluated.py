@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
     from cranfield.qrels.qrels import Qrels
     from cranfield.report.table import Table, Value
-    from cranfield.steps.trust import Trust, Trusted
+    from cranfield.workflows.trust import Trust, Trusted
     from cranfield.store import Store
 
 
@@ -65,8 +65,8 @@ def qrels_named(store: "Store | None", word: str | None, layers: Sequence[str] |
 
     if word is not None and word not in (NOW, *release_names(store)) and _may_be_a_file(word):
         return Path(word)
-    from cranfield.steps.qrels_notes import read_by_the_present_scale, sample_warning
-    from cranfield.steps.qrels_of import NOTHING_JUDGED, qrels_for
+    from cranfield.workflows.qrels_notes import read_by_the_present_scale, sample_warning
+    from cranfield.workflows.qrels_of import NOTHING_JUDGED, qrels_for
 
     chosen = {"layers": tuple(layers)} if layers else {}
     qrels = qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def _may_be_a_file(word: str) -> bool:
 
 def runs_named_or_all(store: "Store | None", runs: Sequence[str] | None) -> tuple[str, ...]:
     """Give the runs that are named; in a collection all that are stored where none is."""
-    from cranfield.steps.stored_runs import stored_names
+    from cranfield.workflows.stored_runs import stored_names
 
     if "" in (runs or ()):
         raise typer.BadParameter("a run without a name; is a variable of the shell empty?")
@@ -113,7 +113,7 @@ def _mark_of_topic(trust: "Trust", run: int, topic: str) -> str:
 def marked(table: "Table", trust: "Trusted", scores: "Scores") -> "Table":
     """Give a table of scores with a mark behind each that is doubtful, and the worst verdict of each run."""
     from cranfield.report.table import Column, printed
-    from cranfield.steps.reuse_asking import mark_of
+    from cranfield.workflows.reuse_asking import mark_of
 
     keys = len(table.columns) - len(scores.measures)
     places = {name: place for place, name in enumerate(scores.run_names)}

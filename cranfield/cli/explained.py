@@ -10,9 +10,9 @@ from cranfield.cli import console
 if TYPE_CHECKING:
     from cranfield.evaluate.explain import Step
     from cranfield.report.table import Table, Value
-    from cranfield.steps.evaluate_asked import Asked
-    from cranfield.steps.explaining import Explained
-    from cranfield.steps.opening import Store
+    from cranfield.workflows.evaluate_asked import Asked
+    from cranfield.workflows.explaining import Explained
+    from cranfield.workflows.opening import Store
 
 _LONG_FORMATS = ("csv", "json", "jsonl")
 _NUMBERS = ("P", "R", "DCG")
@@ -32,7 +32,7 @@ def refuse_beside_explain(words: Sequence[str], given: Mapping[str, object]) -> 
 
 def lay_open(asked: "Asked", topic: str, depth: int, store: "Store | None", format: str) -> None:
     """Write the lists of runs for one topic."""
-    from cranfield.steps.explaining import explain_lists
+    from cranfield.workflows.explaining import explain_lists
 
     _put(explain_lists(asked, topic, depth=depth, store=store), format)
 
@@ -40,7 +40,7 @@ def lay_open(asked: "Asked", topic: str, depth: int, store: "Store | None", form
 def _put(found: "Explained", format: str) -> None:
     """Write lists side by side, a little narrower where that makes them fit; else one below the other."""
     from cranfield.cli.evaluated import with_notes
-    from cranfield.steps.evaluate_notes import short_hash
+    from cranfield.workflows.evaluate_notes import short_hash
 
     if format in _LONG_FORMATS:
         console.put_table(_long(found), format)
@@ -66,7 +66,7 @@ def _put(found: "Explained", format: str) -> None:
 def _long(found: "Explained") -> "Table":
     """Give one row for each run and rank, with what it was made with."""
     from cranfield.report.table import table_of
-    from cranfield.steps.evaluate_notes import short_hash
+    from cranfield.workflows.evaluate_notes import short_hash
 
     made = (short_hash(found.qrels_hash), found.order)
     rows = [

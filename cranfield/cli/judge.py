@@ -10,11 +10,11 @@ from cranfield.cli import console, judge_data, judge_organise, judge_try
 from cranfield.cli.options import COLLECTION, Collection
 from cranfield.cli.who import Assessor, name_of_assessor
 from cranfield.errors import UsageError
-from cranfield.steps.moments import in_words
+from cranfield.workflows.moments import in_words
 from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.steps.judging_desk import CollectionDesk
+    from cranfield.workflows.judging_desk import CollectionDesk
 
 app = typer.Typer(name="judge", help="Judge what is pooled.", invoke_without_command=True, rich_markup_mode=None)
 judge_organise.add_to(app)
@@ -66,8 +66,8 @@ def judge(
     if context.invoked_subcommand is not None:
         return
     refuse_without_terminal(plain=plain)
-    from cranfield.steps.judging import assessor_of_packet, open_desk
-    from cranfield.steps.opening import open_collection
+    from cranfield.workflows.judging import assessor_of_packet, open_desk
+    from cranfield.workflows.opening import open_collection
 
     # While the interface is on the screen nothing may be written beside it, not even that we wait.
     opened = console.collection(collection) if plain else open_collection(collection)

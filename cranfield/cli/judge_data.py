@@ -10,12 +10,12 @@ from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.who import Assessor, name_of_assessor
 from cranfield.errors import UnknownName, UsageError
-from cranfield.steps.agreement_tables import KINDS, long_estimates, long_table, overall_table, shown_table
+from cranfield.workflows.agreement_tables import KINDS, long_estimates, long_table, overall_table, shown_table
 from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.steps.adjudicating import StoredBench
-    from cranfield.steps.judge_with import MachineJudged
+    from cranfield.workflows.adjudicating import StoredBench
+    from cranfield.workflows.judge_with import MachineJudged
 
 _DATA_FORMATS = ("csv", "json", "jsonl")
 
@@ -47,7 +47,7 @@ def import_(
     ] = None,
 ) -> None:
     """Import judgments that were made elsewhere; doing it twice changes nothing."""
-    from cranfield.steps.judge_import import import_judgments
+    from cranfield.workflows.judge_import import import_judgments
 
     with console.collection(collection) as store:
         done = import_judgments(store, file, layer=layer, assessor=assessor, format=from_)
@@ -80,7 +80,7 @@ def packet(
     ] = 14,
 ) -> None:
     """Make a judging packet: one file with only what one assessor needs, to be judged anywhere."""
-    from cranfield.steps.judge_packet import PacketRequest, make_packet
+    from cranfield.workflows.judge_packet import PacketRequest, make_packet
 
     asked = PacketRequest(
         assessor=assessor, pool=pool, queue=queue, topics=tuple(topic or ()), order=order, seed=seed, days=days
@@ -99,7 +99,7 @@ def merge(
 ) -> None:
     """Take the judgments of a packet back in; doing it twice changes nothing."""
     from cranfield.report.table import table_of
-    from cranfield.steps.judge_merge import merge_packet
+    from cranfield.workflows.judge_merge import merge_packet
 
     with console.collection(collection) as store:
         done = merge_packet(store, file)
@@ -131,7 +131,7 @@ def with_(
     format: Format = "table",
 ) -> None:
     """Let an external judge label documents, in a layer of its own; run it again to go on where it stopped."""
-    from cranfield.steps.judge_with import JudgeRequest, judge_with
+    from cranfield.workflows.judge_with import JudgeRequest, judge_with
 
     asked = JudgeRequest(
         command=command,
@@ -152,7 +152,7 @@ def with_(
 
 
 def _tell_labels(done: "MachineJudged", format: str) -> None:
-    from cranfield.steps.judge_with import ENOUGH
+    from cranfield.workflows.judge_with import ENOUGH
 
     console.put_problems(done.problems)
     parts = [f"{done.labelled:,} of {counted(done.asked, 'document')} labelled"]
@@ -189,8 +189,8 @@ def agreement(
     format: Format = "table",
 ) -> None:
     """Say how far assessors agree, with each other and with themselves, and what that does to the ranking of runs."""
-    from cranfield.steps.assessor_effect import effect_on_rankings, effect_table
-    from cranfield.steps.judge_agreement import agreement_report
+    from cranfield.workflows.assessor_effect import effect_on_rankings, effect_table
+    from cranfield.workflows.judge_agreement import agreement_report
 
     if by is not None and by not in KINDS:
         raise UnknownName("table", by, KINDS)
@@ -231,8 +231,8 @@ def adjudicate(
     format: Format = "table",
 ) -> None:
     """Decide where assessors disagree; nobody is named."""
-    from cranfield.steps.adjudicating import StoredBench
-    from cranfield.steps.opening import open_collection
+    from cranfield.workflows.adjudicating import StoredBench
+    from cranfield.workflows.opening import open_collection
 
     only = tuple(topic or ())
     if listed:
@@ -253,7 +253,7 @@ def adjudicate(
 
 def _put_cases(collection: Path, layer: str, across: bool, only: tuple[str, ...], format: str) -> None:
     from cranfield.report.table import table_of
-    from cranfield.steps.adjudicating import open_cases
+    from cranfield.workflows.adjudicating import open_cases
 
     with console.collection(collection) as store:
         cases = open_cases(store, layer=layer, across=across, only=only)
@@ -280,7 +280,7 @@ def propagate(
 ) -> None:
     """Pass grades on to the near-duplicates of judged documents, marked as propagated."""
     from cranfield.report.table import table_of
-    from cranfield.steps.judge_propagate import propagate as pass_on
+    from cranfield.workflows.judge_propagate import propagate as pass_on
 
     with console.collection(collection) as store:
         done = pass_on(store, layer=layer, exact_only=exact)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.judge.assignment import Overlap
     from cranfield.judge.probes import Probes
     from cranfield.report.table import Column, Value
-    from cranfield.steps.judging_progress import JudgingProgress
+    from cranfield.workflows.judging_progress import JudgingProgress
 
 
 def add_to(app: typer.Typer) -> None:
@@ -60,7 +60,7 @@ def assign(
     from cranfield.judge.assignment import Overlap
     from cranfield.judge.probes import Probes
     from cranfield.report.table import table_of
-    from cranfield.steps import judging_assign
+    from cranfield.workflows import judging_assign
 
     double, again_shown = _share(overlap), _share(probes)
     twice = None if double is None else Overlap(double, by, seed)
@@ -113,7 +113,7 @@ def progress(
 ) -> None:
     """Say how far judging is: the organiser's view."""
     from cranfield.report.table import table_of
-    from cranfield.steps.judging_progress import judging_progress
+    from cranfield.workflows.judging_progress import judging_progress
 
     with console.collection(collection) as store:
         found = judging_progress(store, pool=pool, queue=queue, layer=layer)
@@ -183,7 +183,7 @@ def guidelines(
     file: Annotated[Path, typer.Argument(help="A Markdown file.")], collection: Collection = COLLECTION
 ) -> None:
     """Put new guidelines in force; what was judged under the old ones is marked and can be judged again."""
-    from cranfield.steps.judging_versions import change_guidelines
+    from cranfield.workflows.judging_versions import change_guidelines
 
     with console.collection(collection) as store:
         changed = change_guidelines(store, file)
@@ -197,8 +197,8 @@ def scale(
     relevant_from: Annotated[int | None, typer.Option(help="The lowest grade that counts as relevant.")] = None,
 ) -> None:
     """Put a new scale in force; what was judged on the old one is marked and can be judged again."""
-    from cranfield.steps.judging_versions import change_scale
-    from cranfield.steps.scale import parse_scale
+    from cranfield.workflows.judging_versions import change_scale
+    from cranfield.workflows.scale import parse_scale
 
     chosen = parse_scale(scale, relevant_from=relevant_from)
     with console.collection(collection) as store:

@@ -13,7 +13,7 @@ from cranfield.text import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cranfield.steps.judging_try import Trial
+    from cranfield.workflows.judging_try import Trial
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,7 +38,7 @@ def try_topic(
 ) -> None:
     """Try a draft topic: judge about 25 hits, see how many relevant documents to expect, accept or refuse it."""
     from cranfield.cli.judge import refuse_without_terminal, sit
-    from cranfield.steps import judging_try
+    from cranfield.workflows import judging_try
 
     refused = refuse is not None
     if sum([accept, refused, show]) > 1:

@@ -17,7 +17,7 @@ def add_to(app: typer.Typer) -> None:
 def formats(format: Format = "table") -> None:
     """List the formats that are read and written."""
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.listing import known_formats
+    from cranfield.workflows.listing import known_formats
 
     console.put_table(
         table_of(["of", "format", Column("summary", "what it is"), "read", "written"], known_formats()), format
@@ -30,7 +30,7 @@ def strategies(
 ) -> None:
     """List the pooling strategies and stopping rules, or explain one."""
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.listing import described_strategy, known_strategies
+    from cranfield.workflows.listing import described_strategy, known_strategies
 
     if name:
         console.put(described_strategy(name))

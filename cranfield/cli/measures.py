@@ -19,7 +19,7 @@ def measures(
 ) -> None:
     """List the measures, or explain one."""
     from cranfield.report.table import table_of
-    from cranfield.steps.measures import described_measure, known_measures
+    from cranfield.workflows.measures import described_measure, known_measures
 
     if name:
         console.put(described_measure(name))

@@ -14,7 +14,7 @@ from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.report.table import Table
-    from cranfield.steps.pool_show import ShownPool
+    from cranfield.workflows.pool_show import ShownPool
 
 app = typer.Typer(name="pool", help="What is judged, and why.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -54,7 +54,7 @@ def build(
     ] = False,
 ) -> None:
     """Build a pool from the runs, by a plan."""
-    from cranfield.steps.pool_build import PoolRequest, build_pool
+    from cranfield.workflows.pool_build import PoolRequest, build_pool
 
     request = PoolRequest(
         plan=plan,
@@ -91,7 +91,7 @@ def extend(
     topic: Annotated[list[str] | None, typer.Option("--topic", help="Add this topic, which the pool lacks.")] = None,
 ) -> None:
     """Add later runs to a pool: only what is new, as a new version; nothing is judged twice."""
-    from cranfield.steps.pool_grow import extend_pool
+    from cranfield.workflows.pool_grow import extend_pool
 
     with console.collection(collection) as store:
         grown = extend_pool(store, name, runs=run or (), topics=topic or ())
@@ -123,7 +123,7 @@ def top_up(
     seconds_per_document: Seconds = None,
 ) -> None:
     """Queue what is unjudged in a new run's first documents: the honest way to let an outsider in."""
-    from cranfield.steps.pool_grow import top_up_queue
+    from cranfield.workflows.pool_grow import top_up_queue
 
     with console.collection(collection) as store:
         made = top_up_queue(
@@ -162,7 +162,7 @@ def show(
     format: Format = "table",
 ) -> None:
     """Show how large a pool is, what each run brought, and what judging it will cost."""
-    from cranfield.steps.pool_show import show_pool
+    from cranfield.workflows.pool_show import show_pool
 
     asked = {"topic": by_topic, "group": by_group, "depth": by_depth, "version": versions, "overlap": bool(overlap)}
     chosen = [word for word, wanted in asked.items() if wanted] or ["run"]
@@ -175,7 +175,7 @@ def show(
 
 
 def _table(shown: "ShownPool", what: str, of: str, format: str) -> "Table":
-    from cranfield.steps.pool_tables import pool_table
+    from cranfield.workflows.pool_tables import pool_table
 
     table = pool_table(shown, what, of=of)
     if what != "overlap" or format != "table" or len(table.rows) <= _PAIRS_SHOWN:
@@ -231,7 +231,7 @@ def explain(
 ) -> None:
     """Tell why a document is in a pool."""
     from cranfield.report.table import table_of
-    from cranfield.steps.pool_show import explain_entry
+    from cranfield.workflows.pool_show import explain_entry
 
     with console.collection(collection) as store:
         told = explain_entry(store, topic, document, name=name)
@@ -260,7 +260,7 @@ def explain(
 @app.command()
 def verify(collection: Collection = COLLECTION, name: Name = "") -> None:
     """Build a pool again from the stored runs and prove it identical, choice by choice, or say what differs."""
-    from cranfield.steps.pool_build import not_proved, verify_pool
+    from cranfield.workflows.pool_build import not_proved, verify_pool
 
     with console.collection(collection) as store:
         facts, differences = verify_pool(store, name)

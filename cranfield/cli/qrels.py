@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.qrels.difference import Difference
     from cranfield.qrels.release import Manifest
     from cranfield.report.table import Table, Value
-    from cranfield.steps.qrels_release import Chosen
+    from cranfield.workflows.qrels_release import Chosen
 
 app = typer.Typer(name="qrels", help="One grade per document.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -48,7 +48,7 @@ From = Annotated[
 
 
 def _chosen(layers: list[str] | None, rule: str, as_of: str, up_to: int | None, unjudged: bool) -> "Chosen":
-    from cranfield.steps.qrels_release import Chosen
+    from cranfield.workflows.qrels_release import Chosen
 
     if as_of and up_to is not None:
         raise typer.BadParameter("--as-of and --up-to-event say the same thing in two ways; give one of them")
@@ -80,7 +80,7 @@ def export(
 ) -> None:
     """Write qrels as a file."""
     from cranfield.qrels.rows import contents
-    from cranfield.steps.qrels_export import export_warning, exported_qrels, scale_lost, write_qrels
+    from cranfield.workflows.qrels_export import export_warning, exported_qrels, scale_lost, write_qrels
 
     chosen = _chosen(layer, rule, as_of, up_to_event, unjudged)
     threshold = binary_from if binary_from is not None else 0 if binary else None
@@ -120,9 +120,9 @@ def release(
     format: Format = "table",
 ) -> None:
     """Freeze what is judged under a name, with a hash and a manifest; it never changes again."""
-    from cranfield.steps.qrels_bundle import check_folder, write_bundle
-    from cranfield.steps.qrels_notes import older_grades
-    from cranfield.steps.qrels_release import make_release
+    from cranfield.workflows.qrels_bundle import check_folder, write_bundle
+    from cranfield.workflows.qrels_notes import older_grades
+    from cranfield.workflows.qrels_release import make_release
 
     if bundle is not None:
         check_folder(bundle)
@@ -180,7 +180,7 @@ def import_(
     note: Annotated[str, typer.Option(help="A sentence that is kept with it.")] = "",
 ) -> None:
     """Freeze the qrels of a file as a release (cranfield judge import makes judgments of them)."""
-    from cranfield.steps.qrels_release import import_release
+    from cranfield.workflows.qrels_release import import_release
 
     with console.collection(collection) as store:
         done = import_release(store, file, name, format=from_, note=note)
@@ -201,7 +201,7 @@ def list_(
     """List the releases, and say in which layers there are judgments."""
     from cranfield.errors import UnknownName
     from cranfield.report.table import table_of
-    from cranfield.steps.qrels_release import layers_with_grades, list_releases
+    from cranfield.workflows.qrels_release import layers_with_grades, list_releases
 
     with console.collection(collection) as store:
         found, layers = list_releases(store), layers_with_grades(store)
@@ -241,7 +241,7 @@ def diff(
     format: Format = "table",
 ) -> None:
     """Compare two sets of qrels: what was added, removed and changed."""
-    from cranfield.steps.qrels_release import compare_qrels
+    from cranfield.workflows.qrels_release import compare_qrels
 
     layers = tuple(layer or ["main"])
     with console.collection_if_any(collection) as store:
@@ -282,7 +282,7 @@ def licence(
     collection: Collection = COLLECTION,
 ) -> None:
     """Show or say under which terms the collection may be used; the report and the card repeat it."""
-    from cranfield.steps.licence import licence_of, set_licence
+    from cranfield.workflows.licence import licence_of, set_licence
 
     with console.collection(collection) as store:
         if text is not None:
@@ -300,7 +300,7 @@ def rule(
     collection: Collection = COLLECTION,
 ) -> None:
     """Show or choose the rule by which this collection merges opinions."""
-    from cranfield.steps.qrels_of import collection_rule, set_rule
+    from cranfield.workflows.qrels_of import collection_rule, set_rule
 
     with console.collection(collection) as store:
         if words:

@@ -11,7 +11,7 @@ from cranfield.errors import UsageError
 from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.steps.report import Reported
+    from cranfield.workflows.report import Reported
 
 Output = Annotated[
     Path | None,
@@ -57,8 +57,8 @@ def report(
     collection: Collection = COLLECTION,
 ) -> None:
     """Write one page about the collection that needs no network: open it in a browser, print it, publish it."""
-    from cranfield.steps.report import MEASURES, Wanted, collection_report, write_page
-    from cranfield.steps.report_card import report_and_card, write_card
+    from cranfield.workflows.report import MEASURES, Wanted, collection_report, write_page
+    from cranfield.workflows.report_card import report_and_card, write_card
 
     wanted = Wanted(measures=tuple(measure or MEASURES), qrels=qrels, layers=tuple(layer or ["main"]), public=public)
     target = output or collection.with_name("report.html")
@@ -87,7 +87,7 @@ def _refuse_absent_folders(*files: Path | None) -> None:
 
 
 def _write_parts(made: "Reported", tables: Path | None, format: str, figures: Path | None, kind: str) -> None:
-    from cranfield.steps.report import write_figures, write_tables
+    from cranfield.workflows.report import write_figures, write_tables
 
     if tables is not None:
         console.say(f"wrote {counted(len(write_tables(made.page, tables, format=format)), 'table')} into {tables}")

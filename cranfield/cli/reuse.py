@@ -8,12 +8,12 @@ import typer
 from cranfield.cli import console
 from cranfield.cli.evaluated import collection_meant
 from cranfield.cli.options import COLLECTION, Collection, Format
-from cranfield.steps.reuse_parts import Part
+from cranfield.workflows.reuse_parts import Part
 
 if TYPE_CHECKING:
     from cranfield.evaluate.expression import Measure
     from cranfield.reuse.collection import CollectionReport
-    from cranfield.steps.trust import Trusted
+    from cranfield.workflows.trust import Trusted
     from cranfield.store import Store
 
 _DATA_FORMATS = ("csv", "json", "jsonl")
@@ -89,9 +89,9 @@ def reuse(
     format: Format = "table",
 ) -> None:
     """Say how far scores can be trusted: for the collection's outsiders, and run by run."""
-    from cranfield.steps.reuse import examine_collection
-    from cranfield.steps.reuse_asking import Doubt, asked_field, threshold_values
-    from cranfield.steps.trust import keep_thresholds, trusted
+    from cranfield.workflows.reuse import examine_collection
+    from cranfield.workflows.reuse_asking import Doubt, asked_field, threshold_values
+    from cranfield.workflows.trust import keep_thresholds, trusted
 
     values = threshold_values(threshold or ())
     with collection_meant(collection, qrels, runs) as store:
@@ -126,7 +126,7 @@ def reuse(
 
 
 def _say_notes(found: "Trusted", measures: "list[Measure]", store: "Store | None") -> None:
-    from cranfield.steps.reuse_asking import about_noise, about_titles, without_verdict
+    from cranfield.workflows.reuse_asking import about_noise, about_titles, without_verdict
 
     words = () if store is None else about_titles(store, found.field)
     for note in (*found.notes, *about_noise(found), *words, *without_verdict(found, measures)):
@@ -140,7 +140,7 @@ def _needed(store: "Store | None") -> "Store":
 
 
 def _put(found: "Trusted", report: "CollectionReport | None", format: str, table: Part | None, more: Wanted) -> None:
-    from cranfield.steps.reuse_tables import one_table, shown_tables
+    from cranfield.workflows.reuse_tables import one_table, shown_tables
 
     data = format in _DATA_FORMATS
     if data and more and table is None:
@@ -156,14 +156,14 @@ def _put(found: "Trusted", report: "CollectionReport | None", format: str, table
 
 
 def _say_collection(report: "CollectionReport") -> None:
-    from cranfield.steps.reuse_asking import about_collection
+    from cranfield.workflows.reuse_asking import about_collection
 
     for sentence in about_collection(report):
         console.say(sentence)
 
 
 def _describe(found: "Trusted", store: "Store | None") -> None:
-    from cranfield.steps.reuse_describing import accounts
+    from cranfield.workflows.reuse_describing import accounts
 
     for sentence in accounts(found, store=store):
         console.put(f"{sentence}\n")
@@ -171,20 +171,20 @@ def _describe(found: "Trusted", store: "Store | None") -> None:
 
 def _put_thresholds(store: "Store | None", values: dict[str, float], format: str) -> None:
     from cranfield.report.reuse_tables import thresholds_table
-    from cranfield.steps.trust import thresholds_in_force
+    from cranfield.workflows.trust import thresholds_in_force
 
     console.put_table(thresholds_table(thresholds_in_force(store, values)), format)
 
 
 def _write_card(found: "Trusted", path: Path) -> None:
-    from cranfield.steps.reuse import write_reuse_card
+    from cranfield.workflows.reuse import write_reuse_card
 
     write_reuse_card(found, path)
     console.say(f"wrote the card into {path}; others use it with cranfield evaluate --card {path}")
 
 
 def _plot(found: "Trusted", report: "CollectionReport | None", folder: Path) -> None:
-    from cranfield.steps.reuse_plotting import draw_all
+    from cranfield.workflows.reuse_plotting import draw_all
 
     for path in draw_all(found, report, folder):
         console.say(f"drew {path}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cranfield.report.table import Value
-    from cranfield.steps.runs_intake import Request
+    from cranfield.workflows.runs_intake import Request
 
 app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -57,7 +57,7 @@ def check(
     format: Format = "table",
 ) -> None:
     """List every problem of run files, with line numbers; nothing is stored."""
-    from cranfield.steps.runs_check import check_runs
+    from cranfield.workflows.runs_check import check_runs
 
     requests = _requests(files, format=from_, order=order, names=names)
     with console.collection_if_any(collection) as store, console.progress() as progress:
@@ -97,7 +97,7 @@ def submit(
 ) -> None:
     """Store runs, all or none; submitting the same content again does nothing."""
     from cranfield.report.table import table_of
-    from cranfield.steps.runs_submit import not_pooled, submit_runs
+    from cranfield.workflows.runs_submit import not_pooled, submit_runs
 
     role = None if contributing is None else "contributing" if contributing else "new"
     about = {"group": group, "family": family, "role": role, "priority": priority, "description": description}
@@ -134,8 +134,8 @@ def _requests(files: "Sequence[Path]", **given: object) -> "list[Request]":
     """Give one request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
     from dataclasses import replace
 
-    from cranfield.steps.runs_intake import Request
-    from cranfield.steps.runs_toml import read_requests
+    from cranfield.workflows.runs_intake import Request
+    from cranfield.workflows.runs_toml import read_requests
 
     said = {name: value for name, value in given.items() if value is not None}
     requests: list[Request] = []
@@ -153,7 +153,7 @@ def list_(
 ) -> None:
     """List the runs of the collection."""
     from cranfield.report.table import table_of
-    from cranfield.steps.runs_show import list_runs
+    from cranfield.workflows.runs_show import list_runs
 
     with console.collection(collection) as store:
         facts = list_runs(store, withdrawn=withdrawn)
@@ -175,7 +175,7 @@ def list_(
 def show(name: Name, collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Show what is known of one run, and what intake found in it."""
     from cranfield.report.table import facts_table
-    from cranfield.steps.runs_show import show_run
+    from cranfield.workflows.runs_show import show_run
 
     with console.collection(collection) as store:
         facts, warnings = show_run(store, name)
@@ -196,7 +196,7 @@ def export(
     replace: Replace = False,
 ) -> None:
     """Write a run back as an equivalent file."""
-    from cranfield.steps.runs_show import export_run
+    from cranfield.workflows.runs_show import export_run
 
     with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
         facts = export_run(store, name, stream, format=to)
@@ -211,7 +211,7 @@ def withdraw(
     collection: Collection = COLLECTION,
 ) -> None:
     """Take a run out; its history stays."""
-    from cranfield.steps.runs_show import withdraw as withdraw_runs
+    from cranfield.workflows.runs_show import withdraw as withdraw_runs
 
     with console.collection(collection) as store:
         withdraw_runs(store, [name], because=because)
@@ -238,7 +238,7 @@ def make(
     format: Format = "table",
 ) -> None:
     """Search with a baseline system and write a run file."""
-    from cranfield.steps.runs_make import check_tag, doubt_of, made_run, write_rankings
+    from cranfield.workflows.runs_make import check_tag, doubt_of, made_run, write_rankings
 
     if not system:
         _list_systems(format)
@@ -273,7 +273,7 @@ def _options(words: list[str] | None) -> dict[str, str]:
 
 def _list_systems(format: str) -> None:
     from cranfield.report.table import Column, table_of
-    from cranfield.steps.runs_make import described_systems
+    from cranfield.workflows.runs_make import described_systems
 
     console.put_table(
         table_of(["system", "family", Column("summary", "what it is"), "options"], described_systems()), format

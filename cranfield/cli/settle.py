@@ -13,7 +13,7 @@ from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures,
 if TYPE_CHECKING:
     from cranfield.reuse.bounds import Closure
     from cranfield.reuse.queued import QueuedDocument
-    from cranfield.steps.reuse_asking import Doubt
+    from cranfield.workflows.reuse_asking import Doubt
     from cranfield.store import Store
 
 RunWord = Annotated[str, typer.Argument(help="A run file, or the name of a stored run.")]
@@ -48,8 +48,8 @@ def settle(
     format: Format = "table",
 ) -> None:
     """Find the documents to judge to decide between two runs, or to make one run's score safe."""
-    from cranfield.steps.reuse_asking import Doubt
-    from cranfield.steps.settle_words import queue_table
+    from cranfield.workflows.reuse_asking import Doubt
+    from cranfield.workflows.settle_words import queue_table
 
     if to_safe and other is not None:
         raise typer.BadParameter("--to-safe is about one run; give two runs without it to decide between them")
@@ -76,8 +76,8 @@ def settle(
 
 
 def _decided(doubt: "Doubt", store: "Store | None", closure: "Closure", everything: bool) -> "list[QueuedDocument]":
-    from cranfield.steps.settle_words import decided
-    from cranfield.steps.settling import settle_runs
+    from cranfield.workflows.settle_words import decided
+    from cranfield.workflows.settling import settle_runs
 
     said, documents = decided(settle_runs(doubt, store=store, closure=closure), everything=everything)
     for sentence in said:
@@ -86,8 +86,8 @@ def _decided(doubt: "Doubt", store: "Store | None", closure: "Closure", everythi
 
 
 def _narrowed(doubt: "Doubt", store: "Store | None", everything: bool) -> "list[QueuedDocument]":
-    from cranfield.steps.settle_words import narrowed
-    from cranfield.steps.settling import safe_run
+    from cranfield.workflows.settle_words import narrowed
+    from cranfield.workflows.settling import safe_run
 
     said, documents = narrowed(safe_run(doubt, store=store), everything=everything)
     for sentence in said:
@@ -105,8 +105,8 @@ def _keep(
     other: str | None,
     into: str,
 ) -> None:
-    from cranfield.steps.settle_words import purpose_of
-    from cranfield.steps.settling import keep_queue
+    from cranfield.workflows.settle_words import purpose_of
+    from cranfield.workflows.settling import keep_queue
 
     kept = keep_queue(store, name, documents, purpose="settle", why=purpose_of(run, other), layer=into)
     console.say(f"queued {kept:,}; judge them with {console.hint(f'judge --queue {name}', collection)}")

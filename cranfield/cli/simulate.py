@@ -13,8 +13,8 @@ from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.steps.evaluate_asked import Asked
-    from cranfield.steps.simulate import Simulated, Simulating
+    from cranfield.workflows.evaluate_asked import Asked
+    from cranfield.workflows.simulate import Simulated, Simulating
     from cranfield.store import Store
 
 _DATA_FORMATS = ("csv", "json", "jsonl")
@@ -74,9 +74,9 @@ def simulate(
     format: Format = "table",
 ) -> None:
     """Play plans against judgments that are known: what would each have cost, found, and done to the ranking?"""
-    from cranfield.steps.evaluate_asked import Asked
-    from cranfield.steps.plotting import refuse_other_kinds
-    from cranfield.steps.simulate import DEFAULT_MEASURES, Simulating
+    from cranfield.workflows.evaluate_asked import Asked
+    from cranfield.workflows.plotting import refuse_other_kinds
+    from cranfield.workflows.simulate import DEFAULT_MEASURES, Simulating
 
     refuse_other_kinds(plot)
     how = Simulating(
@@ -112,7 +112,7 @@ def simulate(
 
 
 def _played(asked: "Asked", how: "Simulating", store: "Store | None") -> "Simulated":
-    from cranfield.steps.simulate import simulate_plans
+    from cranfield.workflows.simulate import simulate_plans
 
     with console.progress() as progress:
         return simulate_plans(asked, how, store=store, progress=progress)
@@ -151,7 +151,7 @@ def _foresee(
     format: str,
 ) -> None:
     from cranfield.report.simulate_tables import forecast_table
-    from cranfield.steps.simulate import foresee
+    from cranfield.workflows.simulate import foresee
 
     found = foresee(asked, how, to_depth=to_depth, pool_depth=pool_depth, store=store)
     for note in found.notes:
@@ -160,6 +160,6 @@ def _foresee(
 
 
 def _plot(found: "Simulated", path: Path) -> None:
-    from cranfield.steps.simulate_plotting import plot_simulated
+    from cranfield.workflows.simulate_plotting import plot_simulated
 
     console.say(f"drew {plot_simulated(found, path)} into {path}")

@@ -14,7 +14,7 @@ def add_to(app: typer.Typer) -> None:
 
 def trec_eval(context: typer.Context) -> None:
     """Do what trec_eval does, as version 10, or as version 9 with --as 9."""
-    from cranfield.steps.trec_eval import as_trec_eval
+    from cranfield.workflows.trec_eval import as_trec_eval
 
     printed = as_trec_eval(context.args)
     sys.stdout.buffer.write(printed.output)

@@ -8,7 +8,7 @@ import sys
 
 from cranfield.runs.options import described_options
 from cranfield.runs.system import System
-from cranfield.runs.systems import systems
+from cranfield.runs.baselines import systems
 
 _HEAD = """\
 # Baseline systems

@@ -11,13 +11,13 @@ from cranfield.compare.intervals import COVERAGE, mean_interval
 from cranfield.errors import UnknownName, UsageError
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import Scores
-from cranfield.steps.compare import Compared, Comparing, compare_scores
-from cranfield.steps.compare_claims import MOST_PAIRS, claimed_pairs
-from cranfield.steps.compare_how import with_names_of
-from cranfield.steps.compare_notes import ONE_TOPIC, all_notes, needed_topics, smallest_difference
-from cranfield.steps.compare_rows import long_records, topic_records
-from cranfield.steps.compare_shown import how_tested, level_with_the_best, shown_pairs
-from cranfield.steps.evaluate_letters import best_group, letters_of
+from cranfield.workflows.compare import Compared, Comparing, compare_scores
+from cranfield.workflows.compare_claims import MOST_PAIRS, claimed_pairs
+from cranfield.workflows.compare_how import with_names_of
+from cranfield.workflows.compare_notes import ONE_TOPIC, all_notes, needed_topics, smallest_difference
+from cranfield.workflows.compare_rows import long_records, topic_records
+from cranfield.workflows.compare_shown import how_tested, level_with_the_best, shown_pairs
+from cranfield.workflows.evaluate_letters import best_group, letters_of
 
 
 def scores_of(values: object, measure: str = "AP", names: list[str] | None = None) -> Scores:

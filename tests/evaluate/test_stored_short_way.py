@@ -15,8 +15,8 @@ from cranfield.evaluate.coded_pairs import coded_pairs
 from cranfield.evaluate.mappings import qrels_from
 from cranfield.runs.encoding import CodedOrder, decode, decode_order, encode
 from cranfield.runs.run import Run
-from cranfield.steps.opening import open_collection
-from cranfield.steps.stored_runs import StoredRuns
+from cranfield.workflows.opening import open_collection
+from cranfield.workflows.stored_runs import StoredRuns
 
 TEXT = pa.large_string()
 

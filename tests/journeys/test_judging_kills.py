@@ -16,8 +16,8 @@ import pytest
 from kept import Kept
 
 from cranfield.errors import CollectionError
-from cranfield.steps.check import check_collection
-from cranfield.steps.judging import open_desk
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.judging import open_desk
 from cranfield.store import Store, open_store
 from cranfield.store.events import events, projection_faults, standing
 

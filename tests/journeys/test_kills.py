@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.steps.check import check_collection
-from cranfield.steps.opening import init_collection
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.opening import init_collection
 from cranfield.store import open_store
 from cranfield.store.documents import document_count
 from cranfield.store.runs import run_facts

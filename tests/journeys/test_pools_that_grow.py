@@ -15,7 +15,7 @@ from command import call
 from kept import Kept
 
 from cranfield.judge.events import Event
-from cranfield.steps.pool_live import Refiller
+from cranfield.workflows.pool_live import Refiller
 from cranfield.store import Store, open_store
 from cranfield.store.events import append_events
 

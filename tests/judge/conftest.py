@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cranfield.records import Document, Topic
-from cranfield.steps.judging import open_desk
-from cranfield.steps.judging_desk import CollectionDesk
-from cranfield.steps.opening import init_collection
-from cranfield.steps.scale import NAMED
+from cranfield.workflows.judging import open_desk
+from cranfield.workflows.judging_desk import CollectionDesk
+from cranfield.workflows.opening import init_collection
+from cranfield.workflows.scale import NAMED
 from cranfield.store import Store, open_store
 from cranfield.store.documents import add_documents
 from cranfield.store.sources import LoadedFile, add_source

@@ -9,11 +9,11 @@ from kept import Kept
 from cranfield.errors import InputError
 from cranfield.judge.adjudication import disagreements
 from cranfield.judge.events import Event, Evidence
-from cranfield.steps.adjudicating import StoredBench, open_cases
-from cranfield.steps.bench import Bench, Opinion
-from cranfield.steps.judge_import import import_judgments
-from cranfield.steps.judging_desk import CollectionDesk
-from cranfield.steps.qrels_of import qrels_for
+from cranfield.workflows.adjudicating import StoredBench, open_cases
+from cranfield.workflows.bench import Bench, Opinion
+from cranfield.workflows.judge_import import import_judgments
+from cranfield.workflows.judging_desk import CollectionDesk
+from cranfield.workflows.qrels_of import qrels_for
 from cranfield.store import Store
 from cranfield.store.events import append_events, events, projection_faults
 

@@ -8,10 +8,10 @@ from kept import Kept
 
 from cranfield.errors import InputError
 from cranfield.judge.events import Event
-from cranfield.steps.adjudicating import StoredBench
-from cranfield.steps.judge_agreement import agreement_report, agreement_with_people
-from cranfield.steps.judge_import import import_judgments
-from cranfield.steps.judging_desk import CollectionDesk
+from cranfield.workflows.adjudicating import StoredBench
+from cranfield.workflows.judge_agreement import agreement_report, agreement_with_people
+from cranfield.workflows.judge_import import import_judgments
+from cranfield.workflows.judging_desk import CollectionDesk
 from cranfield.store import Store
 from cranfield.store.events import append_events
 

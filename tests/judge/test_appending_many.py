@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.judge.events import Event
-from cranfield.steps.opening import init_collection
+from cranfield.workflows.opening import init_collection
 from cranfield.store import Store, open_store
 from cranfield.store.events import append_events, append_many, events, projection_faults
 

@@ -9,8 +9,8 @@ from cranfield.errors import InputError, UnknownName, UsageError
 from cranfield.judge.assignment import Assigned, Overlap
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.probes import Probes
-from cranfield.steps.desk import Done, Held, Item
-from cranfield.steps.judging_desk import CollectionDesk
+from cranfield.workflows.desk import Done, Held, Item
+from cranfield.workflows.judging_desk import CollectionDesk
 from cranfield.store import Store
 from cranfield.store.assignments import plan_overlap, plan_probes, put_assignments
 from cranfield.store.events import append_events, events, projection_faults, standing

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from cranfield.steps.desk import Item
-from cranfield.steps.judging_desk import CollectionDesk
+from cranfield.workflows.desk import Item
+from cranfield.workflows.judging_desk import CollectionDesk
 
 Sit = Callable[..., CollectionDesk]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from cranfield.errors import InputError
 from cranfield.judge.assignment import Overlap
 from cranfield.judge.probes import Probes
-from cranfield.steps.desk import Item
-from cranfield.steps.judging import open_desk
-from cranfield.steps.judging_desk import CollectionDesk
+from cranfield.workflows.desk import Item
+from cranfield.workflows.judging import open_desk
+from cranfield.workflows.judging_desk import CollectionDesk
 from cranfield.store import Store, open_store
 from cranfield.store.assignments import plan_overlap, plan_probes
 from cranfield.store.events import events, projection_faults, standing

@@ -15,9 +15,9 @@ from kept import Kept
 from cranfield.errors import InputError, UnknownName, UsageError
 from cranfield.judge.external import Label, label_from, question
 from cranfield.records import BINARY, Document, Topic
-from cranfield.steps.judge_import import import_judgments
-from cranfield.steps.judge_with import JudgeRequest, MachineJudged, judge_with
-from cranfield.steps.qrels_of import qrels_for
+from cranfield.workflows.judge_import import import_judgments
+from cranfield.workflows.judge_with import JudgeRequest, MachineJudged, judge_with
+from cranfield.workflows.qrels_of import qrels_for
 from cranfield.store import Store
 from cranfield.store.events import assessors, events, projection_faults
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cranfield.judge.events import Event
 from cranfield.judge.fold import fold
-from cranfield.steps.opening import init_collection
+from cranfield.workflows.opening import init_collection
 from cranfield.store import open_store
 from cranfield.store.events import append_events, events, events_of_session, projection_faults, standing
 

@@ -6,8 +6,8 @@ import pytest
 from kept import Kept
 
 from cranfield.errors import ProblemsFound, UsageError
-from cranfield.steps.judge_import import Imported, import_judgments
-from cranfield.steps.qrels_of import qrels_for
+from cranfield.workflows.judge_import import Imported, import_judgments
+from cranfield.workflows.qrels_of import qrels_for
 from cranfield.store import Store
 from cranfield.store.events import assessors, events, projection_faults
 

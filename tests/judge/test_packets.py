@@ -10,15 +10,15 @@ from kept import Kept
 from cranfield.errors import InputError, ProblemsFound, UnknownName, UsageError
 from cranfield.judge.assignment import Assigned
 from cranfield.records import Document
-from cranfield.steps.check import check_collection
-from cranfield.steps.judge_merge import merge_packet
-from cranfield.steps.judge_packet import Packet, PacketRequest, make_packet
-from cranfield.steps.judging import open_desk
-from cranfield.steps.judging_desk import CollectionDesk
-from cranfield.steps.opening import back_up
-from cranfield.steps.qrels_of import qrels_for
-from cranfield.steps.scale import NAMED
-from cranfield.steps.status import collection_status
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.judge_merge import merge_packet
+from cranfield.workflows.judge_packet import Packet, PacketRequest, make_packet
+from cranfield.workflows.judging import open_desk
+from cranfield.workflows.judging_desk import CollectionDesk
+from cranfield.workflows.opening import back_up
+from cranfield.workflows.qrels_of import qrels_for
+from cranfield.workflows.scale import NAMED
+from cranfield.workflows.status import collection_status
 from cranfield.store import Store, open_store
 from cranfield.store.assignments import put_assignments
 from cranfield.store.documents import add_documents

@@ -8,9 +8,9 @@ from kept import Kept
 
 from cranfield.cli.judge_organise import what_is_missing
 from cranfield.errors import CranfieldError
-from cranfield.steps.judge_packet import PacketRequest, make_packet
-from cranfield.steps.judging import open_desk
-from cranfield.steps.judging_progress import JudgingProgress, TopicProgress, judging_progress
+from cranfield.workflows.judge_packet import PacketRequest, make_packet
+from cranfield.workflows.judging import open_desk
+from cranfield.workflows.judging_progress import JudgingProgress, TopicProgress, judging_progress
 from cranfield.store import Store, open_store
 
 

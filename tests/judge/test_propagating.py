@@ -7,9 +7,9 @@ from kept import Kept
 
 from cranfield.errors import InputError
 from cranfield.judge.propagation import Passed, Torn, propagated
-from cranfield.steps.judge_import import import_judgments
-from cranfield.steps.judge_propagate import Propagated, propagate
-from cranfield.steps.qrels_of import qrels_for
+from cranfield.workflows.judge_import import import_judgments
+from cranfield.workflows.judge_propagate import Propagated, propagate
+from cranfield.workflows.qrels_of import qrels_for
 from cranfield.store import Store
 from cranfield.store.duplicates import Scan, put_clusters
 from cranfield.store.events import events, projection_faults

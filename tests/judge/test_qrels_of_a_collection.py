@@ -13,14 +13,14 @@ from kept import Kept
 from cranfield.errors import CollectionError, InputError, UnknownName, UsageError
 from cranfield.judge.assignment import Assigned
 from cranfield.judge.events import Event
-from cranfield.steps.check import check_collection
-from cranfield.steps.judge_import import import_judgments
-from cranfield.steps.judging_desk import CollectionDesk
-from cranfield.steps.moments import stored_moment
-from cranfield.steps.opening import init_collection
-from cranfield.steps.qrels_export import exported_qrels, write_qrels
-from cranfield.steps.qrels_of import qrels_for, set_rule
-from cranfield.steps.qrels_release import (
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.judge_import import import_judgments
+from cranfield.workflows.judging_desk import CollectionDesk
+from cranfield.workflows.moments import stored_moment
+from cranfield.workflows.opening import init_collection
+from cranfield.workflows.qrels_export import exported_qrels, write_qrels
+from cranfield.workflows.qrels_of import qrels_for, set_rule
+from cranfield.workflows.qrels_release import (
     Chosen,
     compare_qrels,
     import_release,
@@ -28,7 +28,7 @@ from cranfield.steps.qrels_release import (
     make_release,
     release_faults,
 )
-from cranfield.steps.scale import NAMED
+from cranfield.workflows.scale import NAMED
 from cranfield.store import Store, open_store
 from cranfield.store.assignments import put_assignments
 from cranfield.store.events import append_events, append_many, last_sequence

@@ -15,10 +15,10 @@ from cranfield.qrels.views import BESIDE
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
 from cranfield.source import Source
-from cranfield.steps.qrels_export import exported_qrels, write_qrels
-from cranfield.steps.qrels_notes import UNEVEN, sample_warning
-from cranfield.steps.qrels_of import qrels_for
-from cranfield.steps.qrels_release import Chosen, make_release
+from cranfield.workflows.qrels_export import exported_qrels, write_qrels
+from cranfield.workflows.qrels_notes import UNEVEN, sample_warning
+from cranfield.workflows.qrels_of import qrels_for
+from cranfield.workflows.qrels_release import Chosen, make_release
 from cranfield.store import Store
 from cranfield.store.events import append_events
 from cranfield.store.found import add_found

@@ -8,17 +8,17 @@ from kept import Kept
 from assessor_ui import messages
 from cranfield.judge.events import Event
 from cranfield.records import Grade, GradeScale
-from cranfield.steps.adjudicating import StoredBench, open_cases
-from cranfield.steps.judge_agreement import agreement_report, agreement_with_people
-from cranfield.steps.judging_desk import CollectionDesk
-from cranfield.steps.judging_progress import judging_progress
-from cranfield.steps.judging_try import begin_trial, trial_of
-from cranfield.steps.judging_versions import change_guidelines, change_scale
-from cranfield.steps.qrels_export import export_warning, exported_qrels
-from cranfield.steps.qrels_notes import OlderGrades, older_grades, read_by_the_present_scale
-from cranfield.steps.qrels_release import Chosen, make_release
-from cranfield.steps.scale import NAMED
-from cranfield.steps.status import collection_status
+from cranfield.workflows.adjudicating import StoredBench, open_cases
+from cranfield.workflows.judge_agreement import agreement_report, agreement_with_people
+from cranfield.workflows.judging_desk import CollectionDesk
+from cranfield.workflows.judging_progress import judging_progress
+from cranfield.workflows.judging_try import begin_trial, trial_of
+from cranfield.workflows.judging_versions import change_guidelines, change_scale
+from cranfield.workflows.qrels_export import export_warning, exported_qrels
+from cranfield.workflows.qrels_notes import OlderGrades, older_grades, read_by_the_present_scale
+from cranfield.workflows.qrels_release import Chosen, make_release
+from cranfield.workflows.scale import NAMED
+from cranfield.workflows.status import collection_status
 from cranfield.store import Store
 from cranfield.store.events import append_events
 

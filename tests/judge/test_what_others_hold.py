@@ -6,9 +6,9 @@ import pytest
 
 from cranfield.judge.assignment import Assigned, Overlap
 from cranfield.records import Topic
-from cranfield.steps.desk import Held, TopicState
-from cranfield.steps.judging_desk import CollectionDesk
-from cranfield.steps.moments import in_words
+from cranfield.workflows.desk import Held, TopicState
+from cranfield.workflows.judging_desk import CollectionDesk
+from cranfield.workflows.moments import in_words
 from cranfield.store import Store
 from cranfield.store.assignments import plan_overlap, put_assignments
 

@@ -14,11 +14,11 @@ from cranfield.judge.events import Event
 from cranfield.pool.entrants import PooledRuns, runs_of
 from cranfield.runs.order import ranked
 from cranfield.runs.run import Rows, Run
-from cranfield.steps.pool_build import PoolRequest, build_pool
-from cranfield.steps.pool_live import Refilled, Refiller
-from cranfield.steps.pool_verify import verify_pool
-from cranfield.steps.runs_intake import Request
-from cranfield.steps.runs_submit import submit_runs
+from cranfield.workflows.pool_build import PoolRequest, build_pool
+from cranfield.workflows.pool_live import Refilled, Refiller
+from cranfield.workflows.pool_verify import verify_pool
+from cranfield.workflows.runs_intake import Request
+from cranfield.workflows.runs_submit import submit_runs
 from cranfield.store import Store
 from cranfield.store.events import append_events
 from cranfield.store.pools import pool_topics

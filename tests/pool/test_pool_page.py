@@ -14,7 +14,7 @@ from cranfield.pool.stopping import stopping_rules
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategies_page import page, section
 from cranfield.runs.options import described_options
-from cranfield.steps.listing import described_strategy, known_strategies
+from cranfield.workflows.listing import described_strategy, known_strategies
 
 DOCS = Path(__file__).parents[2] / "docs"
 ON_ITS_OWN = {"shuffle", "random-arm"}

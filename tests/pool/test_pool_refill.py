@@ -14,8 +14,8 @@ from cranfield.errors import InputError, ProblemsFound, UsageError
 from cranfield.judge.events import Event
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.parsing import parse
-from cranfield.steps.pool_labels import HandedOut, Label, labels_of
-from cranfield.steps.pool_live import Refilled, Refiller, refill
+from cranfield.workflows.pool_labels import HandedOut, Label, labels_of
+from cranfield.workflows.pool_live import Refilled, Refiller, refill
 from cranfield.store.events import append_events
 from cranfield.store.leases import Lease, put_lease
 from cranfield.store.pools_live import StandingAnswer, documents_touched, topics_touched

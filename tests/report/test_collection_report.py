@@ -18,8 +18,8 @@ from cranfield.report.html import render_html
 from cranfield.report.page import Fold, Prose, blocks_of, tables_of
 from cranfield.report.page_markdown import render_page_markdown
 from cranfield.report.table import Table
-from cranfield.steps.report import Reported, Wanted, collection_report
-from cranfield.steps.report_card import card_for_collection, card_json
+from cranfield.workflows.report import Reported, Wanted, collection_report
+from cranfield.workflows.report_card import card_for_collection, card_json
 from cranfield.store import open_store
 
 MEASURES = ("nDCG@10", "AP", "P@10")

@@ -16,9 +16,9 @@ from cranfield.report.figures import figure_of
 from cranfield.report.page import Fold, Prose
 from cranfield.report.reports import collection_scores as part
 from cranfield.report.reports.collection_facts import Board, CollectionFacts, TopicPart
-from cranfield.steps import report_material
-from cranfield.steps.evaluate_letters import SEED, best_group
-from cranfield.steps.report import Wanted, collection_report
+from cranfield.workflows import report_material
+from cranfield.workflows.evaluate_letters import SEED, best_group
+from cranfield.workflows.report import Wanted, collection_report
 from cranfield.store import open_store
 
 

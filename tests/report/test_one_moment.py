@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from command import call
 
-from cranfield.steps.qrels_bundle import write_bundle
-from cranfield.steps.qrels_release import make_release
-from cranfield.steps.report import Wanted, collection_report
-from cranfield.steps.report_card import report_and_card
+from cranfield.workflows.qrels_bundle import write_bundle
+from cranfield.workflows.qrels_release import make_release
+from cranfield.workflows.report import Wanted, collection_report
+from cranfield.workflows.report_card import report_and_card
 from cranfield.store import open_store
 
 

@@ -11,9 +11,9 @@ import cranfield as cf
 from cranfield.errors import UsageError
 from cranfield.reuse.verdict import Evidence, verdict_of
 from cranfield.reuse.wording import Account, account
-from cranfield.steps.reuse import card_for
-from cranfield.steps.reuse_asking import Doubt, asked_field
-from cranfield.steps.trust import trusted
+from cranfield.workflows.reuse import card_for
+from cranfield.workflows.reuse_asking import Doubt, asked_field
+from cranfield.workflows.trust import trusted
 
 RUNS = Path(__file__).parents[2] / "collections" / "kitchen" / "runs"
 OUTSIDE = ("mortar-dense", "whisk-bm25")

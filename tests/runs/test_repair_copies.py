@@ -9,8 +9,8 @@ from kept import Kept
 
 from cranfield.errors import UsageError
 from cranfield.runs.formats import run_formats
-from cranfield.steps.runs_check import Checked, check_runs
-from cranfield.steps.runs_intake import Request
+from cranfield.workflows.runs_check import Checked, check_runs
+from cranfield.workflows.runs_intake import Request
 
 MENDABLE = "1 Q0 a 1 3 t x\n1 Q0 b 2 2 t\n"
 MENDED = "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.runs.ids import IdTable, as_ids
-from cranfield.steps.runs_coding import _extended
+from cranfield.workflows.runs_coding import _extended
 
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6)
 

@@ -17,8 +17,8 @@ from kept import Kept
 from cranfield.errors import MissingExtra, UsageError
 from cranfield.records import Document
 from cranfield.runs.system import Query, Ranking, configured
-from cranfield.runs.systems import systems
-from cranfield.runs.systems.fts5 import Fts5
+from cranfield.runs.baselines import systems
+from cranfield.runs.baselines.fts5 import Fts5
 from cranfield.runs.term_matrix import best
 
 EVERY = pytest.mark.parametrize("name", systems.names())
@@ -239,7 +239,7 @@ def test_a_missing_library_is_told_before_any_document_is_read(name, monkeypatch
 
 def test_listing_the_systems_imports_nothing_heavy(kept: Kept):
     program = (
-        "import sys; from cranfield.runs.systems import systems; print(*systems.names());"
+        "import sys; from cranfield.runs.baselines import systems; print(*systems.names());"
         "print(*sorted({'numpy', 'scipy', 'sklearn', 'bm25s', 'Stemmer', 'sqlite3'} & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cranfield.records import Document
 from cranfield.runs.system import Query, configured
-from cranfield.runs.systems import systems
+from cranfield.runs.baselines import systems
 
 PLAIN = {"stemmer": "none", "stopwords": "none"}
 THREE = {"d1": "wing flow wing", "d2": "flow plate", "d3": "heat"}

@@ -10,7 +10,7 @@ import pytest
 
 from cranfield.records import Document
 from cranfield.runs.system import Query, Ranking, configured
-from cranfield.runs.systems import systems
+from cranfield.runs.baselines import systems
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cranfield"
 pytestmark = [pytest.mark.shared, pytest.mark.slow]

@@ -9,9 +9,9 @@ from kept import Kept
 from cranfield.errors import UnknownName, UsageError
 from cranfield.runs.options import DescribedOption, Option, check_options, described_options
 from cranfield.runs.system import configured
-from cranfield.runs.systems import systems
-from cranfield.runs.systems.bm25 import Bm25
-from cranfield.runs.systems.chargrams import Chargrams
+from cranfield.runs.baselines import systems
+from cranfield.runs.baselines.bm25 import Bm25
+from cranfield.runs.baselines.chargrams import Chargrams
 
 
 @dataclass(frozen=True)

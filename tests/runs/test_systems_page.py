@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.runs.systems import systems
+from cranfield.runs.baselines import systems
 from cranfield.runs.systems_page import page, section
 
 PAGE = Path(__file__).parents[2] / "docs" / "systems.md"

@@ -7,7 +7,7 @@ from kept import Kept
 
 from cranfield.judge.assignment import Assigned
 from cranfield.judge.events import Event
-from cranfield.steps.check import check_collection
+from cranfield.workflows.check import check_collection
 from cranfield.store import Store
 from cranfield.store.assignments import put_assignments
 from cranfield.store.events import append_events

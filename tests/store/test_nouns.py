@@ -5,7 +5,7 @@ from kept import Kept
 
 from cranfield.errors import InputError, ProblemsFound, UnknownName
 from cranfield.records import Document, Grade, GradeScale, Topic
-from cranfield.steps.corpus_show import show_document
+from cranfield.workflows.corpus_show import show_document
 from cranfield.store import Store
 from cranfield.store.adding import Added
 from cranfield.store.documents import (

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.steps.check import check_collection
-from cranfield.steps.runs_intake import Request
-from cranfield.steps.runs_submit import submit_runs
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.runs_intake import Request
+from cranfield.workflows.runs_submit import submit_runs
 from cranfield.store import Store
 
 

@@ -11,8 +11,8 @@ from kept import Kept
 
 from cranfield.cli import console
 from cranfield.errors import CollectionBusy, CollectionError
-from cranfield.steps.check import check_collection
-from cranfield.steps.opening import init_collection
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.opening import init_collection
 from cranfield.store import Store, create_store, engine, migrate, open_store
 from cranfield.store.settings import put_setting, setting, settings
 from cranfield.store.store import backup_to

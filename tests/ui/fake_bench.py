@@ -7,7 +7,7 @@ from fake_desk import BREAD, DOCUMENTS, FOUR_GRADES, PANS
 from cranfield.errors import CranfieldError
 from cranfield.judge.events import Evidence
 from cranfield.records import GradeScale
-from cranfield.steps.bench import Case, Opinion
+from cranfield.workflows.bench import Case, Opinion
 
 CASES = (
     Case(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from cranfield.errors import CollectionError, CranfieldError
 from cranfield.judge.events import Evidence
 from cranfield.records import Document, Grade, GradeScale, Topic
-from cranfield.steps.corpus_search import HIT_END, HIT_START
-from cranfield.steps.desk import Answer, Done, Found, Held, Item, Past, Saved, TopicState
+from cranfield.workflows.corpus_search import HIT_END, HIT_START
+from cranfield.workflows.desk import Answer, Done, Found, Held, Item, Past, Saved, TopicState
 
 FOUR_GRADES = GradeScale(
     (

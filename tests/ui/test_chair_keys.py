@@ -13,7 +13,7 @@ from assessor_ui.screens.adjudicate import AdjudicateScreen
 from assessor_ui.screens.judge import JudgeScreen
 from assessor_ui.screens.reading import HELD, SEEN
 from cranfield.records import Document, Grade, GradeScale, Topic
-from cranfield.steps.desk import Held
+from cranfield.workflows.desk import Held
 
 LONG = Document(
     "long", "\n".join(f"Line {number} of a long text." for number in range(60)) + "\nThe pan is last.", "Long"

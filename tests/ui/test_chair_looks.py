@@ -19,7 +19,7 @@ from assessor_ui.session import Session
 from assessor_ui.theme import DARK, LIGHT, theme_named, themes
 from cranfield.errors import CollectionBusy, CollectionError
 from cranfield.records import Document, Topic
-from cranfield.steps.desk import Item, Saved
+from cranfield.workflows.desk import Item, Saved
 
 SIZES = [(60, 20), (80, 24), (140, 40)]
 STATES: dict[str, Sequence[str]] = {

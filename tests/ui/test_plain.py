@@ -9,7 +9,7 @@ from kept import Kept
 from assessor_ui import keymap, plain
 from cranfield.errors import CollectionError
 from cranfield.records import Document
-from cranfield.steps.desk import Held
+from cranfield.workflows.desk import Held
 
 
 class Terminal(io.StringIO):

@@ -9,7 +9,7 @@ from assessor_ui.session import Session
 from cranfield.errors import CollectionBusy, CollectionError
 from cranfield.judge.events import Evidence
 from cranfield.records import Topic
-from cranfield.steps.desk import Found, Held
+from cranfield.workflows.desk import Found, Held
 
 
 class HandClock:

@@ -1,0 +1,193 @@
+"""Say how far the assessors of a collection agree: with each other, over time, and with themselves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cranfield.errors import InputError
+from cranfield.judge.events import MAIN
+from cranfield.workflows.qrels_of import merged_now
+from cranfield.store import Store
+from cranfield.store.opinions import Graded, double_judgments, probe_answers
+from cranfield.store.pools_live import thresholds
+from cranfield.store.scales import current_scale, other_scales
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cranfield.judge.agreement import Estimate, Labels, Steps
+
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two assessors (or one with himself): their table of grades and the coefficients.
+
+    `shift` is by how much the second gives higher grades than the first, in the mean.
+    """
+
+    first: str
+    second: str
+    table: "NDArray[np.int64]"
+    estimates: "tuple[Estimate, ...]"
+    shift: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some opinions with their coefficients: all, those of a topic, or those of a stretch of time."""
+
+    name: str
+    estimates: "tuple[Estimate, ...]"
+    share_relevant: float
+    start: str = ""
+    end: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementReport:
+    """Everything about agreement. `confusion` counts pairs of opinions by lower and higher grade.
+
+    `probes` compares the first answer of each assessor with the answer he gave when he saw the document again.
+    `older` of the `opinions` were given on another scale than the present one.
+    """
+
+    steps: "Steps"
+    overall: Group
+    confusion: "NDArray[np.int64]"
+    pairs: tuple[Compared, ...]
+    topics: tuple[Group, ...]
+    periods: tuple[Group, ...]
+    probes: tuple[Compared, ...]
+    opinions: int = 0
+    older: int = 0
+
+
+def agreement_report(
+    store: Store, *, layers: Sequence[str] = (MAIN,), seed: int = SEED, draws: int = 1000, blocks: int = 5
+) -> AgreementReport:
+    """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
+
+    Whether an opinion says relevant is a matter of the scale it was given on.
+    """
+    import numpy as np
+
+    from cranfield.judge.agreement import agreement, by_topic, over_time, pooled_confusion, share_relevant
+
+    rows = double_judgments(store, layers)
+    seen_again = probe_answers(store, layers)
+    if not rows and not seen_again:
+        raise InputError("nothing was judged by two assessors, and nobody saw a document again: there is no overlap")
+    steps = _steps(store, [row[3] for row in rows])
+    labels = _labels(rows, steps)
+
+    def group(name: str, part: "Labels", start: str = "", end: str = "") -> Group:
+        estimates = tuple(agreement(part, rng=np.random.default_rng(seed), draws=draws))
+        return Group(name, estimates, share_relevant(part) if len(part) else float("nan"), start, end)
+
+    return AgreementReport(
+        steps=steps,
+        overall=group("all", labels),
+        confusion=pooled_confusion(labels),
+        pairs=tuple(_pairs(labels, seed, draws)),
+        topics=tuple(group(topic, part) for topic, part in by_topic(labels)),
+        periods=tuple(
+            group(str(number), part, start, end)
+            for number, (start, end, part) in enumerate(over_time(labels, blocks=blocks), start=1)
+        ),
+        probes=tuple(_probes(store, seen_again, seed, draws)),
+        opinions=len(rows),
+        older=sum(row[5] in other_scales(store)[0] for row in rows),
+    )
+
+
+def agreement_with_people(store: Store, layer: str, *, seed: int = SEED, draws: int = 1000) -> Compared | None:
+    """Compare the grades of a layer with those of people, merged, where both have one; None: nowhere."""
+    people, machine = _merged_grades(store, MAIN), _merged_grades(store, layer)
+    both = sorted(people.keys() & machine.keys())
+    if not both:
+        return None
+    return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both], seed, draws)
+
+
+def _merged_grades(store: Store, layer: str) -> dict[tuple[str, str], Graded]:
+    from cranfield.qrels.merge import binary_by_scale
+
+    opinions, merged = merged_now(store, layers=[layer])
+    relevant = binary_by_scale(opinions, merged, thresholds(store)).grades.tolist()
+    return {row[:2]: (bool(is_relevant), row[2]) for row, is_relevant in zip(merged.qrels, relevant, strict=True)}
+
+
+def _compared(
+    store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]], seed: int, draws: int
+) -> Compared:
+    import numpy as np
+
+    steps = _steps(store, [grade for pair in grades for grade in pair])
+    places = _places(steps)
+    table = np.zeros((len(places), len(places)), dtype=np.int64)
+    for one, other in grades:
+        table[places[one], places[other]] += 1
+    return _of_table(first, second, table, steps, seed, draws)
+
+
+def _of_table(first: str, second: str, table: "NDArray[np.int64]", steps: "Steps", seed: int, draws: int) -> Compared:
+    import numpy as np
+
+    from cranfield.judge.agreement import agreement_of_two
+
+    estimates = agreement_of_two(table, steps, rng=np.random.default_rng(seed), draws=draws)
+    higher = np.subtract.outer(-steps.values, -steps.values)
+    return Compared(first, second, table, tuple(estimates), float((higher * table).sum() / table.sum()))
+
+
+def _probes(store: Store, rows: Sequence[tuple[str, Graded, Graded]], seed: int, draws: int) -> "list[Compared]":
+    names = sorted({assessor for assessor, _, _ in rows})
+    by_name = {name: [(first, again) for assessor, first, again in rows if assessor == name] for name in names}
+    return [_compared(store, name, name, grades, seed, draws) for name, grades in by_name.items()]
+
+
+def _pairs(labels: "Labels", seed: int, draws: int) -> "list[Compared]":
+    from cranfield.judge.agreement import by_pair
+
+    return [_of_table(first, second, table, labels.steps, seed, draws) for first, second, table in by_pair(labels)]
+
+
+def _steps(store: Store, seen: Sequence[Graded]) -> "Steps":
+    """Give the grades of the scale in force; a grade of an older one that was given has its place too.
+
+    What is not relevant by its own scale comes before what is.
+    """
+    from cranfield.judge.agreement import Steps
+
+    scale = current_scale(store)[1]
+    places = sorted({*((step.grade >= scale.relevant_from, step.grade) for step in scale.grades), *seen})
+    return Steps(tuple(grade for _, grade in places), [relevant for relevant, _ in places].index(True))
+
+
+def _places(steps: "Steps") -> dict[Graded, int]:
+    return {(place >= steps.relevant_from, grade): place for place, grade in enumerate(steps.grades)}
+
+
+def _labels(rows: Sequence[tuple[str, str, str, Graded, str, int]], steps: "Steps") -> "Labels":
+    """Make columns of (topic, document, assessor, grade, when, scale)."""
+    import numpy as np
+
+    from cranfield.judge.agreement import Labels
+
+    places = _places(steps)
+    topics = {name: code for code, name in enumerate(sorted({row[0] for row in rows}))}
+    items = {pair: code for code, pair in enumerate(sorted({row[:2] for row in rows}))}
+    assessors = {name: code for code, name in enumerate(sorted({row[2] for row in rows}))}
+    return Labels(
+        steps=steps,
+        items=np.array([items[row[:2]] for row in rows], dtype=np.int64),
+        assessors=np.array([assessors[row[2]] for row in rows], dtype=np.int64),
+        places=np.array([places[row[3]] for row in rows], dtype=np.int64),
+        topics=np.array([topics[row[0]] for row in rows], dtype=np.int64),
+        moments=np.array([row[4] for row in rows], dtype=np.str_),
+        assessor_names=tuple(assessors),
+        topic_names=tuple(topics),
+    )

@@ -1,0 +1,101 @@
+"""What there is: derived from the registries, never kept by hand."""
+
+import inspect
+from dataclasses import fields
+from typing import Any
+
+from cranfield.compare.corrections import corrections
+from cranfield.compare.significance import tests
+from cranfield.compare.tukey import tukey
+from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.errors import UnknownName
+from cranfield.pool.stopping import stopping_rules
+from cranfield.pool.strategies import strategies
+from cranfield.qrels.formats import qrels_formats
+from cranfield.registry import Registry
+from cranfield.report.rendering import renderers
+from cranfield.report.table import Value
+from cranfield.runs.formats import run_formats
+from cranfield.runs.options import described_options
+from cranfield.workflows.compare_how import TUKEY
+
+STOPPING = "stopping rule"
+
+
+def known_formats() -> list[tuple[Value, ...]]:
+    """Give (of what, name, summary, is read, is written) for every format."""
+    rows: list[tuple[Value, ...]] = []
+    for noun, registry in (
+        ("documents", document_formats),
+        ("topics", topic_formats),
+        ("runs", run_formats),
+        ("qrels", qrels_formats),
+    ):
+        for name, part in registry.items():
+            rows.append((noun, name, part.summary, hasattr(part, "read"), hasattr(part, "write")))
+    for name, renderer in renderers.items():
+        summary = (renderer.__doc__ or "").splitlines()[0].rstrip(".")
+        rows.append(("tables", name, summary, False, True))
+    return rows
+
+
+def known_tests() -> list[tuple[Value, ...]]:
+    """Give (kind, name, aliases, first line of the help) for significance tests and corrections."""
+    return [
+        (kind, name, ", ".join(aliases), (part.__doc__ or "").splitlines()[0].rstrip("."))
+        for kind, name, aliases, part in _all_tests()
+    ]
+
+
+def described_test(name: str) -> str:
+    """Give the whole help of a significance test or a correction: formula, edge cases, source."""
+    for kind, found, aliases, part in _all_tests():
+        if name in (found, *aliases):
+            also = f", also called {', '.join(aliases)}" if aliases else ""
+            return f"{found} ({kind}{also})\n\n{inspect.getdoc(part) or ''}\n"
+    raise UnknownName(
+        "test or correction", name, [word for _, found, other, _ in _all_tests() for word in (found, *other)]
+    )
+
+
+def _all_tests() -> list[tuple[str, str, tuple[str, ...], object]]:
+    """Give (kind, name, aliases, part) of all tests and corrections. Tukey's test is of all runs, not of pairs."""
+    registries: tuple[tuple[str, Registry[Any]], ...] = (("test", tests), ("correction", corrections))
+    found = [
+        (kind, name, tuple(registry.aliases(name)), part)
+        for kind, registry in registries
+        for name, part in registry.items()
+    ]
+    places = [kind for kind, *_ in found]
+    found.insert(places.index("correction"), ("test", TUKEY, (), tukey))
+    return found
+
+
+def known_strategies() -> list[tuple[Value, ...]]:
+    """Give (name, kind, first line of the help, options with their defaults) of every strategy and stopping rule."""
+    rows: list[tuple[Value, ...]] = []
+    for name, part in [*strategies.items(), *stopping_rules.items()]:
+        kind = getattr(part, "kind", STOPPING)
+        options = ", ".join(f"{field.name}={field.default}" for field in fields(part))  # type: ignore[arg-type]
+        rows.append((name, kind, (part.__doc__ or "").splitlines()[0].rstrip("."), options))
+    return rows
+
+
+def described_strategy(name: str) -> str:
+    """Give the whole help of a pooling strategy or a stopping rule: formula, edge cases, source, options."""
+    if name not in stopping_rules.names() and name not in _names(strategies):
+        raise UnknownName("pooling strategy or stopping rule", name, [*_names(strategies), *stopping_rules.names()])
+    part: type[object] = stopping_rules.get(name) if name in stopping_rules.names() else strategies.get(name)
+    found = next(known for known, one in [*strategies.items(), *stopping_rules.items()] if one is part)
+    is_rule = found in stopping_rules.names()
+    aliases = () if is_rule else strategies.aliases(found)
+    also = f", also called {', '.join(aliases)}" if aliases else ""
+    lines = [f"{found} ({getattr(part, 'kind', STOPPING)}{also})", "", inspect.getdoc(part) or "", ""]
+    for option in described_options(part):
+        given = f"stop={found}:{option.default}" if is_rule else f"{option.name.replace('_', '-')}={option.default}"
+        lines.append(f"  {given}  {option.help} ({option.values})")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _names(registry: Registry[Any]) -> list[str]:
+    return [word for name in registry.names() for word in (name, *registry.aliases(name))]
