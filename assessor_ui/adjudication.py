@@ -1,15 +1,17 @@
 """Deciding between assessors: only the disagreements, grades without names, notes and evidence side by side."""
 
+from __future__ import annotations
+
 from typing import TextIO
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span
+from assessor_ui.plain import asked_back, grade_of
 from assessor_ui.reader import Reader
 from assessor_ui.session import TROUBLE
-from assessor_ui.typed_lines import asked_back, grade_of
-from cranfield.workflows.bench import Bench, Case, Opinion
-from cranfield.text import shortened, visible, visible_line
+from cranfield.base.text import shortened, visible, visible_line
+from cranfield.judge.session import Bench, Case, Opinion
 
 PROMPT = "decision> "
 

@@ -1,5 +1,7 @@
 """The keys of the chair, and the words for the same in plain lines. Help, docs and both fronts are made from this."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

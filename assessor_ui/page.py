@@ -4,12 +4,27 @@ What is shown is harmless (`visible`), so it can be longer than what the documen
 characters of the document: `to_document` and `from_document` translate.
 """
 
-from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from __future__ import annotations
 
-from cranfield.records import Document
-from cranfield.text import begins_with, shortened, visible, visible_line
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len, get_character_cell_size, split_graphemes
+from textual.content import Content
+
+from cranfield.base.errors import UnknownName
+from cranfield.base.records import Document, Topic
+from cranfield.base.text import begins_with, shortened, visible, visible_line
+
+if TYPE_CHECKING:
+    from markdown_it.tree import SyntaxTreeNode
+
 
 Span = tuple[int, int]
 
@@ -76,3 +91,426 @@ def _shown(text: str) -> tuple[str, Sequence[int] | None]:
         return text, None
     origins = [position for position, letter in enumerate(text) for _ in pieces[letter]]
     return "".join(pieces[letter] for letter in text), origins
+
+
+# Text cut into lines that fit a width, measured in the cells of a terminal.
+
+UNSPACED = "\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uf900-\ufaff\U00020000-\U0003fffd"
+_CLOSING = "\u3001\u3002\u3009\u300b\u300d\u300f\u3011\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d"
+_JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff]")
+"""What makes one picture of several: the joiner, and the skin tones."""
+
+_CHUNK = re.compile(rf"[ ]+|[{UNSPACED}](?:[{_CLOSING}]|[\u0300-\u036f\u3099\u309a\ufe00-\ufe0f])*|[^ {UNSPACED}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line on the screen: the characters of the text from `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+def wrap(text: str, width: int) -> list[Line]:
+    """Give the lines of `text` at this width. Blanks at which a line was broken belong to no line."""
+    lines: list[Line] = []
+    start = 0
+    for paragraph in text.split("\n"):
+        plain = paragraph.isascii() and paragraph.isprintable() and paragraph[:1] not in ("", " ")
+        cut = _ascii_lines_of if plain else _lines_of
+        lines += cut(paragraph, start, max(width, 2))
+        start += len(paragraph) + 1
+    return lines
+
+
+def line_at(lines: Sequence[Line], position: int) -> int:
+    """Give the number of the line that shows a character."""
+    return max(bisect_right(lines, position, key=lambda line: line.start) - 1, 0)
+
+
+def _ascii_lines_of(paragraph: str, offset: int, width: int) -> Iterator[Line]:
+    """Do the same as `_lines_of`, ten times as fast, where every character is one cell wide."""
+    for line in _ascii_line(width).finditer(paragraph):
+        yield Line(offset + line.start(), offset + line.end())
+
+
+@cache
+def _ascii_line(width: int) -> re.Pattern[str]:
+    """Give a pattern for one line: as many whole words as fit, else the beginning of one that does not."""
+    return re.compile(rf"[^ ](?:.{{0,{width - 2}}}[^ ])?(?= |$)|[^ ]{{{width}}}")
+
+
+def _lines_of(paragraph: str, offset: int, width: int) -> Iterator[Line]:
+    line_start = line_end = used = 0
+    for start, end, cells in _pieces(paragraph, width):
+        if paragraph[start] == " ":
+            used += cells
+            continue
+        if used + cells > width:
+            if line_end > line_start:
+                yield Line(offset + line_start, offset + line_end)
+            line_start, used = start, 0
+        line_end, used = end, used + cells
+    yield Line(offset + line_start, offset + max(line_end, line_start))
+
+
+def _pieces(paragraph: str, width: int) -> Iterator[tuple[int, int, int]]:
+    """Give the chunks of a paragraph with their width; a chunk wider than the line comes in parts that fit."""
+    measure = cells_of if _JOINED.search(paragraph) else cell_len
+    for chunk in _CHUNK.finditer(paragraph):
+        cells = measure(chunk.group())
+        if cells <= width:
+            yield chunk.start(), chunk.end(), cells
+        else:
+            yield from _cut(chunk.group(), chunk.start(), width)
+
+
+def _cut(chunk: str, offset: int, width: int) -> Iterator[tuple[int, int, int]]:
+    start = used = 0
+    for first, end, _ in split_graphemes(chunk)[0]:
+        cells = cells_of(chunk[first:end])
+        if used and used + cells > width:
+            yield offset + start, offset + first, used
+            start, used = first, 0
+        used += cells
+    yield offset + start, offset + len(chunk), used
+
+
+def cells_of(text: str) -> int:
+    """Give the most cells that a text may take.
+
+    Many terminals do not join what belongs together: a family of three is two cells wide in one and six in another,
+    and a skin tone stands beside its hand. What fits in both is never cut off.
+    """
+    if not _JOINED.search(text):
+        return cell_len(text)
+    apart = ((cells, text[start:end]) for start, end, cells in split_graphemes(text)[0])
+    return sum(max(joined, sum(map(_alone, cluster))) for joined, cluster in apart)
+
+
+def _alone(character: str) -> int:
+    return 2 if "\U0001f3fb" <= character <= "\U0001f3ff" else get_character_cell_size(character)
+
+
+# Where a document speaks the words of the topic: terms, hits, the densest passage.
+
+Source = Literal["title", "description", "own"]
+WEIGHTS: dict[Source, float] = {"title": 1.0, "description": 0.3, "own": 1.0}
+WINDOW = 400
+"""Characters of the passage that `densest` looks for: about five lines."""
+
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u0900-\u0963\u0966-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff"
+    "\u20d0-\u20f0\ufe20-\ufe2f\u200c\u200d"
+)
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{_MARKS}]|['’](?=\w))*")
+_ONE_UNSPACED = re.compile(rf"[{UNSPACED}]")
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
+_STOPWORDS = """
+    a about above after again against all also although am among an and any are as at be because been before being
+    below between both but by can cannot could did do does doing done down during each either else ever every few for
+    from further get give gives had has have having he hence her here hers him his how however i if in into is it its
+    itself just may me might mine more most must my neither no nor not of off on once one only or other others ought
+    our ours out over own per quite rather same shall she should since so some still such than that the their theirs
+    them then there therefore these they this those through thus to too under until up upon us very was we were what
+    when where whether which while who whom whose why will with within without would yet you your yours best way
+    find document documents relevant information
+"""
+"""Words without a subject of their own, and those every description uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word, or several that must stand together, cut to their stems."""
+
+    stems: tuple[str, ...]
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place where a term stands."""
+
+    start: int
+    end: int
+    term: Term
+
+    @property
+    def source(self) -> Source:
+        """Where its term comes from."""
+        return self.term.source
+
+
+class Stems:
+    """Cuts words of one language to their stems, and remembers them: texts repeat themselves."""
+
+    def __init__(self, language: str = "english") -> None:
+        self._cut = _stemmer(language)
+        self._known: dict[str, str] = {}
+
+    def __call__(self, word: str) -> str:
+        """Give the stem of a word, whatever its case and its form of writing."""
+        known = self._known.get(word)
+        if known is None:
+            folded = unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
+            known = self._known[word] = self._cut(folded.removesuffix("'s"))
+        return known
+
+
+@cache
+def _stemmer(language: str) -> Callable[[str], str]:
+    if language == "none":
+        return str
+    import snowballstemmer
+
+    if language not in snowballstemmer.algorithms():
+        raise UnknownName("language", language, ["none", *snowballstemmer.algorithms()])
+    cut: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
+    return cut
+
+
+@cache
+def _left_out() -> frozenset[str]:
+    return frozenset(_STOPWORDS.split())
+
+
+def words_of(text: str) -> Iterator[re.Match[str]]:
+    """Give the words of a text with their places; a character of a script without blanks is a word of its own."""
+    return _WORD.finditer(text)
+
+
+def terms_of(topic: Topic, own: Iterable[str], stems: Stems) -> tuple[Term, ...]:
+    """Give the terms of a topic and the assessor's own, the heavier source first where they agree."""
+    found: dict[tuple[str, ...], Source] = {}
+    for phrase in own:
+        words = tuple(stems(word.group()) for word in words_of(phrase))
+        if words:
+            found.setdefault(words, "own")
+    for words in _topic_terms(topic.title, stems):
+        found.setdefault(words, "title")
+    for words in _topic_terms(topic.description, stems):
+        found.setdefault(words, "description")
+    return tuple(Term(words, source) for words, source in found.items())
+
+
+def _topic_terms(text: str, stems: Stems) -> Iterator[tuple[str, ...]]:
+    previous: re.Match[str] | None = None
+    for word in words_of(text):
+        if _ONE_UNSPACED.fullmatch(word.group()):
+            pair = f"{previous.group()}{word.group()}" if previous and previous.end() == word.start() else ""
+            if pair and not _HIRAGANA.fullmatch(pair):
+                yield tuple(pair)
+            previous = word
+            continue
+        previous = None
+        if word.group().casefold() not in _left_out() and (len(word.group()) > 1 or word.group().isdigit()):
+            yield (stems(word.group()),)
+
+
+def hits_of(text: str, terms: Sequence[Term], stems: Stems) -> tuple[Hit, ...]:
+    """Give where the terms stand in `text`, in order; where two overlap, the longer term stays."""
+    longest = max((len(term.stems) for term in terms), default=1)
+    by_first: dict[str, list[Term]] = {}
+    for term in sorted(terms, key=lambda term: -len(term.stems)):
+        by_first.setdefault(term.stems[0], []).append(term)
+    hits: list[Hit] = []
+    for place, word in enumerate(words := list(words_of(text)) if longest > 1 else words_of(text)):
+        for term in by_first.get(stems(word.group()), ()):
+            run = words[place : place + len(term.stems)] if isinstance(words, list) else [word]
+            if tuple(stems(each.group()) for each in run) == term.stems:
+                hits.append(Hit(word.start(), run[-1].end(), term))
+                break
+    return tuple(_without_overlap(hits))
+
+
+def _without_overlap(hits: Iterable[Hit]) -> Iterator[Hit]:
+    """Join what overlaps: pairs of characters do, in scripts without blanks."""
+    last: Hit | None = None
+    for hit in hits:
+        if last is not None and hit.start < last.end:
+            last = Hit(last.start, max(last.end, hit.end), last.term)
+            continue
+        if last is not None:
+            yield last
+        last = hit
+    if last is not None:
+        yield last
+
+
+def densest(hits: Sequence[Hit], *, window: int = WINDOW) -> Span | None:
+    """Give the passage with the most of the topic in it: from its first hit to its last; None without hits.
+
+    Different terms count by their weight, further hits of the same term a tenth of it; the earliest passage wins.
+    """
+    best, passage, worth, last = 0.0, None, 0.0, 0
+    seen: Counter[Term] = Counter()
+    for opening in hits:
+        while last < len(hits) and hits[last].end <= max(opening.start + window, opening.end):
+            worth += _worth(hits[last].term, seen[hits[last].term])
+            seen[hits[last].term] += 1
+            last += 1
+        if worth > best + 1e-9:
+            best, passage = worth, (opening.start, hits[last - 1].end)
+        seen[opening.term] -= 1
+        worth -= _worth(opening.term, seen[opening.term])
+    return passage
+
+
+def _worth(term: Term, before: int) -> float:
+    """Give what one more hit of a term adds to a passage that has it `before` times."""
+    return WEIGHTS[term.source] * (0.1 if before else 1.1)
+
+
+def find(text: str, words: str) -> tuple[Span, ...]:
+    """Give where `words` stand in `text`, letter for letter but whatever the case; a blank finds any white space."""
+    pattern = r"\s+".join(re.escape(word) for word in words.split())
+    if not pattern:
+        return ()
+    return tuple(match.span() for match in re.finditer(pattern, text, re.IGNORECASE))
+
+
+# Markdown as styled lines of a given width: the guidelines, drawn at once as one text.
+
+NARROW = 16
+"""Cells of a table's last column below which its cells stand one below the other."""
+
+_STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
+
+
+def markdown_content(text: str, width: int) -> Content:
+    """Give a text in Markdown as it is shown, no line wider than `width`."""
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
+    parsed = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    return Content("\n").join(_blocks(SyntaxTreeNode(parsed), width))
+
+
+def _wrapped(text: Content, width: int) -> list[Content]:
+    return [text[line.start : line.end] for line in wrap(text.plain, max(width, 10))]
+
+
+def _behind(lines: Sequence[Content], first: Content, indent: int) -> Iterator[Content]:
+    """Put `first` before the first line, and blanks before the others."""
+    for number, line in enumerate(lines):
+        yield (Content(" " * indent) if number else first) + line
+
+
+def _blocks(node: SyntaxTreeNode, width: int, *, tight: bool = False) -> list[Content]:
+    """Give the lines of all blocks in a node, with an empty line between two."""
+    lines: list[Content] = []
+    for block in node.children:
+        if lines and not tight:
+            lines.append(Content(""))
+        lines += _block(block, width)
+    return lines
+
+
+def _block(node: SyntaxTreeNode, width: int) -> list[Content]:
+    match node.type:
+        case "heading":
+            return _wrapped(_inline(node).stylize("bold $key"), width)
+        case "bullet_list" | "ordered_list":
+            return _list(node, width)
+        case "blockquote":
+            return [Content.styled("│ ", "$rule") + line for line in _blocks(node, width - 2)]
+        case "table":
+            return _table(node, width)
+        case "hr":
+            return [Content.styled("─" * width, "$rule")]
+        case "fence" | "code_block":
+            return list(
+                _behind(_wrapped(Content.styled(node.content.rstrip("\n"), "$soft"), width - 2), Content("  "), 2)
+            )
+        case "html_block":
+            return _wrapped(Content(node.content.rstrip("\n")), width)
+        case _:
+            return _wrapped(_inline(node), width)
+
+
+def _list(node: SyntaxTreeNode, width: int) -> list[Content]:
+    begin = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else None
+    lines: list[Content] = []
+    tight = all(block.hidden for item in node.children for block in item.children if block.type == "paragraph")
+    for number, item in enumerate(node.children):
+        if lines and not tight:
+            lines.append(Content(""))
+        sign = "• " if begin is None else f"{begin + number}. "
+        inside = _blocks(item, width - len(sign), tight=tight) or [Content("")]
+        lines += _behind(inside, Content.styled(sign, "$key"), len(sign))
+    return lines
+
+
+def _table(node: SyntaxTreeNode, width: int) -> list[Content]:
+    """Give a table: the last column takes the room that is left and wraps there."""
+    rows = [[_inline(cell) for cell in row.children] for part in node.children for row in part.children]
+    columns = [
+        max(cells_of(cell.plain) for cell in column) for column in zip(*(row[:-1] for row in rows), strict=True)
+    ]
+    rest = width - sum(columns) - 2 * len(columns)
+    lines: list[Content] = []
+    for number, row in enumerate(rows):
+        look = "$quiet" if not number else ""
+        if rest < NARROW:
+            lines += [line.stylize(look) for cell in row for line in _wrapped(cell, width)]
+            continue
+        pads = [
+            cell + Content(" " * (room - cells_of(cell.plain) + 2)) for cell, room in zip(row, columns, strict=False)
+        ]
+        behind = _behind(_wrapped(row[-1], rest), Content("").join(pads), width - rest)
+        lines += [line.stylize(look) for line in behind]
+    return lines
+
+
+def _inline(node: SyntaxTreeNode) -> Content:
+    """Give the words of a paragraph, a heading or a cell with their looks."""
+    return Content("").join(_pieces_markdown(node))
+
+
+def _pieces_markdown(node: SyntaxTreeNode) -> Iterator[Content]:
+    for piece in node.children:
+        match piece.type:
+            case "softbreak":
+                yield Content(" ")
+            case "hardbreak":
+                yield Content("\n")
+            case "code_inline":
+                yield Content.styled(piece.content, "$soft")
+            case "link":
+                words, address = _inline(piece), str(piece.attrs.get("href", ""))
+                yield words if words.plain == address else words + Content.styled(f" ({address})", "$quiet")
+            case kind if kind in _STYLES:
+                yield _inline(piece).stylize(_STYLES[kind])
+            case _:
+                yield _inline(piece) if piece.children else Content(piece.content)
+
+
+# A long text, a screenful at a time.
+
+_FEWEST = 10
+_NOT_WORTH_A_PAGE = 3
+
+
+class Pager:
+    """What is left of a text that is read page by page."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    @property
+    def left(self) -> int:
+        """How many lines have not been given yet."""
+        return len(self._lines)
+
+    def begin(self, text: str, *, width: int, height: int) -> str:
+        """Give the first page of a text, wrapped at `width`; a page has `height` lines, but never very few."""
+        self._lines = [text[line.start : line.end] for line in wrap(text, width)]
+        return self.more(height=height)
+
+    def more(self, *, height: int) -> str:
+        """Give the next page. Two or three lines that would be left are given with it."""
+        size = max(height, _FEWEST)
+        size = size if len(self._lines) > size + _NOT_WORTH_A_PAGE else len(self._lines)
+        page, self._lines = self._lines[:size], self._lines[size:]
+        return "\n".join(page)

@@ -4,22 +4,58 @@ A line is a grade (see `typed_lines`), or a word or letter of the keymap with wh
 nothing is drawn over. On a terminal lines are wrapped at blanks; through a pipe each stays one line.
 """
 
+from __future__ import annotations
+
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TextIO
 
 from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
-from assessor_ui.pager import Pager
-from assessor_ui.passages import sentences
+from assessor_ui.page import Pager, wrap
+from assessor_ui.reader import sentences
 from assessor_ui.session import BREAK_AFTER_MINUTES, Session
-from assessor_ui.typed_lines import FORMS, asked_back, grade_of
-from assessor_ui.wrapping import wrap
-from cranfield.records import Topic
-from cranfield.workflows.corpus_search import HIT_END, HIT_START
-from cranfield.workflows.desk import Desk, Found, Past
-from cranfield.text import counted, shortened, visible, visible_line
+from cranfield.base.records import Topic
+from cranfield.base.text import counted, shortened, visible, visible_line
+from cranfield.judge.session import Desk, Found, Past
+from cranfield.workflows.corpus import HIT_END, HIT_START
+
+# What a typed line means: a grade, a grade with a note, or neither. Both plain fronts read lines by this.
+
+_GRADE = re.compile(r"(?P<grade>[0-9]{1,9})(?:(?::| note) +(?P<note>\S.*))?")
+_BEGINS_WITH_ONE = re.compile(r"(?P<grade>[0-9]{1,9})\b(?![.][0-9])")
+
+FORMS = "a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note"
+
+
+@dataclass(frozen=True, slots=True)
+class TypedGrade:
+    """A grade that was typed, with the note that came with it."""
+
+    grade: int
+    note: str = ""
+
+
+def grade_of(line: str) -> TypedGrade | None:
+    """Give the grade a line gives: `2`, `2: a note` or `2 note a note`; None for any other line.
+
+    A remark that only begins with a digit ("2 or 3: hard to say") is no grade: nobody can tell whether it was meant
+    as one, and a grade must never be given by mistake. After the colon a blank is needed ("2:30 in the oven").
+    """
+    found = _GRADE.fullmatch(line)
+    return None if found is None else TypedGrade(int(found["grade"]), (found["note"] or "").strip())
+
+
+def asked_back(line: str) -> str:
+    """Give the question for a line that begins with a digit and is no grade; empty for any other line."""
+    found = _BEGINS_WITH_ONE.match(line)
+    if found is None or grade_of(line) is not None:
+        return ""
+    grade = found["grade"]
+    return f"is this a grade? nothing was saved; {grade} alone judges, {grade}: TEXT judges with a note"
+
 
 PROMPT = "answer> "
 FOR_HELP = "type a grade and Enter; ? for help"

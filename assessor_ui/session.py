@@ -4,6 +4,8 @@ A front calls one method per action and shows the notice it gives; what else cha
 here says "saved" before the desk has returned.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,12 +13,84 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from assessor_ui import messages
-from assessor_ui.attention import IDLE_LIMIT, PAUSE, Attention, Clock, Rest
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span
 from assessor_ui.reader import Reader
-from cranfield.errors import CranfieldError
-from cranfield.workflows.desk import Answer, Desk, Done, Found, Item, Past, Saved, TopicState
+from cranfield.base.errors import CranfieldError
+from cranfield.judge.session import Answer, Desk, Done, Found, Item, Past, Saved, TopicState
+
+# How long an assessor really looked, and when a break is due.
+
+Clock = Callable[[], float]
+
+IDLE_LIMIT = 60.0
+"""Seconds without a key after which nobody is taken to be reading."""
+
+PAUSE = 300.0
+"""Seconds without a key that count as a break."""
+
+
+class Attention:
+    """Seconds spent on one document. A gap between two keys counts at most `limit`: the rest was idle."""
+
+    def __init__(self, clock: Clock, *, limit: float = IDLE_LIMIT) -> None:
+        self._clock, self._limit = clock, limit
+        self._counted, self._last = 0.0, clock()
+
+    def begin(self, seconds: float = 0.0) -> None:
+        """Start with a document; `seconds` were spent on it before."""
+        self._counted, self._last = seconds, self._clock()
+
+    def touch(self) -> None:
+        """A key was pressed: somebody is there."""
+        self._counted = self.seconds
+        self._last = self._clock()
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the last key."""
+        return self._clock() - self._last
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of attention so far."""
+        return self._counted + min(self.idle, self._limit)
+
+
+class Rest:
+    """When a break is due: after `minutes` of work without a pause, and again after as long; None is never."""
+
+    def __init__(self, clock: Clock, *, minutes: float | None) -> None:
+        self._clock, self.minutes = clock, minutes
+        self._since = self._last = self._reminded = clock()
+        self._wanted = minutes
+
+    def touch(self) -> None:
+        """A key was pressed; after a long gap the work begins anew."""
+        now = self._clock()
+        if now - self._last >= PAUSE:
+            self._since = self._reminded = now
+        self._last = now
+
+    @property
+    def worked(self) -> float:
+        """Minutes since the last break."""
+        return (self._clock() - self._since) / 60
+
+    def due(self) -> bool:
+        """Say whether it is time to remind of a break; true once per stretch of work."""
+        now = self._clock()
+        if self.minutes is None or now - self._last >= PAUSE or now - self._reminded < self.minutes * 60:
+            return False
+        self._reminded = now
+        return True
+
+    def switch(self, *, usual: float) -> bool:
+        """Turn the reminder off, or on again; say whether it is on now."""
+        self.minutes = (self._wanted or usual) if self.minutes is None else None
+        self._reminded = self._clock()
+        return self.minutes is not None
+
 
 TROUBLE = (CranfieldError, OSError)
 """What a desk may raise: it is told to the assessor, and the sitting goes on."""

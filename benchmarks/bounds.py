@@ -23,7 +23,7 @@ from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.expression import AnyMeasure, parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import sorted_qrels
-from cranfield.reuse.bounds import Closure, bounds, depth_that_matters
+from cranfield.reuse.intervals import Closure, bounds, depth_that_matters
 from cranfield.runs.run import Run
 
 THREE = ["AP", "nDCG@10", "P@10"]

@@ -45,8 +45,8 @@ AGAIN = """
 import sys, time
 from pathlib import Path
 from cranfield.workflows.evaluate import Asked, evaluate_and_tell
-from cranfield.workflows.keeping import KeptAlignment
-from cranfield.workflows.opening import open_collection
+from cranfield.workflows.evaluate.inputs import KeptAlignment
+from cranfield.workflows.collection import open_collection
 asked = Asked(qrels=Path(sys.argv[2]), runs=tuple(sys.argv[3:]), measures=("AP", "nDCG@10", "P@10"))
 kept = KeptAlignment()
 with open_collection(Path(sys.argv[1])) as store:

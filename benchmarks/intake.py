@@ -38,12 +38,11 @@ def with_pyarrow(run: Path, qrels: Path) -> None:
 
 def with_cranfield(run: Path, qrels: Path) -> None:
     """Do all that intake does before the store."""
+    from cranfield.base.files import Source
     from cranfield.runs.check import Expectations, check
-    from cranfield.runs.encoding import encode
-    from cranfield.runs.ids import IdTable, coded, encode_page
+    from cranfield.runs.encoding import IdTable, coded, encode, encode_page
     from cranfield.runs.order import ranked
     from cranfield.runs.reading import read_rows
-    from cranfield.source import Source
 
     rows = read_rows(Source(run))
     check(rows, Expectations())

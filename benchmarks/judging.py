@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import UUID
 
-from cranfield.workflows.judging import open_desk
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.workflows.opening import init_collection
-from cranfield.workflows.scale import NAMED
-from cranfield.store import Store, open_store
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.collection import NAMED, init_collection
+from cranfield.workflows.judge.organise import open_desk
+from cranfield.workflows.judge.session import CollectionDesk
 
 NOW = "2026-01-01T00:00:00.000Z"
 ASSESSORS = 8

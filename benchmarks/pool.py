@@ -18,23 +18,21 @@ import numpy as np
 
 from benchmarks.generate import Shape, _document_ids, _topic_ids, rankings, write_run
 from benchmarks.measuring import tell
+from cranfield.base.records import BINARY
 from cranfield.judge.events import Event
 from cranfield.pool.build import build
-from cranfield.pool.candidates import candidates_of
-from cranfield.pool.entrants import PooledRuns, PoolRun, pooled_runs
-from cranfield.pool.parsing import parse
+from cranfield.pool.candidates import PooledRuns, PoolRun, candidates_of, pooled_runs
+from cranfield.pool.plan import parse
 from cranfield.pool.strategies import strategies
-from cranfield.records import BINARY
 from cranfield.runs.encoding import CodedRun
-from cranfield.workflows.opening import init_collection
-from cranfield.workflows.pool_build import PoolRequest, build_pool
-from cranfield.workflows.pool_live import Refiller
-from cranfield.workflows.runs_intake import Request
-from cranfield.workflows.runs_submit import submit_runs
-from cranfield.store import open_store
 from cranfield.store.events import append_events
+from cranfield.store.live_pools import choices
 from cranfield.store.pools import documents_to_judge, pool_topics
-from cranfield.store.pools_live import choices
+from cranfield.store.store import open_store
+from cranfield.workflows.collection import init_collection
+from cranfield.workflows.pool.build import PoolRequest, build_pool
+from cranfield.workflows.pool.live import Refiller
+from cranfield.workflows.runs.submit import Request, submit_runs
 
 THEIRS = """
 import sys, time, pathlib

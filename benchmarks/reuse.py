@@ -24,8 +24,7 @@ from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.expression import Measure, own_measures, parse_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels, sorted_qrels
-from cranfield.reuse.categories import categories_by_group
-from cranfield.reuse.leave_out import AllHoldOut, OwnHoldOut, hold_out_all, hold_out_own
+from cranfield.reuse.hold_out import AllHoldOut, OwnHoldOut, categories_by_group, hold_out_all, hold_out_own
 from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
 from cranfield.runs.run import Run
 

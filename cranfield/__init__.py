@@ -1,8 +1,10 @@
 """Build information-retrieval test collections, and say of every score how far it can be trusted."""
 
+from __future__ import annotations
+
 from cranfield._version import __version__
-from cranfield.errors import CranfieldError
-from cranfield.workflows.notebook import Opened, open_collection, open_files
-from cranfield.workflows.notebook_reuse import ReuseResult
+from cranfield.base.errors import CranfieldError
+from cranfield.collection import Opened, open_collection, open_files
+from cranfield.workflows.results import ReuseResult
 
 __all__ = ["CranfieldError", "Opened", "ReuseResult", "__version__", "open_collection", "open_files"]

@@ -1,5 +1,7 @@
 """`python -m cranfield`, and the command itself."""
 
+from __future__ import annotations
+
 import atexit
 import gc
 import os

@@ -13,18 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
+from cranfield.base.files import Source
+from cranfield.base.tables import table_of
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import own_measures, parse_measures
 from cranfield.qrels.qrels import Qrels, qrels_of
 from cranfield.report.rendering import renderers
-from cranfield.report.table import table_of
 from cranfield.reuse.calibrate import Calibration, calibrated
 from cranfield.reuse.provenance import Contributor, prefixes_of
-from cranfield.runs.check import Expectations, check
+from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
 from cranfield.runs.run import Run
-from cranfield.source import Source
 
 DEPTHS = (10, 20, 50, 100)
 MEASURES = ("nDCG@10", "P@10", "AP")

@@ -8,14 +8,13 @@ from pathlib import Path
 from python_reference import page as python_page
 
 from assessor_ui.keymap import markdown as keys_table
+from cranfield.base.tables import Column, Table, table_of
 from cranfield.cli.main import program
 from cranfield.pool.strategies_page import page as strategies_page
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Column, Table, table_of
-from cranfield.reuse.thresholds import Thresholds
+from cranfield.reuse.verdict import Thresholds
 from cranfield.runs.systems_page import page as systems_page
-from cranfield.workflows.listing import known_formats
-from cranfield.workflows.measures import measures_page
+from cranfield.workflows.listing import known_formats, measures_page
 
 HERE = Path(__file__).parent / "reference"
 HEAD = "<!-- Written by docs/generate.py from the program itself: do not edit. -->\n\n"

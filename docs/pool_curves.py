@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from cranfield.pool.entrants import PooledRuns, runs_of
-from cranfield.pool.parsing import parse
+from cranfield.base.files import Source
+from cranfield.pool.candidates import PooledRuns, runs_of
+from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
-from cranfield.runs.check import Expectations, check
+from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
 from cranfield.runs.run import Run
-from cranfield.source import Source
 
 PLANS = {
     "rrf 300": "#7f4fa3",

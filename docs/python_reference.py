@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import Any
 
 import cranfield as cf
-from cranfield.workflows.notebook_plots import Plots, ReusePlots
+from cranfield.workflows.results import Plots, ReusePlots
 
 HEAD = """# Python
 

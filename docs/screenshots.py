@@ -22,12 +22,11 @@ from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import ChairApp, ReaderApp
 from assessor_ui.screens.adjudicate import AdjudicateScreen
 from assessor_ui.session import Session
-from cranfield.corpus.documents import read_documents
-from cranfield.corpus.topics import read_topics
+from cranfield.base.records import Document, Topic
+from cranfield.corpus.documents import read_documents, read_topics
 from cranfield.judge.events import Evidence
-from cranfield.records import Document, Topic
-from cranfield.workflows.bench import Case, Opinion
-from cranfield.workflows.scale import parse_scale
+from cranfield.judge.session import Case, Opinion
+from cranfield.workflows.collection import parse_scale
 
 KITCHEN = ROOT / "collections" / "kitchen"
 IMAGES = Path(__file__).parent / "images"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from kept import RENEW, Kept, write_renewed
 
-from cranfield.records import BINARY, Document, GradeScale, Topic
-from cranfield.workflows.opening import init_collection
-from cranfield.store import Store, open_store
+from cranfield.base.records import BINARY, Document, GradeScale, Topic
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.collection import init_collection
 
 settings.register_profile("short", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", deadline=None, max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
@@ -74,9 +74,7 @@ def store(new_store: Callable[..., Store]) -> Store:
 @pytest.fixture
 def small(store: Store) -> Store:
     """A collection with three documents and two topics."""
-    from cranfield.store.documents import add_documents
-    from cranfield.store.sources import LoadedFile, add_source
-    from cranfield.store.topics import add_topics
+    from cranfield.store.documents import LoadedFile, add_documents, add_source, add_topics
 
     with store.write():
         source = add_source(store, LoadedFile("documents", "made.jsonl", "jsonl", ""), now="2026-01-01T00:00:00.000Z")

@@ -1,5 +1,7 @@
 """The screen of the one who decides: the document, and below it what was said of it."""
 
+from __future__ import annotations
+
 from textual.app import ComposeResult
 from textual.containers import Container, HorizontalScroll, VerticalScroll
 from textual.content import Content
@@ -9,11 +11,10 @@ from assessor_ui import keymap, messages
 from assessor_ui.adjudication import Adjudication
 from assessor_ui.screens.reading import ReadingScreen
 from assessor_ui.widgets.bars import StatusLine
-from assessor_ui.widgets.document_view import DocumentView, Layers
-from assessor_ui.widgets.topic_panel import TopicPanel
-from cranfield.records import GradeScale
-from cranfield.workflows.bench import Case, Opinion
-from cranfield.text import visible, visible_line
+from assessor_ui.widgets.document_view import DocumentView, Layers, TopicPanel
+from cranfield.base.records import GradeScale
+from cranfield.base.text import visible, visible_line
+from cranfield.judge.session import Case, Opinion
 
 
 class Opinions(HorizontalScroll, can_focus=False):

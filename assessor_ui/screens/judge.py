@@ -1,9 +1,11 @@
 """The judging screen: topic, document, scale, and what was just saved."""
 
+from __future__ import annotations
+
 from textual import events
 
 from assessor_ui import keymap, messages
-from assessor_ui.passages import Move
+from assessor_ui.reader import Move
 from assessor_ui.screens.lists import HistoryScreen, SearchScreen, TopicsScreen
 from assessor_ui.screens.reading import ReadingScreen, table_of_keys
 from assessor_ui.session import Session

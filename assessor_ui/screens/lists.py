@@ -1,5 +1,7 @@
 """Lists to choose from: topics, the assessor's own history, and what a search has found."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from textual import events
@@ -9,14 +11,13 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
 from assessor_ui import messages
-from assessor_ui.grade_keys import GradeKeys
-from assessor_ui.messages import Notice
-from assessor_ui.screens.base import ChairScreen, indented
+from assessor_ui.messages import GradeKeys, Notice
+from assessor_ui.screens.reading import ChairScreen, indented
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import NoticeBar, meter
-from cranfield.workflows.corpus_search import HIT_END, HIT_START
-from cranfield.workflows.desk import Found, Past, TopicState
-from cranfield.text import shortened, visible_line
+from cranfield.base.text import shortened, visible_line
+from cranfield.judge.session import Found, Past, TopicState
+from cranfield.workflows.corpus import HIT_END, HIT_START
 
 STATE_WIDTH = 10
 

@@ -1,5 +1,7 @@
 """The bars around the document: progress, the scale, what was just saved, the keys."""
 
+from __future__ import annotations
+
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
@@ -8,9 +10,9 @@ from textual.widget import Widget
 
 from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
-from cranfield.records import GradeScale
-from cranfield.workflows.desk import Done
-from cranfield.text import visible_line
+from cranfield.base.records import GradeScale
+from cranfield.base.text import visible_line
+from cranfield.judge.session import Done
 
 _STYLES = {
     "saved": "$saved",

@@ -1,5 +1,7 @@
 """The one owner of standard output and standard error: data goes to the first, narration to the second."""
 
+from __future__ import annotations
+
 import logging
 import os
 import shlex
@@ -11,18 +13,17 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, BinaryIO
 
-from cranfield.errors import CranfieldError, Problem, ProblemsFound, UsageError
-from cranfield.report.plain import plain_text
+from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UsageError
+from cranfield.base.files import whole_file
+from cranfield.base.tables import Table, plain_text, table_of
+from cranfield.base.text import begins_with, counted, visible, visible_line
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Table, table_of
-from cranfield.text import begins_with, counted, visible, visible_line
-from cranfield.writing import whole_file
 
 if TYPE_CHECKING:
-    from cranfield.records import Document
-    from cranfield.workflows.opening import Store
-    from cranfield.workflows.runs_check import Checked
-    from cranfield.workflows.watching import Progress
+    from cranfield.base.progress import Progress
+    from cranfield.base.records import Document
+    from cranfield.store.store import Store
+    from cranfield.workflows.runs.submit import Checked
 
 PROBLEMS_SHOWN = 200
 WARNINGS_SHOWN = 10
@@ -73,7 +74,7 @@ def put_wide_table(table: Table, format: str = "table") -> None:
     if format != "table" or not sys.stdout.isatty():
         put_table(table, format)
         return
-    from cranfield.report.fitting import fitted
+    from cranfield.base.tables import fitted
 
     for part in fitted(table, get_terminal_size().columns):
         _put_rich(part)
@@ -81,7 +82,7 @@ def put_wide_table(table: Table, format: str = "table") -> None:
 
 def fits(table: Table) -> bool:
     """Say whether standard output is wide enough for a table: always, where it is no terminal."""
-    from cranfield.report.fitting import width_of
+    from cranfield.base.tables import width_of
 
     return not sys.stdout.isatty() or width_of(table) <= get_terminal_size().columns
 
@@ -115,7 +116,7 @@ def _put_rich(table: Table) -> None:
         return
     from rich.console import Console
 
-    from cranfield.workflows.rich_table import print_on
+    from cranfield.workflows.display import print_on
 
     console = Console(file=sys.stdout, highlight=False)
     if not console.is_terminal:
@@ -188,9 +189,9 @@ def fail(error: CranfieldError) -> int:
 
 
 @contextmanager
-def collection(path: Path) -> Iterator["Store"]:
+def collection(path: Path) -> Iterator[Store]:
     """Open the collection for one command, and tell the user when another process makes us wait."""
-    from cranfield.workflows.opening import open_collection
+    from cranfield.workflows.collection import open_collection
 
     told = False
 
@@ -207,14 +208,14 @@ def collection(path: Path) -> Iterator["Store"]:
 
 
 @contextmanager
-def progress() -> Iterator["Progress"]:
+def progress() -> Iterator[Progress]:
     """Give a step something to report to: a bar on a terminal, nothing elsewhere."""
-    from cranfield.workflows.watching import silent
+    from cranfield.base.progress import silent
 
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield silent
         return
-    from cranfield.workflows.bar import bar_on
+    from cranfield.workflows.display import bar_on
 
     with bar_on(sys.stderr) as report:
         yield report
@@ -227,7 +228,7 @@ def be_verbose() -> None:
     )
 
 
-def put_document(document: "Document") -> None:
+def put_document(document: Document) -> None:
     """Write a document as a person reads it: id, title (unless the text begins with it), metadata, text."""
     title = "" if begins_with(document.text, document.title) else document.title
     lines = [f"{document.id}  {title}".rstrip()]
@@ -236,7 +237,7 @@ def put_document(document: "Document") -> None:
 
 
 @contextmanager
-def collection_if_any(path: Path) -> Iterator["Store | None"]:
+def collection_if_any(path: Path) -> Iterator[Store | None]:
     """Open the collection where there is one; a default path that leads nowhere means none."""
     from cranfield.cli.options import COLLECTION
 
@@ -248,7 +249,7 @@ def collection_if_any(path: Path) -> Iterator["Store | None"]:
 
 
 @contextmanager
-def binary_output(path: Path | None, *, replace: bool = False) -> Iterator["BinaryIO"]:
+def binary_output(path: Path | None, *, replace: bool = False) -> Iterator[BinaryIO]:
     """Give a stream for bytes: standard output, or a file that is complete or not there at all.
 
     An existing file is overwritten only where `replace` says so, as `--replace` does.
@@ -263,7 +264,7 @@ def binary_output(path: Path | None, *, replace: bool = False) -> Iterator["Bina
         yield stream
 
 
-def put_findings(outcomes: "Sequence[Checked]", format: str) -> None:
+def put_findings(outcomes: Sequence[Checked], format: str) -> None:
     """Write what was found in run files: a list for people, one row per problem as data."""
     problems = [problem for outcome in outcomes for problem in outcome.problems]
     if format == "table":

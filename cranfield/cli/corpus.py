@@ -1,19 +1,21 @@
 """`cranfield corpus`: documents and topics enter."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cranfield.base.text import counted, shortened
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format
-from cranfield.text import counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cranfield.errors import CranfieldError
-    from cranfield.workflows.intake import Loaded
+    from cranfield.base.errors import CranfieldError
+    from cranfield.workflows.corpus import Loaded
 
 app = typer.Typer(name="corpus", help="Documents and topics.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -46,7 +48,7 @@ def add(
     update: Update = False,
 ) -> None:
     """Add documents."""
-    from cranfield.workflows.corpus_add import add_documents
+    from cranfield.workflows.corpus import add_documents
 
     with console.collection(collection) as store, console.progress() as progress:
         outcomes = add_documents(
@@ -72,8 +74,7 @@ def topics(
     format: Format = "table",
 ) -> None:
     """Add topics, or list them."""
-    from cranfield.workflows.corpus_add import add_topics
-    from cranfield.workflows.corpus_show import all_topics
+    from cranfield.workflows.corpus import add_topics, all_topics
 
     with console.collection(collection) as store:
         if files:
@@ -83,7 +84,7 @@ def topics(
             _tell(outcomes, "topic")
             return
         found = all_topics(store)
-    from cranfield.report.table import table_of
+    from cranfield.base.tables import table_of
 
     if format == "table":
         short = [(topic.id, shortened(topic.title, 60), shortened(topic.description, 100)) for topic in found]
@@ -93,15 +94,15 @@ def topics(
     console.put_table(table_of(["topic", "title", "description", "narrative", "metadata"], rows), format)
 
 
-def _as_json(metadata: "Mapping[str, str]") -> str:
+def _as_json(metadata: Mapping[str, str]) -> str:
     import json
 
     return json.dumps(dict(metadata), ensure_ascii=False)
 
 
-def _tell(outcomes: "Iterator[Loaded | CranfieldError]", noun: str) -> None:
+def _tell(outcomes: Iterator[Loaded | CranfieldError], noun: str) -> None:
     """Narrate what each file brought; leave with status 1 if one was refused or not all of one was good."""
-    from cranfield.errors import CranfieldError, ProblemsFound
+    from cranfield.base.errors import CranfieldError, ProblemsFound
 
     bad, told = False, False
     for outcome in outcomes:
@@ -136,8 +137,8 @@ def show(
     format: Format = "table",
 ) -> None:
     """Show a document, or list the first ones."""
-    from cranfield.report.table import table_of
-    from cranfield.workflows.corpus_show import first_documents, show_document
+    from cranfield.base.tables import table_of
+    from cranfield.workflows.corpus import first_documents, show_document
 
     with console.collection(collection) as store:
         found = [show_document(store, document)] if document else first_documents(store, count)
@@ -161,8 +162,9 @@ def search(
     format: Format = "table",
 ) -> None:
     """Search the documents (BM25, best first)."""
-    from cranfield.report.table import table_of
-    from cranfield.workflows.corpus_search import HIT_END, HIT_START, search_documents
+    from cranfield.base.tables import table_of
+    from cranfield.store.documents import HIT_END, HIT_START
+    from cranfield.workflows.corpus import search_documents
 
     with console.collection(collection) as store:
         hits = search_documents(store, " ".join(words), limit=count, every_word=every_word)
@@ -191,8 +193,9 @@ def duplicates(
     format: Format = "table",
 ) -> None:
     """Find exact and near duplicates and store them as clusters."""
-    from cranfield.report.table import Column, table_of
-    from cranfield.workflows.corpus_duplicates import clusters_of, find_duplicates, stored_scan
+    from cranfield.base.tables import Column, table_of
+    from cranfield.store.documents import clusters_of
+    from cranfield.workflows.corpus import find_duplicates, stored_scan
 
     with console.collection(collection) as store, console.progress() as progress:
         scan = (

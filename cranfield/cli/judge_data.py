@@ -1,21 +1,22 @@
 """What goes in and out of judging: `cranfield judge import`, `packet`, `merge`, `with`, `agreement` and others."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cranfield.base.errors import UnknownName, UsageError
+from cranfield.base.text import counted
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format
-from cranfield.cli.who import Assessor, name_of_assessor
-from cranfield.errors import UnknownName, UsageError
-from cranfield.workflows.agreement_tables import KINDS, long_estimates, long_table, overall_table, shown_table
-from cranfield.text import counted
+from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name_of_assessor
+from cranfield.workflows.judge.tables import KINDS, long_estimates, long_table, overall_table, shown_table
 
 if TYPE_CHECKING:
-    from cranfield.workflows.adjudicating import StoredBench
-    from cranfield.workflows.judge_with import MachineJudged
+    from cranfield.workflows.judge.adjudicate import StoredBench
+    from cranfield.workflows.judge.external import MachineJudged
 
 _DATA_FORMATS = ("csv", "json", "jsonl")
 
@@ -47,7 +48,7 @@ def import_(
     ] = None,
 ) -> None:
     """Import judgments that were made elsewhere; doing it twice changes nothing."""
-    from cranfield.workflows.judge_import import import_judgments
+    from cranfield.workflows.judge.imports import import_judgments
 
     with console.collection(collection) as store:
         done = import_judgments(store, file, layer=layer, assessor=assessor, format=from_)
@@ -80,7 +81,7 @@ def packet(
     ] = 14,
 ) -> None:
     """Make a judging packet: one file with only what one assessor needs, to be judged anywhere."""
-    from cranfield.workflows.judge_packet import PacketRequest, make_packet
+    from cranfield.workflows.judge.packets import PacketRequest, make_packet
 
     asked = PacketRequest(
         assessor=assessor, pool=pool, queue=queue, topics=tuple(topic or ()), order=order, seed=seed, days=days
@@ -98,8 +99,8 @@ def merge(
     format: Format = "table",
 ) -> None:
     """Take the judgments of a packet back in; doing it twice changes nothing."""
-    from cranfield.report.table import table_of
-    from cranfield.workflows.judge_merge import merge_packet
+    from cranfield.base.tables import table_of
+    from cranfield.workflows.judge.packets import merge_packet
 
     with console.collection(collection) as store:
         done = merge_packet(store, file)
@@ -131,7 +132,7 @@ def with_(
     format: Format = "table",
 ) -> None:
     """Let an external judge label documents, in a layer of its own; run it again to go on where it stopped."""
-    from cranfield.workflows.judge_with import JudgeRequest, judge_with
+    from cranfield.workflows.judge.external import JudgeRequest, judge_with
 
     asked = JudgeRequest(
         command=command,
@@ -151,8 +152,8 @@ def with_(
     _tell_labels(done, format)
 
 
-def _tell_labels(done: "MachineJudged", format: str) -> None:
-    from cranfield.workflows.judge_with import ENOUGH
+def _tell_labels(done: MachineJudged, format: str) -> None:
+    from cranfield.workflows.judge.external import ENOUGH
 
     console.put_problems(done.problems)
     parts = [f"{done.labelled:,} of {counted(done.asked, 'document')} labelled"]
@@ -189,8 +190,7 @@ def agreement(
     format: Format = "table",
 ) -> None:
     """Say how far assessors agree, with each other and with themselves, and what that does to the ranking of runs."""
-    from cranfield.workflows.assessor_effect import effect_on_rankings, effect_table
-    from cranfield.workflows.judge_agreement import agreement_report
+    from cranfield.workflows.judge.agreement import agreement_report, effect_on_rankings, effect_table
 
     if by is not None and by not in KINDS:
         raise UnknownName("table", by, KINDS)
@@ -231,8 +231,8 @@ def adjudicate(
     format: Format = "table",
 ) -> None:
     """Decide where assessors disagree; nobody is named."""
-    from cranfield.workflows.adjudicating import StoredBench
-    from cranfield.workflows.opening import open_collection
+    from cranfield.workflows.collection import open_collection
+    from cranfield.workflows.judge.adjudicate import StoredBench
 
     only = tuple(topic or ())
     if listed:
@@ -252,8 +252,8 @@ def adjudicate(
 
 
 def _put_cases(collection: Path, layer: str, across: bool, only: tuple[str, ...], format: str) -> None:
-    from cranfield.report.table import table_of
-    from cranfield.workflows.adjudicating import open_cases
+    from cranfield.base.tables import table_of
+    from cranfield.workflows.judge.adjudicate import open_cases
 
     with console.collection(collection) as store:
         cases = open_cases(store, layer=layer, across=across, only=only)
@@ -262,7 +262,7 @@ def _put_cases(collection: Path, layer: str, across: bool, only: tuple[str, ...]
     console.say(f"{counted(len(rows), 'case')} open")
 
 
-def _decide(bench: "StoredBench", plain: bool) -> int:
+def _decide(bench: StoredBench, plain: bool) -> int:
     from assessor_ui.adjudication import run_adjudication, run_plain
 
     if plain:
@@ -279,8 +279,8 @@ def propagate(
     format: Format = "table",
 ) -> None:
     """Pass grades on to the near-duplicates of judged documents, marked as propagated."""
-    from cranfield.report.table import table_of
-    from cranfield.workflows.judge_propagate import propagate as pass_on
+    from cranfield.base.tables import table_of
+    from cranfield.workflows.judge.imports import propagate as pass_on
 
     with console.collection(collection) as store:
         done = pass_on(store, layer=layer, exact_only=exact)

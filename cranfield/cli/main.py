@@ -1,5 +1,7 @@
 """The command `cranfield`: its sub-commands, and what happens to errors, Ctrl-C and broken pipes."""
 
+from __future__ import annotations
+
 import io
 import os
 import sys
@@ -10,8 +12,8 @@ from typing import Annotated
 import typer
 
 from cranfield._version import __version__
+from cranfield.base.errors import CranfieldError, not_utf8
 from cranfield.cli import console
-from cranfield.errors import CranfieldError, not_utf8
 
 MODULES = {
     "collection": ("demo", "init", "status", "check", "backup"),
@@ -27,8 +29,7 @@ MODULES = {
     "report": ("report",),
     "settle": ("settle",),
     "trec_eval": ("trec-eval",),
-    "measures": ("measures",),
-    "listing": ("formats", "strategies"),
+    "listing": ("measures", "formats", "strategies"),
 }
 """The files beside this one, in the order of the help, and the commands in each."""
 

@@ -1,5 +1,7 @@
 """`cranfield pool`: from runs to what is judged, and why."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cranfield.base.errors import UsageError
+from cranfield.base.text import counted
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format
-from cranfield.errors import UsageError
-from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.report.table import Table
-    from cranfield.workflows.pool_show import ShownPool
+    from cranfield.base.tables import Table
+    from cranfield.workflows.pool.show import ShownPool
 
 app = typer.Typer(name="pool", help="What is judged, and why.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -54,7 +56,7 @@ def build(
     ] = False,
 ) -> None:
     """Build a pool from the runs, by a plan."""
-    from cranfield.workflows.pool_build import PoolRequest, build_pool
+    from cranfield.workflows.pool.build import PoolRequest, build_pool
 
     request = PoolRequest(
         plan=plan,
@@ -91,7 +93,7 @@ def extend(
     topic: Annotated[list[str] | None, typer.Option("--topic", help="Add this topic, which the pool lacks.")] = None,
 ) -> None:
     """Add later runs to a pool: only what is new, as a new version; nothing is judged twice."""
-    from cranfield.workflows.pool_grow import extend_pool
+    from cranfield.workflows.pool.build import extend_pool
 
     with console.collection(collection) as store:
         grown = extend_pool(store, name, runs=run or (), topics=topic or ())
@@ -123,7 +125,7 @@ def top_up(
     seconds_per_document: Seconds = None,
 ) -> None:
     """Queue what is unjudged in a new run's first documents: the honest way to let an outsider in."""
-    from cranfield.workflows.pool_grow import top_up_queue
+    from cranfield.workflows.pool.build import top_up_queue
 
     with console.collection(collection) as store:
         made = top_up_queue(
@@ -162,7 +164,7 @@ def show(
     format: Format = "table",
 ) -> None:
     """Show how large a pool is, what each run brought, and what judging it will cost."""
-    from cranfield.workflows.pool_show import show_pool
+    from cranfield.workflows.pool.show import show_pool
 
     asked = {"topic": by_topic, "group": by_group, "depth": by_depth, "version": versions, "overlap": bool(overlap)}
     chosen = [word for word, wanted in asked.items() if wanted] or ["run"]
@@ -174,8 +176,8 @@ def show(
         _narrate(shown)
 
 
-def _table(shown: "ShownPool", what: str, of: str, format: str) -> "Table":
-    from cranfield.workflows.pool_tables import pool_table
+def _table(shown: ShownPool, what: str, of: str, format: str) -> Table:
+    from cranfield.workflows.pool.show import pool_table
 
     table = pool_table(shown, what, of=of)
     if what != "overlap" or format != "table" or len(table.rows) <= _PAIRS_SHOWN:
@@ -184,7 +186,7 @@ def _table(shown: "ShownPool", what: str, of: str, format: str) -> "Table":
     return replace(table, rows=table.rows[:_PAIRS_SHOWN])
 
 
-def _narrate(shown: "ShownPool") -> None:
+def _narrate(shown: ShownPool) -> None:
     facts, sizes = shown.facts, [one.documents for one in shown.topics]
     console.say(
         f"{facts.name}: {counted(shown.documents, 'document')} for {counted(len(sizes), 'topic')}"
@@ -203,7 +205,7 @@ def _narrate(shown: "ShownPool") -> None:
     _narrate_loss(shown)
 
 
-def _narrate_loss(shown: "ShownPool") -> None:
+def _narrate_loss(shown: ShownPool) -> None:
     """Say what an outsider must expect, as far as it can be said without playing the plan again."""
     if not shown.judged:
         return
@@ -230,8 +232,8 @@ def explain(
     format: Format = "table",
 ) -> None:
     """Tell why a document is in a pool."""
-    from cranfield.report.table import table_of
-    from cranfield.workflows.pool_show import explain_entry
+    from cranfield.base.tables import table_of
+    from cranfield.workflows.pool.show import explain_entry
 
     with console.collection(collection) as store:
         told = explain_entry(store, topic, document, name=name)
@@ -260,7 +262,7 @@ def explain(
 @app.command()
 def verify(collection: Collection = COLLECTION, name: Name = "") -> None:
     """Build a pool again from the stored runs and prove it identical, choice by choice, or say what differs."""
-    from cranfield.workflows.pool_build import not_proved, verify_pool
+    from cranfield.workflows.pool.verify import not_proved, verify_pool
 
     with console.collection(collection) as store:
         facts, differences = verify_pool(store, name)

@@ -1,20 +1,22 @@
 """`cranfield qrels`: judgments become one grade per topic and document."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cranfield.base.text import counted
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, Replace
 from cranfield.qrels.rules import RULE_WORDS, parse_rule
-from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.qrels.difference import Difference
-    from cranfield.qrels.release import Manifest
-    from cranfield.report.table import Table, Value
-    from cranfield.workflows.qrels_release import Chosen
+    from cranfield.base.tables import Table, Value
+    from cranfield.qrels.merge import Manifest
+    from cranfield.qrels.qrels import Difference
+    from cranfield.workflows.qrels.current import Chosen
 
 app = typer.Typer(name="qrels", help="One grade per document.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -47,8 +49,8 @@ From = Annotated[
 ]
 
 
-def _chosen(layers: list[str] | None, rule: str, as_of: str, up_to: int | None, unjudged: bool) -> "Chosen":
-    from cranfield.workflows.qrels_release import Chosen
+def _chosen(layers: list[str] | None, rule: str, as_of: str, up_to: int | None, unjudged: bool) -> Chosen:
+    from cranfield.workflows.qrels.current import Chosen
 
     if as_of and up_to is not None:
         raise typer.BadParameter("--as-of and --up-to-event say the same thing in two ways; give one of them")
@@ -79,8 +81,8 @@ def export(
     up_to_event: UpToEvent = None,
 ) -> None:
     """Write qrels as a file."""
-    from cranfield.qrels.rows import contents
-    from cranfield.workflows.qrels_export import export_warning, exported_qrels, scale_lost, write_qrels
+    from cranfield.qrels.reading import contents
+    from cranfield.workflows.qrels.export import export_warning, exported_qrels, scale_lost, write_qrels
 
     chosen = _chosen(layer, rule, as_of, up_to_event, unjudged)
     threshold = binary_from if binary_from is not None else 0 if binary else None
@@ -120,9 +122,8 @@ def release(
     format: Format = "table",
 ) -> None:
     """Freeze what is judged under a name, with a hash and a manifest; it never changes again."""
-    from cranfield.workflows.qrels_bundle import check_folder, write_bundle
-    from cranfield.workflows.qrels_notes import older_grades
-    from cranfield.workflows.qrels_release import make_release
+    from cranfield.workflows.qrels.current import make_release, older_grades
+    from cranfield.workflows.qrels.export import check_folder, write_bundle
 
     if bundle is not None:
         check_folder(bundle)
@@ -141,8 +142,8 @@ def release(
     console.say(f"released {name}: {counted(made.judged, 'judgment')} on {counted(made.topics, 'topic')}")
 
 
-def _put_manifest(manifest: "Manifest", format: str) -> None:
-    from cranfield.report.table import facts_table
+def _put_manifest(manifest: Manifest, format: str) -> None:
+    from cranfield.base.tables import facts_table
 
     facts: dict[str, Value] = {
         "release": manifest.name,
@@ -180,7 +181,7 @@ def import_(
     note: Annotated[str, typer.Option(help="A sentence that is kept with it.")] = "",
 ) -> None:
     """Freeze the qrels of a file as a release (cranfield judge import makes judgments of them)."""
-    from cranfield.workflows.qrels_release import import_release
+    from cranfield.workflows.qrels.current import import_release
 
     with console.collection(collection) as store:
         done = import_release(store, file, name, format=from_, note=note)
@@ -199,9 +200,10 @@ def list_(
     format: Format = "table",
 ) -> None:
     """List the releases, and say in which layers there are judgments."""
-    from cranfield.errors import UnknownName
-    from cranfield.report.table import table_of
-    from cranfield.workflows.qrels_release import layers_with_grades, list_releases
+    from cranfield.base.errors import UnknownName
+    from cranfield.base.tables import table_of
+    from cranfield.store.events import layers_with_grades
+    from cranfield.workflows.qrels.current import list_releases
 
     with console.collection(collection) as store:
         found, layers = list_releases(store), layers_with_grades(store)
@@ -241,7 +243,7 @@ def diff(
     format: Format = "table",
 ) -> None:
     """Compare two sets of qrels: what was added, removed and changed."""
-    from cranfield.workflows.qrels_release import compare_qrels
+    from cranfield.workflows.qrels.current import compare_qrels
 
     layers = tuple(layer or ["main"])
     with console.collection_if_any(collection) as store:
@@ -260,8 +262,8 @@ def diff(
         )
 
 
-def _difference(found: "Difference", by_topic: bool, matrix: bool) -> "Table":
-    from cranfield.report.table import Column, table_of
+def _difference(found: Difference, by_topic: bool, matrix: bool) -> Table:
+    from cranfield.base.tables import Column, table_of
 
     if by_topic:
         topics = [(one.topic, one.added, one.removed, one.changed, one.same) for one in found.topics]
@@ -282,7 +284,7 @@ def licence(
     collection: Collection = COLLECTION,
 ) -> None:
     """Show or say under which terms the collection may be used; the report and the card repeat it."""
-    from cranfield.workflows.licence import licence_of, set_licence
+    from cranfield.workflows.collection import licence_of, set_licence
 
     with console.collection(collection) as store:
         if text is not None:
@@ -300,7 +302,7 @@ def rule(
     collection: Collection = COLLECTION,
 ) -> None:
     """Show or choose the rule by which this collection merges opinions."""
-    from cranfield.workflows.qrels_of import collection_rule, set_rule
+    from cranfield.workflows.qrels.current import collection_rule, set_rule
 
     with console.collection(collection) as store:
         if words:

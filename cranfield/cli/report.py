@@ -1,17 +1,19 @@
 """`cranfield report`: one page about a collection, and everything on it as files."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cranfield.base.errors import UsageError
+from cranfield.base.text import counted
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection
-from cranfield.errors import UsageError
-from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.workflows.report import Reported
+    from cranfield.workflows.report.report import Reported
 
 Output = Annotated[
     Path | None,
@@ -57,8 +59,8 @@ def report(
     collection: Collection = COLLECTION,
 ) -> None:
     """Write one page about the collection that needs no network: open it in a browser, print it, publish it."""
-    from cranfield.workflows.report import MEASURES, Wanted, collection_report, write_page
-    from cranfield.workflows.report_card import report_and_card, write_card
+    from cranfield.workflows.report.material import MEASURES, Wanted
+    from cranfield.workflows.report.report import collection_report, report_and_card, write_card, write_page
 
     wanted = Wanted(measures=tuple(measure or MEASURES), qrels=qrels, layers=tuple(layer or ["main"]), public=public)
     target = output or collection.with_name("report.html")
@@ -86,8 +88,8 @@ def _refuse_absent_folders(*files: Path | None) -> None:
             raise UsageError(f"there is no folder {file.parent} to write {file.name} in")
 
 
-def _write_parts(made: "Reported", tables: Path | None, format: str, figures: Path | None, kind: str) -> None:
-    from cranfield.workflows.report import write_figures, write_tables
+def _write_parts(made: Reported, tables: Path | None, format: str, figures: Path | None, kind: str) -> None:
+    from cranfield.workflows.report.report import write_figures, write_tables
 
     if tables is not None:
         console.say(f"wrote {counted(len(write_tables(made.page, tables, format=format)), 'table')} into {tables}")

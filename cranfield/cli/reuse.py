@@ -1,20 +1,21 @@
 """`cranfield reuse`: is the pool fair, to the collection's outsiders and to each run?"""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.evaluated import collection_meant
-from cranfield.cli.options import COLLECTION, Collection, Format
-from cranfield.workflows.reuse_parts import Part
+from cranfield.cli.options import COLLECTION, Collection, Format, collection_meant
+from cranfield.reuse.parts import Part
 
 if TYPE_CHECKING:
     from cranfield.evaluate.expression import Measure
     from cranfield.reuse.collection import CollectionReport
-    from cranfield.workflows.trust import Trusted
-    from cranfield.store import Store
+    from cranfield.store.store import Store
+    from cranfield.workflows.reuse.field import Trusted
 
 _DATA_FORMATS = ("csv", "json", "jsonl")
 Wanted = tuple[Part, ...]
@@ -89,9 +90,8 @@ def reuse(
     format: Format = "table",
 ) -> None:
     """Say how far scores can be trusted: for the collection's outsiders, and run by run."""
-    from cranfield.workflows.reuse import examine_collection
-    from cranfield.workflows.reuse_asking import Doubt, asked_field, threshold_values
-    from cranfield.workflows.trust import keep_thresholds, trusted
+    from cranfield.workflows.reuse.field import keep_thresholds, trusted
+    from cranfield.workflows.reuse.reuse import Doubt, asked_field, examine_collection, threshold_values
 
     values = threshold_values(threshold or ())
     with collection_meant(collection, qrels, runs) as store:
@@ -125,22 +125,22 @@ def reuse(
         _plot(found, report, plot)
 
 
-def _say_notes(found: "Trusted", measures: "list[Measure]", store: "Store | None") -> None:
-    from cranfield.workflows.reuse_asking import about_noise, about_titles, without_verdict
+def _say_notes(found: Trusted, measures: list[Measure], store: Store | None) -> None:
+    from cranfield.workflows.reuse.reuse import about_noise, about_titles, without_verdict
 
     words = () if store is None else about_titles(store, found.field)
     for note in (*found.notes, *about_noise(found), *words, *without_verdict(found, measures)):
         console.say(note)
 
 
-def _needed(store: "Store | None") -> "Store":
+def _needed(store: Store | None) -> Store:
     if store is None:
         raise typer.BadParameter("--keep keeps thresholds in a collection; there is none here")
     return store
 
 
-def _put(found: "Trusted", report: "CollectionReport | None", format: str, table: Part | None, more: Wanted) -> None:
-    from cranfield.workflows.reuse_tables import one_table, shown_tables
+def _put(found: Trusted, report: CollectionReport | None, format: str, table: Part | None, more: Wanted) -> None:
+    from cranfield.workflows.reuse.tables import one_table, shown_tables
 
     data = format in _DATA_FORMATS
     if data and more and table is None:
@@ -155,36 +155,36 @@ def _put(found: "Trusted", report: "CollectionReport | None", format: str, table
         console.put_wide_table(one, format)
 
 
-def _say_collection(report: "CollectionReport") -> None:
-    from cranfield.workflows.reuse_asking import about_collection
+def _say_collection(report: CollectionReport) -> None:
+    from cranfield.workflows.reuse.reuse import about_collection
 
     for sentence in about_collection(report):
         console.say(sentence)
 
 
-def _describe(found: "Trusted", store: "Store | None") -> None:
-    from cranfield.workflows.reuse_describing import accounts
+def _describe(found: Trusted, store: Store | None) -> None:
+    from cranfield.workflows.settle import accounts
 
     for sentence in accounts(found, store=store):
         console.put(f"{sentence}\n")
 
 
-def _put_thresholds(store: "Store | None", values: dict[str, float], format: str) -> None:
-    from cranfield.report.reuse_tables import thresholds_table
-    from cranfield.workflows.trust import thresholds_in_force
+def _put_thresholds(store: Store | None, values: dict[str, float], format: str) -> None:
+    from cranfield.reuse.tables import thresholds_table
+    from cranfield.workflows.reuse.field import thresholds_in_force
 
     console.put_table(thresholds_table(thresholds_in_force(store, values)), format)
 
 
-def _write_card(found: "Trusted", path: Path) -> None:
-    from cranfield.workflows.reuse import write_reuse_card
+def _write_card(found: Trusted, path: Path) -> None:
+    from cranfield.workflows.reuse.reuse import write_reuse_card
 
     write_reuse_card(found, path)
     console.say(f"wrote the card into {path}; others use it with cranfield evaluate --card {path}")
 
 
-def _plot(found: "Trusted", report: "CollectionReport | None", folder: Path) -> None:
-    from cranfield.workflows.reuse_plotting import draw_all
+def _plot(found: Trusted, report: CollectionReport | None, folder: Path) -> None:
+    from cranfield.workflows.reuse.tables import draw_all
 
     for path in draw_all(found, report, folder):
         console.say(f"drew {path}")

@@ -1,21 +1,23 @@
 """`cranfield runs`: rankings enter."""
 
+from __future__ import annotations
+
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cranfield.base.errors import UsageError, quoted
+from cranfield.base.text import counted, shortened
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, Replace
-from cranfield.errors import UsageError, quoted
-from cranfield.text import counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cranfield.report.table import Value
-    from cranfield.workflows.runs_intake import Request
+    from cranfield.base.tables import Value
+    from cranfield.workflows.runs.submit import Request
 
 app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -57,7 +59,7 @@ def check(
     format: Format = "table",
 ) -> None:
     """List every problem of run files, with line numbers; nothing is stored."""
-    from cranfield.workflows.runs_check import check_runs
+    from cranfield.workflows.runs.submit import check_runs
 
     requests = _requests(files, format=from_, order=order, names=names)
     with console.collection_if_any(collection) as store, console.progress() as progress:
@@ -96,8 +98,8 @@ def submit(
     format: Format = "table",
 ) -> None:
     """Store runs, all or none; submitting the same content again does nothing."""
-    from cranfield.report.table import table_of
-    from cranfield.workflows.runs_submit import not_pooled, submit_runs
+    from cranfield.base.tables import table_of
+    from cranfield.workflows.runs.submit import not_pooled, submit_runs
 
     role = None if contributing is None else "contributing" if contributing else "new"
     about = {"group": group, "family": family, "role": role, "priority": priority, "description": description}
@@ -130,12 +132,12 @@ def submit(
     console.say(f"{counted(stored, 'run')} submitted" + (f", {unchanged:,} there already" if unchanged else ""))
 
 
-def _requests(files: "Sequence[Path]", **given: object) -> "list[Request]":
+def _requests(files: Sequence[Path], **given: object) -> list[Request]:
     """Give one request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
     from dataclasses import replace
 
-    from cranfield.workflows.runs_intake import Request
-    from cranfield.workflows.runs_toml import read_requests
+    from cranfield.workflows.runs.show import read_requests
+    from cranfield.workflows.runs.submit import Request
 
     said = {name: value for name, value in given.items() if value is not None}
     requests: list[Request] = []
@@ -152,8 +154,8 @@ def list_(
     format: Format = "table",
 ) -> None:
     """List the runs of the collection."""
-    from cranfield.report.table import table_of
-    from cranfield.workflows.runs_show import list_runs
+    from cranfield.base.tables import table_of
+    from cranfield.workflows.runs.show import list_runs
 
     with console.collection(collection) as store:
         facts = list_runs(store, withdrawn=withdrawn)
@@ -174,8 +176,8 @@ def list_(
 @app.command()
 def show(name: Name, collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Show what is known of one run, and what intake found in it."""
-    from cranfield.report.table import facts_table
-    from cranfield.workflows.runs_show import show_run
+    from cranfield.base.tables import facts_table
+    from cranfield.workflows.runs.show import show_run
 
     with console.collection(collection) as store:
         facts, warnings = show_run(store, name)
@@ -196,7 +198,7 @@ def export(
     replace: Replace = False,
 ) -> None:
     """Write a run back as an equivalent file."""
-    from cranfield.workflows.runs_show import export_run
+    from cranfield.workflows.runs.show import export_run
 
     with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
         facts = export_run(store, name, stream, format=to)
@@ -211,7 +213,7 @@ def withdraw(
     collection: Collection = COLLECTION,
 ) -> None:
     """Take a run out; its history stays."""
-    from cranfield.workflows.runs_show import withdraw as withdraw_runs
+    from cranfield.workflows.runs.show import withdraw as withdraw_runs
 
     with console.collection(collection) as store:
         withdraw_runs(store, [name], because=because)
@@ -238,7 +240,7 @@ def make(
     format: Format = "table",
 ) -> None:
     """Search with a baseline system and write a run file."""
-    from cranfield.workflows.runs_make import check_tag, doubt_of, made_run, write_rankings
+    from cranfield.workflows.runs.show import check_tag, doubt_of, made_run, write_rankings
 
     if not system:
         _list_systems(format)
@@ -272,8 +274,8 @@ def _options(words: list[str] | None) -> dict[str, str]:
 
 
 def _list_systems(format: str) -> None:
-    from cranfield.report.table import Column, table_of
-    from cranfield.workflows.runs_make import described_systems
+    from cranfield.base.tables import Column, table_of
+    from cranfield.workflows.runs.show import described_systems
 
     console.put_table(
         table_of(["system", "family", Column("summary", "what it is"), "options"], described_systems()), format

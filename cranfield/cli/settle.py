@@ -1,20 +1,21 @@
 """`cranfield settle`: the few documents whose judging decides between two runs."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.evaluated import collection_meant
-from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.options import COLLECTION, Collection, Format, collection_meant
 from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures, PoolDepth, PoolName, QrelsWord
 
 if TYPE_CHECKING:
-    from cranfield.reuse.bounds import Closure
-    from cranfield.reuse.queued import QueuedDocument
-    from cranfield.workflows.reuse_asking import Doubt
-    from cranfield.store import Store
+    from cranfield.reuse.intervals import Closure
+    from cranfield.reuse.pairs import QueuedDocument
+    from cranfield.store.store import Store
+    from cranfield.workflows.reuse.reuse import Doubt
 
 RunWord = Annotated[str, typer.Argument(help="A run file, or the name of a stored run.")]
 OtherWord = Annotated[str | None, typer.Argument(help="The run to decide against; without one, --to-safe is meant.")]
@@ -48,8 +49,8 @@ def settle(
     format: Format = "table",
 ) -> None:
     """Find the documents to judge to decide between two runs, or to make one run's score safe."""
-    from cranfield.workflows.reuse_asking import Doubt
-    from cranfield.workflows.settle_words import queue_table
+    from cranfield.workflows.reuse.reuse import Doubt
+    from cranfield.workflows.settle import queue_table
 
     if to_safe and other is not None:
         raise typer.BadParameter("--to-safe is about one run; give two runs without it to decide between them")
@@ -75,9 +76,8 @@ def settle(
             _keep(store, queue, documents, collection, run=run, other=other, into=into)
 
 
-def _decided(doubt: "Doubt", store: "Store | None", closure: "Closure", everything: bool) -> "list[QueuedDocument]":
-    from cranfield.workflows.settle_words import decided
-    from cranfield.workflows.settling import settle_runs
+def _decided(doubt: Doubt, store: Store | None, closure: Closure, everything: bool) -> list[QueuedDocument]:
+    from cranfield.workflows.settle import decided, settle_runs
 
     said, documents = decided(settle_runs(doubt, store=store, closure=closure), everything=everything)
     for sentence in said:
@@ -85,9 +85,8 @@ def _decided(doubt: "Doubt", store: "Store | None", closure: "Closure", everythi
     return documents
 
 
-def _narrowed(doubt: "Doubt", store: "Store | None", everything: bool) -> "list[QueuedDocument]":
-    from cranfield.workflows.settle_words import narrowed
-    from cranfield.workflows.settling import safe_run
+def _narrowed(doubt: Doubt, store: Store | None, everything: bool) -> list[QueuedDocument]:
+    from cranfield.workflows.settle import narrowed, safe_run
 
     said, documents = narrowed(safe_run(doubt, store=store), everything=everything)
     for sentence in said:
@@ -96,17 +95,16 @@ def _narrowed(doubt: "Doubt", store: "Store | None", everything: bool) -> "list[
 
 
 def _keep(
-    store: "Store",
+    store: Store,
     name: str,
-    documents: "list[QueuedDocument]",
+    documents: list[QueuedDocument],
     collection: Path,
     *,
     run: str,
     other: str | None,
     into: str,
 ) -> None:
-    from cranfield.workflows.settle_words import purpose_of
-    from cranfield.workflows.settling import keep_queue
+    from cranfield.workflows.settle import keep_queue, purpose_of
 
     kept = keep_queue(store, name, documents, purpose="settle", why=purpose_of(run, other), layer=into)
     console.say(f"queued {kept:,}; judge them with {console.hint(f'judge --queue {name}', collection)}")

@@ -1,21 +1,22 @@
 """`cranfield simulate`: what other pools and budgets would have found."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cranfield.base.errors import UsageError
 from cranfield.cli import console
-from cranfield.cli.evaluated import collection_meant, qrels_named, runs_named_or_all
-from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.options import COLLECTION, Collection, Format, collection_meant, qrels_named, runs_named_or_all
 from cranfield.cli.pool import Seconds
 from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs
-from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.workflows.evaluate_asked import Asked
+    from cranfield.store.store import Store
+    from cranfield.workflows.evaluate.inputs import Asked
     from cranfield.workflows.simulate import Simulated, Simulating
-    from cranfield.store import Store
 
 _DATA_FORMATS = ("csv", "json", "jsonl")
 
@@ -74,8 +75,8 @@ def simulate(
     format: Format = "table",
 ) -> None:
     """Play plans against judgments that are known: what would each have cost, found, and done to the ranking?"""
-    from cranfield.workflows.evaluate_asked import Asked
-    from cranfield.workflows.plotting import refuse_other_kinds
+    from cranfield.workflows.evaluate.inputs import Asked
+    from cranfield.workflows.evaluate.tables import refuse_other_kinds
     from cranfield.workflows.simulate import DEFAULT_MEASURES, Simulating
 
     refuse_other_kinds(plot)
@@ -111,7 +112,7 @@ def simulate(
         _plot(found, plot)
 
 
-def _played(asked: "Asked", how: "Simulating", store: "Store | None") -> "Simulated":
+def _played(asked: Asked, how: Simulating, store: Store | None) -> Simulated:
     from cranfield.workflows.simulate import simulate_plans
 
     with console.progress() as progress:
@@ -127,8 +128,8 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in words)
 
 
-def _put(found: "Simulated", format: str) -> None:
-    from cranfield.report.simulate_tables import costs_table, needed_table, outcomes_data, ranking_table
+def _put(found: Simulated, format: str) -> None:
+    from cranfield.simulate.tables import costs_table, needed_table, outcomes_data, ranking_table
 
     seconds, needed = found.speed.seconds, found.needed
     if format in _DATA_FORMATS:
@@ -142,15 +143,15 @@ def _put(found: "Simulated", format: str) -> None:
 
 
 def _foresee(
-    asked: "Asked",
-    how: "Simulating",
-    store: "Store | None",
+    asked: Asked,
+    how: Simulating,
+    store: Store | None,
     *,
     to_depth: int,
     pool_depth: int | None,
     format: str,
 ) -> None:
-    from cranfield.report.simulate_tables import forecast_table
+    from cranfield.simulate.tables import forecast_table
     from cranfield.workflows.simulate import foresee
 
     found = foresee(asked, how, to_depth=to_depth, pool_depth=pool_depth, store=store)
@@ -159,7 +160,7 @@ def _foresee(
     console.put_wide_table(forecast_table(found.forecast, seconds=found.speed.seconds), format)
 
 
-def _plot(found: "Simulated", path: Path) -> None:
-    from cranfield.workflows.simulate_plotting import plot_simulated
+def _plot(found: Simulated, path: Path) -> None:
+    from cranfield.workflows.simulate import plot_simulated
 
     console.say(f"drew {plot_simulated(found, path)} into {path}")

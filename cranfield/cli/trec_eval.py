@@ -1,5 +1,7 @@
 """`cranfield trec-eval`: takes trec_eval's options, prints trec_eval's bytes, ends with its status."""
 
+from __future__ import annotations
+
 import sys
 
 import typer
@@ -14,7 +16,7 @@ def add_to(app: typer.Typer) -> None:
 
 def trec_eval(context: typer.Context) -> None:
     """Do what trec_eval does, as version 10, or as version 9 with --as 9."""
-    from cranfield.workflows.trec_eval import as_trec_eval
+    from cranfield.workflows.listing import as_trec_eval
 
     printed = as_trec_eval(context.args)
     sys.stdout.buffer.write(printed.output)

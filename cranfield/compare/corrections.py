@@ -4,14 +4,16 @@ An adjusted p-value is compared with alpha as it stands. The family is exactly t
 against itself, or a pair that was not tested, must not be among them.
 """
 
+from __future__ import annotations
+
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.result import Values
-from cranfield.errors import InputError, UsageError
-from cranfield.registry import Registry
+from cranfield.base.errors import InputError, UsageError
+from cranfield.base.registry import Registry
+from cranfield.compare.differences import Values
 
 
 class Correction(Protocol):

@@ -1,14 +1,15 @@
 """What a topic set can show: discriminative power, topics needed, the smallest difference that would be found."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import as_scores, paired_differences
-from cranfield.compare.result import check_share, significant
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
+from cranfield.compare.differences import as_scores, check_share, paired_differences, significant
 
 MOST_TOPICS = 10**9
 

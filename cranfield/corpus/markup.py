@@ -3,10 +3,16 @@
 A `<` that starts no tag stays as it is (`10^8 < 2^27`). Attributes need a value, so that `a<b and c>d` is text.
 """
 
+from __future__ import annotations
+
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from cranfield.base.errors import Problem, quoted
+from cranfield.base.files import UTF8_BOM, Source
+from cranfield.corpus.format import decoded, is_error, one_line
 
 TAG = re.compile(
     r"""<(?P<end>/?)(?P<name>[A-Za-z][\w.:-]*+)
@@ -168,3 +174,181 @@ def _without_cdata(text: str) -> str:
         pieces += [text[done:begun], html.escape(text[begun + 9 : ended], quote=False)]
         done = ended + 3
     return "".join([*pieces, text[done:]])
+
+
+# Records between tags, cut out of a stream: `<DOC> … </DOC>`, `<top> … </top>`.
+
+LARGEST_RECORD = 1 << 26
+"""A record of more than 64 MB is refused: an end tag is missing somewhere."""
+
+_BLOCK = 1 << 20
+_LONGEST_TAG = 2048
+_INNER = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
+_ANY_TAG = re.compile(rb"<[^<>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A record as it lies between its tags, still bytes, with the line its start tag is on."""
+
+    line: int
+    tag: bytes
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Open:
+    """A record whose end tag has not been met yet."""
+
+    line: int
+    tag: bytes
+    parts: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, part: bytes) -> None:
+        self.size += len(part)
+        if self.size <= LARGEST_RECORD:
+            self.parts.append(part)
+
+    def finished(self) -> Element | Problem:
+        if self.size > LARGEST_RECORD:
+            message = f"a record of more than {LARGEST_RECORD >> 20} MB; is an end tag missing?"
+            return Problem("too-long", message, lines=(self.line,))
+        return Element(self.line, self.tag, b"".join(self.parts))
+
+
+def tag_pattern(*names: str) -> re.Pattern[bytes]:
+    """Give the pattern of the start and end tags with these names, whatever the case."""
+    either = "|".join("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in names)
+    return re.compile(f"</?(?:{either})(?:\\s[^<>]{{0,{_LONGEST_TAG - 100}}})?>".encode())
+
+
+def elements(source: Source, pattern: re.Pattern[bytes]) -> Iterator[Element | Problem]:
+    """Give the records between the tags of `pattern`, and what is wrong around them.
+
+    A record without an end tag ends where the next one starts, with a warning; at the end of the file it is an
+    error, because then the file is probably cut off.
+    """
+    line, opened = 1, None
+    for text, tag in _pieces(source, pattern):
+        if opened:
+            opened.add(text)
+        elif problem := _outside(text, line):
+            yield problem
+        line += text.count(b"\n")
+        if not tag:
+            continue
+        if opened:
+            if not tag.startswith(b"</"):
+                yield _unclosed(opened, "warning")
+            yield opened.finished()
+        elif tag.startswith(b"</"):
+            yield Problem(
+                "no-start",
+                f"an end tag {quoted(tag.decode('utf-8', 'replace'), limit=40)} without its start",
+                lines=(line,),
+            )
+        opened = None if tag.startswith(b"</") else _Open(line, tag)
+        line += tag.count(b"\n")
+    if opened:
+        yield _unclosed(opened, "error")
+
+
+def _pieces(source: Source, pattern: re.Pattern[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Give (what stands before a tag, the tag). Where no tag comes for long, the tag is empty, as at the end."""
+    with source.open() as stream:
+        rest = stream.read(_BLOCK).removeprefix(UTF8_BOM)
+        while rest:
+            done = 0
+            for match in pattern.finditer(rest):
+                yield rest[done : match.start()], match.group()
+                done = match.end()
+            block = stream.read(_BLOCK)
+            # What may be the start of a tag stays for the next round.
+            safe = max(done, len(rest) - _LONGEST_TAG) if block else len(rest)
+            # No character is cut in two: a byte 10…… belongs to what stands before it.
+            safe = next((at for at in range(safe, max(safe - 4, done), -1) if rest[at : at + 1] not in _INNER), safe)
+            if safe > done:
+                yield rest[done:safe], b""
+            rest = rest[safe:] + block
+
+
+def _outside(text: bytes, line: int) -> Problem | None:
+    if text.isspace() or not text:
+        return None
+    if error := next(filter(is_error, decoded(text, line)[1]), None):
+        return error
+    seen = _ANY_TAG.sub(b" ", text).strip()
+    if not seen:
+        return None
+    message = f"text outside of any record, passed over: {quoted(seen[:100].decode('utf-8', 'replace'), limit=40)}"
+    at = line + text.count(b"\n", 0, max(text.find(seen[:10]), 0))
+    return Problem("outside", message, "warning", lines=(at,))
+
+
+def _unclosed(opened: _Open, severity: str) -> Problem:
+    tag = quoted(opened.tag.decode("utf-8", "replace"), limit=40)
+    if severity == "warning":
+        return Problem("unclosed", f"{tag} has no end tag before the next record", "warning", lines=(opened.line,))
+    message = f"{tag} has no end tag; the file may be incomplete"
+    return Problem("unclosed", message, lines=(opened.line,))
+
+
+# Title and text of a page of HTML.
+
+_TAG = re.compile(
+    r"""<(?P<end>/?)(?P<name>[A-Za-z][\w:-]*+)(?=[\s/>])
+        (?:(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+|[^<>]*+)>""",
+    re.VERBOSE,
+)
+_SPACE = re.compile(r"\s++")
+_BLOCKS = PARAGRAPHS | LINES | {"article", "aside", "dd", "dl", "dt", "footer", "header", "main", "nav", "section"}
+_SILENT = frozenset({"noscript", "script", "style", "template", "textarea", "title"})
+_HEADINGS = frozenset({"h1", "h2", "h3"})
+
+
+def html_to_text(page: str) -> tuple[str, str]:
+    """Give (title, text) of a page: scripts and styles gone, blocks on lines of their own.
+
+    The title is that of the page, else its first heading; the heading stays in the text.
+    """
+    title: list[str] = []
+    heading: list[str] = []
+    text: list[str] = []
+    heading_is_over = False
+    for inside, piece in filter(_has_text, _pieces_html_text(without_specials(page))):
+        if inside == "title":
+            title.append(piece)
+        elif inside not in _SILENT:
+            text.append(piece.lstrip(" ") if inside != "pre" and (not text or text[-1].endswith("\n")) else piece)
+            if inside in _HEADINGS and not heading_is_over:
+                heading.append(piece)
+            heading_is_over = bool(heading) and inside not in _HEADINGS
+    found = one_line(unescaped("".join(title))) or one_line(unescaped("".join(heading)))
+    return found, tidied(unescaped("".join(text)).replace("\xa0", " "))
+
+
+def _pieces_html_text(page: str) -> Iterator[tuple[str, str]]:
+    """Give (the element that matters here: silent, heading, pre or none; a piece of text or the gap of a tag)."""
+    inside, done = "", 0
+    for tag in _TAG.finditer(page):
+        name, is_end = tag["name"].lower(), bool(tag["end"])
+        if inside in _SILENT and not (is_end and name == inside):
+            continue
+        yield inside, _folded(page[done : tag.start()], inside)
+        done = tag.end()
+        if name in _BLOCKS:
+            yield "", "\n\n" if name in PARAGRAPHS else "\n"
+        if is_end and name == inside:
+            inside = ""
+        elif not is_end and (name in _SILENT or (not inside and (name in _HEADINGS or name == "pre"))):
+            inside = name
+    yield inside, _folded(page[done:], inside)
+
+
+def _has_text(piece: tuple[str, str]) -> bool:
+    return piece[1] != ""
+
+
+def _folded(text: str, inside: str) -> str:
+    return text if inside == "pre" else _SPACE.sub(" ", text)

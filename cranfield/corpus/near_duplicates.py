@@ -9,6 +9,8 @@ Bands are found by sorting, not with datasketch's index: that keeps each band of
 sets, which takes more memory than the texts themselves.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ from itertools import accumulate, combinations, pairwise
 from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +80,7 @@ def rows_per_band(threshold: float, permutations: int) -> int:
     return max((rows for rows, chance in chances.items() if chance >= RECALL), default=1)
 
 
-def similarity(one: "NDArray[np.uint32]", other: "NDArray[np.uint32]") -> float:
+def similarity(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
     """The Jaccard similarity of two sorted sets: how much of what either has both have."""
     import numpy as np
 
@@ -86,7 +88,7 @@ def similarity(one: "NDArray[np.uint32]", other: "NDArray[np.uint32]") -> float:
     return common / (len(one) + len(other) - common)
 
 
-def shingles_of(text: str, length: int) -> "NDArray[np.uint32]":
+def shingles_of(text: str, length: int) -> NDArray[np.uint32]:
     """The sorted set of hashes of all runs of `length` words, whatever the case; empty if there is no word."""
     import numpy as np
 
@@ -103,7 +105,7 @@ class _Texts:
     """The distinct texts in the order of the input: who has them, their shingles, their signatures end to end."""
 
     copies: list[list[tuple[int, str]]] = field(default_factory=list)
-    shingles: list["NDArray[np.uint32]"] = field(default_factory=list)
+    shingles: list[NDArray[np.uint32]] = field(default_factory=list)
     signatures: bytearray = field(default_factory=bytearray)
 
 
@@ -178,7 +180,7 @@ def _candidates(texts: _Texts, *, permutations: int, rows: int) -> Iterator[tupl
             yield from _pairs(sorted(bucket))
 
 
-def _runs(order: "NDArray[np.int64]", same: "NDArray[np.bool_]") -> Iterator[list[int]]:
+def _runs(order: NDArray[np.int64], same: NDArray[np.bool_]) -> Iterator[list[int]]:
     """Give the stretches of `order` in which each is the same as the next."""
     import numpy as np
 

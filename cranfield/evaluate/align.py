@@ -1,40 +1,60 @@
 """Qrels and runs brought together, once for all runs: the grade at each rank."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.arrow import places_in
-from cranfield.arrow import taken as ids_at
-from cranfield.errors import InputError, Problem, ProblemsFound, UsageError, quoted
-from cranfield.evaluate.known import AnyRun, KnownRun
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
-from cranfield.evaluate.sample import strata_of, stratified_sample
-from cranfield.evaluate.value_table import THREADS, ValueTable
-from cranfield.qrels.qrels import Qrels
-from cranfield.runs.matrices import matrix_of, worth_a_matrix
-from cranfield.runs.order import as_float32, order_as_float32, taken, ties
-from cranfield.runs.run import Codes, Places, Run
-from cranfield.text import counted
+from cranfield.base.arrow import places_in
+from cranfield.base.arrow import taken as ids_at
+from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.text import counted
+from cranfield.evaluate.lists import (
+    LARGEST_TABLE,
+    NOT_POOLED,
+    THREADS,
+    Counts,
+    Lists,
+    ValueTable,
+    strata_of,
+    stratified_sample,
+)
+from cranfield.qrels.qrels import Qrels, qrels_of
+from cranfield.runs.encoding import CodedOrder
+from cranfield.runs.order import as_float32, order_as_float32, ranked, taken, ties
+from cranfield.runs.run import Codes, Places, Rows, Run, Scores, matrix_of, worth_a_matrix
 
-__all__ = [
-    "Alignment",
-    "AnyRun",
-    "KnownRun",
-    "Reference",
-    "TopicCounts",
-    "TopicSet",
-    "align",
-    "at_each_rank",
-    "first_repeat",
-    "levels_of",
-    "rows_at_each_rank",
-    "strangers",
-]
+# A run of which is known only where its rows stand in the qrels.
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRun:
+    """A run of which is known only where its rows stand in the qrels: `judged` are rows of theirs, -1 for none.
+
+    Topics are in byte order, each from best to worst with ties as the reference breaks them, and no document stands
+    twice: whoever makes one has seen to that. The tags are those of the first and the last line, and `other_tags`
+    those that were seen beside the first. `tied` says of each row whether it ties with the row above, in its topic;
+    without it the scores tell.
+    """
+
+    tag: str
+    last_tag: str
+    topic_ids: pa.Array
+    offsets: Places
+    judged: Codes
+    scores: Scores | None = None
+    tied: NDArray[np.bool_] | None = None
+    other_tags: tuple[str, ...] = ()
+
+
+AnyRun = Run | KnownRun
+
 
 Reference = Literal["10", "9"]
 """The version of trec_eval whose order of equal scores is used: scores as doubles (10) or as 32-bit floats (9)."""
@@ -157,14 +177,14 @@ def at_each_rank(
 
 
 def _rows_at_each_rank(
-    qrels: Qrels, runs: Sequence[AnyRun], placed: "list[_Placed]", reference: Reference
+    qrels: Qrels, runs: Sequence[AnyRun], placed: list[_Placed], reference: Reference
 ) -> NDArray[np.int32]:
     rows = _at_each_rank(np.arange(len(qrels), dtype=np.int32), qrels, runs, placed, reference)
     return np.maximum(rows, np.int32(-1), out=rows)
 
 
 def _at_each_rank(
-    values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], placed: "list[_Placed]", reference: Reference
+    values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], placed: list[_Placed], reference: Reference
 ) -> NDArray[np.int32]:
     ends = np.cumsum([int(rows.counts.sum()) for rows in placed])
     found = np.empty(int(ends[-1]), dtype=np.int32)
@@ -321,3 +341,99 @@ def first_repeat(run: Run) -> Problem | None:
             message = f"run {quoted(run.tag)} has {quoted(document)} more than once in topic {quoted(name)}"
             return Problem("repeated-document", message, topic=name, remedy="keep one row of each document")
     return None
+
+
+# The short way from a stored ranking to what the qrels say of it: codes of the collection lead to their rows.
+
+NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class CodedPairs:
+    """The pairs of qrels in the codes of a collection.
+
+    `rows` has a row of the qrels for each topic of theirs and each document of the collection, -1 where they have
+    none, and one more line of -1 for all other topics; `lines` tells the line of each topic code of the collection.
+    """
+
+    rows: Codes
+    lines: Codes
+    width: int
+
+    def known(self, ranking: CodedOrder, topic_ids: pa.Array, *, name: str, has_ties: bool) -> KnownRun:
+        """Give what is known of a ranking; without ties it means its own order. A stored run repeats no document."""
+        topics, documents = ranking.topics, ranking.documents
+        if _beyond(documents, self.width) or _beyond(topics, len(self.lines)):
+            raise CollectionError("a stored run is damaged: it names ids that the collection does not have")
+        first = np.repeat((self.lines[topics] * self.width).astype(np.int32), np.diff(ranking.offsets))
+        first += documents
+        judged = self.rows.take(first, mode="clip")
+        tied: NDArray[np.bool_] = ranking.tied if has_ties else np.zeros(len(documents), dtype=bool)
+        return KnownRun(name, name, topic_ids, ranking.offsets, judged, tied=tied)
+
+
+def coded_pairs(qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array) -> CodedPairs | None:
+    """Give the pairs of qrels in codes: places in the ids of a collection. None where the table is too large."""
+    topics, width = len(qrels.topic_ids), len(document_ids)
+    if (topics + 1) * width > LARGEST_TABLE:
+        return None
+    document = places_in(document_ids, qrels.document_ids)[qrels.documents]
+    lines = places_in(qrels.topic_ids, topic_ids)
+    rows = np.full((topics + 1) * width, NONE, dtype=np.int32)
+    there = np.flatnonzero(document >= 0)
+    rows[qrels.topic_of_row[there].astype(np.int64) * width + document[there]] = there
+    return CodedPairs(rows, np.where(lines < 0, np.int32(topics), lines), width)
+
+
+def _beyond(codes: Codes, size: int) -> bool:
+    return bool(len(codes)) and (int(codes.min()) < 0 or int(codes.max()) >= size)
+
+
+# The documents of one ranked list, by their ids.
+
+
+def documents_of(run: Run, topic: str, *, reference: Reference = "10") -> list[str]:
+    """Give the documents of a topic, best first."""
+    topics = run.topic_ids.to_pylist()
+    if topic not in topics:
+        return []
+    place = topics.index(topic)
+    codes = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+    chosen = codes[run.offsets[place] : run.offsets[place + 1]]
+    return list(run.document_ids.take(pa.array(chosen)).to_pylist())
+
+
+# Qrels and runs given as mappings from Python, without any file.
+
+
+def qrels_from(judged: Mapping[str, Mapping[str, int]], *, name: str = "") -> Qrels:
+    """Give qrels of topic -> document -> grade."""
+    rows = [(topic, document, grade) for topic, grades in judged.items() for document, grade in grades.items()]
+    return qrels_of(rows, name=name)
+
+
+def run_from(scored: Mapping[str, Mapping[str, float]], *, tag: str = "run") -> Run:
+    """Give a run of topic -> document -> score."""
+    rows = [(topic, document, score) for topic, scores in scored.items() for document, score in scores.items()]
+    topics = pa.array([row[0] for row in rows], pa.large_string()).dictionary_encode()
+    documents = pa.array([row[1] for row in rows], pa.large_string()).dictionary_encode()
+    return ranked(
+        Rows(
+            topic_ids=topics.dictionary,
+            topics=topics.indices.to_numpy(zero_copy_only=False).astype(np.int32),
+            document_ids=documents.dictionary,
+            documents=documents.indices.to_numpy(zero_copy_only=False).astype(np.int32),
+            scores=np.array([row[2] for row in rows], dtype=float),
+            ranks=None,
+            tags=((tag, 1),),
+        )
+    )
+
+
+def ranking_from(documents: Mapping[str, list[str]], *, tag: str = "run") -> Run:
+    """Give a run of topic -> documents, best first."""
+    scored = {
+        topic: {document: float(len(found) - place) for place, document in enumerate(found)}
+        for topic, found in documents.items()
+    }
+    return run_from(scored, tag=tag)

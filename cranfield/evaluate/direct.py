@@ -5,24 +5,273 @@ piece with its scores falling, and no document stands twice in a topic. Whatever
 way through `cranfield.runs`, which tells what is wrong with it; both ways give the same grades.
 """
 
+from __future__ import annotations
+
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import pairwise
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.arrow import byte_order, taken
+from cranfield.base.arrow import as_numbers, as_text, byte_order, taken
+from cranfield.base.files import UTF8_BOM, Source
 from cranfield.evaluate.align import KnownRun, Reference
-from cranfield.evaluate.fields import Ids, Letters, Words, ordinary_lines, with_room
-from cranfield.evaluate.judged_pairs import NONE, JudgedPairs, pairs_of
+from cranfield.qrels.qrels import Qrels
 from cranfield.runs.order import as_float32
-from cranfield.runs.run import Codes, Places, Scores
-from cranfield.source import UTF8_BOM, Source
+from cranfield.runs.run import Codes, Places, Scores, joined_text
+
+# The columns of ordinary TREC lines, found with masks over bytes: no string is made.
+
+Letters = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+COLUMNS = 6
+LONGEST_ID = 256
+"""Longer ids are not ordinary: so many bytes may be read past the end of a text."""
+
+_FEED, _TAB, _BLANK, _DELETE = 10, 9, 32, 127
+_INVISIBLE = re.compile("[\x7f-\x9f]")
+_KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
+_EVERY_OTHER = 0b01010101
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """A column of ids as words: `words[k][i]` are the bytes from 8k on of id i, first byte lowest, 0 past its end."""
+
+    lengths: Places
+    words: list[Words]
+
+    def take(self, places: Places | Codes) -> Ids:
+        """Give some of the ids."""
+        return Ids(self.lengths[places], [word[places] for word in self.words])
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Whole lines: where their columns begin and end, as places in `letters`, which goes on past its last line."""
+
+    letters: Letters
+    starts: Places
+    gaps: Places
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def column(self, number: int) -> tuple[Places, Places]:
+        """Give where a column begins and ends in each line."""
+        return self.starts if number == 0 else self.gaps[:, number - 1] + 1, self.gaps[:, number]
+
+    def text(self, line: int, number: int) -> str:
+        """Give one column of one line."""
+        begin, end = self.column(number)
+        return bytes(self.letters[begin[line] : end[line]]).decode()
+
+    def ids(self, number: int) -> Ids | None:
+        """Give a column as ids; None where one is too long."""
+        begin, end = self.column(number)
+        lengths = end - begin
+        longest = int(lengths.max())
+        return ids_at(self.letters, begin, lengths) if longest <= LONGEST_ID else None
+
+    def numbers(self, number: int) -> Scores | None:
+        """Give a column as numbers; None where one is no plain finite number.
+
+        All columns are handed to the parser as one array of strings in which every other one, the text between two
+        numbers, is null: so no text is copied.
+        """
+        count = len(self)
+        ends = np.empty(2 * count, dtype=np.int32)
+        ends[0::2], ends[1::2] = self.column(number)
+        valid = pa.py_buffer(np.full(count // 4 + 1, _EVERY_OTHER, dtype=np.uint8))
+        buffers = [valid, pa.py_buffer(ends), pa.py_buffer(self.letters)]
+        try:
+            parsed = as_numbers(pa.Array.from_buffers(pa.string(), 2 * count - 1, buffers, count - 1))
+        except pa.ArrowInvalid:
+            return None
+        numbers: Scores = np.frombuffer(parsed.buffers()[1], dtype=np.float64)[: 2 * count : 2].copy()
+        return numbers if np.isfinite(numbers).all() else None
+
+
+def with_room(size: int) -> Letters:
+    """Give an array for a text of this size, with room after it."""
+    return np.empty(size + 1 + LONGEST_ID + 8, dtype=np.uint8)
+
+
+def ordinary_lines(letters: Letters, size: int) -> Lines | None:
+    """Give the lines of the first `size` bytes, after which there is room; None where one of them is not ordinary."""
+    if size and letters[size - 1] != _FEED:
+        letters[size] = _FEED
+        size += 1
+    text = letters[:size]
+    gap = text <= _BLANK
+    if not size or gap[0] or (gap[1:] & gap[:-1]).any() or (text.max() >= _DELETE and not _is_visible(text)):
+        return None
+    found = np.flatnonzero(gap)
+    count, rest = divmod(len(found), COLUMNS)
+    if rest:
+        return None
+    gaps = found.reshape(count, COLUMNS)
+    # A line feed at the end of each line, and as many delimiters as other gaps: then all of them stand right.
+    delimiter = letters[gaps[0, 0]]
+    if (
+        delimiter not in (_BLANK, _TAB)
+        or np.count_nonzero(text == delimiter) != count * (COLUMNS - 1)
+        or not (text[gaps[:, -1]] == _FEED).all()
+    ):
+        return None
+    starts = np.empty(count, dtype=np.int64)
+    starts[0], starts[1:] = 0, gaps[:-1, -1] + 1
+    return Lines(letters, starts, gaps)
+
+
+def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
+    """Give the ids that stand at some places of a text, after which there is room."""
+    words = np.ndarray((len(letters) - 7,), dtype="<u8", buffer=letters, strides=(1,))  # one from each byte on
+    longest, shortest = int(lengths.max(initial=0)), int(lengths.min(initial=LONGEST_ID))
+    found = []
+    for first in range(0, longest, 8):
+        word = words[starts + first]
+        if shortest < first + 8:
+            # Ids of one length need no mask for each.
+            word &= _KEPT_BYTES[longest - first if longest == shortest else np.clip(lengths - first, 0, 8)]
+        found.append(word)
+    return Ids(lengths, found)
+
+
+def _is_visible(text: Letters) -> bool:
+    """Say whether text is UTF-8 without DEL and control characters."""
+    try:
+        return _INVISIBLE.search(bytes(text).decode()) is None
+    except UnicodeDecodeError:
+        return False
+
+
+# Where in the qrels a pair of topic and document stands, for whole columns of pairs at once.
+
+Value = TypeVar("Value", np.int32, np.int64, np.uint64)
+
+_MULTIPLIER = 0x9E3779B97F4A7C15
+_MIXER = np.uint64(0xBF58476D1CE4E5B9)
+_HALF = np.uint64(32)
+_ROOM = 3
+"""The table has 2^3 to 2^4 slots for each pair, so that few pairs share one."""
+
+NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of topic and document: keys, the topics as places in the qrels (-1 for none there), documents as words.
+
+    `marks` join the topic with the length of the document id: two pairs are equal if marks and words are.
+    """
+
+    keys: Words
+    marks: Places
+    words: list[Words]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPairs:
+    """The pairs of qrels by their keys: a table of slots, each with a row of the qrels, from which others may follow.
+
+    A key only says where to look: pairs are compared byte for byte.
+    """
+
+    topic_codes: dict[str, int]
+    pairs: Pairs
+    head: Codes
+    following: Codes
+
+    def rows(self, asked: Pairs) -> Codes:
+        """Give the row of the qrels that each pair is, -1 where they lack it."""
+        rows = _at(self.head, _slots(asked.keys, len(self.head)))
+        places = np.flatnonzero(rows != NONE)
+        while len(places):
+            here = _at(rows, places)
+            other = _at(self.pairs.marks, here) != _at(asked.marks, places)
+            for mine, others in zip(self.pairs.words, asked.words, strict=False):  # no id of equal length has more
+                other |= _at(mine, here) != _at(others, places)
+            going_on = self.following[here[other]]
+            places = places[other]
+            rows[places] = going_on
+            places = places[going_on != NONE]
+        return rows
+
+
+def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Ids) -> Pairs:
+    """Give the pairs of documents that stand topic by topic."""
+    topics = np.array([_topic_key(name) for name in topic_names], dtype=np.uint64)
+    marks = np.repeat(codes.astype(np.int64) << 32, counts)
+    marks |= documents.lengths
+    return Pairs(_keys(np.repeat(topics, counts), documents), marks, documents.words)
+
+
+def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
+    """Give the pairs of qrels by their keys; None where there are none, or an id is very long."""
+    documents = _ids(qrels)
+    if documents is None or not len(qrels):
+        return None
+    codes = np.arange(len(qrels.topic_ids), dtype=np.int32)
+    pairs = pairs_of(qrels.topics, codes, np.diff(qrels.offsets), documents.take(qrels.documents))
+    head = np.full(1 << (len(qrels).bit_length() + _ROOM), NONE, dtype=np.int32)
+    order = np.argsort(pairs.keys).astype(np.int32)  # and so by slots, the first bits of the keys
+    slots = _slots(pairs.keys[order], len(head))
+    together = slots[1:] == slots[:-1]
+    following = np.full(len(order), NONE, dtype=np.int32)
+    following[order[:-1][together]] = order[1:][together]
+    first = np.concatenate([[True], ~together])
+    head[slots[first]] = order[first]
+    return JudgedPairs({topic: place for place, topic in enumerate(qrels.topics)}, pairs, head, following)
+
+
+def _ids(qrels: Qrels) -> Ids | None:
+    ids = as_text(qrels.document_ids)
+    ends = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+    lengths = np.diff(ends)
+    if lengths.max(initial=0) > LONGEST_ID:
+        return None
+    text = np.frombuffer(joined_text(ids), dtype=np.uint8)
+    letters = with_room(len(text))
+    letters[: len(text)] = text
+    return ids_at(letters, ends[:-1] - ends[0], lengths)
+
+
+def _at(values: NDArray[Value], places: Places | Codes) -> NDArray[Value]:
+    """Give values at places that are all there: numpy need not look for that, and is much faster."""
+    return values.take(places, mode="clip")
+
+
+def _topic_key(topic: str) -> int:
+    return int.from_bytes(blake2b(topic.encode(), digest_size=8).digest(), "little")
+
+
+def _keys(topics: Words, documents: Ids) -> Words:
+    """Give a 64-bit number for each pair; equal pairs have equal ones, and unequal pairs very rarely do."""
+    keys = documents.lengths.astype(np.uint64)
+    keys += topics
+    for number, word in enumerate(documents.words):
+        mixed = word * np.uint64(_MULTIPLIER + 2 * number)
+        mixed ^= mixed >> _HALF
+        mixed *= _MIXER
+        keys += mixed
+    keys ^= keys >> _HALF
+    keys *= _MIXER
+    return keys
+
+
+def _slots(keys: Words, count: int) -> Places:
+    """Give the slot of each key among `count`, a power of two: its first bits."""
+    return (keys >> np.uint64(64 - (count.bit_length() - 1))).view(np.int64)
+
 
 _TOPIC, _DOCUMENT, _SCORE, _TAG = 0, 2, 4, 5
 _PIECE = 1 << 21

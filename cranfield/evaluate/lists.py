@@ -4,16 +4,125 @@ A cell is one ranked list: one run's answer to one topic. All lists lie one afte
 list are made with `bincount`, which adds in the order of the ranks, as trec_eval does: the last digit depends on it.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.evaluate.sample import Sample, one_stratum_each
+from cranfield.base.arrow import as_text, places_in
+from cranfield.qrels.qrels import Qrels
+from cranfield.runs.run import Codes, Run
+
+# The sample behind judgments: the strata of each topic, and how much of each was drawn.
+
+CountsSample = NDArray[np.int64]
+ValuesSample = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Strata, numbered through all topics; those of topic t are `first[t]` up to `first[t] + count[t]`.
+
+    Stratum s has `size[s]` documents, and `level_counts[s]` says how many of those that were drawn have each grade.
+    `at_rank` is the stratum at each rank of the lists, and below 0 where a document was not pooled.
+    """
+
+    at_rank: NDArray[np.int32]
+    first: CountsSample
+    count: CountsSample
+    size: CountsSample
+    level_counts: CountsSample
+
+    @property
+    def most(self) -> int:
+        """The highest number of strata that a topic has."""
+        return int(self.count.max(initial=0))
+
+    @cached_property
+    def drawn(self) -> CountsSample:
+        """How many documents of each stratum were drawn, and so judged."""
+        drawn: CountsSample = self.level_counts.sum(axis=1)
+        return drawn
+
+    @cached_property
+    def weight(self) -> ValuesSample:
+        """How many documents of its stratum each drawn one stands for: 1 / inclusion probability."""
+        return np.where(self.drawn > 0, self.size / np.maximum(self.drawn, 1), 0.0)
+
+    @cached_property
+    def weight_beside(self) -> ValuesSample:
+        """The same for a second document, given that one of the stratum was drawn: (n - 1) / (drawn - 1)."""
+        return np.where(self.drawn > 1, (self.size - 1) / np.maximum(self.drawn - 1, 1), 0.0)
+
+    def estimated_counts(self) -> ValuesSample:
+        """Give for each topic the estimated number of documents of each grade, drawn or not."""
+        return self._by_topic(self.level_counts * self.weight[:, np.newaxis])
+
+    def strata_without_draws(self) -> int:
+        """Count the strata of the topics from which nothing was drawn: of their documents nothing is known."""
+        return int(self._by_topic((self.drawn == 0)[:, np.newaxis].astype(float)).sum())
+
+    def only(self, rows: NDArray[np.generic] | slice) -> Sample:
+        """Give the sample with some rows of the lists alone, by mask, by place, or from one to another."""
+        return replace(self, at_rank=self.at_rank[rows])
+
+    def _by_topic(self, values: ValuesSample) -> ValuesSample:
+        ends = np.stack([self.first, self.first + self.count], axis=1).ravel()
+        padded = np.concatenate([values, np.zeros((1, values.shape[1]))])
+        return np.asarray(np.add.reduceat(padded, ends, axis=0)[::2], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """The strata of qrels: the number of each row's, and those of topic t as in `Sample`."""
+
+    of_row: NDArray[np.int32]
+    first: CountsSample
+    count: CountsSample
+
+
+def strata_of(qrels: Qrels) -> Strata:
+    """Number the strata of qrels through all topics; a name means another stratum in every topic."""
+    if qrels.strata is None:
+        raise ValueError("these qrels have no strata")
+    pairs = qrels.topic_of_row.astype(np.int64) * len(qrels.stratum_names) + qrels.strata
+    distinct, numbers = np.unique(pairs, return_inverse=True)
+    bounds = np.searchsorted(distinct, np.arange(len(qrels.topic_ids) + 1) * len(qrels.stratum_names))
+    return Strata(numbers.astype(np.int32), bounds[:-1], np.diff(bounds))
+
+
+def stratified_sample(
+    qrels: Qrels, strata: Strata, *, at_rank: NDArray[np.int32], topics: CountsSample, levels: NDArray[np.int32]
+) -> Sample:
+    """Count what was drawn. `topics` are the places of the topics that the lists have."""
+    total = int(strata.count.sum())
+    judged = qrels.grades >= 0
+    cells = strata.of_row[judged].astype(np.int64) * len(levels) + np.searchsorted(levels, qrels.grades[judged])
+    return Sample(
+        at_rank=at_rank,
+        first=strata.first[topics],
+        count=strata.count[topics],
+        size=np.bincount(strata.of_row, minlength=total),
+        level_counts=np.bincount(cells, minlength=total * len(levels)).reshape(total, len(levels)),
+    )
+
+
+def one_stratum_each(
+    *, topic_at_rank: NDArray[np.int32], pooled_count: CountsSample | None, level_counts: CountsSample
+) -> Sample:
+    """Give the sample that qrels without strata are: each topic one stratum, what is unjudged not drawn."""
+    topics = np.arange(len(level_counts))
+    size = level_counts.sum(axis=1) if pooled_count is None else pooled_count
+    return Sample(topic_at_rank, topics, np.ones_like(topics), size, level_counts)
+
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -48,12 +157,12 @@ class Found:
         """How many documents each cell has."""
         return np.diff(self.starts)
 
-    def where(self, kept: NDArray[np.bool_]) -> "Found":
+    def where(self, kept: NDArray[np.bool_]) -> Found:
         """Give only some of the documents."""
         running = np.concatenate([[0], np.cumsum(kept)])
         return Found(self.cell[kept], self.rank[kept], self.grade[kept], running[self.starts])
 
-    def within(self, cutoff: int | None) -> "Found":
+    def within(self, cutoff: int | None) -> Found:
         """Give only the documents at ranks up to the cutoff; None means all."""
         return self if cutoff is None else self.where(self.rank <= cutoff)
 
@@ -105,7 +214,7 @@ class Running:
     offsets: Counts
 
     @staticmethod
-    def of(marked: NDArray[np.bool_], offsets: Counts) -> "Running":
+    def of(marked: NDArray[np.bool_], offsets: Counts) -> Running:
         """Count the marked rows."""
         before = np.zeros(len(marked) + 1, dtype=np.int32)
         np.cumsum(marked, out=before[1:])
@@ -221,13 +330,13 @@ class Lists:
         return by_topic[self.topics]
 
     @cached_property
-    def condensed(self) -> "Lists":
+    def condensed(self) -> Lists:
         """The same lists with everything unjudged taken out, and the rest moved up."""
         kept = self.grades >= 0
         running = np.concatenate([[0], np.cumsum(kept)])
         return self._with(kept, running[self.offsets])
 
-    def cut(self, depth: int) -> "Lists":
+    def cut(self, depth: int) -> Lists:
         """Give the same lists, cut after the rank `depth`."""
         if int(self.length.max(initial=0)) <= depth:
             return self
@@ -235,27 +344,27 @@ class Lists:
         rank = np.arange(len(self.grades)) - np.repeat(self.offsets[:-1], self.length)
         return self._with(rank < depth, np.concatenate([[0], np.cumsum(length)]))
 
-    def chosen(self, cells: Counts) -> "Lists":
+    def chosen(self, cells: Counts) -> Lists:
         """Give some of the lists, in the order asked for."""
         length = self.length[cells]
         offsets = np.concatenate([[0], np.cumsum(length)])
         places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
         return replace(self._with(places, offsets), topics=self.topics[cells])
 
-    def between(self, first: int, last: int) -> "Lists":
+    def between(self, first: int, last: int) -> Lists:
         """Give the lists from one cell up to, and without, another; no row is copied."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         return replace(
             self._with(slice(begin, end), self.offsets[first : last + 1] - begin), topics=self.topics[first:last]
         )
 
-    def pieces(self, rows: int) -> "list[Lists]":
+    def pieces(self, rows: int) -> list[Lists]:
         """Give the lists in parts of about so many rows each, in their order."""
         marks = np.arange(rows, max(len(self.grades), 1), rows)
         edges = sorted({0, *np.searchsorted(self.offsets, marks).tolist(), len(self)})
         return [self.between(first, last) for first, last in pairwise(edges)] or [self]
 
-    def _with(self, rows: NDArray[np.generic] | slice, offsets: Counts) -> "Lists":
+    def _with(self, rows: NDArray[np.generic] | slice, offsets: Counts) -> Lists:
         """Give lists of some of the rows, by mask, by place, or from one to another."""
         sample = None if self.stratified is None else self.stratified.only(rows)
         return replace(self, grades=self.grades[rows], offsets=offsets, stratified=sample, _relevant={})
@@ -337,3 +446,74 @@ def log2_of_ranks(ranks: Counts, *, shift: int = 1) -> Values:
     deepest = int(ranks.max(initial=0))
     table: Values = np.array([math.nan] + [math.log2(rank + shift) for rank in range(1, deepest + 1)])
     return table[ranks]
+
+
+# What the rows of qrels are worth, looked up for whole columns of documents at once.
+
+Numbers = NDArray[np.int32]
+
+LARGEST_TABLE = 1 << 24
+THREADS = 2
+_PIECE = 1 << 16
+"""So many rows are looked up at once: what numpy makes of their numbers stays in the cache."""
+
+
+class ValueTable:
+    """Values of the rows of qrels by (topic, document): a dense table if that is small, else one row of it at a time.
+
+    Everywhere else is NOT_POOLED. The row of the table for one topic is filled anew where it is not small.
+    """
+
+    def __init__(self, values: Numbers, qrels: Qrels, runs: Sequence[Run]) -> None:
+        self._values, self._qrels = values, qrels
+        self._value_of_row = np.concatenate([[NOT_POOLED], values]).astype(np.int32, copy=False)
+        self._documents = _document_codes(qrels, runs)
+        self._width = len(qrels.document_ids) + 1
+        self.is_small = len(qrels.topic_ids) * self._width <= LARGEST_TABLE
+        shape = (len(qrels.topic_ids) if self.is_small else 1, self._width if runs else 0)
+        self._table = np.full(shape, NOT_POOLED, dtype=np.int32)
+        if self.is_small and runs:
+            self._table[qrels.topic_of_row, qrels.documents] = values
+
+    def of_rows(self, rows: Codes, out: Numbers) -> None:
+        """Fill in the value of each row of the qrels; that of -1 is NOT_POOLED."""
+        for start in range(0, len(rows), _PIECE):
+            piece = slice(start, start + _PIECE)
+            self._value_of_row.take(rows[piece] + 1, out=out[piece], mode="clip")
+
+    def of_documents(self, run: Run, topics: Codes, counts: Counts, documents: Codes, out: Numbers) -> None:
+        """Fill in the values of documents, codes of the run, that stand topic by topic."""
+        known = self._documents[id(run.document_ids)].take(documents, mode="clip")
+        if self.is_small:
+            known += np.repeat((topics * self._width).astype(np.int32), counts)
+            self._table.ravel().take(known, out=out, mode="clip")
+            return
+        row, starts = self._table[0], self._qrels.offsets
+        ends = np.cumsum(counts)
+        for topic, start, end in zip(topics.tolist(), ends - counts, ends, strict=True):
+            judged = slice(starts[topic], starts[topic + 1])
+            row[self._qrels.documents[judged]] = self._values[judged]
+            row.take(known[start:end], out=out[start:end], mode="clip")
+            row[self._qrels.documents[judged]] = NOT_POOLED
+
+
+def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
+    """Give for each array of ids the qrels code of each id; one past the last where the qrels lack it.
+
+    Runs that share one array of ids are looked up once, and many arrays in one go: the hash of the qrels' ids is made
+    anew for every call.
+    """
+    distinct = {id(run.document_ids): run.document_ids for run in runs}
+    parts = [as_text(ids) for ids in distinct.values()]
+    shares = [parts[start::THREADS] for start in range(min(THREADS, len(parts)))]
+    with ThreadPoolExecutor(THREADS) as threads:
+        looked_up = list(threads.map(lambda share: _looked_up(share, qrels), shares))
+    in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
+    return dict(zip(distinct, in_turn, strict=True))
+
+
+def _looked_up(arrays: list[pa.Array], qrels: Qrels) -> list[Codes]:
+    """Give the qrels codes of several arrays of ids, looked up in one go."""
+    codes = places_in(qrels.document_ids, pa.concat_arrays(arrays))
+    codes = np.where(codes < 0, np.int32(len(qrels.document_ids)), codes)
+    return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])

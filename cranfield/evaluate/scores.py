@@ -1,22 +1,39 @@
 """Scores: the value of every measure for every run and topic, and their summaries."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.errors import InputError
-from cranfield.evaluate.aggregate import aggregated_rows
-from cranfield.evaluate.align import Alignment, Reference, TopicCounts
+from cranfield.base.errors import InputError
+from cranfield.evaluate.align import (
+    Alignment,
+    AnyRun,
+    Reference,
+    TopicCounts,
+    align,
+    at_each_rank,
+    documents_of,
+    levels_of,
+)
 from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
-from cranfield.evaluate.lists import Lists, Values
+from cranfield.evaluate.lists import NOT_POOLED, Gains, Lists, Values
+from cranfield.evaluate.measure import aggregated_rows
 from cranfield.evaluate.measures.average import Rounding
+from cranfield.evaluate.measures.gain import GradeGains, gain_function
+from cranfield.qrels.qrels import Grades, Qrels
+from cranfield.runs.run import Codes, Run
 
 if TYPE_CHECKING:
     import pandas
+
 
 ALL = "all"
 """What stands for the topic in the rows of a summary."""
@@ -72,7 +89,7 @@ class Scores:
                         yield run, self.topic_ids[topic], str(measure), float(self.values[place, number, topic])
                 yield run, ALL, str(measure), float(self.summary[place, number])
 
-    def frame(self, *, by_topic: bool = False) -> "pandas.DataFrame":
+    def frame(self, *, by_topic: bool = False) -> pandas.DataFrame:
         """Give the rows as a pandas frame, with qrels hash and reference version in its attributes."""
         import pandas as pd
 
@@ -115,3 +132,205 @@ def _finite(measure: Measure, lists: Lists) -> Values:
 def _rounded(measure: Measure, rounding: Rounding) -> Measure:
     unsaid = "rounding" in measure.kind.parameters and "rounding" not in dict(measure.settings)
     return measure.with_setting("rounding", rounding) if unsaid and rounding != "exact" else measure
+
+
+# Scoring by novelty: of near-duplicates that say the same, only the first in a ranking is worth anything.
+
+Clusters = Mapping[str, Hashable]
+"""Document -> cluster, for the documents that have near-duplicates."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankChange:
+    """A run under one measure: its value and rank by novelty, and by plain scoring. Equal values share a rank."""
+
+    measure: str
+    run: str
+    value: float
+    plain: float
+    rank: int
+    plain_rank: int
+
+    @property
+    def change(self) -> int:
+        """How many ranks the run gains by novelty; below 0 where it loses."""
+        return self.plain_rank - self.rank
+
+
+def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], clusters: Clusters) -> Alignment:
+    """Give the same alignment with later members of clusters as not relevant.
+
+    Its `qrels_hash` is another one: these scores are not comparable with plain ones.
+    """
+    if qrels.strata is not None:
+        raise InputError("novelty needs full judgments: a cluster has no place in the strata of a sample")
+    cluster = _cluster_codes(qrels, clusters)
+    chosen = np.flatnonzero(np.isin(qrels.topics, aligned.topic_ids))
+    rows = cluster[qrels.documents]
+    at_rank = at_each_rank(rows, qrels, runs, chosen=chosen, reference=aligned.reference)
+    lists = aligned.lists
+    grades = np.where(_later(lists, at_rank), np.int32(0), lists.grades)
+    levels, counts = levels_of(replace(qrels, grades=_one_for_each(qrels, rows)))
+    return replace(
+        aligned,
+        lists=replace(lists, grades=grades, levels=levels, level_counts=counts[chosen], _relevant={}),
+        qrels_hash=_hash(qrels, cluster),
+    )
+
+
+def novelty_hash(qrels: Qrels, clusters: Clusters) -> str:
+    """Give the hash that stands for qrels together with those clusters that matter to them."""
+    return _hash(qrels, _cluster_codes(qrels, clusters))
+
+
+def rank_changes(novel: Scores, plain: Scores) -> list[RankChange]:
+    """Give every run under every measure with its place in both rankings of runs."""
+    return [
+        RankChange(
+            measure=str(measure),
+            run=run,
+            value=float(novel.summary[place, number]),
+            plain=float(plain.summary[place, number]),
+            rank=_rank(novel.summary[place], number),
+            plain_rank=_rank(plain.summary[place], number),
+        )
+        for place, measure in enumerate(novel.measures)
+        for number, run in enumerate(novel.run_names)
+    ]
+
+
+def _rank(values: NDArray[np.float64], number: int) -> int:
+    return 1 + int((values > values[number]).sum())
+
+
+def _cluster_codes(qrels: Qrels, clusters: Clusters) -> Codes:
+    """Give for each document of the qrels the first one of its cluster there; itself where it is alone."""
+    codes = np.arange(len(qrels.document_ids), dtype=np.int32)
+    first: dict[Hashable, int] = {}
+    for code, document in enumerate(qrels.document_ids.to_pylist()):
+        if document in clusters:
+            codes[code] = first.setdefault(clusters[document], code)
+    return codes
+
+
+def _later(lists: Lists, cluster: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Say which ranks have a judged document with a judged member of its cluster above it."""
+    judged = np.flatnonzero(lists.grades >= 0)
+    cell = np.searchsorted(lists.offsets, judged, side="right") - 1
+    _, first = np.unique((cell.astype(np.int64) << 32) | cluster[judged], return_index=True)
+    later = np.zeros(len(lists.grades), dtype=bool)
+    later[judged] = True
+    later[judged[first]] = False
+    return later
+
+
+def _one_for_each(qrels: Qrels, cluster: Codes) -> Grades:
+    """Give the grades with the best member of each cluster of a topic alone, the other judged ones at 0."""
+    judged = np.flatnonzero(qrels.grades >= 0)
+    order = judged[np.lexsort((-qrels.grades[judged], cluster[judged], qrels.topic_of_row[judged]))]
+    pairs = (qrels.topic_of_row[order].astype(np.int64) << 32) | cluster[order]
+    again = order[1:][pairs[1:] == pairs[:-1]]
+    grades = qrels.grades.copy()
+    grades[again] = 0
+    return grades
+
+
+def _hash(qrels: Qrels, cluster: Codes) -> str:
+    """Give a hash of the qrels and of those clusters that matter to them, whatever they are called."""
+    digest = sha256(f"cranfield-novelty-1\n{qrels.content_hash}\n".encode())
+    ids = qrels.document_ids.to_pylist()
+    for code in np.flatnonzero(cluster != np.arange(len(cluster))).tolist():
+        digest.update(f"{ids[code]}\t{ids[cluster[code]]}\n".encode())
+    return digest.hexdigest()
+
+
+# One ranked list laid open: what stands at each rank, and what precision, recall and DCG are so far.
+
+State = str
+"""What is known of a document: its grade as text, `unjudged` (pooled, without a grade) or `not pooled`.
+
+With novelty a grade may be followed by `copy`: then the document counts as not relevant.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One rank: the document, what is known of it, and the measures of the list down to here."""
+
+    rank: int
+    document: str
+    state: State
+    relevant: bool
+    precision: float
+    recall: float
+    dcg: float
+
+
+def explain(
+    qrels: Qrels,
+    run: Run,
+    topic: str,
+    *,
+    rel: int = 1,
+    gains: GradeGains = (),
+    depth: int | None = None,
+    reference: Reference = "10",
+    ties: Literal["trec", "best", "worst"] = "trec",
+    clusters: Clusters | None = None,
+) -> list[Step]:
+    """Give the first ranks of a run's list for a topic; none where the run lacks the topic.
+
+    `ties` puts the highest or the lowest grades first within each tie. With `clusters` later members of a cluster
+    count as not relevant, and each cluster once.
+    """
+    aligned = align(qrels, [run], topics=[topic], reference=reference)
+    lists = aligned.lists if clusters is None else by_novelty(aligned, qrels, [run], clusters).lists
+    order = _order(aligned, ties)
+    documents = documents_of(run, topic, reference=reference)
+    relevant = max(int(lists.relevant_count(rel)[0]), 1)
+    rows = [
+        (
+            documents[place],
+            _state(int(aligned.lists.grades[place]), int(lists.grades[place])),
+            int(lists.grades[place]),
+        )
+        for place in order[:depth].tolist()
+    ]
+    return list(_steps(rows, rel, relevant, gain_function("linear", gains)))
+
+
+def relevant_documents(qrels: Qrels, topic: str, *, rel: int = 1) -> dict[str, int]:
+    """Give the relevant documents of a topic with their grades, the highest first."""
+    if topic not in qrels.topics:
+        return {}
+    place = qrels.topics.index(topic)
+    rows = np.arange(qrels.offsets[place], qrels.offsets[place + 1])
+    rows = rows[qrels.grades[rows] >= rel]
+    rows = rows[np.argsort(-qrels.grades[rows], kind="stable")]
+    documents = qrels.document_ids.take(pa.array(qrels.documents[rows])).to_pylist()
+    return dict(zip(documents, qrels.grades[rows].tolist(), strict=True))
+
+
+def _order(aligned: Alignment, ties: str) -> NDArray[np.intp]:
+    """Give the places of the documents, those of a tie by their grades where that is asked for."""
+    if ties == "trec":
+        return np.arange(len(aligned.tied))
+    worth = np.maximum(aligned.lists.grades.astype(np.int64), 0)
+    return np.lexsort((-worth if ties == "best" else worth, np.cumsum(~aligned.tied)))
+
+
+def _steps(rows: list[tuple[str, State, int]], rel: int, relevant: int, gains: Gains) -> Iterator[Step]:
+    found, dcg = 0, 0.0
+    worth = gains(np.array([grade for _, _, grade in rows], dtype=np.int32)).tolist()
+    for rank, (document, state, grade) in enumerate(rows, start=1):
+        found += grade >= rel
+        dcg += (worth[rank - 1] if grade >= 0 else 0.0) / np.log2(rank + 1)
+        yield Step(rank, document, state, grade >= rel, found / rank, found / relevant, float(dcg))
+
+
+def _state(grade: int, counted: int) -> State:
+    if grade == NOT_POOLED:
+        return "not pooled"
+    if grade < 0:
+        return "unjudged"
+    return str(grade) if grade == counted else f"{grade} copy"

@@ -5,18 +5,20 @@ analysis; judgments of relevance rarely reach them, and rankings of systems stan
 they do not gate.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.judge import coefficients as by
-
 Codes = NDArray[np.int64]
-Coefficient = Callable[[by.Numbers], by.Numbers]
+Numbers = NDArray[np.float64]
+Coefficient = Callable[[Numbers], Numbers]
 
 DRAWS = 1000
 CONFIDENCE = 0.95
@@ -67,7 +69,7 @@ class Steps:
         )
 
     @property
-    def values(self) -> by.Numbers:
+    def values(self) -> Numbers:
         """The grades as numbers."""
         return np.array(self.grades, dtype=np.float64)
 
@@ -91,7 +93,7 @@ class Labels:
     def __len__(self) -> int:
         return len(self.items)
 
-    def of(self, rows: NDArray[np.bool_]) -> "Labels":
+    def of(self, rows: NDArray[np.bool_]) -> Labels:
         """Give some of the rows."""
         return replace(
             self,
@@ -103,12 +105,12 @@ class Labels:
         )
 
     @cached_property
-    def counts(self) -> by.Numbers:
+    def counts(self) -> Numbers:
         """How many assessors gave each grade, for each item with two opinions or more."""
         codes, items = np.unique(self.items, return_inverse=True)
         counts = np.zeros((len(codes), len(self.steps.grades)))
         np.add.at(counts, (items, self.places), 1)
-        several: by.Numbers = counts[counts.sum(1) > 1]
+        several: Numbers = counts[counts.sum(1) > 1]
         return several
 
 
@@ -122,11 +124,11 @@ def agreement(
     patterns, times = _kinds(labels.counts)
     steps = labels.steps
     sample = partial(_estimates, rng=rng, draws=draws, confidence=confidence)
-    pairs = partial(by.pair_coincidences, patterns)
-    said = partial(by.label_coincidences, patterns)
+    pairs = partial(pair_coincidences, patterns)
+    said = partial(label_coincidences, patterns)
     found = sample(times, {**_of_pairs(pairs, steps), **_alphas(said, steps)})
     even, even_times = _kinds(_evenly_labelled(labels.counts))
-    return _in_order([*found, *sample(even_times, {"fleiss": partial(by.fleiss_kappa, even)})])
+    return _in_order([*found, *sample(even_times, {"fleiss": partial(fleiss_kappa, even)})])
 
 
 def agreement_of_two(
@@ -140,16 +142,16 @@ def agreement_of_two(
     """Give the coefficients for two assessors, from the table of their grades (first by rows, second by columns)."""
     size = len(steps.grades)
 
-    def tables(times: by.Numbers) -> by.Numbers:
+    def tables(times: Numbers) -> Numbers:
         return times.reshape(*times.shape[:-1], size, size)
 
-    def both_ways(times: by.Numbers) -> by.Numbers:
+    def both_ways(times: Numbers) -> Numbers:
         return tables(times) + np.swapaxes(tables(times), -2, -1)
 
     kappas: dict[str, Coefficient] = {
-        "kappa": lambda times: by.kappa(tables(times)),
-        "kappa-linear": lambda times: by.kappa(tables(times), weights="linear"),
-        "kappa-quadratic": lambda times: by.kappa(tables(times), weights="quadratic"),
+        "kappa": lambda times: kappa(tables(times)),
+        "kappa-linear": lambda times: kappa(tables(times), weights="linear"),
+        "kappa-quadratic": lambda times: kappa(tables(times), weights="quadratic"),
     }
     wanted = {**_of_pairs(both_ways, steps), **kappas, **_alphas(both_ways, steps)}
     times = table.astype(np.float64).reshape(-1)
@@ -169,7 +171,7 @@ def confusion(labels: Labels, first: int, second: int) -> NDArray[np.int64]:
 def pooled_confusion(labels: Labels) -> NDArray[np.int64]:
     """Count all pairs of opinions on the same item by their two grades, the lower one by rows."""
     patterns, times = _kinds(labels.counts)
-    pairs = by.pair_coincidences(patterns, times)
+    pairs = pair_coincidences(patterns, times)
     return np.rint(np.triu(pairs) - np.diag(np.diag(pairs)) / 2).astype(np.int64)
 
 
@@ -209,41 +211,41 @@ def share_relevant(labels: Labels) -> float:
     return float(np.mean(labels.places >= labels.steps.relevant_from))
 
 
-def _kinds(counts: by.Numbers) -> tuple[by.Numbers, by.Numbers]:
+def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:
     """Give the different kinds of items, and how many there are of each: few, however many items there are."""
     patterns, times = np.unique(counts, axis=0, return_counts=True)
     return patterns, times.astype(np.float64)
 
 
-def _evenly_labelled(counts: by.Numbers) -> by.Numbers:
+def _evenly_labelled(counts: Numbers) -> Numbers:
     """Give the items with the commonest number of opinions; the larger number where two are as common."""
     sizes, often = np.unique(counts.sum(1), return_counts=True)
     if not len(sizes):
         return counts
     commonest = sizes[::-1][np.argmax(often[::-1])]
-    even: by.Numbers = counts[counts.sum(1) == commonest]
+    even: Numbers = counts[counts.sum(1) == commonest]
     return even
 
 
 def _of_pairs(pairs: Coefficient, steps: Steps) -> dict[str, Coefficient]:
     start = steps.relevant_from
     return {
-        "raw": lambda times: by.raw_agreement(pairs(times)),
-        "positive": lambda times: by.positive_agreement(pairs(times), relevant_from=start),
-        "overlap": lambda times: by.overlap(pairs(times), relevant_from=start),
+        "raw": lambda times: raw_agreement(pairs(times)),
+        "positive": lambda times: positive_agreement(pairs(times), relevant_from=start),
+        "overlap": lambda times: overlap(pairs(times), relevant_from=start),
     }
 
 
 def _alphas(said: Coefficient, steps: Steps) -> dict[str, Coefficient]:
     return {
-        "alpha-nominal": lambda times: by.alpha(said(times), level="nominal", values=steps.values),
-        "alpha-ordinal": lambda times: by.alpha(said(times), level="ordinal", values=steps.values),
-        "alpha-interval": lambda times: by.alpha(said(times), level="interval", values=steps.values),
+        "alpha-nominal": lambda times: alpha(said(times), level="nominal", values=steps.values),
+        "alpha-ordinal": lambda times: alpha(said(times), level="ordinal", values=steps.values),
+        "alpha-interval": lambda times: alpha(said(times), level="interval", values=steps.values),
     }
 
 
 def _estimates(
-    times: by.Numbers,
+    times: Numbers,
     wanted: Mapping[str, Coefficient],
     *,
     rng: np.random.Generator,
@@ -262,7 +264,7 @@ def _estimates(
     return [_estimate(name, compute(times), compute(drawn), edges, items) for name, compute in wanted.items()]
 
 
-def _estimate(name: str, value: by.Numbers, drawn: by.Numbers, edges: tuple[float, float], items: int) -> Estimate:
+def _estimate(name: str, value: Numbers, drawn: Numbers, edges: tuple[float, float], items: int) -> Estimate:
     """Make an estimate; draws in which the coefficient is not defined are left out."""
     known = drawn[~np.isnan(drawn)]
     if np.isnan(value) or not len(known):
@@ -274,3 +276,102 @@ def _estimate(name: str, value: by.Numbers, drawn: by.Numbers, edges: tuple[floa
 def _in_order(found: Sequence[Estimate]) -> list[Estimate]:
     names = list(COEFFICIENTS)
     return sorted(found, key=lambda one: names.index(one.coefficient))
+
+
+# Coefficients of agreement, from counts alone, for many resampled counts at once.
+
+Level = Literal["nominal", "ordinal", "interval"]
+Weights = Literal["none", "linear", "quadratic"]
+
+
+def ratio(above: Numbers, below: Numbers) -> Numbers:
+    """Divide; NaN where the divisor is 0."""
+    result = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), np.nan)
+    np.divide(above, below, out=result, where=np.asarray(below) != 0)
+    return result
+
+
+def kappa(tables: Numbers, *, weights: Weights = "none") -> Numbers:
+    """Cohen's kappa, plain or weighted: 1 − Σ w·observed / Σ w·expected.
+
+    w is 1 off the diagonal, or the distance of the two places, or its square. Not defined where both assessors gave
+    one and the same grade throughout: nothing could have differed. Cohen 1960, 1968.
+    """
+    apart = np.abs(np.subtract.outer(np.arange(tables.shape[-1]), np.arange(tables.shape[-1]))).astype(np.float64)
+    cost = {"none": (apart > 0).astype(np.float64), "linear": apart, "quadratic": apart**2}[weights]
+    total = tables.sum((-2, -1))
+    expected = tables.sum(-1)[..., :, None] * tables.sum(-2)[..., None, :]
+    return 1 - ratio((cost * tables).sum((-2, -1)) * total, (cost * expected).sum((-2, -1)))
+
+
+def raw_agreement(coincidences: Numbers) -> Numbers:
+    """The share of pairs of opinions with the same grade."""
+    return ratio(np.trace(coincidences, axis1=-2, axis2=-1), coincidences.sum((-2, -1)))
+
+
+def positive_agreement(coincidences: Numbers, *, relevant_from: int) -> Numbers:
+    """2a / (2a + b + c): a pairs of opinions say relevant both, b and c only one. Not defined without any."""
+    both, one = _relevant(coincidences, relevant_from)
+    return ratio(2 * both, 2 * both + one)
+
+
+def overlap(coincidences: Numbers, *, relevant_from: int) -> Numbers:
+    """a / (a + b + c): the relevant sets' intersection over their union, the number of the older TREC papers."""
+    both, one = _relevant(coincidences, relevant_from)
+    return ratio(both, both + one)
+
+
+def _relevant(tables: Numbers, place: int) -> tuple[Numbers, Numbers]:
+    both = tables[..., place:, place:].sum((-2, -1))
+    one = tables[..., place:, :place].sum((-2, -1)) + tables[..., :place, place:].sum((-2, -1))
+    return both, one
+
+
+def alpha(coincidences: Numbers, *, level: Level, values: Numbers) -> Numbers:
+    """Krippendorff's alpha: 1 − observed / expected disagreement, of coincidences in which each label counts once.
+
+    δ² is 0 or 1 (nominal); the square of the difference of `values` (interval); the square of how many labels lie
+    between, half of both ends included (ordinal). Not defined where all labels are the same. Krippendorff 2011.
+    """
+    labels = coincidences.sum(-1)
+    total = labels.sum(-1)
+    if level == "nominal":
+        squares = 1 - np.eye(len(values))
+    else:
+        # Labels below a grade and half of its own: the difference of two of these is Krippendorff's ordinal metric.
+        middles = np.cumsum(labels, -1) - labels / 2 if level == "ordinal" else values
+        squares = (middles[..., :, None] - middles[..., None, :]) ** 2
+    observed = (coincidences * squares).sum((-2, -1))
+    expected = (labels[..., :, None] * labels[..., None, :] * squares).sum((-2, -1))
+    return 1 - ratio(observed * (total - 1), expected)
+
+
+def label_coincidences(patterns: Numbers, times: Numbers) -> Numbers:
+    """Coincidences as alpha wants them: in each item every label is paired with every other, and counts once."""
+    return _paired(patterns, times, 1 / np.maximum(patterns.sum(-1) - 1, 1))
+
+
+def pair_coincidences(patterns: Numbers, times: Numbers) -> Numbers:
+    """All pairs of opinions on the same item, each counted from both sides."""
+    return _paired(patterns, times, np.ones(len(patterns)))
+
+
+def _paired(patterns: Numbers, times: Numbers, weight: Numbers) -> Numbers:
+    grades = patterns.shape[-1]
+    pairs = patterns[:, :, None] * patterns[:, None, :] - patterns[:, :, None] * np.eye(grades)
+    flat = (pairs * weight[:, None, None]).reshape(len(patterns), grades * grades)
+    return (times @ flat).reshape(*times.shape[:-1], grades, grades)
+
+
+def fleiss_kappa(patterns: Numbers, times: Numbers) -> Numbers:
+    """Fleiss' kappa: (P − Pe) / (1 − Pe), P the mean agreement in an item, Pe by the shares of the grades.
+
+    Every item must have the same number of labels, two or more. Not defined where all are the same. Fleiss 1971.
+    """
+    labels = patterns.sum(-1)[0] if len(patterns) else 0.0
+    within = ((patterns**2).sum(-1) - labels) / max(labels * (labels - 1), 1)
+    items = times.sum(-1)
+    observed = ratio(times @ within, items)
+    shares = ratio(times @ patterns, (items * labels)[..., None])
+    by_chance = (shares**2).sum(-1)
+    return ratio(observed - by_chance, 1 - by_chance)

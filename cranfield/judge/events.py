@@ -1,7 +1,16 @@
 """What happens while judging, as events that are appended and never changed."""
 
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from math import isfinite
 from typing import Literal
+
+from cranfield.base.errors import quoted
+from cranfield.base.records import GradeScale
 
 Kind = Literal["judged", "undone", "postponed", "cannot-judge", "adjudicated", "imported", "propagated", "noted"]
 """What happened.
@@ -87,3 +96,121 @@ class PairKey:
 def key_of(event: Event) -> PairKey:
     """Give what an event is about; a decision between assessors stands beside what its author judged himself."""
     return PairKey(event.layer, event.topic, event.document, event.assessor, event.kind == "adjudicated")
+
+
+# From events to what counts now: the latest answer of each assessor that was not taken back.
+
+NEVER_STANDING = frozenset({"undone", "noted"})
+
+
+def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
+    """Give the standing answer for each layer, topic, document and assessor.
+
+    Events come in the order they were recorded. An undone event gives way to the one before it, as if it had never
+    been; an undo of an undo is not known: judge again. Answers to probes never stand, they are only compared; a
+    remark changes nothing; a propagated grade never displaces one that was given, and putting a document off that has
+    a grade already leaves the grade in force.
+    """
+    listed = list(events)
+    undone = {event.undoes for event in listed if event.kind == "undone"}
+    standing: dict[PairKey, Event] = {}
+    for event in listed:
+        if event.uuid in undone or event.kind in NEVER_STANDING or event.purpose == "probe":
+            continue
+        before = standing.get(key_of(event))
+        if before is None or not _gives_way(event, before):
+            standing[key_of(event)] = event
+    return standing
+
+
+def _gives_way(event: Event, before: Event) -> bool:
+    if event.kind == "propagated":
+        return before.kind != "propagated"
+    return event.kind == "postponed" and before.grade is not None
+
+
+# What an event must be to be believed: a grade of its scale, a moment that can be read, seconds that can pass.
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def is_moment(text: str) -> bool:
+    """Say whether a text is a moment as events have it: UTC, ISO 8601, to the millisecond."""
+    if not _MOMENT.fullmatch(text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def faults_of(event: Event, scales: Mapping[int, GradeScale]) -> Iterator[tuple[str, str]]:
+    """Give (code, what was seen) for all about an event that cannot be; `scales` are all versions there are."""
+    scale = scales.get(event.scale)
+    if event.grade is not None and (scale is None or event.grade not in [step.grade for step in scale.grades]):
+        yield "grade-off-scale", f"the grade {event.grade}"
+    if not is_moment(event.happened):
+        yield "bad-time", f"the time {quoted(event.happened)}"
+    if event.seconds is not None and not (isfinite(event.seconds) and event.seconds >= 0):
+        yield "bad-seconds", f"{event.seconds:g} seconds"
+
+
+# Where assessors disagree, as cases without names.
+
+Thresholds = Mapping[int, int]
+"""Version of the scale -> the lowest grade that counts as relevant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A document of a topic that assessors graded differently, with the standing answer of each."""
+
+    topic: str
+    document: str
+    opinions: tuple[Event, ...]
+
+
+def disagreements(
+    standing: Iterable[Event], *, relevant_from: Thresholds | None = None, across: bool = False
+) -> list[Disagreement]:
+    """Find the documents in dispute among standing events, sorted by topic and document.
+
+    Any difference of grades counts, and with `across` only one between relevant and not relevant, each by its own
+    scale. What is decided already is no dispute. A propagated grade is nobody's opinion, and answers to probes never
+    stand.
+    """
+    by_pair: dict[tuple[str, str], list[Event]] = {}
+    for event in standing:
+        by_pair.setdefault((event.topic, event.document), []).append(event)
+    disputed = ((pair, opinions_among(events)) for pair, events in by_pair.items() if not is_decided(events))
+    return [
+        Disagreement(topic, document, opinions)
+        for (topic, document), opinions in sorted(disputed, key=lambda found: found[0])
+        if differ(opinions, relevant_from=relevant_from, across=across)
+    ]
+
+
+def opinions_among(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Give the opinions in an order that tells nothing of who or when: by grade, then by note, then by UUID."""
+    said = [event for event in events if event.grade is not None and event.kind not in ("adjudicated", "propagated")]
+    return tuple(sorted(said, key=lambda event: (event.grade or 0, event.note, event.uuid)))
+
+
+def is_decided(events: Iterable[Event]) -> bool:
+    """Say whether somebody has decided."""
+    return any(event.kind == "adjudicated" for event in events)
+
+
+def differ(opinions: Iterable[Event], *, relevant_from: Thresholds | None = None, across: bool = False) -> bool:
+    """Say whether opinions differ: in the grade or in what it says of relevance, or (`across`) in that alone.
+
+    `relevant_from` gives for each version of the scale its lowest relevant grade; without it all is one scale.
+    """
+    lowest = relevant_from or {}
+    said = {
+        (event.grade >= lowest.get(event.scale, 1), None if across else event.grade)
+        for event in opinions
+        if event.grade is not None
+    }
+    return len(said) > 1

@@ -5,12 +5,14 @@ names topic and document by their ids, so that answers may come in any order, an
 have a note and a confidence from 0 to 1. An answer with a grade of null says that the judge cannot tell.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from cranfield.errors import quoted
-from cranfield.records import Document, GradeScale, Topic
+from cranfield.base.errors import quoted
+from cranfield.base.records import Document, GradeScale, Topic
 
 Pair = tuple[str, str]
 
@@ -86,3 +88,48 @@ def _id(value: object) -> str:
     """Give an id that may stand alone or, as in the question, in an object."""
     known = value.get("id") if isinstance(value, dict) else value
     return "" if known is None else str(known)
+
+
+# Grades that pass from a judged document to its near-duplicates.
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A grade that passes from one document of a topic to another."""
+
+    topic: str
+    document: str
+    grade: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Torn:
+    """A cluster whose judged members have different grades: nothing passes, and somebody should look at it."""
+
+    topic: str
+    grades: tuple[tuple[str, int], ...]
+
+
+def propagated(
+    grades: Mapping[tuple[str, str], int], clusters: Mapping[str, Iterable[str]]
+) -> tuple[list[Passed], list[Torn]]:
+    """Find what passes on. `grades` are those that were given, by topic and document; `clusters` hold documents.
+
+    Within a topic all judged members of a cluster must have the same grade; the source is the first judged member,
+    in the order of the cluster. A document that was judged itself never gets another's grade.
+    """
+    cluster_of = {document: name for name, members in clusters.items() for document in members}
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for (topic, document), grade in grades.items():
+        if document in cluster_of:
+            found.setdefault((topic, cluster_of[document]), {})[document] = grade
+    passed, torn = [], []
+    for (topic, name), judged in sorted(found.items()):
+        members = list(clusters[name])
+        if len(set(judged.values())) > 1:
+            torn.append(Torn(topic, tuple(sorted(judged.items()))))
+            continue
+        source = next(document for document in members if document in judged)
+        passed += [Passed(topic, one, judged[source], source) for one in members if one not in judged]
+    return passed, torn

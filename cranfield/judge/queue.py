@@ -1,13 +1,144 @@
 """What an assessor is given next: which documents of a topic are his, which are open, and in which order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from math import sqrt
 from typing import Literal, get_args
 
-from cranfield.errors import UnknownName
-from cranfield.judge.assignment import Role
-from cranfield.judge.draws import draw
+from cranfield.base.errors import UnknownName, UsageError
 from cranfield.judge.events import Purpose
+
+# Chance while judging: a hash of the seed and of what is drawn, the same on every machine and at every time.
+
+_SPAN = float(2**64)
+
+
+def draw(seed: int, purpose: str, topic: str, document: str) -> float:
+    r"""Give a document's number from 0 up to 1 for one purpose.
+
+    The first eight bytes, big-endian, of SHA-256 over `cranfield-draw-1\n`, the seed in decimal digits, `\n`, the
+    purpose, `\n`, the topic, `\n`, the document, divided by 2^64: the recipe of pools. A document keeps its number
+    whatever other documents there are, so a pool that grows keeps its draws.
+    """
+    words = f"cranfield-draw-1\n{seed}\n{purpose}\n{topic}\n{document}"
+    return int.from_bytes(sha256(words.encode()).digest()[:8], "big") / _SPAN
+
+
+# Who judges which topic, and which documents are judged by more than one.
+
+Role = Literal["primary", "share", "second", "anyone"]
+"""What an assessor is to a topic.
+
+primary: all its documents are his, and where assessors differ his grade comes first. share: he helps with all of
+them. second: he judges those that are planned for more than one, and those that another could not judge. anyone:
+nobody was named for the topic, so everybody may judge it.
+"""
+
+_RANKS: Mapping[Role, int] = {"primary": 0, "share": 1, "second": 2, "anyone": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How many documents more than one assessor judges: a share of them, each by so many."""
+
+    share: float = 0.0
+    by: int = 2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise UsageError(f"an overlap of {self.share:.0%} is not possible; it lies between 0% and 100%")
+        if self.by < 2:
+            raise UsageError(f"an overlap needs at least two assessors for a document, not {self.by}")
+
+    def needed(self, topic: str, document: str) -> int:
+        """Give how many assessors are to judge a document.
+
+        It depends on seed, topic and document alone: a pool that grows keeps what was planned before.
+        """
+        return self.by if self.share and draw(self.seed, "overlap", topic, document) < self.share else 1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Assigned:
+    """One assessor and one topic."""
+
+    topic: str
+    assessor: str
+    role: Role
+
+
+def equal_shares(sizes: Mapping[str, int], assessors: Sequence[str], *, seconds: int = 0) -> list[Assigned]:
+    """Give every topic to one of the assessors, so that all have about as many documents.
+
+    The largest topic first, always to whoever has least (Graham's rule); ties go by the order of names and topics.
+    Each topic gets `seconds` second assessors as well: those who follow in the circle of names, a step further each
+    time round, so that everybody is compared with everybody.
+    """
+    check_names(assessors, seconds=seconds)
+    load = dict.fromkeys(assessors, 0)
+    topics_of = dict.fromkeys(assessors, 0)
+    made = []
+    for topic in sorted(sizes, key=lambda name: -sizes[name]):
+        chosen = min(assessors, key=lambda name: (load[name], topics_of[name]))
+        made.append(Assigned(topic, chosen, "primary"))
+        made += _seconds(topic, chosen, assessors, seconds, turn=topics_of[chosen])
+        load[chosen] += sizes[topic]
+        topics_of[chosen] += 1
+    return sorted(made)
+
+
+def together(topics: Sequence[str], assessors: Sequence[str]) -> list[Assigned]:
+    """Give the topics to all of the assessors: the first is primary, the others share the work."""
+    check_names(assessors)
+    first, *others = assessors
+    made = [Assigned(topic, first, "primary") for topic in topics]
+    return sorted([*made, *(Assigned(topic, name, "share") for topic in topics for name in others)])
+
+
+def _seconds(topic: str, primary: str, assessors: Sequence[str], count: int, *, turn: int) -> list[Assigned]:
+    place = assessors.index(primary)
+    circle = [*assessors[place + 1 :], *assessors[:place]]
+    start = turn * count % len(circle) if circle else 0
+    return [Assigned(topic, name, "second") for name in [*circle[start:], *circle[:start]][:count]]
+
+
+def check_names(assessors: Sequence[str], *, seconds: int = 0) -> None:
+    """Refuse no names, a name given twice, and more second assessors than there are others."""
+    twice = sorted({name for name in assessors if assessors.count(name) > 1})
+    if not assessors:
+        raise UsageError("no assessor is named")
+    if twice:
+        raise UsageError(f"named twice: {', '.join(twice)}")
+    if seconds >= len(assessors):
+        raise UsageError(
+            f"each document of the overlap is to be judged by {seconds + 1}, but only {len(assessors)} are named"
+        )
+
+
+def topics_in_turn(topics: Sequence[str], roles: Mapping[str, Role], busy: Mapping[str, int]) -> list[str]:
+    """Put the topics an assessor may judge in the order he goes through them.
+
+    His own first, then those he shares, then those he is second for, then those that are everybody's; of the last,
+    those that fewest others are judging now (`busy`), so that one topic stays with one assessor where it can.
+    """
+
+    def key(topic: str) -> tuple[int, int]:
+        role = roles[topic]
+        return _RANKS[role], busy.get(topic, 0) if role == "anyone" else 0
+
+    return sorted((topic for topic in topics if topic in roles), key=key)
+
+
+def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str) -> dict[str, Role]:
+    """Give topic -> role for the topics an assessor may judge; where nobody was named, everybody may."""
+    own = {one.topic: one.role for one in assigned if one.assessor == assessor}
+    taken = {one.topic for one in assigned}
+    return {topic: own.get(topic, "anyone") for topic in topics if topic in own or topic not in taken}
+
 
 State = Literal["not his", "done", "postponed", "open"]
 """How a document stands for one assessor. Who has it before him at the moment is another question."""
@@ -80,7 +211,7 @@ class Count:
         """How many are neither done nor another's."""
         return self.of - self.done
 
-    def after(self, before: State, now: State) -> "Count":
+    def after(self, before: State, now: State) -> Count:
         """Give the count after one document went from one state to another."""
         done = self.done + (now == "done") - (before == "done")
         of = self.of - (now == "not his") + (before == "not his")
@@ -152,3 +283,136 @@ def _by_cluster(entries: Sequence[Entry], clusters: Mapping[str, int]) -> list[E
         return (entry.place if cluster is None else first[cluster], entry.place)
 
     return sorted(entries, key=key)
+
+
+# Consistency probes: now and then an assessor sees one of his earlier documents again, without being told.
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """How often an earlier document comes back: after a share of the answers, and `after` so many others at least."""
+
+    share: float = 0.0
+    after: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 0.5:
+            raise UsageError(f"probes for {self.share:.0%} of the answers are not possible; 0% to 50% are")
+        if self.after < 1:
+            raise UsageError(f"a document can come back after 1 other at the earliest, not after {self.after}")
+
+
+def falls_due(probes: Probes, assessor: str, topic: str, document: str) -> bool:
+    """Say whether the answer to a document makes a probe due; a draw, so that it cannot be foreseen."""
+    return bool(probes.share) and draw(probes.seed, f"probe of {assessor}", topic, document) < probes.share
+
+
+def probes_to_come(probes: Probes, due: Iterable[bool], *, owed: int, judged: int, probed: int) -> int:
+    """Say how many probes an assessor will still see in a topic, so that what is left can be told without a sign.
+
+    `due` says for each document that is left, in order, whether its answer makes a probe due; `owed` are due already;
+    `judged` and `probed` count what he has judged in the topic, and what of it came back.
+    """
+    coming = 0
+    for makes_due in (False, *due):
+        owed += makes_due
+        can_come = max(judged - probes.after, 0) - probed - coming
+        shown = max(min(owed, can_come), 0)
+        owed, coming, judged = owed - shown, coming + shown, judged + 1
+    return coming
+
+
+def choose_probe(probes: Probes, topic: str, judged: Sequence[str], *, probed: Collection[str] = ()) -> str | None:
+    """Choose what comes back from the documents of a topic that the assessor judged, earliest first, or nothing.
+
+    The last `after` of them are too fresh in memory, and no document comes back twice. Of the others a draw decides.
+    """
+    known = [document for document in judged[: -probes.after] if document not in probed]
+    return min(known, key=lambda document: draw(probes.seed, "probe", topic, document), default=None)
+
+
+# Trying a draft topic: which hits its author judges, and how many relevant documents they let expect.
+
+STRATA = ((1, 10, 10), (11, 40, 5), (41, 100, 5), (101, 300, 5))
+"""First rank, last rank, how many of them are judged: 25 in all."""
+
+DEEPEST = STRATA[-1][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A hit that is to be judged: its rank, and the ranks and the size of its stratum."""
+
+    document: str
+    rank: int
+    stratum: str
+    population: int
+
+
+def sample_of_hits(topic: str, ranked: Sequence[str], *, seed: int = 0) -> list[Tried]:
+    """Choose about 25 of the ranked hits: the first ten, and five each of the ranks 11-40, 41-100 and 101-300."""
+    return list(_sample(topic, ranked, seed))
+
+
+def _sample(topic: str, ranked: Sequence[str], seed: int) -> Iterator[Tried]:
+    for first, last, wanted in STRATA:
+        members = list(enumerate(ranked[first - 1 : last], start=first))
+        drawn = sorted(members, key=lambda member: draw(seed, "try", topic, member[1]))[:wanted]
+        for rank, document in sorted(drawn):
+            yield Tried(document, rank, f"{first}-{last}", len(members))
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How many relevant documents a topic is expected to have, among its first hits and those found by searching.
+
+    `judged` and `relevant` count what was looked at; `low` and `high` bound the estimate in about 19 of 20 cases, and
+    never fall below what was found. None where nothing was judged, or a stratum has fewer than two judged hits.
+    """
+
+    judged: int
+    relevant: int
+    expected: float | None
+    low: float | None
+    high: float | None
+
+
+def estimate(tried: Sequence[Tried], relevant: dict[str, bool]) -> Estimate:
+    """Estimate the number of relevant documents from judged hits (`relevant`: document -> is it).
+
+    In each stratum h with N documents, n judged and r of them relevant, N r/n are expected (the share of a simple
+    random sample, so hits that were not judged are taken to be like the judged ones); the strata are added up, and so
+    are relevant documents found by searching outside the sample, each as itself. The variance is the sum of
+    N² (1 - n/N) p (1 - p) / (n - 1) with p = r/n, the bounds are 1.96 standard errors (Cochran, Sampling Techniques,
+    chapter 5). A relevant document below rank 300 that no search found is not counted: the estimate is of what the
+    topic's own words can reach, a lower bound for the collection.
+    """
+    sampled = {one.document for one in tried}
+    beside = sum(found for document, found in relevant.items() if document not in sampled)
+    total, variance = 0.0, 0.0
+    for stratum in dict.fromkeys((one.stratum, one.population) for one in tried):
+        known = [relevant[one.document] for one in tried if one.stratum == stratum[0] and one.document in relevant]
+        if len(known) < min(2, stratum[1]):
+            return Estimate(len(relevant), sum(relevant.values()), None, None, None)
+        share, size = sum(known) / len(known), stratum[1]
+        total += size * share
+        variance += size * (size - len(known)) * share * (1 - share) / max(len(known) - 1, 1)
+    found = sum(relevant.values())
+    if not relevant:
+        return Estimate(0, 0, None, None, None)
+    reach = 1.96 * sqrt(variance)
+    expected = total + beside
+    return Estimate(len(relevant), found, expected, max(expected - reach, found), expected + reach)
+
+
+Size = Literal["too few", "too many", "fine", "unknown"]
+
+
+def size_of(made: Estimate, *, few: int, many: int) -> Size:
+    """Say whether a topic has a good number of relevant documents; searching and judging on may change it."""
+    if made.expected is None:
+        return "unknown"
+    if made.expected < few:
+        return "too few"
+    return "too many" if made.expected > many else "fine"

@@ -1,15 +1,179 @@
 """What one topic can be judged on: every document that a pooled run has for it, as arrays."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.pool.arrow import named
-from cranfield.pool.entrants import PooledRuns, PoolRun
-from cranfield.runs.run import Codes, Places, Scores
+from cranfield.base.arrow import indices, named, places
+from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.lazy import deferred
+from cranfield.runs.encoding import UNKNOWN, CodedRun, IdTable, as_ids, distinct
+from cranfield.runs.run import Codes, Places, Run, Scores
+
+with deferred:
+    import pyarrow.compute as pc
+
+
+# The runs that enter a pool, with who sent them, all in the same codes.
+
+ABSENT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class PoolRun:
+    """One run: its name, who sent it, and its ranking in codes. A run without a group is a group of its own.
+
+    `priority` is the sender's own order of its runs, 1 first. `content_hash` goes into the manifest.
+    """
+
+    name: str
+    ranking: CodedRun
+    group: str = ""
+    family: str = ""
+    priority: int = 1
+    content_hash: str = ""
+
+    @property
+    def team(self) -> str:
+        """The group, or the run's own name where it has none."""
+        return self.group or self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """The documents of some runs, numbered by id, descending: `documents[i]` is the code of number i.
+
+    `numbers` is the other way round: the number of each code, meaningless where no run has the document.
+    """
+
+    documents: Codes
+    numbers: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class PooledRuns:
+    """All runs of a pool, in byte order of their names, and the ids that their codes stand for.
+
+    Codes are places in `topic_ids` and `document_ids`. Use `pooled_runs` or `runs_of` to make one.
+    """
+
+    runs: tuple[PoolRun, ...]
+    topic_ids: pa.Array
+    document_ids: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return tuple(run.name for run in self.runs)
+
+    @property
+    def teams(self) -> tuple[str, ...]:
+        """The group of each run."""
+        return tuple(run.team for run in self.runs)
+
+    @cached_property
+    def codes_by_topic(self) -> dict[str, int]:
+        """The code of each topic that some run has, topics in byte order."""
+        seen = np.unique(np.concatenate([run.ranking.topics for run in self.runs] or [np.empty(0, np.int32)]))
+        pairs = zip(named(self.topic_ids, seen), seen.tolist(), strict=True)
+        return dict(sorted(pairs, key=lambda pair: pair[0].encode()))
+
+    @property
+    def topics(self) -> list[str]:
+        """The ids of the topics that some run has, in byte order."""
+        return list(self.codes_by_topic)
+
+    @cached_property
+    def depth(self) -> int:
+        """The length of the longest list."""
+        return max((int(np.diff(run.ranking.offsets).max(initial=0)) for run in self.runs), default=0)
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        """The documents that some run has, numbered by id, descending in byte order."""
+        seen = np.zeros(len(self.document_ids), dtype=bool)
+        for run in self.runs:
+            seen[run.ranking.documents] = True
+        used = np.flatnonzero(seen).astype(np.int32)
+        ids = self.document_ids.take(indices(used)).cast(pa.large_binary())
+        documents = used[places(pc.sort_indices(ids, sort_keys=[("", "descending")]))]
+        numbers = np.empty(len(self.document_ids), dtype=np.int32)
+        numbers[documents] = np.arange(len(documents), dtype=np.int32)
+        return Numbering(documents, numbers)
+
+    @cached_property
+    def places(self) -> Codes:
+        """Where each run has each topic code (runs by topics): the place among its topics, or -1."""
+        places = np.full((len(self.runs), len(self.topic_ids)), ABSENT, dtype=np.int32)
+        for number, run in enumerate(self.runs):
+            places[number, run.ranking.topics] = np.arange(len(run.ranking.topics), dtype=np.int32)
+        return places
+
+    def cut(self, depth: int | None) -> PooledRuns:
+        """Give the same runs with the first `depth` documents of each topic; None means all of them."""
+        if depth is None or depth >= self.depth:
+            return self
+        return replace(self, runs=tuple(replace(run, ranking=_cut(run.ranking, depth)) for run in self.runs))
+
+    def chosen(self, names: Iterable[str]) -> PooledRuns:
+        """Give only the runs with these names."""
+        wanted = set(names)
+        return replace(self, runs=tuple(run for run in self.runs if run.name in wanted))
+
+
+def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: pa.Array) -> PooledRuns:
+    """Give the runs in byte order of their names, or say that the selection is empty or a name comes twice."""
+    ordered = sorted(runs, key=lambda run: run.name.encode())
+    if not ordered:
+        raise ProblemsFound("there is nothing to pool", [Problem("no-runs", "no run was selected")])
+    repeated = sorted({one.name for one, other in pairwise(ordered) if one.name == other.name})
+    if repeated:
+        raise UsageError(f"two runs are called {', '.join(quoted(name) for name in repeated)}")
+    return PooledRuns(tuple(ordered), as_ids(topic_ids), as_ids(document_ids))
+
+
+def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> PooledRuns:
+    """Give some runs in codes of their own, made here; `groups` gives the group of a tag."""
+    topic_ids, topics = distinct(pa.chunked_array([as_ids(run.topic_ids) for run in runs], pa.large_string()))
+    document_ids, documents = distinct(
+        pa.chunked_array([as_ids(run.document_ids) for run in runs], pa.large_string())
+    )
+    topic_starts = np.cumsum([0, *(len(run.topic_ids) for run in runs)])
+    document_starts = np.cumsum([0, *(len(run.document_ids) for run in runs)])
+    coded = [
+        PoolRun(
+            run.tag,
+            CodedRun(
+                topics[topic_starts[place] : topic_starts[place + 1]],
+                run.offsets,
+                documents[document_starts[place] : document_starts[place + 1]][run.documents],
+                run.scores,
+            ),
+            group=(groups or {}).get(run.tag, ""),
+            content_hash=run.content_hash,
+        )
+        for place, run in enumerate(runs)
+    ]
+    return pooled_runs(coded, topic_ids=topic_ids, document_ids=document_ids)
+
+
+def _cut(ranking: CodedRun, depth: int) -> CodedRun:
+    counts = np.minimum(np.diff(ranking.offsets), depth)
+    offsets: Places = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    rows = np.arange(offsets[-1]) + np.repeat(ranking.offsets[:-1] - offsets[:-1], counts)
+    return CodedRun(ranking.topics, offsets, ranking.documents[rows], ranking.scores[rows])
+
 
 Mask = NDArray[np.bool_]
 
@@ -40,7 +204,7 @@ class Candidates:
     listed: Codes
     listed_ranks: Codes
     listed_scores: Scores
-    whole: "Candidates | None" = None
+    whole: Candidates | None = None
     kept: Mask | None = None
 
     def __len__(self) -> int:
@@ -114,7 +278,7 @@ class Candidates:
         """Give the candidates of a run, from best to worst."""
         return self.listed[self.offsets[run] : self.offsets[run + 1]]
 
-    def only(self, kept: Mask) -> "Candidates":
+    def only(self, kept: Mask) -> Candidates:
         """Give the topic with some candidates taken out; the others keep their ranks and get new numbers."""
         if kept.all():
             return self
@@ -133,7 +297,7 @@ class Candidates:
             *self._origin(kept),
         )
 
-    def _origin(self, kept: Mask) -> "tuple[Candidates, Mask]":
+    def _origin(self, kept: Mask) -> tuple[Candidates, Mask]:
         """Give the topic before anything was taken out, and what of it is left when only `kept` of these stay."""
         if self.whole is None or self.kept is None:
             return self, kept
@@ -188,3 +352,158 @@ def _normalised(scores: Scores) -> Scores:
         return np.ones(len(scores))
     # Divided by two before the difference is taken: the range of two finite doubles may be infinite.
     return (scores / 2 - low / 2) / (high / 2 - low / 2)
+
+
+# Near-duplicates: one document of a cluster enters the pool and stands for the others.
+
+ALONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The cluster of each document code; -1 where a document is in none."""
+
+    of_code: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Collapsed:
+    """A topic with one candidate per cluster, and who stands for whom.
+
+    `left_out` are the document codes that are out, `representatives` the document codes that stand for them.
+    """
+
+    candidates: Candidates
+    left_out: Codes
+    representatives: Codes
+
+
+def clusters_of(runs: PooledRuns, clusters: Mapping[str, object]) -> Clusters:
+    """Give the clusters of the runs' documents; `clusters` maps a document id to the name of its cluster."""
+    of_code = np.full(len(runs.document_ids), ALONE, dtype=np.int32)
+    codes = IdTable(runs.document_ids).lookup(list(clusters))
+    names = {name: number for number, name in enumerate(dict.fromkeys(clusters.values()))}
+    numbers = np.array([names[name] for name in clusters.values()], dtype=np.int32)
+    of_code[codes[codes != UNKNOWN]] = numbers[codes != UNKNOWN]
+    return Clusters(of_code)
+
+
+def collapse(candidates: Candidates, clusters: Clusters | None, *, preferred: Mask | None = None) -> Collapsed:
+    """Keep of each cluster the candidate with the best rank, ties by document id, descending.
+
+    A preferred one goes before all others; if there are several, all of them stay. The ranks of all others stay as
+    they are, so that the pooled part is what it was.
+    """
+    nobody = np.empty(0, dtype=np.int32)
+    if clusters is None:
+        return Collapsed(candidates, nobody, nobody)
+    cluster = clusters.of_code[candidates.documents]
+    first = np.zeros(len(candidates), dtype=bool) if preferred is None else preferred
+    order = np.lexsort((candidates.best_rank, ~first))
+    order = order[cluster[order] != ALONE]
+    names, firsts, places = np.unique(cluster[order], return_index=True, return_inverse=True)
+    representative: Places = order[firsts][places] if len(names) else order
+    out = (order != representative) & ~first[order]
+    kept = np.ones(len(candidates), dtype=bool)
+    kept[order[out]] = False
+    return Collapsed(
+        candidates.only(kept), candidates.documents[order[out]], candidates.documents[representative[out]]
+    )
+
+
+# Runs of a group merged into one list, so that a team counts once however many runs it sends.
+
+_NOTHING = CodedRun(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
+
+
+def by_group(candidates: Candidates) -> Candidates:
+    """Give the topic with one list per group instead of one per run, groups in byte order.
+
+    A group's list has all first ranks of its runs, then all second ranks and so on, at each rank the run that the
+    group itself puts first (priority, then name); a document stands where it comes first. Its score is the best of
+    the group's normalised scores. Lists are merged before any candidate is taken out, so that ranks stay as they are.
+    """
+    if candidates.whole is not None and candidates.kept is not None:
+        return by_group(candidates.whole).only(candidates.kept)
+    teams = sorted({run.team for run in candidates.runs}, key=str.encode)
+    team_of_run = np.array([teams.index(run.team) for run in candidates.runs], dtype=np.int32)
+    team = team_of_run[candidates.run_of_row]
+    own_order = _own_order(candidates)[candidates.run_of_row]
+    rows = np.lexsort((own_order, candidates.listed_ranks, team))
+    keys = team[rows].astype(np.int64) * max(len(candidates), 1) + candidates.listed[rows]
+    firsts = rows[np.sort(np.unique(keys, return_index=True)[1])]
+    counts = np.bincount(team[firsts], minlength=len(teams))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    listed = candidates.listed[firsts]
+    best = np.array([candidates.normalised[team_of_run == number].max(axis=0) for number in range(len(teams))])
+    return replace(
+        candidates,
+        runs=tuple(PoolRun(name, _NOTHING, group=name) for name in teams),
+        offsets=offsets,
+        listed=listed,
+        listed_ranks=(np.arange(1, len(listed) + 1) - np.repeat(offsets[:-1], counts)).astype(np.int32),
+        listed_scores=best[team[firsts], listed],
+    )
+
+
+def _own_order(candidates: Candidates) -> Codes:
+    """Give each run its place in the order of priorities; equal ones by name."""
+    order = np.argsort(np.array([run.priority for run in candidates.runs]), kind="stable")
+    places = np.empty(len(order), dtype=np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return places
+
+
+# Chance that is the same on every machine.
+
+_DOUBLE_BITS = 53
+
+
+def document_draws(seed: int, purpose: str, topic: str, documents: Sequence[str]) -> NDArray[np.uint64]:
+    r"""Give each document its draw: a number from 0 up to 2^64, small ones are drawn first.
+
+    The first eight bytes, big-endian, of SHA-256 over `cranfield-draw-1\n`, the seed in decimal digits, `\n`, the
+    purpose, `\n`, the topic, `\n`, the document. Draws for different purposes have nothing to do with each other.
+    """
+    start = sha256(f"cranfield-draw-1\n{seed}\n{purpose}\n{topic}\n".encode())
+    heads = []
+    for document in documents:
+        digest = start.copy()
+        digest.update(document.encode())
+        heads.append(digest.digest()[:8])
+    return np.frombuffer(b"".join(heads), dtype=">u8").astype(np.uint64)
+
+
+def numbers(seed: int, *words: object, count: int) -> Scores:
+    """Give `count` numbers from 0 up to 1 for one occasion, which the words name.
+
+    They are the raw stream of numpy's Philox generator, keyed by a hash of seed and words. Raw streams are promised
+    to stay as they are; what numpy makes of them is not, so the last step to a double is made here.
+    """
+    named = "\n".join(["cranfield-numbers-1", str(seed), *(str(word) for word in words)])
+    key = np.frombuffer(sha256(named.encode()).digest()[:16], dtype="<u8").astype(np.uint64)
+    raw = np.random.Philox(key=key).random_raw(count)
+    return np.asarray((raw >> np.uint64(64 - _DOUBLE_BITS)) * 2.0**-_DOUBLE_BITS, dtype=np.float64)
+
+
+# Scores made comparable across machines, and the order they mean.
+
+DIGITS = 12
+"""Significant digits that count. Sums of doubles differ in the last bits from machine to machine; not in these."""
+
+
+def rounded(values: Scores) -> Scores:
+    """Give the values rounded to `DIGITS` significant digits."""
+    sizes = np.abs(values)
+    usable = (sizes > 0) & np.isfinite(sizes)
+    exponents = np.floor(np.log10(sizes, where=usable, out=np.zeros_like(sizes)))
+    power = 10.0 ** (DIGITS - 1 - np.clip(exponents, -290, 290))
+    return np.where(usable, np.rint(values * power) / power, values)
+
+
+def best_first(values: Scores) -> Places:
+    """Give the places of the values from high to low; equal ones, after rounding, as they stand.
+
+    Candidates stand by document id, descending, so that this is also their tie rule.
+    """
+    return np.argsort(-rounded(values), kind="stable")

@@ -1,24 +1,264 @@
 """A pool that grows: what later runs add, and what lets an outsider in."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
-from cranfield.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.pool.assembling import TopicPart, assembled, part_of
-from cranfield.pool.beginning import collapsed_topic
-from cranfield.pool.build import TopicBuilder, static_steps
-from cranfield.pool.candidates import candidates_of
-from cranfield.pool.clusters import Clusters, Collapsed, clusters_of
-from cranfield.pool.entrants import PooledRuns
-from cranfield.pool.inputs import checked_topics
-from cranfield.pool.joining import joined, versions_of
-from cranfield.pool.kept import kept_of, made_certain
+from cranfield.base.arrow import named
+from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
+from cranfield.pool.build import (
+    TopicBuilder,
+    TopicPart,
+    assembled,
+    checked_topics,
+    contributions,
+    part_of,
+    represented,
+    static_steps,
+)
+from cranfield.pool.candidates import (
+    Candidates,
+    Clusters,
+    Collapsed,
+    PooledRuns,
+    candidates_of,
+    clusters_of,
+    collapse,
+)
 from cranfield.pool.plan import Selection
-from cranfield.pool.pool import Pool
-from cranfield.pool.selecting import Addition, TopicPool
+from cranfield.pool.pool import Addition, Pool, Stratum, TopicPool
 from cranfield.pool.strategy import FillsUp
+from cranfield.runs.run import Codes, Places, Scores
+
+# What an earlier version of a pool has of a topic, and how its probabilities stay true when the pool grows.
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The entries of a topic as candidate numbers, in their order, and what samples passed over.
+
+    Strata are places in `sizes`, which gives (stratum, N_h, n_h).
+    """
+
+    numbers: Places
+    strata: Codes
+    probabilities: Scores
+    undrawn: Places
+    undrawn_strata: Codes
+    sizes: tuple[tuple[Stratum, int, int], ...]
+
+
+def kept_of(pool: Pool, candidates: Candidates) -> Kept:
+    """Give what the pool has of the candidates' topic; nothing where it does not have the topic."""
+    if candidates.topic not in pool.topics:
+        return _NOTHING
+    place = pool.topics.index(candidates.topic)
+    rows = slice(int(pool.offsets[place]), int(pool.offsets[place + 1]))
+    topics, documents, strata = pool.undrawn
+    names = named(pool.document_ids, documents[topics == place])
+    known = np.array([name in candidates.numbers for name in names], dtype=bool)
+    passed_over = [candidates.numbers[name] for name in names if name in candidates.numbers]
+    return Kept(
+        numbers=numbers_of(candidates, pool.ids[rows]),
+        strata=pool.strata[rows],
+        probabilities=pool.probabilities[rows],
+        undrawn=np.array(passed_over, dtype=np.int64),
+        undrawn_strata=strata[topics == place][known],
+        sizes=tuple(
+            (stratum, int(pool.populations[place, code]), int(pool.drawn[place, code]))
+            for code, stratum in enumerate(pool.stratum_table)
+        ),
+    )
+
+
+def numbers_of(candidates: Candidates, names: Sequence[str]) -> Places:
+    """Give the candidate numbers of documents of a pool, or say which of them no run has."""
+    unknown = [name for name in names if name not in candidates.numbers]
+    if unknown:
+        message = (
+            f"{quoted(unknown[0])} is in the pool of topic {quoted(candidates.topic)}, and none of its runs has it"
+        )
+        raise ProblemsFound("this pool is not of these runs", [Problem("not-in-runs", message)])
+    return np.array([candidates.numbers[name] for name in names], dtype=np.int64)
+
+
+def made_certain(kept: Kept, certain: Places, stratum: Stratum) -> Kept:
+    """Give what was kept when some documents have become certain by a fixed step.
+
+    Had they been left in their sample, those that were drawn would count 1 / π times and the others once: too much
+    on average. So they leave the sample, drawn or not. The others were drawn with the probability they had, and keep
+    it: one made from what is left would be another one for each draw, and none where nothing is left.
+    """
+    leaving = np.isin(kept.numbers, certain) & (kept.probabilities < 1)
+    missed = np.isin(kept.undrawn, certain)
+    if not leaving.any() and not missed.any():
+        return kept
+    count = len(kept.sizes)
+    gone_drawn = np.bincount(kept.strata[leaving], minlength=count)
+    gone = gone_drawn + np.bincount(kept.undrawn_strata[missed], minlength=count)
+    sizes = [
+        (known, population - int(gone[place]), drawn - int(gone_drawn[place]))
+        for place, (known, population, drawn) in enumerate(kept.sizes)
+    ]
+    probabilities = kept.probabilities.copy()
+    probabilities[leaving] = 1.0
+    return replace(
+        kept,
+        strata=np.where(leaving, count, kept.strata).astype(np.int32),
+        probabilities=probabilities,
+        undrawn=kept.undrawn[~missed],
+        undrawn_strata=kept.undrawn_strata[~missed],
+        sizes=(*sizes, (stratum, int(leaving.sum()), int(leaving.sum()))),
+    )
+
+
+_NOTHING = Kept(
+    np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int32), ()
+)
+
+
+# Where a live pool begins: what an earlier pool has of each topic, told apart by who brought it.
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """One topic: its candidates, what its fixed steps have brought, what waits, and what was chosen by judgments.
+
+    `queue` is in judging order. Both are candidate numbers.
+    """
+
+    collapsed: Collapsed
+    pool: TopicPool
+    queue: Sequence[int]
+    chosen: Sequence[int]
+
+
+def steps_of_entries(pool: Pool) -> Codes:
+    """Give the number of the step that brought each entry."""
+    steps = np.array([stratum.step for stratum in pool.stratum_table], dtype=np.int32)
+    return steps[pool.strata] if len(steps) else np.empty(0, dtype=np.int32)
+
+
+def collapsed_topic(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None) -> Collapsed:
+    """Give the candidates of a topic; what is in the pool goes on standing for its near-duplicates."""
+    everything = candidates_of(runs, topic)
+    if clusters is None:
+        return collapse(everything, None)
+    preferred = np.zeros(len(everything), dtype=bool)
+    names = [] if topic not in pool.topics else pool.documents_of(topic)
+    preferred[numbers_of(everything, names)] = True
+    return collapse(everything, clusters, preferred=preferred)
+
+
+def begun_topic(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None, *, adaptive: int) -> Begun:
+    """Take a topic of a pool apart; `adaptive` is the number of the step that looks at judgments."""
+    collapsed = collapsed_topic(pool, runs, topic, clusters)
+    kept = kept_of(pool, collapsed.candidates)
+    steps = np.array([stratum.step for stratum, _, _ in kept.sizes], dtype=np.int32)[kept.strata]
+    begun = TopicPool(topic, len(collapsed.candidates), pool.seed)
+    fixed = steps != adaptive
+    for addition in _additions(kept, fixed):
+        begun.add(addition)
+    return Begun(collapsed, begun, kept.numbers[fixed].tolist(), kept.numbers[~fixed].tolist())
+
+
+def _additions(kept: Kept, fixed: Places) -> list[Addition]:
+    """Give what fixed steps brought, in judging order: one addition for each stretch of entries of one stratum.
+
+    What a sample passed over goes with the first stretch of its stratum; it has an empty one if nothing was drawn.
+    """
+    numbers, strata, chances = kept.numbers[fixed], kept.strata[fixed], kept.probabilities[fixed]
+    bounds = np.append(np.flatnonzero(np.diff(strata, prepend=-1)), len(strata))
+    spans = [(int(strata[start]), start, end) for start, end in pairwise(bounds.tolist())]
+    missing = sorted(set(kept.undrawn_strata.tolist()) - {code for code, _, _ in spans})
+    additions, seen = [], set[int]()
+    for code, start, end in [*spans, *((code, 0, 0) for code in missing)]:
+        passed_over = np.empty(0, np.int64) if code in seen else kept.undrawn[kept.undrawn_strata == code]
+        additions.append(Addition(kept.sizes[code][0], numbers[start:end], chances[start:end], passed_over))
+        seen.add(code)
+    return additions
+
+
+# What a pool has of a topic, and what comes behind it: earlier entries keep their places.
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A document that was chosen by looking at judgments, or by a step after that; NaN is no probability."""
+
+    document: str
+    stratum: Stratum
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """What came into a topic after its fixed part: documents in order, and what samples passed over, by stratum."""
+
+    chosen: Sequence[Chosen] = ()
+    passed_over: Mapping[Stratum, Sequence[str]] = field(default_factory=dict)
+
+
+def with_chosen(
+    pool: Pool, runs: PooledRuns, later: Mapping[str, Later], *, clusters: Mapping[str, object] | None = None
+) -> Pool:
+    """Give the same version of a pool with what was chosen since it was made, behind what is there."""
+    made = clusters_of(runs, clusters) if clusters is not None else None
+    parts = []
+    for topic in pool.topics:
+        collapsed = collapsed_topic(pool, runs, topic, made)
+        fresh = _fresh(collapsed, later.get(topic, Later()), pool.seed)
+        parts.append(joined(kept_of(pool, collapsed.candidates), part_of(fresh, collapsed, order="plan"), collapsed))
+    whole = assembled(pool.plan, runs, parts, seed=pool.seed, order=pool.order, version=pool.version)
+    return replace(whole, versions=versions_of(pool, whole))
+
+
+def joined(kept: Kept, part: TopicPart, collapsed: Collapsed) -> TopicPart:
+    """Give the columns of a topic: what was kept, then what is new."""
+    counts, runs, ranks = contributions(collapsed.candidates, kept.numbers)
+    shift = len(kept.sizes)
+    documents = np.concatenate([collapsed.candidates.documents[kept.numbers], part.documents])
+    return replace(
+        part,
+        documents=documents,
+        duplicates=represented(collapsed, documents),
+        strata=np.concatenate([kept.strata, part.strata + shift]).astype(np.int32),
+        stratum_sizes=(*kept.sizes, *part.stratum_sizes),
+        probabilities=np.concatenate([kept.probabilities, part.probabilities]),
+        contribution_counts=np.concatenate([counts, part.contribution_counts]),
+        contribution_runs=np.concatenate([runs, part.contribution_runs]),
+        contribution_ranks=np.concatenate([ranks, part.contribution_ranks]),
+        undrawn=np.concatenate([collapsed.candidates.documents[kept.undrawn], part.undrawn]),
+        undrawn_strata=np.concatenate([kept.undrawn_strata, part.undrawn_strata + shift]).astype(np.int32),
+    )
+
+
+def versions_of(pool: Pool, grown: Pool) -> Codes:
+    """Give the version that each entry came with: earlier entries stand first in their topic."""
+    versions = np.full(len(grown), grown.version, dtype=np.int32)
+    places = {topic: place for place, topic in enumerate(pool.topics)}
+    for place, topic in enumerate(grown.topics):
+        if topic in places:
+            before = pool.versions[pool.offsets[places[topic]] : pool.offsets[places[topic] + 1]]
+            start = int(grown.offsets[place])
+            versions[start : start + len(before)] = before
+    return versions
+
+
+def _fresh(collapsed: Collapsed, later: Later, seed: int) -> TopicPool:
+    known = collapsed.candidates.numbers
+    fresh = TopicPool(collapsed.candidates.topic, len(collapsed.candidates), seed)
+    nothing = np.empty(0, dtype=np.int64)
+    for one in later.chosen:
+        number = np.array([known[one.document]], dtype=np.int64)
+        fresh.add(Addition(one.stratum, number, np.array([one.probability]), nothing))
+    for stratum, documents in later.passed_over.items():
+        fresh.add(Addition(stratum, nothing, np.empty(0), np.array([known[name] for name in documents], np.int64)))
+    return fresh
 
 
 def extend(

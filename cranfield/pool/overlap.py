@@ -1,20 +1,19 @@
 """How much the runs of a pool agree, and what each group brings that nobody else does."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import Problem
-from cranfield.pool.beginning import collapsed_topic
-from cranfield.pool.candidates import candidates_of
-from cranfield.pool.clusters import clusters_of
-from cranfield.pool.entrants import PooledRuns
-from cranfield.pool.kept import numbers_of
+from cranfield.base.errors import Problem
+from cranfield.base.text import counted
+from cranfield.pool.candidates import PooledRuns, candidates_of, clusters_of
+from cranfield.pool.extend import collapsed_topic, numbers_of
 from cranfield.pool.pool import Pool
 from cranfield.runs.run import Places
-from cranfield.text import counted
 
 MOST = 0.5
 """The share of the documents that only one group brought from which on that group is said to supply most."""
@@ -83,7 +82,7 @@ def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, by_gr
 
     With `by_group` the lists of the groups are merged first.
     """
-    from cranfield.pool.grouping import by_group as merged
+    from cranfield.pool.candidates import by_group as merged
 
     total = np.zeros(1, dtype=np.int64)
     for topic in runs.topics if topics is None else topics:

@@ -1,5 +1,7 @@
 """A plan played against judgments that are known already: what would it have found, and at what cost?"""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.pool.build import build
-from cranfield.pool.entrants import PooledRuns
+from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import Plan
 from cranfield.pool.strategy import Label, Texts

@@ -4,6 +4,8 @@ A rule is a frozen dataclass with at most one number; it looks at what has been 
 sentence, or with None to go on. In a plan: `stop=nonrelevant:50,too-rich`.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import re
@@ -14,11 +16,11 @@ from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 
-from cranfield.errors import UsageError, quoted
+from cranfield.base.errors import UsageError, quoted
+from cranfield.base.registry import Registry
+from cranfield.base.text import counted
 from cranfield.pool.strategy import Label
-from cranfield.registry import Registry
-from cranfield.runs.options import Option, check_options, configured
-from cranfield.text import counted
+from cranfield.runs.baseline import Option, check_options, configured
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 

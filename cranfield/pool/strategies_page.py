@@ -3,13 +3,15 @@
 `python -m cranfield.pool.strategies_page > docs/strategies.md` writes it anew.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
 
 from cranfield.pool.stopping import stopping_rules
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import Kind, Strategy
-from cranfield.runs.options import described_options
+from cranfield.runs.baseline import described_options
 
 _HEAD = """\
 # Pooling strategies

@@ -1,7 +1,10 @@
 """Relevance judgments as columns: one grade per topic and document."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 
@@ -9,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.arrow import as_digits, byte_order, joined, taken
+from cranfield.base.arrow import as_digits, byte_order, joined, taken
+from cranfield.runs.columns import encoded
 from cranfield.runs.run import Codes, Places, joined_text
 
 Grades = NDArray[np.int32]
@@ -138,3 +142,138 @@ def in_byte_order(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
 def _coded(values: Sequence[str]) -> tuple[pa.Array, Codes]:
     encoded = pa.array(list(values), pa.large_string()).dictionary_encode()
     return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+
+
+# The same qrels seen otherwise: in two grades, with what was pooled and never judged, as a sample by strata.
+
+UNJUDGED = -1
+"""The grade of a document that is in the pool and was not judged, as trec_eval has it."""
+
+BESIDE = "beside"
+"""The stratum of what was judged and no step of a plan chose: found by searching, imported, asked for by name."""
+
+
+def binary(qrels: Qrels, *, relevant_from: int) -> Qrels:
+    """Give 1 for grades from `relevant_from` up and 0 for those below; what is not judged stays so."""
+    grades = np.where(qrels.grades < 0, qrels.grades, (qrels.grades >= relevant_from).astype(np.int32))
+    return replace(qrels, grades=grades.astype(np.int32))
+
+
+def judged_only(qrels: Qrels) -> Qrels:
+    """Give the qrels without the rows of what was pooled but not judged."""
+    kept = qrels.grades >= 0
+    if kept.all():
+        return qrels
+    topics = qrels.topic_ids.take(pa.array(qrels.topic_of_row[kept]))
+    documents = qrels.document_ids.take(pa.array(qrels.documents[kept]))
+    return replace(
+        _of_columns(topics, documents, qrels.grades[kept], name=qrels.name),
+        strata=None if qrels.strata is None else qrels.strata[kept],
+        stratum_names=qrels.stratum_names,
+    )
+
+
+def with_unjudged(qrels: Qrels, pooled: Sequence[tuple[str, str]]) -> Qrels:
+    """Add the pooled (topic, document) that have no grade, with the grade -1."""
+    topics, documents = zip(*pooled, strict=True) if pooled else ((), ())
+    all_topics = _column(topics, qrels.topic_ids.take(pa.array(qrels.topic_of_row)))
+    all_documents = _column(documents, qrels.document_ids.take(pa.array(qrels.documents)))
+    grades = np.concatenate([qrels.grades, np.full(len(pooled), UNJUDGED, dtype=np.int32)])
+    keys = pair_keys(encoded(all_topics)[1], encoded(all_documents)[1])
+    # What is judged stands first, and the first row of a pair is the one that stays.
+    _, first = np.unique(keys, return_index=True)
+    kept = pa.array(first)
+    return _of_columns(all_topics.take(kept), all_documents.take(kept), grades[first], name=qrels.name)
+
+
+def with_strata(
+    qrels: Qrels, chosen: Mapping[tuple[str, str], str], passed_over: Mapping[tuple[str, str], str]
+) -> Qrels:
+    """Give each row its stratum, by (topic, document): of those a plan chose, and of those a sample passed over.
+
+    What was passed over and judged all the same was not drawn: somebody went for it. It leaves its stratum and
+    stands, like all that no plan chose, for itself alone.
+    """
+    names: dict[str, int] = {}
+    strata = np.empty(len(qrels), dtype=np.int32)
+    for place, (topic, document, grade) in enumerate(qrels):
+        pair = topic, document
+        name = chosen.get(pair) or (passed_over.get(pair, BESIDE) if grade < 0 else BESIDE)
+        strata[place] = names.setdefault(name, len(names))
+    return replace(qrels, strata=strata, stratum_names=tuple(names))
+
+
+def _column(words: Sequence[str], before: pa.Array) -> pa.ChunkedArray:
+    return pa.chunked_array([before.cast(pa.large_string()), pa.array(words, pa.large_string())])
+
+
+def _of_columns(
+    topics: pa.Array, documents: pa.Array, grades: np.ndarray[tuple[int], np.dtype[np.int32]], *, name: str
+) -> Qrels:
+    columns = [
+        column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        for column in (topics, documents)
+    ]
+    return sorted_qrels(encoded(columns[0]), encoded(columns[1]), grades, name=name)
+
+
+# What changed from one set of qrels to another.
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One document of one topic whose grade differs; None where one side does not have it."""
+
+    topic: str
+    document: str
+    before: int | None
+    after: int | None
+
+    @property
+    def what(self) -> str:
+        """Added, removed or changed."""
+        if self.before is None:
+            return "added"
+        return "removed" if self.after is None else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDifference:
+    """How many documents of a topic were added, removed and changed, and how many stayed."""
+
+    topic: str
+    added: int
+    removed: int
+    changed: int
+    same: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two sets of qrels compared. `moves` counts all pairs by their two grades; None is: not there."""
+
+    changes: tuple[Change, ...]
+    topics: tuple[TopicDifference, ...]
+    moves: Counter[tuple[int | None, int | None]] = field(default_factory=Counter)
+
+    def count(self, what: str) -> int:
+        """Give how many documents were added, removed or changed."""
+        return sum(change.what == what for change in self.changes)
+
+
+def difference(before: Qrels, after: Qrels) -> Difference:
+    """Compare two sets of qrels, pair by pair; a document that was pooled but not judged has the grade -1."""
+    old = {(topic, document): grade for topic, document, grade in before}
+    new = {(topic, document): grade for topic, document, grade in after}
+    moves: Counter[tuple[int | None, int | None]] = Counter()
+    by_topic: dict[str, Counter[str]] = {}
+    changes = []
+    for pair in sorted(old.keys() | new.keys(), key=lambda pair: (pair[0].encode(), pair[1].encode())):
+        change = Change(*pair, old.get(pair), new.get(pair))
+        same = change.before == change.after
+        moves[change.before, change.after] += 1
+        by_topic.setdefault(pair[0], Counter())["same" if same else change.what] += 1
+        changes += [] if same else [change]
+    names = ("added", "removed", "changed", "same")
+    topics = [TopicDifference(topic, *(counts[name] for name in names)) for topic, counts in by_topic.items()]
+    return Difference(tuple(changes), tuple(topics), moves)

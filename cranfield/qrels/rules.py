@@ -1,8 +1,10 @@
 """The words a merge rule is made of: how many opinions become one grade."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
-from cranfield.errors import UnknownName, UsageError
+from cranfield.base.errors import UnknownName, UsageError
 
 Rule = tuple[str, ...]
 """Words in order: the first that gives a grade decides."""

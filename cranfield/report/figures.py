@@ -5,23 +5,26 @@ of its own in the house's style. `save` writes a figure as PNG, SVG or PDF, by t
 give the same bytes: no dates, no random ids.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Any, Literal, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import MissingExtra, UsageError
-from cranfield.text import cell_width, shortened_in_the_middle, visible_line
-from cranfield.writing import whole_file
+from cranfield.base.errors import MissingExtra, UsageError
+from cranfield.base.files import whole_file
+from cranfield.base.text import cell_width, shortened_in_the_middle, visible_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
+
 
 Values = NDArray[np.float64]
 
@@ -77,7 +80,7 @@ def strips(
     called: str = "its mean",
     against: str | None = None,
     on: On = None,
-) -> "Axes":
+) -> Axes:
     """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics.
 
     The bar is at the `summary` of a run where that is not the mean; `called` says what it is. Values
@@ -113,7 +116,7 @@ def differences(
     *,
     tally: tuple[int, int, int],
     on: On = None,
-) -> "Axes":
+) -> Axes:
     """The difference of two runs on each topic, from the largest win to the largest loss.
 
     `tally` is how many topics are won, tied and lost: what is a tie has been decided by who compared them.
@@ -148,7 +151,7 @@ def _difference_label(measure: str, first: str, second: str) -> str:
     return f"{measure_label(measure)}\n{of}\n− {taken}"
 
 
-def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> "Axes":
+def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> Axes:
     """Interpolated precision at the eleven recall levels, averaged over topics, one line per run.
 
     The names stand beside the lines, of very many runs those of the best.
@@ -180,7 +183,7 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def save(figure: "Figure", path: Path, *, footer: str = "") -> str:
+def save(figure: Figure, path: Path, *, footer: str = "") -> str:
     """Write a figure as the kind its file name says, complete or not at all; give the letters it lacks.
 
     The footer stands small below it, and in what the file says of itself. A letter that the font does not have is a
@@ -199,7 +202,7 @@ def save(figure: "Figure", path: Path, *, footer: str = "") -> str:
     return "" if kind == ".svg" else "".join(dict.fromkeys(lacking))
 
 
-def _below(figure: "Figure", footer: str) -> "Text":
+def _below(figure: Figure, footer: str) -> Text:
     """Write a footer just below all that a figure shows, from its left edge on."""
     shown, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
     left, top = shown.x0 / width, (shown.y0 - _FOOTER_GAP) / height
@@ -223,7 +226,7 @@ def _letters_lacking() -> Iterator[list[str]]:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
-def as_svg(figure: "Figure") -> str:
+def as_svg(figure: Figure) -> str:
     """Give a figure as SVG text without a background, to stand inside a page."""
     import io
 
@@ -235,20 +238,20 @@ def as_svg(figure: "Figure") -> str:
     return written.getvalue()
 
 
-def axes_on(on: On, *, width: float = 6.5, height: float = 3.6) -> "Axes":
+def axes_on(on: On, *, width: float = 6.5, height: float = 3.6) -> Axes:
     """Give the axes to draw on; the size counts where they are made now."""
     if on is None:
         return own_axes(width, height)
     return on(width, height) if callable(on) else on
 
 
-def figure_and_axes(*, width: float = 6.5, height: float = 3.6) -> "tuple[Figure, Axes]":
+def figure_and_axes(*, width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
     """Give an empty figure in the house's style, in inches, and its axes."""
     axes = own_axes(width, height)
     return figure_of(axes), axes
 
 
-def own_axes(width: float, height: float) -> "Axes":
+def own_axes(width: float, height: float) -> Axes:
     """Give the axes of an empty figure in the house's style, which no window or notebook knows of."""
     try:
         import matplotlib as mpl
@@ -259,7 +262,7 @@ def own_axes(width: float, height: float) -> "Axes":
         return Figure(figsize=_size(width, height)).add_subplot()
 
 
-def shown_axes(width: float, height: float) -> "Axes":
+def shown_axes(width: float, height: float) -> Axes:
     """Give the axes of an empty figure in the house's style that pyplot knows of: a notebook shows it.
 
     Its layout leaves room for names and legends: whoever saves it himself loses nothing at the edges.
@@ -274,7 +277,7 @@ def shown_axes(width: float, height: float) -> "Axes":
         return pyplot.figure(figsize=_size(width, height), layout="constrained").add_subplot()
 
 
-def figure_of(axes: "Axes") -> "Figure":
+def figure_of(axes: Axes) -> Figure:
     """Give the figure that axes are in."""
     return cast("Figure", axes.figure)
 
@@ -306,3 +309,204 @@ def measure_label(measure: str) -> str:
 def label_in_full(text: str) -> str:
     """Give foreign text as a label, however long."""
     return visible_line(text).replace("$", r"\$")
+
+
+# Figures about pool bias: intervals, coverage, losses under hold-out, and relevance found by depth.
+
+Flags = NDArray[np.bool_]
+Fill = Literal["full", "none"]
+
+MOST_DRAWN = 60
+"""How many runs or groups get a line of their own; of more, those that matter most are drawn."""
+
+_NAMED = 60
+"""How many runs or topics are named on an axis; of more than twice as many only every n-th."""
+
+_TALLEST_BIAS_FIGURES = 14.0
+_LETTER, _UPRIGHT, _LEVEL = 0.065, 0.16, 6.0
+"""How many inches a small letter takes, a column with a standing name, and a row of names at most."""
+
+
+def intervals(
+    measure: str,
+    runs: Sequence[str],
+    score: Values,
+    bounds: tuple[Values, Values],
+    plausible: Values,
+    *,
+    contributing: Flags,
+    pooled: Flags | None = None,
+    on: On = None,
+) -> Axes:
+    """Each run's score as a point, what its holes are probably worth as a thick line, what is possible as a thin one.
+
+    `plausible` is the upper end of the expected loss added to the score. Runs that were `contributing` as deep as the
+    measure looks are blue and round; those that were `pooled`, but not so deep, hollow; outsiders orange and square
+    (`pooled` is None where nobody knows who fed the pool).
+    Of more than `MOST_DRAWN` runs those are drawn that could probably score highest.
+    """
+    chosen = np.sort(np.argsort(-np.maximum(score, plausible), kind="stable")[:MOST_DRAWN])
+    order = chosen[np.argsort(-score[chosen], kind="stable")]
+    axes = axes_on(on, height=1.3 + 0.28 * len(order))
+    places = np.arange(len(order))
+    axes.hlines(places, bounds[0][order], bounds[1][order], color=GREY, linewidth=0.9, alpha=0.8)
+    for name, among, colour, marker, fill in _kinds(contributing, pooled):
+        drawn = among[order]
+        if drawn.any():
+            own, at = order[drawn], places[drawn]
+            axes.hlines(at, score[own], plausible[own], color=colour, linewidth=3.2, alpha=0.45)
+            axes.plot(score[own], at, marker, color=colour, fillstyle=fill, markersize=5, label=name)
+    axes.set_yticks(*_named([runs[run] for run in order.tolist()]))
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    said = f"{measure_label(measure)}: score, probable (thick) and possible (thin)"
+    axes.set_xlabel(said + _of(order, len(runs), "runs"))
+    axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2)
+    return axes
+
+
+def _kinds(contributing: Flags, pooled: Flags | None) -> Iterator[tuple[str, Flags, str, str, Fill]]:
+    """Give the kinds of runs: what they are called, which they are, and how their points look."""
+    fed = contributing if pooled is None else contributing | pooled
+    yield "fed the pool to the depth that matters", contributing, BLUE, "o", "full"
+    yield "fed the pool, less deep", fed & ~contributing, BLUE, "o", "none"
+    yield "not in the pool" if pooled is not None else "not known to be in the pool", ~fed, ORANGE, "s", "full"
+
+
+def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, depth: int, on: On = None) -> Axes:
+    """How much of each run's top is judged for each topic: dark is judged, light is not.
+
+    Beside each row stands its mean: a run that the pool hardly knows can have dark cells too.
+    """
+    order = np.argsort(-np.nan_to_num(judged).mean(axis=1), kind="stable")
+    each = _column_inches(topics)
+    width, height = (min(inches, _TALLEST_BIAS_FIGURES) for inches in (each * len(topics) + 3.0, 0.24 * len(runs)))
+    axes = axes_on(on, width=max(6.0, width), height=1.6 + height)
+    axes.grid(visible=False)
+    image = axes.imshow(judged[order], aspect="auto", cmap="cividis_r", vmin=0.0, vmax=1.0, interpolation="nearest")
+    axes.set_yticks(*_named([runs[run] for run in order.tolist()]), fontsize=7 if len(runs) > _NAMED else None)
+    level = each > _UPRIGHT
+    axes.set_xticks(*_named(topics), rotation=0 if level else 90, fontsize=8 if level else 7)
+    apart = max(judged.shape) <= _NAMED
+    if apart:
+        _cells_apart(axes, np.nan_to_num(judged[order]).mean(axis=1))
+    axes.set_xlabel("topic")
+    said = f"judged among the first {depth}"
+    axes.figure.colorbar(image, ax=axes, label=said, fraction=0.03, pad=0.1 if apart else 0.02)
+    return axes
+
+
+def _column_inches(topics: Sequence[str]) -> float:
+    """Give how wide a column is: as its name where all names fit beside each other, else as a name that stands."""
+    needed = _LETTER * (2 + max((len(label(topic)) for topic in topics), default=0))
+    return needed if needed > _UPRIGHT and needed * len(topics) <= _LEVEL else _UPRIGHT
+
+
+def _cells_apart(axes: Axes, shares: Values) -> None:
+    """Part the cells by thin lines of paper, and write the mean of each row at its end."""
+    rows, columns = axes.images[0].get_size()
+    axes.set_xticks(np.arange(columns - 1) + 0.5, minor=True)
+    axes.set_yticks(np.arange(rows - 1) + 0.5, minor=True)
+    axes.grid(visible=True, which="minor", color="white", linewidth=1, alpha=1)
+    axes.tick_params(which="minor", length=0)
+    for place, share in enumerate(shares.tolist()):
+        axes.text(columns - 0.3, place, f"{100 * share:.0f} %", fontsize=8, va="center")
+    axes.text(columns - 0.3, -0.8, "mean", fontsize=8, va="center")
+
+
+def hold_out_loss(
+    measure: str, groups: Sequence[str], drops: Sequence[Values], *, noun: str = "group", on: On = None
+) -> Axes:
+    """What each group's runs would have lost, had the group not been in the pool: one point per run.
+
+    Of more than `MOST_DRAWN` groups those are drawn that would lose most.
+    """
+    worst = np.array([values.max() if len(values) else 0.0 for values in drops])
+    least = np.array([values.min() if len(values) else 0.0 for values in drops])
+    order = np.argsort(-worst, kind="stable")[:MOST_DRAWN]
+    axes = axes_on(on, height=1.3 + 0.28 * len(order))
+    axes.hlines(
+        np.arange(len(order)), np.minimum(least[order], 0), np.maximum(worst[order], 0), color=GREY, linewidth=0.9
+    )
+    places = [place for place, group in enumerate(order.tolist()) for _ in drops[group]]
+    points = [value for group in order.tolist() for value in drops[group].tolist()]
+    axes.plot(points, places, "o", color=BLUE, markersize=4.5, alpha=0.75)
+    axes.axvline(0.0, color=GREY, linewidth=1)
+    axes.set_yticks(*_named([groups[group] for group in order.tolist()]))
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    said = f"{measure_label(measure)} lost when the {noun}'s own finds are taken out (one point per run)"
+    axes.set_xlabel(said + _of(order, len(groups), f"{noun}s"))
+    return axes
+
+
+def relevant_by_depth(found: Values, *, fitted: Values | None = None, until: int = 0, on: On = None) -> Axes:
+    """New relevant documents at each pool depth, and where the trend goes below the pool."""
+    axes = axes_on(on, height=3.4)
+    depths = np.arange(1, len(found) + 1)
+    axes.bar(depths, found, color=BLUE, width=0.9, label="found at this depth")
+    if fitted is not None and len(fitted):
+        reach = np.arange(1, len(fitted) + 1)
+        axes.plot(reach, fitted, color=ORANGE, linewidth=1.6, linestyle="--", label="fitted, and continued")
+        axes.axvline(len(found) + 0.5, color=GREY, linewidth=1, linestyle=":")
+    axes.set_xlim(0.4, max(len(found), until) + 0.6)
+    axes.set_xlabel("depth of the pool")
+    axes.set_ylabel("new relevant documents")
+    axes.legend(fontsize=8, frameon=False)
+    return axes
+
+
+def _of(drawn: NDArray[np.intp], total: int, noun: str) -> str:
+    """Say how many are drawn, where some are not."""
+    return f"\n{len(drawn)} of {total:,} {noun} are drawn" if len(drawn) < total else ""
+
+
+def _named(names: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Give the places and labels of an axis; where there are too many names, only every n-th is written."""
+    every = -(-len(names) // _NAMED) if len(names) > 2 * _NAMED else 1
+    places = list(range(0, len(names), every))
+    return places, [label(names[place]) for place in places]
+
+
+# The figure of plans that were replayed: what they find, and how alike the ranking is, against what they cost.
+
+Curve = tuple[Values, Values]
+"""Documents, and what they bring."""
+
+
+def replayed(found: Mapping[str, Curve], taus: Mapping[str, Curve], *, measure: str) -> Figure:
+    """Two panels over the documents judged: the share of the known relevant ones found, and tau-b of the ranking.
+
+    `found` has a line for each plan; `taus` has a point for each budget it was played at.
+    """
+    left = own_axes(10.0, 4.4)
+    figure = figure_of(left)
+    left.set_position((0.07, 0.26, 0.4, 0.68))
+    right = figure.add_axes((0.57, 0.26, 0.4, 0.68))
+    for side in (left, right):
+        side.grid(visible=True, alpha=0.25)
+        side.spines[["top", "right"]].set_visible(False)
+        side.xaxis.set_major_formatter(lambda value, _place: f"{value:,.0f}")
+        side.tick_params(labelsize=9)
+    for place, name in enumerate(found):
+        style, colour = ("-", "--", "-.", ":")[place // 10 % 4], f"C{place % 10}"
+        left.plot(*_thinned(found[name]), style, color=colour, linewidth=1.6, label=label(name))
+        left.plot(found[name][0][-1], found[name][1][-1], "o", color=colour, markersize=4)
+        right.plot(*taus[name], style, marker="o", color=colour, markersize=4, linewidth=1.3)
+    left.set_ylabel("share of the known relevant documents found", fontsize=9)
+    right.set_ylabel(f"tau-b of the ranking by {measure_label(measure)}", fontsize=9)
+    for side in (left, right):
+        side.set_xlabel("documents judged", fontsize=9)
+        side.set_xlim(left=0)
+    left.set_ylim(bottom=0)
+    figure.legend(fontsize=8, frameon=False, loc="lower center", ncols=_columns(list(found)))
+    return figure
+
+
+def _thinned(curve: Curve, most: int = 400) -> Curve:
+    """Give a curve with no more points than can be seen; the last one stays."""
+    places = np.unique(np.linspace(0, len(curve[0]) - 1, min(most, len(curve[0]))).astype(np.int64))
+    return curve[0][places], curve[1][places]
+
+
+def _columns(names: Sequence[str]) -> int:
+    longest = max(map(len, names), default=1)
+    return max(1, min(len(names), 130 // (longest + 8)))

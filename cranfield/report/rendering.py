@@ -1,9 +1,11 @@
 """How a table becomes text in a given format."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
-from cranfield.registry import Registry
-from cranfield.report.table import Table
+from cranfield.base.registry import Registry
+from cranfield.base.tables import Table
 
 
 class Renderer(Protocol):

@@ -4,25 +4,23 @@ The pool is re-made without the group, and kappa learned from the other groups a
 is known, because their documents were judged. Where the pool is less deep than k the truth itself has holes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.compare.drawing import repeated
+from cranfield.compare.differences import repeated
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Lists, Values
-from cranfield.reuse.held_out import lists_without
-from cranfield.reuse.holes import Holes, depths_that_matter, holes_of
-from cranfield.reuse.kappa import Kappa
-from cranfield.reuse.lessons import Lessons
-from cranfield.reuse.loss import Loss, expected_loss
+from cranfield.reuse.assess import Holes, depths_that_matter, holes_of, why_untaught, why_untestable
+from cranfield.reuse.expected_loss import Lessons, Loss, expected_loss, scaled
+from cranfield.reuse.hold_out import lists_without
 from cranfield.reuse.provenance import Prefixes, Provenance
-from cranfield.reuse.scaling import scaled
-from cranfield.reuse.testable import why_untaught, why_untestable
-from cranfield.reuse.thresholds import Thresholds
-from cranfield.reuse.verdict import Evidence, Level, verdict_of
+from cranfield.reuse.unjudged_model import Kappa
+from cranfield.reuse.verdict import Evidence, Level, Thresholds, verdict_of
 
 
 @dataclass(frozen=True, eq=False)

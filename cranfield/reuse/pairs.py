@@ -8,30 +8,137 @@ conservative. Both scores then know the holes of both runs, for one that only th
 ideal as well. Source: Moffat and Zobel, TOIS 2008, for the residual of a difference.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.aggregate import aggregated
+from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import AnyMeasure, Measure
 from cranfield.evaluate.lists import Counts, Found, Values
-from cranfield.reuse.bounds import (
+from cranfield.evaluate.measure import aggregated
+from cranfield.evaluate.measures.gain import discounts
+from cranfield.evaluate.measures.user_models import powers
+from cranfield.reuse.completions import Ends, Mask, Reach, gains_possible
+from cranfield.reuse.intervals import (
     Closure,
+    Identities,
     Part,
     check_further,
     counts_holes_as_nonrelevant,
     has_no_depth,
+    narrowings,
+    of_runs,
     part_of,
     with_highest_grade,
+    with_judgments,
 )
-from cranfield.reuse.bounds_freedom import Ends, Reach
-from cranfield.reuse.identities import Identities, of_runs, with_judgments
-from cranfield.reuse.pair_weights import Weighing, weighing_of
 from cranfield.runs.run import Codes
+
+# What one unjudged document is worth at a rank, for measures in which it is worth that whatever the others are.
+
+Weight = Callable[[Counts], Values]
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """How a document at a rank counts: its gain times `weight(rank)`.
+
+    Under `sum` the value is the sum of that over all documents, under `best` the highest of them. `gains` are those
+    of the grades from 0 up; `cutoff` is the last rank that counts.
+    """
+
+    kind: Literal["sum", "best"]
+    weight: Weight
+    gains: Values
+    cutoff: int | None
+
+    @property
+    def least(self) -> float:
+        """The lowest gain."""
+        return float(self.gains.min())
+
+    @property
+    def most(self) -> float:
+        """The highest gain."""
+        return float(self.gains.max())
+
+    def at(self, ranks: Counts) -> Values:
+        """Give the weight at each rank; 0 beyond the cutoff, and where there is no rank, which is 0."""
+        counts = ranks > 0 if self.cutoff is None else (ranks > 0) & (ranks <= self.cutoff)
+        return np.where(counts, self.weight(np.maximum(ranks, 1)), 0.0)
+
+
+def weighing_of(measure: AnyMeasure, highest: int) -> Weighing | None:
+    """Give how a measure weighs documents; None where what one is worth depends on others."""
+    if not isinstance(measure, Measure) or dict(measure.settings).get("judged_only"):
+        return None
+    if measure.name not in _WEIGHTS or (measure.rel is not None and measure.rel < 1):
+        return None
+    cutoff = measure.cutoff if isinstance(measure.cutoff, int) else None
+    kind: Literal["sum", "best"] = "best" if measure.name in ("RR", "Success") else "sum"
+    gains = _gains(measure, highest)
+    weight = _WEIGHTS[measure.name](measure)
+    return None if gains is None else Weighing(kind, weight, gains, cutoff)
+
+
+def can_only_rise(measure: AnyMeasure, highest: int) -> bool:
+    """Say whether a hole that turns out relevant can only raise a measure: P, Success, RR, CG, DCG, RBP."""
+    weighing = weighing_of(measure, highest)
+    return weighing is not None and weighing.least >= 0 and float(weighing.gains[0]) == 0.0
+
+
+def _setting(measure: Measure, name: str) -> object:
+    return dict(measure.settings).get(name, measure.kind.parameters[name].default)
+
+
+def _gains(measure: Measure, highest: int) -> Values | None:
+    """Give the gain of each grade from 0 up; None where it depends on the other documents of the topic."""
+    if "gains" in measure.kind.parameters:
+        return gains_possible(measure, highest)
+    grades = np.arange(highest + 1)
+    if measure.name != "RBP" or _setting(measure, "gain") == "binary":
+        return (grades >= (measure.rel or 1)).astype(float)
+    return grades / float(highest) if _setting(measure, "gain") == "scaled" else None
+
+
+def _precision(measure: Measure) -> Weight:
+    return lambda ranks: np.full(ranks.shape, 1.0 / float(measure.cutoff or 1))
+
+
+def _one(_: Measure) -> Weight:
+    return lambda ranks: np.ones(ranks.shape)
+
+
+def _reciprocal(_: Measure) -> Weight:
+    return lambda ranks: 1.0 / ranks
+
+
+def _discounted(measure: Measure) -> Weight:
+    discount, base = _setting(measure, "discount"), float(_setting(measure, "base"))  # type: ignore[arg-type]
+    return lambda ranks: 1.0 / discounts(ranks, discount, base)  # type: ignore[arg-type]
+
+
+def _persistent(measure: Measure) -> Weight:
+    p = float(_setting(measure, "p"))  # type: ignore[arg-type]
+    return lambda ranks: (1.0 - p) * powers(p, ranks)
+
+
+_WEIGHTS: dict[str, Callable[[Measure], Weight]] = {
+    "P": _precision,
+    "CG": _one,
+    "DCG": _discounted,
+    "RBP": _persistent,
+    "NumRelRet": _one,
+    "RR": _reciprocal,
+    "Success": _one,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +241,7 @@ class Contest:
         """The unjudged documents that count, each once."""
         return shared_holes(self.alignment, self.documents, self.topics, self.reach)
 
-    def after(self, chosen: Counts, grades: NDArray[np.int32]) -> "Contest":
+    def after(self, chosen: Counts, grades: NDArray[np.int32]) -> Contest:
         """Give the contest as it would be with some of the holes judged."""
         holes = self.holes
         judged = with_judgments(self.alignment, self.documents, holes.topic[chosen], holes.document[chosen], grades)
@@ -300,3 +407,103 @@ def rank_interval(lower: ArrayLike, upper: ArrayLike) -> RankIntervals:
     possibly = high[np.newaxis, :] > low[:, np.newaxis]
     np.fill_diagonal(possibly, val=False)
     return RankIntervals(1 + surely.sum(axis=1), 1 + possibly.sum(axis=1))
+
+
+# The unjudged documents of a comparison, each with what judging it is good for.
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedDocument:
+    """An unjudged document, and how much of the doubt hangs on it.
+
+    `weight` is by how much the difference of the summaries can move by its label, or the interval narrows if it is
+    not relevant. `run` is the run that gains if it is relevant (where it stands at `rank`); the other run has it at
+    `other_rank`, None where it does not rank it.
+    """
+
+    topic: str
+    document: str
+    weight: float
+    run: str
+    rank: int
+    other_rank: int | None = None
+
+
+def leanings(contest: Contest) -> Values:
+    """Give for each hole of a contest its weight in the difference; above 0 where it is good for the first run.
+
+    For sums of weights by how much its label can move the difference; for RR and Success by how much it does so when
+    no other is relevant; else by how much its being not relevant narrows the two intervals.
+    """
+    holes, weighing = contest.holes, contest.weighing
+    share = 1.0 / max(len(contest.topics), 1) if contest.measure.aggregate == "mean" else 1.0
+    if weighing is None:
+        first, second = (_narrowed(contest, run) for run in range(2))
+        return np.where(first >= second, 1.0, -1.0) * (first + second) * share
+    mine, other = weighing.at(holes.first_rank), weighing.at(holes.second_rank)
+    if weighing.kind == "sum":
+        return (weighing.most - weighing.least) * (mine - other) * share
+    here = np.searchsorted(contest.topics, holes.topic)
+    first, second = (contest.ends_of(run)[0][here] for run in range(2))
+    moved: Values = np.maximum(first, mine) - first - (np.maximum(second, other) - second)
+    return moved * weighing.most * share
+
+
+def can_matter(contest: Contest) -> Mask:
+    """Say of each hole of a contest whether its label can have to do with the difference, now or later.
+
+    In a sum one that weighs the same for both runs cannot. For RR and Success a document that helps both alike may
+    still matter once another is known, unless both runs have something better already.
+    """
+    holes, weighing = contest.holes, contest.weighing
+    if weighing is None or contest.measure.aggregate not in ("mean", "sum"):
+        return np.ones(len(holes), dtype=bool)
+    mine, other = weighing.at(holes.first_rank), weighing.at(holes.second_rank)
+    if weighing.kind == "sum":
+        return np.abs(mine - other) * (weighing.most - weighing.least) > TOLERANCE
+    here = np.searchsorted(contest.topics, holes.topic)
+    first, second = (contest.ends_of(run)[0][here] for run in range(2))
+    return ((mine > first + TOLERANCE) | (other > second + TOLERANCE)) & (weighing.most > 0)
+
+
+def _narrowed(contest: Contest, run: int) -> Values:
+    """Give by how much the interval of one run narrows with each hole; 0 where it does not rank it."""
+    ranks = contest.holes.first_rank if run == 0 else contest.holes.second_rank
+    here = np.flatnonzero(ranks > 0)
+    narrowed = np.zeros(len(ranks))
+    narrowed[here] = narrowings(
+        contest.alignment,
+        contest.measure,
+        run * len(contest.alignment.topic_ids) + contest.holes.topic[here],
+        ranks[here],
+        depth=contest.reach,
+        closure=contest.closure,
+        further=contest.further,
+        highest=contest.highest,
+    )
+    return np.maximum(narrowed, 0.0)
+
+
+def by_weight(weights: Values, contest: Contest) -> Counts:
+    """Give the holes in order: the heaviest first, equal ones by topic and document."""
+    return np.lexsort((contest.holes.document, contest.holes.topic, -np.abs(weights).round(12)))
+
+
+def queued(contest: Contest, order: Counts, weights: Values) -> tuple[QueuedDocument, ...]:
+    """Give some holes as documents to be judged."""
+    holes, names = contest.holes, contest.alignment.run_names
+    found = []
+    for place, document in zip(order.tolist(), contest.documents.names(holes.document[order]), strict=True):
+        ranks = (int(holes.first_rank[place]), int(holes.second_rank[place]))
+        mine = 0 if (weights[place] > 0 and ranks[0]) or not ranks[1] else 1
+        found.append(
+            QueuedDocument(
+                topic=contest.alignment.topic_ids[int(holes.topic[place])],
+                document=document,
+                weight=abs(float(weights[place])),
+                run=names[mine],
+                rank=ranks[mine],
+                other_rank=ranks[1 - mine] or None,
+            )
+        )
+    return tuple(found)

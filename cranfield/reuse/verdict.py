@@ -14,14 +14,105 @@ Direct evidence stands before indirect: what is judged counts more than what the
 compared without their sign: a score that flatters misleads as much as one that wrongs.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Literal
+from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from math import isfinite
+from typing import Any, Literal
+
+from cranfield.base.errors import Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.text import counted
 from cranfield.evaluate.expression import AnyMeasure, Measure
-from cranfield.reuse.thresholds import Thresholds
-from cranfield.text import counted
+
+# The numbers that decide a verdict: one table, with what each of them means.
+
+
+def _number(default: float, meaning: str, *, highest: float = 1.0) -> Any:
+    return field(default=default, metadata={"meaning": meaning, "highest": highest})
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """All thresholds of the verdicts, as shares or as multiples of the tolerance; set per collection where wanted."""
+
+    tolerance: float = _number(0.01, "how many points of a measure from 0 to 1 a reader forgives")
+    unreliable_judged: float = _number(0.5, "UNRELIABLE where a smaller share of the first k is judged")
+    topic_judged: float = _number(0.5, "a topic is mostly unjudged where a smaller share of its first k is judged")
+    unreliable_topics: float = _number(0.2, "UNRELIABLE where a larger share of the topics is mostly unjudged")
+    unreliable_loss: float = _number(3, "UNRELIABLE where the expected loss exceeds so many tolerances", highest=1e6)
+    caution_loss: float = _number(1, "CAUTION where the expected loss exceeds so many tolerances", highest=1e6)
+    caution_upper: float = _number(
+        3, "CAUTION where the upper end of the loss exceeds so many tolerances", highest=1e6
+    )
+    caution_judged: float = _number(0.8, "CAUTION where a smaller share of the first k is judged")
+    fewest_groups: float = _number(3, "UNTESTABLE with fewer contributing groups", highest=1e6)
+    fewest_holes: float = _number(
+        10, "UNTESTABLE where holding groups out makes fewer holes with known labels", highest=1e6
+    )
+    largest_share: float = _number(
+        0.5, "UNTESTABLE where one group owns a larger share of the unique relevant documents"
+    )
+    fitting_share: float = _number(
+        0.9, "UNTESTABLE where a smaller share of what is said to have been pooled is in the qrels"
+    )
+    fair: float = _number(0.02, "the pool is fair to outsiders where contributors lose a smaller share on average")
+    unfair: float = _number(0.06, "the pool is unfair where they lose this share or more; between the two: with care")
+    enough_groups: float = _number(10, "with fewer contributing groups it is said that they are few", highest=1e6)
+    fewest_unique: float = _number(
+        5, "the pool is untestable where fewer judged documents came from one group alone", highest=1e6
+    )
+    told_orphans: float = _number(
+        0.05, "a larger share of judged documents that no contributor at hand explains is told"
+    )
+    most_orphans: float = _number(0.5, "the pool is untestable where that share is larger than this")
+
+    def rows(self) -> Iterator[tuple[str, float, float, str]]:
+        """Give (name, value in force, default, meaning) of each threshold, in the order of the table."""
+        for name, one in zip(_NAMES, fields(self), strict=True):
+            default = one.default
+            yield name, getattr(self, one.name), float(default), one.metadata["meaning"]  # type: ignore[arg-type]
+
+    def with_values(self, values: Mapping[str, float]) -> Thresholds:
+        """Give the table with some values set otherwise; whatever is wrong with them is said all at once."""
+        known = dict(zip(_NAMES, fields(self), strict=True))
+        problems = []
+        for name, value in values.items():
+            if name not in known:
+                problems.append(str(UnknownName("threshold", name, known)))
+            elif not _is_number(value) or not 0 <= value <= known[name].metadata["highest"]:
+                highest = known[name].metadata["highest"]
+                problems.append(f"{name} is a number from 0 to {highest:g}, not {quoted(value)}")
+        fair, unfair = values.get("fair", self.fair), values.get("unfair", self.unfair)
+        if not problems and fair > unfair:
+            problems.append(f"fair ({fair:g}) must not lie above unfair ({unfair:g})")
+        if problems:
+            raise ProblemsFound(
+                "these thresholds cannot be used", [Problem("bad-threshold", problem) for problem in problems]
+            )
+        return replace(self, **{known[name].name: float(value) for name, value in values.items()})
+
+
+_NAMES = (
+    *("tolerance", "unreliable_judged", "topic_judged", "unreliable_topics", "unreliable_loss", "caution_loss"),
+    *("caution_upper", "caution_judged", "fewest_groups", "fewest_holes", "largest_share", "fitting_share"),
+    *("fair", "unfair", "enough_groups", "fewest_unique", "told_orphans", "most_orphans"),
+)
+"""What users write and collections keep, in the order of the fields."""
+
+
+def threshold_of(text: str) -> tuple[str, float]:
+    """Give (name, value) of a setting like `tolerance=0.02`."""
+    name, equals, value = text.partition("=")
+    try:
+        return name.strip(), float(value) if equals else float("nan")
+    except ValueError:
+        raise UsageError(f"a threshold is set as NAME=NUMBER, not {quoted(text)}") from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
 
 Level = Literal["PROVISIONAL", "POOLED", "SAFE", "UNRELIABLE", "UNTESTABLE", "CAUTION"]
 
@@ -207,3 +298,146 @@ def _share(value: float) -> str:
 
 _Rule = Callable[[Evidence, Thresholds], Iterator[Verdict]]
 _RULES: tuple[_Rule, ...] = (_provisional, _pooled, _by_interval, _unreliable, _untestable, _caution, _safe)
+
+
+# Verdicts in sentences: what the score is, why it is doubtful, what stands, and what to judge to settle it.
+
+_NAMED = 6
+"""How many runs are named in a sentence; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What there is to tell of one run by one measure.
+
+    `depth` is the k of judged@k in words; "" for RBP, whose weight has none. `open_defeats` are runs above it that
+    it may beat all the same, `standing_defeats` those it does not, `standing_wins` those it surely beats, by measure;
+    `settled_by` says how many documents to judge to settle a pair. `contributed` says whether it fed the pool at all,
+    None where nobody knows. `to_pool` says that the measure has no depth of its own, and `depth` is the pool's.
+    """
+
+    run: str
+    measure: str
+    score: float
+    depth: str
+    evidence: Evidence
+    verdict: Verdict | None
+    contributed: bool | None = False
+    to_pool: bool = False
+    open_defeats: Sequence[str] = ()
+    standing_defeats: Sequence[str] = ()
+    standing_wins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    settled_by: Mapping[str, int] = field(default_factory=dict)
+
+
+def account(told: Account) -> str:
+    """Give the sentences of an account, as in
+
+    dense-v2 nDCG@10 .610 (unjudged = not relevant), possible .571-.835, judged@10 .74, 4 of 50 topics mostly
+    unjudged. Not in the pool. Its 130 holes are expected to be worth .043 (up to .071): UNRELIABLE, expected loss
+    .043 above .030. Its defeats by A and B are open; P@10: its win over C stands. Judging 58 documents settles A, if
+    none of them is relevant.
+    """
+    parts = [_score(told), _pool(told), _holes(told), _pairs(told), _settling(told)]
+    return " ".join(part for part in parts if part)
+
+
+def _score(told: Account) -> str:
+    evidence = told.evidence
+    facts = [f"{told.run} {told.measure} {_point(told.score)} (unjudged = not relevant)"]
+    if evidence.low is not None and evidence.high is not None:
+        to_there = f" down to rank {told.depth}" if told.to_pool and told.depth.isdecimal() else ""
+        facts.append(f"possible {_point(evidence.low)}-{_point(evidence.high)}{to_there}")
+    at = f"judged@{told.depth}" if told.depth else "judged weight"
+    facts.append(f"{at} {_hundredths(evidence.judged)}")
+    if evidence.low_topics:
+        facts.append(f"{evidence.low_topics} of {counted(evidence.topics, 'topic')} mostly unjudged")
+    return ", ".join(facts) + "."
+
+
+def _pool(told: Account) -> str:
+    if told.contributed is None:
+        return ""
+    place = "in the pool, but not down to there" if told.contributed else "not in the pool"
+    if told.evidence.pooled:
+        place = "in the pool down to there"
+    return f"Seemingly {place}." if told.evidence.guessed else f"{place.capitalize()}."
+
+
+def _holes(told: Account) -> str:
+    evidence = told.evidence
+    decided = "" if told.verdict is None else f"{told.verdict.level}, {told.verdict.reason}"
+    if not evidence.holes:
+        return f"{decided}." if decided else ""
+    if evidence.loss is None or evidence.upper is None:
+        worth = f"What {_its_holes(evidence.holes)} worth cannot be told"
+    elif evidence.loss >= 0:
+        worth = f"{_its_holes(evidence.holes).capitalize()} expected to be worth {_point(evidence.loss)}"
+        worth += f" (up to {_point(evidence.upper)}{_of_groups(evidence)})"
+    else:
+        worth = (
+            f"With {_its_holes(evidence.holes, verb='')} judged it is expected to fall by {_point(-evidence.loss)}"
+        )
+        worth += f" (up to {_point(-evidence.upper)}{_of_groups(evidence)})"
+    return f"{worth}: {decided}." if decided else f"{worth}."
+
+
+def _its_holes(count: int, *, verb: str = "are") -> str:
+    if count == 1:
+        return f"its one hole {verb.replace('are', 'is')}".rstrip()
+    return f"its {count:,} holes {verb}".rstrip()
+
+
+def _of_groups(evidence: Evidence) -> str:
+    return f", the highest of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else ""
+
+
+def _pairs(told: Account) -> str:
+    facts = []
+    if told.open_defeats:
+        many = len(told.open_defeats) > 1
+        facts.append(f"Its {'defeats' if many else 'defeat'} by {_listed(told.open_defeats)} {_are(many)} open")
+    if told.standing_defeats:
+        many = len(told.standing_defeats) > 1
+        its, (defeats, stand) = "its" if facts else "Its", ("defeats", "stand") if many else ("defeat", "stands")
+        facts.append(f"{its} {defeats} by {_listed(told.standing_defeats)} {stand}")
+    for measure, beaten in told.standing_wins.items():
+        if beaten:
+            many = len(beaten) > 1
+            by = "" if measure == told.measure else f"{measure}: "
+            its = "its" if by or facts else "Its"
+            wins, stand = ("wins", "stand") if many else ("win", "stands")
+            facts.append(f"{by}{its} {wins} over {_listed(beaten)} {stand}")
+    return "; ".join(facts) + "." if facts else ""
+
+
+def _settling(told: Account) -> str:
+    return " ".join(
+        f"Judging {counted(count, 'document')} settles {other}, if {'it is not' if count == 1 else 'none of them is'}"
+        " relevant."
+        for other, count in told.settled_by.items()
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _are(many: bool) -> str:  # noqa: FBT001
+    return "are" if many else "is"
+
+
+def _point(value: float) -> str:
+    """Give a score with three digits and without the 0 before the point."""
+    return _bare(f"{value:.3f}")
+
+
+def _hundredths(value: float) -> str:
+    """Give a share with two digits; what is not all never looks like all."""
+    return _bare(f"{min(value, 0.99) if value < 1 else 1:.2f}")
+
+
+def _bare(text: str) -> str:
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text

@@ -1,21 +1,217 @@
 """What a run is held against before it enters, and everything that is wrong with it, at once."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.errors import Problem, quoted
-from cranfield.runs.lengths import long_ids, long_tags
-from cranfield.runs.order import Groups
-from cranfield.runs.order_checks import order_problems
+from cranfield.base.errors import Problem, quoted
+from cranfield.base.lazy import deferred
+from cranfield.base.text import counted
+from cranfield.runs.order import Groups, Ties, ranked, ranking, taken, tie_groups, tie_groups_only_in_float32
 from cranfield.runs.problems import problem
-from cranfield.runs.repeats import repeated_rows
-from cranfield.runs.run import Order, Places, Rows
-from cranfield.text import counted
+from cranfield.runs.run import NO_RANK, Codes, Order, Places, Rows, Run, matrix_of, worth_a_matrix
+
+with deferred:
+    import pyarrow.compute as pc
+
+
+# What there is to say about the order of a run: ties, and ranks that tell another story than the scores.
+
+
+@dataclass(frozen=True, slots=True)
+class RankStory:
+    """What the rank column says against the scores.
+
+    `contradicted` counts the topics in which a document with a better rank has a lower score; `reordered_ties` the
+    further topics in which the ranks only order equal scores in another way than the tie rule.
+    """
+
+    contradicted: int = 0
+    reordered_ties: int = 0
+    topic: str = ""
+    line: int = 0
+
+
+def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
+    """Look at ranks and ties. Neither matters where the file's own order is meant.
+
+    Rows without a usable score have no part in it, but the ranks that are meant must be there in all rows.
+    """
+    if order == "file":
+        return
+    if order == "rank":
+        yield from _unusable_ranks(rows)
+    scored = rows.scored
+    story = rank_story(scored)
+    if story.contradicted:
+        yield _contradiction(story, order)
+    if order == "score":
+        yield from _tie_problems(scored, story)
+
+
+def rank_story(rows: Rows) -> RankStory:
+    """Compare the rank column with the order by score.
+
+    Put in order of rank, the scores of a topic must not rise; where they do, the ranks contradict them. A topic in
+    which a row has no usable rank is left out.
+    """
+    if rows.ranks is None:
+        return RankStory()
+    without = np.unique(rows.topics[rows.ranks == NO_RANK])
+    if len(without):
+        kept = np.flatnonzero(~np.isin(rows.topics, without))
+        return rank_story(rows.only(kept)) if len(kept) else RankStory()
+    groups, by_score = rows.by_topic, rows.by_score.places
+    inner = groups.offsets[1:-1] - 1
+    ranks = taken(rows.ranks, by_score)
+    rises = ranks[1:] > ranks[:-1]
+    rises[inner] = True
+    if rises.all():
+        return RankStory()
+    by_rank, scores = (found := ranking(rows, order="rank")).places, found.scores
+    wrong = scores[1:] > scores[:-1]
+    wrong[inner] = False
+    topic_of = np.repeat(np.arange(len(groups.topics)), np.diff(groups.offsets))
+    moved = taken(rows.documents, by_rank) != taken(rows.documents, by_score)
+    contradicted = np.unique(topic_of[1:][wrong])
+    reordered = np.setdiff1d(topic_of[moved], contradicted)
+    if not len(contradicted):
+        return RankStory(reordered_ties=len(reordered))
+    at = np.flatnonzero(wrong) + 1
+    row = int((at if by_rank is None else by_rank[at]).min())
+    topic = rows.topic_ids[int(rows.topics[row])].as_py()
+    return RankStory(len(contradicted), len(reordered), topic, rows.lines.at(row))
+
+
+def _contradiction(story: RankStory, order: Order) -> Problem:
+    used = "scores are used" if order == "score" else "ranks are used"
+    return problem(
+        "rank-disagrees",
+        f"ranks contradict the scores in {counted(story.contradicted, 'topic')}, "
+        f"first in topic {quoted(story.topic)}; the {used}",
+        lines=[story.line],
+        count=story.contradicted,
+        topic=story.topic,
+        remedy="" if order == "score" else "leave out --order rank if the scores are meant",
+    )
+
+
+def _tie_problems(rows: Rows, story: RankStory) -> Iterator[Problem]:
+    scores, offsets = rows.by_score.scores, rows.by_topic.offsets
+    exact = tie_groups(scores, offsets)
+    if exact.documents:
+        ranks = f"; in {counted(story.reordered_ties, 'topic')} the ranks order them otherwise than the tie rule"
+        text = f"{_number(exact)} share their score with another of their topic"
+        yield problem("ties", text + (ranks if story.reordered_ties else ""), count=exact.documents)
+    rounded = tie_groups_only_in_float32(scores, offsets)
+    if rounded.documents:
+        text = f"{_number(rounded)} are tied only once scores are rounded to 32 bits"
+        yield problem("ties-in-32-bits", text, count=rounded.documents)
+
+
+def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
+    """Give errors where the ranks are meant to order the run and cannot."""
+    if rows.ranks is None:
+        yield problem("no-ranks", "the ranks are meant to order the run, and the file has none")
+        return
+    missing = np.flatnonzero(rows.ranks == NO_RANK)
+    if len(missing):
+        text = f"the ranks are meant to order the run, and {counted(len(missing), 'row has', 'rows have')} none"
+        yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
+        return
+    by_rank = ranking(rows, order="rank").places
+    ranks = taken(rows.ranks, by_rank)
+    again = ranks[1:] == ranks[:-1]
+    again[rows.by_topic.offsets[1:-1] - 1] = False
+    if again.any():
+        at = np.flatnonzero(again) + 1
+        at = np.sort(at if by_rank is None else by_rank[at])
+        text = f"{counted(len(at), 'row has', 'rows have')} the rank of another document of the topic"
+        yield problem("repeated-rank", text, lines=rows.lines.of(at), count=len(at))
+
+
+def _number(ties: Ties) -> str:
+    return f"{counted(ties.documents, 'document')} in {counted(ties.topics, 'topic')}"
+
+
+# Documents that stand more than once in a topic.
+
+_NOTHING = -1
+
+
+def repeated_rows(rows: Rows) -> Places:
+    """Give the rows, in file order, whose document stands in an earlier row of the same topic."""
+    if not _has_repeats(rows):
+        return np.empty(0, dtype=np.int64)
+    keys = _keys(rows)
+    order = np.argsort(keys, kind="stable")
+    again = keys[order][1:] == keys[order][:-1]
+    return np.sort(order[1:][again])
+
+
+def _has_repeats(rows: Rows) -> bool:
+    """Say whether there is any repeat: in the ordinary case that no is all that is needed, so it has to be fast."""
+    groups = rows.by_topic
+    counts = np.diff(groups.offsets)
+    if worth_a_matrix(counts):
+        lists = matrix_of(taken(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
+        lists.sort(axis=1)
+        return bool(((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any())
+    keys = _keys(rows)
+    keys.sort()
+    return bool((keys[1:] == keys[:-1]).any())
+
+
+def _keys(rows: Rows) -> Places:
+    """Give topic and document of each row as one number."""
+    keys = rows.topics.astype(np.int64)
+    keys <<= 32
+    keys |= rows.documents
+    return keys
+
+
+# Ids that are too long to be ids.
+
+LONGEST_ID, LONGEST_TAG = 1000, 100
+"""In characters. Ids are shown, typed and written on every line; what is longer is a text in the place of an id."""
+
+
+def long_ids(rows: Rows) -> Iterator[Problem]:
+    """Tell topic and document ids that are too long, with all their lines."""
+    for noun, ids, codes in (
+        ("topic", rows.topic_ids, rows.topics),
+        ("document", rows.document_ids, rows.documents),
+    ):
+        is_long = _is_long(ids)
+        if is_long.any():
+            lines = rows.lines.of(np.flatnonzero(is_long[codes]))
+            yield _problem(f"{noun} id", ids.filter(pa.array(is_long)).to_pylist(), lines.tolist(), LONGEST_ID)
+
+
+def long_tags(tags: Sequence[tuple[str, int]]) -> Iterator[Problem]:
+    """Tell tags that are too long, among some with their first lines."""
+    found = [(tag, line) for tag, line in tags if len(tag) > LONGEST_TAG]
+    if found:
+        yield _problem("tag", [tag for tag, _ in found], [line for _, line in found], LONGEST_TAG)
+
+
+def _is_long(ids: pa.Array) -> NDArray[np.bool_]:
+    """Say which ids are too long; their bytes are counted first, since that is almost always enough."""
+    if (pc.max(pc.binary_length(ids)).as_py() or 0) <= LONGEST_ID:
+        return np.zeros(len(ids), dtype=bool)
+    return np.asarray(pc.greater(pc.utf8_length(ids), LONGEST_ID).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _problem(noun: str, found: list[str], lines: list[int], limit: int) -> Problem:
+    text = f"{counted(len(found), noun)} longer than {limit:,} characters: {quoted(found[0], limit=40)} has"
+    return problem("id-too-long", f"{text} {len(found[0]):,}", lines=lines, count=len(lines))
+
 
 TAG_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}"
 """What a name may look like. NIST allows 25 letters, digits, - and _; this adds some, so that real names fit."""
@@ -186,3 +382,173 @@ def _topic(rows: Rows, groups: Groups, place: np.integer) -> str:
 def _shown(names: list[str]) -> str:
     shown = ", ".join(quoted(name, limit=40) for name in names[:_NAMES_SHOWN])
     return shown if len(names) <= _NAMES_SHOWN else f"{shown}, …"
+
+
+# Mending what has one right answer.
+
+_ORDER_IN_WORDS = {
+    "score": "the order of the scores",
+    "rank": "the order of the ranks",
+    "file": "the order of the file",
+}
+_TAGS_SHOWN = 5
+
+
+def by_hand_first(problems: Sequence[Problem]) -> list[str]:
+    """Say what keeps a file from being mended, and what would be mended after that; nothing where nothing does."""
+    by_hand = [found.code for found in problems if found.severity == "error" and not found.repairable]
+    if not by_hand:
+        return []
+    sentences = [f"no corrected copy was written; mend by hand first: {_listed(by_hand)}"]
+    mended = [found.code for found in problems if found.repairable]
+    if mended:
+        sentences.append(f"these have one right answer, and --repair mends them then: {_listed(mended)}")
+    return sentences
+
+
+def repair(
+    rows: Rows, problems: Sequence[Problem], *, name: str, order: Order = "score", max_depth: int = 1000
+) -> tuple[Run | None, list[str]]:
+    """Give the run as it should be, called `name`, and sentences that say what was done.
+
+    Lines with too few columns are gone already, and surplus columns too: the reader leaves them out. Rows with a
+    field missing go. Of a repeated document the row that ranks best stays; after that, each topic keeps its best
+    `max_depth` documents. Where something has to be mended by hand first, or no row would be left, there is no run,
+    and the sentences say why.
+    """
+    by_hand = by_hand_first(problems)
+    if by_hand:
+        return None, by_hand
+    done = [_read_over(found) for found in problems if found.code in _MENDED_BY_READING]
+    rows, repeats = _without_repeats(rows.scored, order)
+    if repeats:
+        done.append(f"dropped {counted(repeats, 'row')} that repeated a document; its best-ranked row stays")
+    rows, deep = _cut(rows, order, max_depth)
+    if deep:
+        done.append(f"dropped {counted(deep, 'row')} beyond the first {max_depth:,} of a topic")
+    if not len(rows):
+        return None, ["no corrected copy was written: no row would be left in it"]
+    return replace(ranked(rows, order=order), tag=name), [*done, *_rewritten(rows, problems, name, order)]
+
+
+_MENDED_BY_READING = ("too-few-columns", "too-many-columns", "missing-field")
+
+
+def _read_over(found: Problem) -> str:
+    what = {
+        "too-few-columns": f"dropped {counted(found.count, 'line')} with too few columns",
+        "too-many-columns": f"dropped the columns after the last on {counted(found.count, 'line')}",
+        "missing-field": f"dropped {counted(found.count, 'row')} with a field missing",
+    }
+    return what[found.code]
+
+
+def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order) -> Iterator[str]:
+    """Say what the columns of the copy have that the file had otherwise, though nothing was wrong with it."""
+    others = [quoted(tag, limit=40) for tag, _ in rows.tags if tag != name]
+    if others:
+        more = f" and {counted(len(others) - _TAGS_SHOWN, 'other')}" if len(others) > _TAGS_SHOWN else ""
+        yield f"wrote {quoted(name)}, the name given, in place of the tag {', '.join(others[:_TAGS_SHOWN])}{more}"
+    renumbered = _other_ranks(rows, order)
+    if renumbered:
+        changed = counted(renumbered, "row had", "rows had")
+        yield f"numbered the ranks anew, from 1 in {_ORDER_IN_WORDS[order]}: {changed} another rank"
+    yield from (f"wrote Q0 on {counted(found.count, 'line')}" for found in problems if found.code == "not-q0")
+
+
+def _other_ranks(rows: Rows, order: Order) -> int:
+    """Count the rows whose rank in the file is not their place in the list; none where the file has no ranks."""
+    if rows.ranks is None:
+        return 0
+    ranks = taken(rows.ranks, ranking(rows, order=order).places)
+    return int(np.count_nonzero(ranks != _places(rows) + 1))
+
+
+def _without_repeats(rows: Rows, order: Order) -> tuple[Rows, int]:
+    """Keep of each topic and document the row that comes first in ranked order."""
+    best = _in_order(rows, order)
+    keys = (rows.topics.astype(np.int64)[best] << 32) | rows.documents[best]
+    firsts = np.unique(keys, return_index=True)[1]
+    if len(firsts) == len(keys):
+        return rows, 0
+    return rows.only(np.sort(best[firsts])), len(keys) - len(firsts)
+
+
+def _cut(rows: Rows, order: Order, max_depth: int) -> tuple[Rows, int]:
+    """Keep the first rows of each topic in ranked order."""
+    kept = np.sort(_in_order(rows, order)[_places(rows) < max_depth])
+    return (rows, 0) if len(kept) == len(rows) else (rows.only(kept), len(rows) - len(kept))
+
+
+def _in_order(rows: Rows, order: Order) -> Places:
+    return taken(np.arange(len(rows)), ranking(rows, order=order).places)
+
+
+def _places(rows: Rows) -> Places:
+    """Give each row of the ranked order its place in its topic, from 0."""
+    offsets = rows.by_topic.offsets
+    return np.arange(len(rows)) - np.repeat(offsets[:-1], np.diff(offsets))
+
+
+def _listed(codes: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(codes))
+
+
+# How alike two runs are: the share of top places in which both have the same document.
+
+NEARLY_IDENTICAL = 0.95
+"""From this share on two runs count as nearly identical."""
+
+DEPTH = 10
+EMPTY = -1
+"""Stands in a place where a run has no document."""
+
+
+@dataclass(frozen=True, eq=False)
+class Top:
+    """The best documents of a run: one row of document codes per topic code, filled up with `EMPTY`."""
+
+    topics: Codes
+    documents: NDArray[np.int32]
+
+
+def top(topics: Codes, offsets: Places, documents: Codes, *, depth: int = DEPTH) -> Top:
+    """Give the first `depth` documents of each topic of a run, as codes of the collection."""
+    counts = np.minimum(np.diff(offsets), depth)
+    inside = np.arange(depth) < counts[:, None]
+    places = offsets[:-1, None] + np.arange(depth)
+    best = np.full(inside.shape, EMPTY, dtype=np.int32)
+    best[inside] = documents[places[inside]]
+    return Top(topics, best)
+
+
+def likeness(one: Top, other: Top) -> float:
+    """Give the share of places with the same document.
+
+    A place is a topic and a rank (up to 10) that at least one of the two runs fills; a topic that only one of them
+    has counts as different. Two runs without a place at all are not alike: 0.
+    """
+    common, in_one, in_other = np.intersect1d(one.topics, other.topics, assume_unique=True, return_indices=True)
+    mine, theirs = one.documents[in_one], other.documents[in_other]
+    same = np.count_nonzero((mine == theirs) & (mine != EMPTY))
+    shared = np.count_nonzero((mine != EMPTY) | (theirs != EMPTY)) if len(common) else 0
+    alone = _filled(one) - np.count_nonzero(mine != EMPTY) + _filled(other) - np.count_nonzero(theirs != EMPTY)
+    places = shared + alone
+    return same / places if places else 0.0
+
+
+def likenesses(one: Top, others: Sequence[Top]) -> list[float]:
+    """Give the likeness to each of some other runs; those with the same topics are compared all at once."""
+    alike = [other for other in others if np.array_equal(one.topics, other.topics)]
+    if not alike:
+        return [likeness(one, other) for other in others]
+    stacked = np.stack([other.documents for other in alike])
+    filled = one.documents != EMPTY
+    same = np.count_nonzero((stacked == one.documents) & filled, axis=(1, 2))
+    places = np.count_nonzero((stacked != EMPTY) | filled, axis=(1, 2))
+    shares = iter((same / np.maximum(places, 1)).tolist())
+    return [next(shares) if np.array_equal(one.topics, other.topics) else likeness(one, other) for other in others]
+
+
+def _filled(best: Top) -> int:
+    return int(np.count_nonzero(best.documents != EMPTY))

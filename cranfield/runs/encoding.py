@@ -13,14 +13,275 @@ Scores come back bit for bit: decimals are used only where every score is exactl
 power of ten. Most systems print a few decimals, and then a run takes less than half the room.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.errors import CollectionError
-from cranfield.runs.packing import joined, packed, unpacked, unpacked_planes
-from cranfield.runs.run import Codes, Places, Scores
+from cranfield.base.arrow import TEXT, as_text, equal, lengths_of, places_in, taken
+from cranfield.base.arrow import coded as coded_column
+from cranfield.base.errors import CollectionError
+from cranfield.runs.run import Codes, Order, Places, Run, Scores, joined_text
+
+# Strings as 64-bit keys: equal strings have equal keys, and unequal ones very rarely do.
+
+Keys = NDArray[np.uint64]
+
+_WORDS = 8
+"""How many words of eight bytes from the start of a string enter its key; its last word and length always do."""
+
+_MULTIPLIER = 0x9E3779B97F4A7C15
+_MIXER = np.uint64(0xBF58476D1CE4E5B9)
+_SHIFT = np.uint64(32)
+_KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
+
+
+def keys_of(ids: pa.Array) -> Keys:
+    """Give the key of each string of an array."""
+    _, offsets, data = ids.buffers()
+    width = np.int64 if pa.types.is_large_string(ids.type) else np.int32
+    ends = np.frombuffer(offsets, dtype=width)[ids.offset : ids.offset + len(ids) + 1].astype(np.int64)
+    if not len(ids) or data is None:
+        return np.zeros(len(ids), dtype=np.uint64)
+    words = _words(np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])])
+    ends -= ends[0]
+    starts, lengths = ends[:-1], np.diff(ends)
+    longest = int(lengths.max())
+    left = np.int64(longest) if int(lengths.min()) == longest else lengths  # ids of one length need no mask per row
+    keys = lengths.astype(np.uint64) * _MIXER
+    for number in range(min(_WORDS, -(-longest // 8))):
+        keys += _mixed(words, starts + 8 * number, left - 8 * number, number)
+    if longest > 8 * _WORDS:
+        keys += _mixed(words, ends[1:] - 8, np.where(lengths > 8 * _WORDS, 8, 0), _WORDS)
+    return keys
+
+
+def _words(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Give the eight bytes that start at each byte, as a view that overlaps itself."""
+    padded = np.concatenate([data, np.zeros(16, dtype=np.uint8)])
+    return np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
+
+
+def _mixed(
+    words: NDArray[np.uint64], places: NDArray[np.int64], left: NDArray[np.int64] | np.int64, number: int
+) -> Keys:
+    """Give what one word adds to the keys: nothing where the string ends before it, however long others are.
+
+    A place beyond the end is clipped; there is nothing left of the string then, and the word becomes zero.
+    """
+    # `take` on this overlapping view would copy all of it each time.
+    word = words[np.clip(places, 0, len(words) - 1)]
+    word &= _KEPT_BYTES[np.clip(left, 0, 8)]
+    word *= np.uint64(_MULTIPLIER + 2 * number)
+    word ^= word >> _SHIFT
+    word *= _MIXER
+    return word
+
+
+@dataclass(frozen=True, eq=False)
+class KeyIndex:
+    """Keys in rising order, and the code each belongs to."""
+
+    keys: Keys
+    codes: Codes
+
+    @staticmethod
+    def of(keys: Keys, *, first_code: int = 0) -> KeyIndex:
+        """Give the index of keys whose codes count up from `first_code`."""
+        order = np.argsort(keys)
+        return KeyIndex(keys[order], (order + first_code).astype(np.int32))
+
+    def merged(self, other: KeyIndex) -> KeyIndex:
+        """Give one index over both."""
+        places = np.searchsorted(self.keys, other.keys)
+        return KeyIndex(np.insert(self.keys, places, other.keys), np.insert(self.codes, places, other.codes))
+
+    def candidates(self, keys: Keys) -> Codes:
+        """Give a code with each key, -1 where there is none."""
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.codes[places], np.int32(-1))
+
+
+# The distinct strings of a long column, and each row's code among them.
+
+LONG = 1 << 18
+"""From so many rows on sorting is worth it; the hash table of a shorter column fits into the cache."""
+
+_THREADS = 2
+_PIECE_DISTINCT = 1 << 15
+_UPPER = np.uint64(1 << 63)
+
+Mask = NDArray[np.bool_]
+Piece = tuple[int, pa.Array]
+
+
+@dataclass(frozen=True, eq=False)
+class _Share:
+    """Some rows, sorted by key and then by number: the row numbers, and the places at which a key begins."""
+
+    rows: Places
+    starts: Places
+
+
+def distinct(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
+    """Give the distinct strings of a column in order of first appearance, and the code of each row.
+
+    Strings told apart only in the end come last, whatever their place.
+    """
+    if len(values) < LONG:
+        return _hashed(values)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        codes, is_first = _coded_by_key(values, threads)
+        ids = pa.concat_arrays([_selected(piece, is_first) for piece in _pieces(values)])
+        unlike = np.concatenate(
+            list(threads.map(lambda piece: _unlike(piece, is_first, codes, ids), _pieces(values)))
+        )
+    if not len(unlike):
+        return ids, codes
+    more, further = _hashed(pa.chunked_array([taken(values, unlike).combine_chunks()]))
+    codes[unlike] = further + np.int32(len(ids))
+    return pa.concat_arrays([ids, more]), codes
+
+
+def _hashed(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
+    coded = coded_column(values)
+    if not coded.num_chunks:
+        return pa.array([], TEXT), np.empty(0, dtype=np.int32)
+    codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in coded.chunks])
+    return as_text(coded.chunk(coded.num_chunks - 1).dictionary), codes.astype(np.int32, copy=False)
+
+
+def _coded_by_key(values: pa.ChunkedArray, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
+    """Give each row the code of its key, and say which rows are the first of theirs."""
+    keys = np.empty(len(values), dtype=np.uint64)
+    bits = np.uint64(len(keys).bit_length())
+    list(threads.map(lambda piece: _fill(keys, bits, piece), _pieces(values)))
+    shares = list(threads.map(lambda upper: _share(keys, bits, upper=upper), (False, True)))
+    is_first = np.zeros(len(keys), dtype=bool)
+    for share in shares:
+        is_first[share.rows[share.starts]] = True
+    number = np.cumsum(is_first, dtype=np.int32)
+    number -= 1
+    codes = np.empty(len(keys), dtype=np.int32)
+    list(threads.map(lambda share: _spread(codes, share, number), shares))
+    return codes, is_first
+
+
+def _fill(keys: Keys, bits: np.uint64, piece: Piece) -> None:
+    """Write the keys of a piece, with the row numbers in their low bits."""
+    start, words = piece
+    made = keys_of(words)
+    made >>= bits
+    made <<= bits
+    made |= np.arange(start, start + len(words), dtype=np.uint64)
+    keys[start : start + len(words)] = made
+
+
+def _share(keys: Keys, bits: np.uint64, *, upper: bool) -> _Share:
+    """Sort the rows whose key is in the upper (or lower) half of all numbers."""
+    mine = keys[keys >= _UPPER] if upper else keys[keys < _UPPER]
+    mine.sort()
+    begins = np.ones(len(mine), dtype=bool)
+    for start in range(1, len(mine), _PIECE_DISTINCT):
+        end = min(start + _PIECE_DISTINCT, len(mine))
+        begins[start:end] = (mine[start:end] ^ mine[start - 1 : end - 1]) >> bits != 0
+    mine &= np.uint64((1 << int(bits)) - 1)
+    return _Share(mine.view(np.int64), np.flatnonzero(begins))
+
+
+def _spread(codes: Codes, share: _Share, number: Codes) -> None:
+    """Give all rows of a key the number of its first row."""
+    counts = np.diff(share.starts, append=len(share.rows))
+    codes[share.rows] = np.repeat(number[share.rows[share.starts]], counts)
+
+
+def _pieces(values: pa.ChunkedArray) -> Iterator[Piece]:
+    start = 0
+    for chunk in values.chunks:
+        yield start, as_text(chunk)
+        start += len(chunk)
+
+
+def _selected(piece: Piece, wanted: Mask) -> pa.Array:
+    start, words = piece
+    return taken(words, np.flatnonzero(wanted[start : start + len(words)]))
+
+
+def _unlike(piece: Piece, is_first: Mask, codes: Codes, ids: pa.Array) -> Places:
+    """Give the rows of a piece whose string is not the one of their code."""
+    start, words = piece
+    again = np.flatnonzero(~is_first[start : start + len(words)])
+    unlike = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
+    return np.asarray(start + unlike, dtype=np.int64)
+
+
+# Columns of numbers as one compressed block: how everything large about runs is stored.
+
+Planes = NDArray[np.uint8]
+"""The bytes of an array: one row for each byte of a number, one column for each number."""
+
+_LEVEL = 1
+"""zstd's fastest: higher levels take twice the time for a few per cent."""
+
+
+def packed(columns: Mapping[str, NDArray[Any]]) -> bytes:
+    """Give arrays of any lengths as one block."""
+    schema = pa.schema([(name, pa.large_binary()) for name in columns])
+    batch = pa.record_batch([_one_value(_planes(values)) for values in columns.values()], schema=schema)
+    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=_LEVEL))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=options) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def unpacked(data: bytes, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """Give the arrays of a block back, each of its kind; a damaged block is a `ValueError`."""
+    return {name: joined(planes, kinds[name]) for name, planes in unpacked_planes(data, kinds).items()}
+
+
+def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
+    """Give the planes of each array of a block, for whoever needs only some of it; else as `unpacked`."""
+    try:
+        options = pa.ipc.IpcReadOptions(use_threads=False)  # blocks are small, and many are unpacked side by side
+        with pa.ipc.open_stream(pa.BufferReader(data), options=options) as reader:
+            batch = reader.read_next_batch()
+        batch.validate(full=True)  # Arrow believes what it reads, and a damaged length would end the process
+        if batch.num_rows != 1 or batch.num_columns != len(kinds):
+            raise ValueError("other columns than expected")
+        return {name: _planes_of(batch.column(name), np.dtype(kind).itemsize) for name, kind in kinds.items()}
+    except (pa.ArrowException, OSError, KeyError, AttributeError, StopIteration) as error:
+        raise ValueError(str(error) or type(error).__name__) from None
+
+
+def joined(planes: Planes, kind: str) -> NDArray[Any]:
+    """Give the array whose bytes lie in planes."""
+    values = np.empty(planes.shape[::-1], dtype=np.uint8)
+    for place, plane in enumerate(planes):
+        values[:, place] = plane
+    return values.view(np.dtype(kind)).ravel()
+
+
+def _one_value(data: pa.Buffer) -> pa.Array:
+    ends = pa.py_buffer(np.array([0, data.size], dtype=np.int64))
+    return pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, data])
+
+
+def _planes(values: NDArray[Any]) -> pa.Buffer:
+    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    return pa.py_buffer(np.ascontiguousarray(little.view(np.uint8).reshape(-1, little.itemsize).T))
+
+
+def _planes_of(column: pa.Array, size: int) -> Planes:
+    return np.frombuffer(column[0].as_buffer(), dtype=np.uint8).reshape(size, -1)
+
 
 ENCODING = 1
 """The version `encode` writes; it is stored beside each block."""
@@ -159,3 +420,127 @@ def _steps(scores: Scores, digits: int) -> NDArray[np.int32] | None:
             return None
         steps[start : start + _PIECE], before = step, whole[-1]
     return steps
+
+
+# All ids of one kind that a collection knows, and their codes.
+
+UNKNOWN = -1
+"""The code of an id that a table does not have."""
+
+_FEW = 4
+
+
+@dataclass(frozen=True, eq=False)
+class IdTable:
+    """The ids of one kind in the order of their codes: the code of an id is its place.
+
+    Ids never change or leave, so that a code means the same for ever. A table is a value: `with_new` gives another.
+    """
+
+    ids: pa.Array
+    known_index: KeyIndex | None = None
+
+    @staticmethod
+    def empty() -> IdTable:
+        """Give a table without ids."""
+        return IdTable(as_ids([]))
+
+    @staticmethod
+    def of(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> IdTable:
+        """Give the table of some distinct ids."""
+        return IdTable(as_ids(values))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def lookup(self, values: pa.Array | pa.ChunkedArray | Sequence[str]) -> Codes:
+        """Give the codes of some ids, -1 for those the table does not have.
+
+        Many ids are looked up through a hash of the whole table, made anew; few through an index that stays.
+        """
+        values = as_ids(values)
+        if not len(self):
+            return np.full(len(values), UNKNOWN, dtype=np.int32)
+        if len(values) * _FEW > len(self):
+            return self._hashed(values)
+        return self._indexed(values)
+
+    def extended(self, values: pa.Array | pa.ChunkedArray | Sequence[str]) -> tuple[Codes, pa.Array]:
+        """Give the codes of some distinct ids, and those that are new, which get the next codes in their order."""
+        values = as_ids(values)
+        codes = self.lookup(values)
+        new = np.flatnonzero(codes == UNKNOWN)
+        codes[new] = np.arange(len(self), len(self) + len(new), dtype=np.int32)
+        return codes, values if len(new) == len(values) else taken(values, new)
+
+    def with_new(self, new: pa.Array | pa.ChunkedArray | Sequence[str]) -> IdTable:
+        """Give the table with some new ids after its own."""
+        new = as_ids(new)
+        if not len(new):
+            return self
+        ids = pa.concat_arrays([self.ids, new])
+        if len(new) * _FEW > len(self):
+            return IdTable(ids)
+        return IdTable(ids, self._index.merged(KeyIndex.of(keys_of(new), first_code=len(self))))
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return self.known_index or KeyIndex.of(keys_of(self.ids))
+
+    def _hashed(self, values: pa.Array) -> Codes:
+        return places_in(self.ids, values)
+
+    def _indexed(self, values: pa.Array) -> Codes:
+        codes = self._index.candidates(keys_of(values))
+        found = np.flatnonzero(codes != UNKNOWN)
+        other = found[~equal(taken(self.ids, codes[found]), taken(values, found))]
+        if len(other):  # two ids with one key: rare enough to be looked up the long way
+            codes[other] = self._hashed(taken(values, other))
+        return codes
+
+
+def as_ids(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
+    """Give strings as one Arrow array of the type that all ids have here."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if not isinstance(values, pa.Array):
+        return pa.array(values, TEXT)
+    return as_text(values)
+
+
+def encode_page(ids: pa.Array | pa.ChunkedArray | Sequence[str]) -> bytes:
+    """Give the stored form of some ids: their text in one piece and their lengths, as compressed Arrow."""
+    ids = as_ids(ids)
+    lengths = lengths_of(ids).astype(np.int32)
+    return packed({"lengths": lengths, "text": np.frombuffer(joined_text(ids), dtype=np.uint8)})
+
+
+def decode_page(data: bytes) -> pa.Array:
+    """Give the ids of a stored page."""
+    try:
+        columns = unpacked(data, {"lengths": "<i4", "text": "u1"})
+        ends = np.concatenate([[0], np.cumsum(columns["lengths"], dtype=np.int64)])
+        ids = pa.Array.from_buffers(TEXT, len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(columns["text"])])
+        ids.validate(full=True)
+    except (pa.ArrowException, ValueError) as error:
+        raise CollectionError(f"a stored page of ids is damaged: {error}") from None
+    return ids
+
+
+def coded(run: Run, topic_codes: Codes, document_codes: Codes) -> CodedRun:
+    """Give a run in the codes of a collection: one code for each of its topic ids and distinct document ids."""
+    return CodedRun(topic_codes, run.offsets, document_codes[run.documents], run.scores)
+
+
+def from_coded(coded: CodedRun, topic_table: IdTable, document_table: IdTable, tag: str, order: Order) -> Run:
+    """Give the run that a stored ranking means, with no more ids than it needs."""
+    used = np.unique(coded.documents)
+    return Run(
+        tag=tag,
+        topic_ids=taken(topic_table.ids, coded.topics),
+        offsets=coded.offsets,
+        document_ids=taken(document_table.ids, used),
+        documents=np.searchsorted(used, coded.documents).astype(np.int32),
+        scores=coded.scores,
+        order=order,
+    )

@@ -4,6 +4,8 @@ By score: as a double, descending; equal scores by document id, descending, in t
 trec_eval 10's order. By rank: the rank column ascending, equal ranks as the file has them. By file: as they stand.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.arrow import byte_order
-from cranfield.arrow import taken as ids_at
-from cranfield.runs.matrices import inside, matrix_of, worth_a_matrix
-from cranfield.runs.run import Codes, Order, Places, Rows, Run, Scores
+from cranfield.base.arrow import byte_order
+from cranfield.base.arrow import taken as ids_at
+from cranfield.runs.run import Codes, Order, Places, Rows, Run, Scores, inside, matrix_of, worth_a_matrix
 
 Mask = NDArray[np.bool_]
 Value = TypeVar("Value", bound=np.generic)

@@ -3,12 +3,14 @@
 The table is the one source: intake takes severity and remedy from it, and the docs page lists it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cranfield.errors import LINES_KEPT, Problem, Severity, quoted
-from cranfield.text import counted
+from cranfield.base.errors import LINES_KEPT, Problem, Severity, quoted
+from cranfield.base.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -226,7 +228,7 @@ class Findings:
     _found: dict[str, tuple[list[int], str]] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, code: str, lines: "Sequence[int] | NDArray[np.int64]", *, example: str = "") -> None:
+    def add(self, code: str, lines: Sequence[int] | NDArray[np.int64], *, example: str = "") -> None:
         """Note that `code` occurs on some lines; `example` is what stands on the first."""
         if not len(lines):
             return

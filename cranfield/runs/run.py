@@ -1,22 +1,58 @@
 """A ranking as columns: `Rows` as a file has them, `Run` in the one canonical order."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.arrow import joined, taken
-from cranfield.errors import Problem
-from cranfield.runs.lines import LineNumbers
+from cranfield.base.arrow import joined, taken
+from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, quoted
+from cranfield.base.files import Source
+from cranfield.base.text import counted
 
 if TYPE_CHECKING:
     from cranfield.runs.order import Groups, Ranking
+
+
+# Line numbers of rows, without keeping one number per row.
+
+
+def _none() -> NDArray[np.int64]:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LineNumbers:
+    """Where the rows of a file stand in it: on every line but the `skipped` ones.
+
+    `skipped` holds line numbers (from 1, rising) that gave no row: blank lines, refused lines, a header. Row i
+    (from 0) then stands on the line i + 1 + k, where k skipped lines lie before it. An ordinary file has none,
+    and its line numbers cost nothing.
+    """
+
+    skipped: NDArray[np.int64] = field(default_factory=_none)
+
+    def of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the line numbers of some rows."""
+        rows_before = self.skipped - np.arange(1, len(self.skipped) + 1)
+        return np.asarray(rows + 1 + np.searchsorted(rows_before, rows, side="right"), dtype=np.int64)
+
+    def at(self, row: int) -> int:
+        """Give the line number of one row."""
+        return int(self.of(np.array([row], dtype=np.int64))[0])
+
+    def without(self, lines: NDArray[np.int64]) -> LineNumbers:
+        """Give the numbering after the rows on these lines were taken out."""
+        return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64))
+
 
 Order = Literal["score", "rank", "file"]
 Codes = NDArray[np.int32]
@@ -58,7 +94,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.scores)
 
-    def only(self, kept: Places) -> "Rows":
+    def only(self, kept: Places) -> Rows:
         """Give some of the rows (their numbers rise), with their line numbers and without ids that no row uses."""
         from cranfield.runs.columns import used_only
 
@@ -78,21 +114,21 @@ class Rows:
         )
 
     @cached_property
-    def scored(self) -> "Rows":
+    def scored(self) -> Rows:
         """The rows that have a score. That every row has one costs no look at the scores."""
         if not any(found.code in SCORE_PROBLEMS for found in self.problems):
             return self
         return self.only(np.flatnonzero(~np.isnan(self.scores)))
 
     @cached_property
-    def by_topic(self) -> "Groups":
+    def by_topic(self) -> Groups:
         """The rows of each topic together, as `order.grouped` gives them; found once."""
         from cranfield.runs.order import grouped
 
         return grouped(self)
 
     @cached_property
-    def by_score(self) -> "Ranking":
+    def by_score(self) -> Ranking:
         """The rows in order of score, as `order.ranking` gives them; found once."""
         from cranfield.runs.order import ranking
 
@@ -191,3 +227,86 @@ def joined_text(values: pa.Array) -> memoryview:
     _, offsets, data = values.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
     return memoryview(data if data is not None else b"")[int(ends[0]) : int(ends[-1])]
+
+
+# Lists of about the same length as the rows of a matrix, which numpy sorts all at once, each within the cache.
+
+_SMALL = 1024
+
+
+def worth_a_matrix(counts: NDArray[np.int64]) -> bool:
+    """Say whether lists of these lengths fill a matrix at least by half."""
+    return int(counts.max(initial=0)) * len(counts) <= 2 * int(counts.sum()) + _SMALL
+
+
+def matrix_of(values: NDArray[Any], counts: NDArray[np.int64], *, fill: np.generic) -> NDArray[Any]:
+    """Give one row per list, short ones filled up at the end. The matrix is always a copy."""
+    depth = int(counts.max(initial=0))
+    if len(values) == depth * len(counts):
+        return values.reshape(len(counts), depth).copy()
+    matrix = np.full((len(counts), depth), fill, dtype=values.dtype)
+    matrix[inside(counts)] = values
+    return matrix
+
+
+def inside(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say for each place of the matrix whether it belongs to its list."""
+    return np.asarray(np.arange(int(counts.max(initial=0))) < counts[:, None])
+
+
+# Who the runs of bare files belong to: a tab-separated file of run tag, group, and `pooled` or `new`.
+
+ROLES = ("pooled", "new")
+_COLUMNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A run, the group it belongs to, and whether it was in the pool."""
+
+    run: str
+    group: str
+    pooled: bool
+
+
+def read_groups(source: Source) -> tuple[Member, ...]:
+    """Read a file of groups, in its order; blank lines and lines that begin with # are passed over.
+
+    Everything that is wrong with it is told at once, with lines.
+    """
+    members: dict[str, Member] = {}
+    found: dict[str, list[tuple[int, str]]] = {}
+    for number, line in source.lines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("\t")]
+        code, said = _fault(cells, line, members)
+        if code:
+            found.setdefault(code, []).append((number, said))
+        else:
+            members[cells[0]] = Member(cells[0], cells[1], cells[2] == "pooled")
+    if not members and not found:
+        found["empty"] = [(1, "the file names no run")]
+    if found:
+        problems = [_problem(code, places, source.name) for code, places in found.items()]
+        raise ProblemsFound(f"{source.name}: these groups cannot be used", problems)
+    return tuple(members.values())
+
+
+def _fault(cells: list[str], line: str, members: dict[str, Member]) -> tuple[str, str]:
+    """Give the code of what is wrong with a line and a sentence about it; two empty strings where nothing is."""
+    if len(cells) != _COLUMNS or not all(cells):
+        return "bad-row", f"not a run tag, a tab, a group, a tab and {' or '.join(ROLES)}: {quoted(line)}"
+    if cells[2] not in ROLES:
+        return "unknown-role", f"a run is {' or '.join(ROLES)}, not {quoted(cells[2])}"
+    if cells[0] in members:
+        return "repeated-run", f"run {quoted(cells[0])} is named twice"
+    return "", ""
+
+
+def _problem(code: str, places: list[tuple[int, str]], file: str) -> Problem:
+    """Give one problem for all lines that have it, in the words of the first."""
+    often = f" ({counted(len(places), 'line')})" if len(places) > 1 else ""
+    lines = tuple(number for number, _ in places[:LINES_KEPT])
+    remedy = "write run tag, group and pooled or new on each line, with tabs between them"
+    return Problem(code, f"{places[0][1]}{often}", file=file, lines=lines, count=len(places), remedy=remedy)

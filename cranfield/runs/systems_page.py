@@ -3,11 +3,12 @@
 `python -m cranfield.runs.systems_page > docs/systems.md` writes it anew.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
 
-from cranfield.runs.options import described_options
-from cranfield.runs.system import System
+from cranfield.runs.baseline import System, described_options
 from cranfield.runs.baselines import systems
 
 _HEAD = """\

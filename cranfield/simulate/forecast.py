@@ -4,19 +4,20 @@ What a depth costs is counted in the runs. What it finds is counted down to the 
 that follows the curve that Zobel fitted to it: a floor, since documents that no run has are in no curve.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 
+from cranfield.base.errors import UsageError
 from cranfield.compare.power import residual_deviation, topics_needed
-from cranfield.errors import UsageError
 from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts
 from cranfield.pool.overlap import new_by_depth as documents_by_depth
-from cranfield.reuse.depth import Extrapolation, extrapolated, extrapolated_pool, new_by_depth
+from cranfield.reuse.collection import Extrapolation, extrapolated, extrapolated_pool, new_by_depth
 from cranfield.reuse.provenance import provenance_of
-from cranfield.simulate.known import Known
-from cranfield.simulate.study import Outcome
+from cranfield.simulate.study import Known, Outcome
 
 _DEPTHS = (1, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 """The depths that a forecast tells of, beside the pool's own and the last."""

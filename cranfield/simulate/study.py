@@ -4,21 +4,388 @@ The truth that a plan is held against is all that is known: shares are of the kn
 are compared with the one by all known judgments.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cranfield.base.errors import InputError, UsageError
+from cranfield.evaluate.align import Alignment, AnyRun, align
 from cranfield.evaluate.expression import Measure
-from cranfield.evaluate.lists import Counts
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.evaluate.scores import Scores, score
-from cranfield.pool.plan import Plan
+from cranfield.pool.build import build, is_adaptive
+from cranfield.pool.candidates import PooledRuns
+from cranfield.pool.plan import Amount, Plan, Selection, parse, within_lists
+from cranfield.pool.pool import levels
+from cranfield.pool.replay import Labels, replay
+from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import RankAmount, Texts
+from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.correlation import RankDrop, Values, max_rank_drop, tau_ap, tau_b
-from cranfield.reuse.leave_out import OwnHoldOut
-from cranfield.reuse.spread import Spread
-from cranfield.simulate.known import Known, Rows
-from cranfield.simulate.outsiders import Without, has_groups, own_hold_out, without_each
-from cranfield.simulate.playing import Play, least_budget, open_ended, play, play_at
+from cranfield.reuse.hold_out import OwnHoldOut
+from cranfield.reuse.provenance import Contributor, Numbers, first_of_cells, groups_of, provenance_of, rows_of_pairs
+from cranfield.reuse.unjudged_model import Spread
+
+# What a simulation stands on: known judgments, the runs that are ranked, and those of them that feed the plans.
+
+Rows = NDArray[np.bool_]
+"""Says of each row of the known qrels whether it is meant."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the ranked runs: their places in the alignment, their lists, and the row of the qrels at each rank."""
+
+    runs: Counts
+    lists: Lists
+    rows: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Judgments that play the assessor, and the runs.
+
+    All `runs` are ranked; `pooled` are those that feed plans, by the same names, with their groups. A grade from
+    `relevant_from` up is relevant. `texts` and `queries` are for the strategies that read. `known_of` makes one.
+    """
+
+    qrels: Qrels
+    runs: tuple[AnyRun, ...]
+    alignment: Alignment
+    qrels_row: Numbers
+    pooled: PooledRuns
+    relevant_from: int = 1
+    texts: Texts | None = None
+    queries: Mapping[str, str] | None = None
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that are played, in byte order: those with judgments that some feeding run has."""
+        return tuple(topic for topic in self.labels if topic in self.pooled.codes_by_topic)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Relevant or not, by topic and document; what has no grade from 0 up has no label."""
+        found: dict[str, dict[str, bool]] = {}
+        for topic, document, grade in self.qrels:
+            if grade >= 0:
+                found.setdefault(topic, {})[document] = grade >= self.relevant_from
+        return found
+
+    @cached_property
+    def judged(self) -> Rows:
+        """The rows that have a grade."""
+        return np.asarray(self.qrels.grades >= 0)
+
+    @cached_property
+    def relevant(self) -> Rows:
+        """The rows that are relevant."""
+        return np.asarray(self.qrels.grades >= self.relevant_from)
+
+    @cached_property
+    def reachable(self) -> int:
+        """How many known relevant documents some feeding run has: no plan finds more."""
+        feeding = np.flatnonzero(np.isin(self.alignment.run_names, self.pooled.names))
+        rows = self.part(feeding).rows
+        return int(self.relevant[np.unique(rows[rows >= 0])].sum())
+
+    @cached_property
+    def contributors(self) -> tuple[Contributor, ...]:
+        """The feeding runs with their groups; a run without a group is one of its own."""
+        return tuple(Contributor(run.name, run.team, run.family) for run in self.pooled.runs)
+
+    def part(self, runs: Counts) -> Part:
+        """Give some of the runs, by their places in the alignment."""
+        lists, topics = self.alignment.lists, len(self.alignment.topic_ids)
+        cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
+        places, _ = first_of_cells(lists, cells, lists.length[cells])
+        return Part(runs, lists.chosen(cells), self.qrels_row[places])
+
+    @cached_property
+    def everything(self) -> Part:
+        """All runs."""
+        return Part(np.arange(len(self.runs)), self.alignment.lists, self.qrels_row)
+
+    def scores(self, kept: Rows, measures: Sequence[Measure], part: Part | None = None) -> Scores:
+        """Score runs by some of the judgments alone, as if nothing else had been judged; all runs without a part."""
+        some = self.everything if part is None else part
+        lists = self._judged_by(some, kept)
+        shape = (len(measures), len(some.runs), len(self.alignment.topic_ids))
+        values = np.array([measure.values(lists) for measure in measures]).reshape(shape)
+        names = tuple(self.alignment.run_names[run] for run in some.runs.tolist())
+        return Scores(tuple(measures), names, self.alignment.topic_ids, values, self.alignment.scored[some.runs])
+
+    def _judged_by(self, part: Part, kept: Rows) -> Lists:
+        judged = np.flatnonzero(kept & self.judged)
+        topics, levels = part.lists.level_counts.shape
+        level = np.searchsorted(part.lists.levels, self.qrels.grades[judged])
+        cells = self.qrels.topic_of_row[judged].astype(np.int64) * levels + level
+        return replace(
+            part.lists,
+            grades=np.where(np.append(kept, False)[part.rows], part.lists.grades, NOT_POOLED),
+            level_counts=np.bincount(cells, minlength=topics * levels).reshape(topics, levels),
+            highest_grade=int(self.qrels.grades[judged].max(initial=0)),
+            pooled_count=np.bincount(self.qrels.topic_of_row[kept], minlength=topics),
+            stratified=None,
+            _relevant={},
+        )
+
+
+def known_of(
+    qrels: Qrels,
+    runs: Sequence[AnyRun],
+    pooled: PooledRuns,
+    *,
+    alignment: Alignment | None = None,
+    relevant_from: int = 1,
+    texts: Texts | None = None,
+    queries: Mapping[str, str] | None = None,
+) -> Known:
+    """Bring judgments and runs together; refused where nothing is judged, or no feeding run has a judged topic.
+
+    `alignment` is that of both over all topics of the qrels, with its rows kept, where it is there already.
+    """
+    unknown = sorted(set(pooled.names) - {run.tag for run in runs})
+    if unknown:
+        raise UsageError(f"run {unknown[0]!r} feeds the plans, but is not among the runs that are ranked")
+    aligned = align(qrels, runs, keep_rows=True) if alignment is None else alignment
+    if aligned.qrels_row is None or len(aligned.topic_ids) < len(qrels.topic_ids):
+        raise UsageError("a replay needs all topics of the qrels, and their rows at each rank")
+    known = Known(qrels, tuple(runs), aligned, aligned.qrels_row, pooled, relevant_from, texts=texts, queries=queries)
+    if not known.judged.any():
+        raise InputError("a replay needs judgments, and these qrels have none")
+    if not known.topics:
+        raise InputError("no run that feeds the plans has a topic that was judged")
+    return known
+
+
+# A plan played against known judgments, by itself or at several budgets.
+
+
+@dataclass(frozen=True, eq=False)
+class Play:
+    """The documents that a plan asked for, in the order of judging.
+
+    `topics` are those that were played; `topic` gives for each document its place there, and `row` its judgment as a
+    row of the known qrels, -1 where nobody judged it.
+    """
+
+    plan: str
+    topics: tuple[str, ...]
+    topic: Counts
+    row: Numbers
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @cached_property
+    def sizes(self) -> Counts:
+        """How many documents each topic got."""
+        return np.bincount(self.topic, minlength=len(self.topics))
+
+    @property
+    def unknown(self) -> int:
+        """How many of the documents nobody judged."""
+        return int(np.count_nonzero(self.row < 0))
+
+    def kept(self, known: Known) -> Rows:
+        """Say which of the known judgments the plan would have made."""
+        rows = np.zeros(len(known.qrels), dtype=bool)
+        rows[self.row[self.row >= 0]] = True
+        return rows
+
+    def found(self, known: Known) -> Counts:
+        """Give how many known relevant documents are found with the first 0, 1, 2 … documents."""
+        relevant = np.append(known.relevant, False)[self.row]
+        return np.concatenate([[0], np.cumsum(relevant)])
+
+    def first(self, sizes: Counts, *, plan: str) -> Play:
+        """Give the first documents of each topic alone, in the same order."""
+        in_turn = np.argsort(self.topic, kind="stable")
+        place = np.empty(len(self.topic), dtype=np.int64)
+        starts = np.cumsum(self.sizes) - self.sizes
+        place[in_turn] = np.arange(len(self.topic)) - starts[self.topic[in_turn]]
+        kept = place < sizes[self.topic]
+        return Play(plan, self.topics, self.topic[kept], self.row[kept])
+
+
+def play(known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = None) -> Play:
+    """Play a plan; `runs` are other feeding runs than the known ones, such as all but a group's."""
+    feeding = known.pooled if runs is None else runs
+    topics = [topic for topic in known.topics if topic in feeding.codes_by_topic]
+    if not topics:
+        return Play(str(plan), known.topics, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+    told = replay(
+        plan if runs is None else within_lists(plan, feeding.depth),
+        feeding,
+        known.labels,
+        topics=topics,
+        seed=seed,
+        texts=known.texts,
+        queries=known.queries,
+        unknown=False,
+    ).judged
+    place = {topic: number for number, topic in enumerate(known.topics)}
+    row = rows_of_pairs(known.qrels, [one.topic for one in told], [one.document for one in told])
+    row[~np.append(known.judged, False)[row]] = -1
+    return Play(str(plan), known.topics, np.array([place[one.topic] for one in told], dtype=np.int64), row)
+
+
+def open_ended(plan: Plan) -> Plan:
+    """Give the plan with its last step going on for ever, to be played at budgets.
+
+    A last step by depth becomes `take`, which goes as deep as a budget allows, and in part into the next rank.
+    """
+    last = plan.steps[-1]
+    if not isinstance(last, Selection):
+        raise UsageError(f"'{plan}' ends with '{last}', and a budget needs a step that chooses documents")
+    step = replace(last, amount=Amount())
+    if isinstance(last.strategy, RankAmount):
+        scope = replace(last.scope, by="run" if last.scope.by == "topic" else last.scope.by)
+        step = Selection("take", strategies.get("take")(), scope=scope)
+    return Plan((*plan.steps[:-1], step))
+
+
+def with_budget(plan: Plan, budget: int) -> Plan:
+    """Give the plan with its last step going on until all topics together have `budget` documents."""
+    *before, last = open_ended(plan).steps
+    step = replace(last, amount=Amount("budget", budget)) if isinstance(last, Selection) else last
+    return parse(str(Plan((*before, step))))  # which refuses what no plan may say
+
+
+def least_budget(known: Known, plan: Plan) -> Counts:
+    """Give the documents that each topic has before the last step: no budget can be smaller than these together."""
+    before = plan.steps[:-1]
+    if not before:
+        return np.zeros(len(known.topics), dtype=np.int64)
+    if any(is_adaptive(step) for step in before):
+        raise UsageError(f"'{plan}': a budget for all topics cannot follow an adaptive step: topics end one by one")
+    sizes = build(Plan(before), known.pooled, topics=known.topics).sizes
+    return np.array([sizes[topic] for topic in known.topics], dtype=np.int64)
+
+
+def play_at(
+    known: Known, plan: Plan, budgets: Sequence[int], *, seed: int = 0, runs: PooledRuns | None = None
+) -> list[Play]:
+    """Play a plan at several budgets, none of which is below its `least_budget`.
+
+    Where the documents of a smaller budget are the first of a larger one, topic by topic, it is played once.
+    """
+    plans = [with_budget(plan, budget) for budget in budgets]
+    if not plans or not _begins_alike(plans[0]):
+        return [play(known, one, seed=seed, runs=runs) for one in plans]
+    feeding = known if runs is None else replace(known, pooled=runs)
+    largest = play(known, with_budget(plan, max(budgets)), seed=seed, runs=runs)
+    have = np.zeros(len(known.topics), dtype=np.int64)
+    here = [known.topics.index(topic) for topic in feeding.topics]
+    if here:
+        have[here] = least_budget(feeding, plan if runs is None else within_lists(plan, runs.depth))
+    return [
+        largest.first(levels(have, largest.sizes - have, budget), plan=str(one))
+        for budget, one in zip(budgets, plans, strict=True)
+    ]
+
+
+def _begins_alike(plan: Plan) -> bool:
+    """Say whether a smaller budget judges the first documents of a larger one, topic by topic.
+
+    Not so for samples, which are drawn for their size; for budgets across topics, whose floor hangs on the budget;
+    nor where a rule can end a topic, since its share is not given to others.
+    """
+    last = plan.steps[-1]
+    if not isinstance(last, Selection) or last.strategy.kind == "sampling":
+        return False
+    return not last.scope.across_topics and not last.scope.stop
+
+
+# What an outsider must expect of a plan: every feeding run, scored as if its own group had not been there.
+
+Without = Literal["nothing", "deletion", "replay"]
+"""Which plans are held against outsiders: none, those where deletion tells all, or all, by replay where needed."""
+
+FEWEST_GROUPS = 3
+"""With fewer groups, leaving one out tells little about an outsider."""
+
+HeldOut = list[list[Rows]]
+"""For each play and each group, the judgments that would have been made without the group."""
+
+
+def has_groups(known: Known) -> bool:
+    """Say whether enough groups feed the plans to leave one out."""
+    return len({run.team for run in known.pooled.runs}) >= FEWEST_GROUPS
+
+
+def plain_depth(plan: Plan) -> int | None:
+    """Give k of a plan that is `depth k` and nothing else; None for every other."""
+    words = str(plan).split()
+    return int(words[1]) if len(words) == 2 and words[0] == "depth" else None
+
+
+def without_each(
+    known: Known,
+    plan: Plan,
+    kept: Sequence[Rows],
+    budgets: Sequence[int],
+    *,
+    seed: int,
+    without: Without,
+    told: Callable[[], None],
+) -> HeldOut | None:
+    """Give the judgments of each play of a plan without each group; None where that is not asked for.
+
+    `kept` are the judgments of each play with all groups, in the order of the budgets; one where there are none.
+    """
+    depth = None if budgets else plain_depth(plan)
+    if without == "nothing" or not has_groups(known):
+        return None
+    if depth is not None:
+        provenance = provenance_of(known.alignment, known.qrels, known.runs, known.contributors, depth=depth)
+        return [[rows & (provenance.owner != group) for group in range(len(provenance.groups))] for rows in kept]
+    if without == "deletion":
+        return None
+    found: HeldOut = [[] for _ in kept]
+    for group in _groups(known):
+        left = replace(known.pooled, runs=tuple(run for run in known.pooled.runs if run.team != group))
+        plays = play_at(known, plan, budgets, seed=seed, runs=left) if budgets else []
+        plays = plays or [play(known, plan, seed=seed, runs=left)]
+        for place, one in enumerate(plays):
+            found[place].append(one.kept(known))
+        told()
+    return found
+
+
+def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut:
+    """Score every feeding run by what would have been judged without its own group.
+
+    `full` are the scores by the plan's judgments with all groups there.
+    """
+    groups, group_of_run = groups_of(known.alignment.run_names, known.contributors, "group")
+    feeding = np.flatnonzero(group_of_run >= 0)
+    values = full.values.copy()
+    for number, rows in enumerate(held):
+        runs = np.flatnonzero(group_of_run == number)
+        values[:, runs] = known.scores(rows, full.measures, known.part(runs)).values  # type: ignore[arg-type]
+    names = tuple(full.run_names[run] for run in feeding.tolist())
+    return OwnHoldOut(
+        level="group",
+        groups=groups,
+        group_of_run=group_of_run[feeding],
+        measures=full.measures,  # type: ignore[arg-type]
+        run_names=names,
+        full=full.summary[:, feeding],
+        scores=Scores(full.measures, names, full.topic_ids, values[:, feeding], full.scored[feeding]),
+    )
+
+
+def _groups(known: Known) -> tuple[str, ...]:
+    return groups_of(known.alignment.run_names, known.contributors, "group")[0]
+
 
 Told = Callable[[], None]
 """Called whenever a plan has been played once more."""

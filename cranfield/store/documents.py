@@ -1,13 +1,83 @@
 """Documents: added in batches, read one by one or streamed."""
 
-import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from __future__ import annotations
 
-from cranfield.records import Document
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cranfield.base.records import Document, Topic
 from cranfield.store import engine
-from cranfield.store.adding import Added, add_rows
 from cranfield.store.store import Store
+
+if TYPE_CHECKING:
+    from cranfield.corpus.near_duplicates import Cluster
+
+
+# Adding records that may be there already: what documents and topics have in common.
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a batch: how many are new, which were there already, and which clash with what is there.
+
+    `places` are those of the clashing records in the batch, from 0.
+    """
+
+    new: int
+    same: int = 0
+    updated: int = 0
+    clashing: tuple[str, ...] = ()
+    places: tuple[int, ...] = field(default=(), compare=False)
+
+
+def add_rows(
+    store: Store, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], *, update: bool = False
+) -> Added:
+    """Add a batch inside `store.write()`. The columns begin with `id` and include `content_hash`.
+
+    A record that is there with the same content is left alone; one with other content is replaced when `update` is
+    asked for, and is clashing otherwise. The usual batch has neither, so it is tried as a whole first.
+    """
+    marks = ", ".join("?" * len(columns))
+    insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+    connection = store.connection
+    connection.execute("SAVEPOINT batch")
+    try:
+        connection.executemany(insert, rows)
+        connection.execute("RELEASE batch")
+        return Added(len(rows))
+    except engine.IntegrityError:
+        connection.execute("ROLLBACK TO batch")
+        connection.execute("RELEASE batch")
+    outcomes = [_add_one(store, table, columns, insert, row, update=update) for row in rows]
+    places = tuple(place for place, outcome in enumerate(outcomes) if outcome == "clashing")
+    return Added(
+        new=outcomes.count("new"),
+        same=outcomes.count("same"),
+        updated=outcomes.count("updated"),
+        clashing=tuple(rows[place][0] for place in places),
+        places=places,
+    )
+
+
+def _add_one(
+    store: Store, table: str, columns: Sequence[str], insert: str, row: tuple[Any, ...], *, update: bool
+) -> str:
+    known = store.value(f"SELECT content_hash FROM {table} WHERE id = ?", row[0])
+    if known is None:
+        store.connection.execute(insert, row)
+        return "new"
+    if known == row[columns.index("content_hash")]:
+        return "same"
+    if not update:
+        return "clashing"
+    assignments = ", ".join(f"{column} = ?" for column in columns[1:])
+    store.connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", [*row[1:], row[0]])
+    return "updated"
+
 
 _WRITTEN = ("id", "title", "text", "metadata", "content_hash", "source")
 _COLUMNS = "id, text, title, metadata"
@@ -96,3 +166,210 @@ def ids_near(store: Store, identifier: str) -> list[str]:
     before = store.rows("SELECT id FROM documents WHERE id < ? ORDER BY id DESC LIMIT 2", identifier)
     cased = store.rows("SELECT id FROM documents WHERE id IN (?, ?)", identifier.upper(), identifier.lower())
     return list(dict.fromkeys(row[0] for row in [*cased, *before, *after]))
+
+
+# Topics: few, so read and written whole.
+
+_WRITTEN_TOPICS = ("id", "title", "description", "narrative", "metadata", "content_hash", "source")
+
+
+def add_topics(store: Store, topics: Sequence[Topic], *, source: int, update: bool = False) -> Added:
+    """Add topics inside `store.write()`; see `add_rows` for what happens to those that are there already."""
+    return add_rows(store, "topics", _WRITTEN_TOPICS, [_row_topics(topic, source) for topic in topics], update=update)
+
+
+def _row_topics(topic: Topic, source: int) -> tuple[str, str, str, str, str, str, int]:
+    metadata = json.dumps(dict(topic.metadata), ensure_ascii=False)
+    return topic.id, topic.title, topic.description, topic.narrative, metadata, topic.content_hash, source
+
+
+def topics(store: Store) -> list[Topic]:
+    """Give all topics in the order they were given."""
+    return [topic for topic, _ in topics_with_hash(store)]
+
+
+def topics_with_hash(store: Store) -> list[tuple[Topic, str]]:
+    """Give (topic, stored content hash) in the order they were given."""
+    rows = store.rows("SELECT id, title, description, narrative, metadata, content_hash FROM topics ORDER BY number")
+    return [(Topic(row[0], row[1], row[2], row[3], json.loads(row[4])), row[5]) for row in rows]
+
+
+def topic_ids(store: Store) -> list[str]:
+    """Give the ids of all topics in the order they were given."""
+    return [row[0] for row in store.rows("SELECT id FROM topics ORDER BY number")]
+
+
+def topic_count(store: Store) -> int:
+    """Give the number of topics."""
+    return int(store.value("SELECT count(*) FROM topics"))
+
+
+# The files that documents and topics came from.
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """A file as it was when it was loaded."""
+
+    kind: str
+    name: str
+    format: str
+    sha256: str
+
+
+def add_source(store: Store, file: LoadedFile, *, now: str) -> int:
+    """Record a file that is being loaded and give its number; to be called inside `store.write()`."""
+    cursor = store.connection.execute(
+        "INSERT INTO sources (kind, name, format, sha256, records, added) VALUES (?, ?, ?, ?, 0, ?)",
+        [file.kind, file.name, file.format, file.sha256, now],
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def came_from(store: Store, table: str, identifier: str) -> int:
+    """Give the number of the file that brought a document or topic."""
+    return int(store.value(f"SELECT source FROM {table} WHERE id = ?", identifier))
+
+
+def finish_source(store: Store, number: int, *, records: int) -> None:
+    """Record how many records the file brought; one that brought none leaves no trace."""
+    if records:
+        store.connection.execute("UPDATE sources SET records = ? WHERE number = ?", [records, number])
+    else:
+        store.connection.execute("DELETE FROM sources WHERE number = ?", [number])
+
+
+# Clusters of duplicate documents: the latest scan replaces the one before.
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One search for duplicates and its settings."""
+
+    threshold: float
+    shingle: int
+    permutations: int
+    seed: int
+    documents: int
+
+
+_SCAN = "threshold, shingle, permutations, seed, documents"
+"""The columns of a scan, in the order of its fields."""
+
+
+def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster], *, now: str) -> None:
+    """Store a scan and its clusters inside `store.write()`."""
+    query = f"INSERT INTO duplicate_scans ({_SCAN}, made) VALUES (?, ?, ?, ?, ?, ?)"
+    number = store.connection.execute(query, [*astuple(scan), now]).lastrowid
+    store.connection.execute("DELETE FROM duplicates")
+    store.connection.executemany(
+        "INSERT INTO duplicates VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (number, index, document, cluster.kind, similarity, document == cluster.representative)
+            for index, cluster in enumerate(clusters, start=1)
+            for document, similarity in cluster.members
+        ],
+    )
+
+
+def clusters_of(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
+    """Give cluster -> [(document, kind, similarity, is representative)], the representative first."""
+    found: dict[int, list[tuple[str, str, float, bool]]] = {}
+    rows = store.rows(
+        """SELECT cluster, document, kind, similarity, representative FROM duplicates
+           ORDER BY cluster, representative DESC, document"""
+    )
+    for cluster, document, kind, similarity, representative in rows:
+        found.setdefault(cluster, []).append((document, kind, similarity, bool(representative)))
+    return found
+
+
+def latest_scan(store: Store) -> Scan | None:
+    """Give the settings of the latest scan, or None where there was none."""
+    row = store.row(f"SELECT {_SCAN} FROM duplicate_scans ORDER BY number DESC LIMIT 1")
+    return Scan(*row) if row else None
+
+
+# Full-text search over the documents: the embedded search engine (FTS5, BM25).
+
+HIT_START, HIT_END = "\ufdd0", "\ufdd1"
+"""Marks around the words that were hit: two code points that are never characters of a text."""
+
+_PHRASE_OR_WORD = re.compile(r'"([^"]*)"|(\S+)')
+_SNIPPET_WORDS = 24
+_MOST_WORDS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that was found: higher scores are better; the snippet has its hits between the two marks."""
+
+    document: str
+    score: float
+    title: str = ""
+    snippet: str = ""
+
+
+def match_expression(query: str, *, every_word: bool = False) -> str:
+    """Give the FTS5 expression for a query as people type it: words, and "phrases" in double quotes.
+
+    Every word is quoted, so nothing in it can be taken for FTS5's own syntax; a word without a letter or digit
+    is dropped. Words are alternatives, unless `every_word` asks for all of them.
+    """
+    phrases = [phrase or word for phrase, word in _PHRASE_OR_WORD.findall(query)]
+    wanted = [phrase for phrase in dict.fromkeys(phrases) if any(letter.isalnum() for letter in phrase)]
+    quoted = ['"' + phrase.replace('"', "").replace("\0", " ") + '"' for phrase in wanted[:_MOST_WORDS]]
+    return (" AND " if every_word else " OR ").join(quoted)
+
+
+def search(store: Store, query: str, *, limit: int = 10, every_word: bool = False) -> list[Hit]:
+    """Give the best documents with a snippet each, best first; ties by document id descending."""
+    expression = match_expression(query, every_word=every_word)
+    if not expression:
+        return []
+    rows = store.rows(
+        f"""SELECT documents.id, -bm25(documents_fts), documents.title,
+                   snippet(documents_fts, 1, ?, ?, '…', {_SNIPPET_WORDS})
+            FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
+            WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?""",
+        HIT_START,
+        HIT_END,
+        expression,
+        limit,
+    )
+    return [Hit(document, score, title, " ".join(snippet.split())) for document, score, title, snippet in rows]
+
+
+def ranked(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
+    """Give (document, score) of the best documents, without snippets: what a baseline run needs."""
+    expression = match_expression(query)
+    if not expression:
+        return []
+    return store.rows(
+        """SELECT documents.id, -bm25(documents_fts)
+           FROM documents_fts JOIN documents ON documents.number = documents_fts.rowid
+           WHERE documents_fts MATCH ? ORDER BY 2 DESC, 1 DESC LIMIT ?""",
+        expression,
+        limit,
+    )
+
+
+def frequency_of_word(store: Store, word: str) -> int:
+    """Give in how many documents a word occurs, in any of its forms."""
+    expression = match_expression(word)
+    query = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?"
+    return int(store.value(query, expression)) if expression else 0
+
+
+def documents_with_word(store: Store, word: str, identifiers: list[str]) -> set[str]:
+    """Give which of some documents have a word, in any of its forms."""
+    expression = match_expression(word)
+    if not expression:
+        return set()
+    rows = store.rows(
+        """SELECT documents.id FROM json_each(?) AS asked JOIN documents ON documents.id = asked.value
+           JOIN documents_fts ON documents_fts.rowid = documents.number WHERE documents_fts MATCH ?""",
+        json.dumps(identifiers),
+        expression,
+    )
+    return {row[0] for row in rows}

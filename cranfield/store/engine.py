@@ -4,13 +4,24 @@
 sqlite-utils makes the same choice, so that both always speak with one library.
 """
 
+from __future__ import annotations
+
 import os
+import pkgutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.errors import CollectionBusy, CollectionError, not_utf8
+from cranfield.base.errors import CollectionBusy, CollectionError, not_utf8
+from cranfield.store import migrations
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from sqlite_utils import Database
+
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,7 +44,7 @@ IntegrityError = sqlite3.IntegrityError
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
 
 
-def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> "sqlite3.Connection":
+def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> sqlite3.Connection:
     """Open the file with our settings: explicit transactions, WAL, full synchronisation, foreign keys.
 
     `isolation_level=None` keeps Python from starting transactions behind our back. Errors name the file `called`.
@@ -52,7 +63,7 @@ def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> "sql
     return connection
 
 
-def connect_for_use(path: Path) -> tuple["sqlite3.Connection", bool]:
+def connect_for_use(path: Path) -> tuple[sqlite3.Connection, bool]:
     """Open the file for writing where that is possible, else for reading alone; say which."""
     try:
         connection = connect(path)
@@ -152,3 +163,32 @@ def is_sqlite(path: Path) -> bool:
     """Say whether the file begins like an SQLite database."""
     with path.open("rb") as stream:
         return stream.read(16) == b"SQLite format 3\x00"
+
+
+# How a collection file gets its tables: numbered steps, recorded in the file, each applied once.
+
+SET = "cranfield"
+
+
+def known_names() -> list[str]:
+    """Give the names of all steps this version knows, in order."""
+    return sorted(module.name for module in pkgutil.iter_modules(migrations.__path__))
+
+
+def applied_names(connection: sqlite3.Connection) -> list[str]:
+    """Give the names of the steps the file has been through, in order."""
+    has_table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'").fetchone()
+    if not has_table:
+        return []
+    query = "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id"
+    return [name for (name,) in connection.execute(query, [SET])]
+
+
+def migrate(database: Database, *, stop_before: str | None = None) -> None:
+    """Apply the steps that are missing, inside the transaction that the caller has begun."""
+    from sqlite_utils.migrations import Migrations
+
+    steps = Migrations(SET)
+    for name in known_names():
+        steps(name=name)(import_module(f"{migrations.__name__}.{name}").up)
+    steps.apply(database, stop_before=stop_before)

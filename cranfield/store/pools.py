@@ -1,11 +1,22 @@
 """Pools: what is known of each, read by topic and by document. What is in them: `pools_content`."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
-from cranfield.errors import CollectionError, UnknownName
+import numpy as np
+import pyarrow as pa
+
+from cranfield.base.errors import CollectionError, UnknownName, quoted
+from cranfield.pool.plan import parse_stored
+from cranfield.pool.pool import Duplicate, Pool, Source, Stratum
 from cranfield.store.store import Store
 
 if TYPE_CHECKING:
@@ -93,7 +104,7 @@ def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[
     return [row[0] for row in store.rows(query, name, version)]
 
 
-def story(store: Store, name: str, topic: str, document: str) -> "Entry | None":
+def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
     """Give one entry with everything that brought it, or None where it is not in the pool."""
     from cranfield.pool.pool import Contribution, Entry
 
@@ -147,7 +158,7 @@ def judged_of_topics(store: Store, name: str) -> dict[str, int]:
     return dict(store.rows("SELECT topic, judged FROM progress WHERE pool = ?", name))
 
 
-def run_with_content(store: Store, content_hash: str) -> "Callable[[], CodedRun] | None":
+def run_with_content(store: Store, content_hash: str) -> Callable[[], CodedRun] | None:
     """Fetch a ranking by its content, withdrawn or not; what is given decodes it. None where it is not there."""
     from cranfield.runs.encoding import decode
 
@@ -175,3 +186,356 @@ def documents_to_judge(store: Store, name: str, topic: str) -> list[tuple[str, i
     """Give (document, position) of one topic of a pool."""
     number = store.value("SELECT number FROM pools WHERE name = ?", name)
     return store.rows("SELECT document, position FROM pool_entries WHERE pool = ? AND topic = ?", number, topic)
+
+
+# What a pool was made with, in one hash: a change of it is seen even where the pool would come out the same.
+
+_FACTS_POOLS_INPUTS = "plan, plan_in_full, grammar, seed, judging_order, one_per_cluster"
+_RUN = "run, group_name, priority, content_hash, version"
+
+
+def inputs_hash(store: Store, number: int, version: int) -> str:
+    """Give the hash of what a version of a pool was made with.
+
+    SHA-256 of a JSON list, written without blanks and in ASCII: the words `cranfield-pool-inputs-1`; plan, plan in
+    full, version of the grammar, seed, judging order and one-per-cluster (0 or 1); then, for each run up to the
+    version in the order of their names, a list of its name, group, priority, content hash and the version it came
+    with.
+    """
+    facts = store.row(f"SELECT {_FACTS_POOLS_INPUTS} FROM pools WHERE number = ?", number) or ()
+    query = f"SELECT {_RUN} FROM pool_runs WHERE pool = ? AND version <= ? ORDER BY run"
+    runs = [list(row) for row in store.rows(query, number, version)]
+    written = json.dumps(["cranfield-pool-inputs-1", *facts, *runs], separators=(",", ":"))
+    return sha256(written.encode("ascii")).hexdigest()
+
+
+def seal(store: Store, number: int, version: int) -> None:
+    """Record the hash in the manifest of a version, inside `store.write()`, when all of it is stored."""
+    found = inputs_hash(store, number, version)
+    store.connection.execute(
+        "UPDATE pool_versions SET inputs_hash = ? WHERE pool = ? AND version = ?", [found, number, version]
+    )
+
+
+# What is in a pool: written version by version, read back whole.
+
+
+@dataclass(frozen=True, slots=True)
+class PoolVersion:
+    """The manifest of one version of a pool; its runs and topics are those of the pool up to it.
+
+    `inputs_hash` is made when all is stored (`pools_inputs`); empty in files from before there was one.
+    """
+
+    version: int
+    plan_in_full: str
+    seed: int
+    content_hash: str
+    made: str
+    made_by: str
+    inputs_hash: str = ""
+
+
+_MANIFEST = "version, plan_in_full, seed, content_hash, made, made_by, inputs_hash"
+"""The columns of a manifest, in the order of its fields."""
+_AT_ONCE = 200
+_CONTENT = ("pool_entries", "pool_ranks", "pool_duplicates", "pool_strata", "pool_undrawn")
+
+
+def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
+    """Give the versions of a pool, the first one first."""
+    query = f"SELECT {_MANIFEST} FROM pool_versions WHERE pool = ? ORDER BY version"
+    found = [PoolVersion(*row) for row in store.rows(query, pool_number(store, name))]
+    if [one.version for one in found] != list(range(1, len(found) + 1)) or not found:
+        raise CollectionError(
+            f"the manifests of pool {quoted(name)} are not all there: restore the file from a backup"
+        )
+    return found
+
+
+def put_version(
+    store: Store,
+    number: int,
+    pool: Pool,
+    manifest: PoolVersion,
+    *,
+    priorities: Mapping[str, int],
+    clusters: Mapping[str, int] | None = None,
+) -> None:
+    """Write a version of a pool inside `store.write()`: its manifest, and all that is in the pool from now on."""
+    version, many = manifest.version, store.connection.executemany
+    store.connection.execute(
+        f"INSERT INTO pool_versions (pool, {_MANIFEST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [number, *astuple(manifest)]
+    )
+    store.connection.execute("UPDATE pools SET content_hash = ? WHERE number = ?", [manifest.content_hash, number])
+    many(
+        "INSERT OR IGNORE INTO pool_runs VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (number, one.name, one.group, priorities.get(one.name, 1), one.content_hash, version)
+            for one in pool.sources
+        ],
+    )
+    many("INSERT OR IGNORE INTO pool_topics VALUES (?, ?, ?)", [(number, topic, version) for topic in pool.topics])
+    many(
+        "INSERT INTO pool_clusters VALUES (?, ?, ?, ?)",
+        [(number, version, document, cluster) for document, cluster in (clusters or {}).items()],
+    )
+    _put_content(store, number, pool)
+    seal(store, number, version)
+
+
+def _put_content(store: Store, number: int, pool: Pool) -> None:
+    """Write everything anew: an extension can change the stratum and the probability of what was there."""
+    for table in _CONTENT:
+        store.connection.execute(f"DELETE FROM {table} WHERE pool = ?", [number])
+    for table, rows in rows_of_content(pool).items():
+        add_content(store, number, table, rows)
+
+
+def add_content(store: Store, number: int, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Add rows to one of the tables of a pool's content, inside `store.write()`.
+
+    Many rows with each statement: that takes half the time of a statement for each.
+    """
+    for start in range(0, len(rows), _AT_ONCE):
+        part = rows[start : start + _AT_ONCE]
+        row = f"({number}, {', '.join('?' * len(part[0]))})"
+        values = list(chain.from_iterable(part))
+        store.connection.execute(f"INSERT INTO {table} VALUES {', '.join([row] * len(part))}", values)
+
+
+def rows_of_content(pool: Pool) -> dict[str, list[tuple[Any, ...]]]:
+    """Give what a pool is in the tables of its content, without its number, in the order of their keys."""
+    entries, order = _entries(pool)
+    return {
+        "pool_entries": entries,
+        "pool_ranks": _ranks(pool, entries, order),
+        "pool_duplicates": [(one.topic, one.document, one.representative) for one in pool.duplicates],
+        "pool_strata": _strata(pool),
+        "pool_undrawn": _undrawn(pool),
+    }
+
+
+def rows_as_stored(store: Store, name: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Give the rows of a pool's content as they are stored, in the form of `rows_of_content`."""
+    number = pool_number(store, name)
+    return {
+        table: [row[1:] for row in store.rows(f"SELECT * FROM {table} WHERE pool = ?", number)] for table in _CONTENT
+    }
+
+
+def _entries(pool: Pool) -> tuple[list[tuple[Any, ...]], list[int]]:
+    """Give the rows of the entries by topic and document, and which entry of the pool each is."""
+    sizes = (pool.offsets[1:] - pool.offsets[:-1]).tolist()
+    positions = chain.from_iterable(range(1, size + 1) for size in sizes)
+    table, topics = pool.stratum_table, [pool.topics[place] for place in pool.topic_of_entry.tolist()]
+    rows = zip(
+        topics,
+        pool.ids,
+        positions,
+        [table[code].step for code in pool.strata.tolist()],
+        [table[code].name for code in pool.strata.tolist()],
+        [None if chance != chance else chance for chance in pool.probabilities.tolist()],
+        pool.versions.tolist(),
+        range(len(pool)),
+        strict=True,
+    )
+    ordered = sorted(rows, key=itemgetter(0, 1))
+    return [row[:-1] for row in ordered], [row[-1] for row in ordered]
+
+
+def _ranks(pool: Pool, entries: Sequence[tuple[Any, ...]], order: Sequence[int]) -> list[tuple[str, str, str, int]]:
+    names = [source.name for source in pool.sources]
+    offsets = pool.contribution_offsets.tolist()
+    runs, ranks = pool.contribution_runs.tolist(), pool.contribution_ranks.tolist()
+    return [
+        (topic, document, names[runs[place]], ranks[place])
+        for (topic, document, *_), number in zip(entries, order, strict=True)
+        for place in range(offsets[number], offsets[number + 1])
+    ]
+
+
+def _strata(pool: Pool) -> list[tuple[str, int, str, int, int]]:
+    """Every topic has a row for every stratum: that a step found nothing is told too."""
+    return [
+        (topic, stratum.step, stratum.name, int(pool.populations[place, column]), int(pool.drawn[place, column]))
+        for place, topic in enumerate(pool.topics)
+        for column, stratum in enumerate(pool.stratum_table)
+    ]
+
+
+def _undrawn(pool: Pool) -> list[tuple[str, str, int, str]]:
+    from cranfield.base.arrow import named
+
+    topics, documents, strata = pool.undrawn
+    names = named(pool.document_ids, documents)
+    table = pool.stratum_table
+    return sorted(
+        (pool.topics[topic], name, table[stratum].step, table[stratum].name)
+        for topic, name, stratum in zip(topics.tolist(), names, strata.tolist(), strict=True)
+    )
+
+
+def clusters_of_version(store: Store, name: str, version: int) -> dict[str, int]:
+    """Give the near-duplicates that a version of a pool went by; nothing where it does not look at them."""
+    query = "SELECT document, cluster FROM pool_clusters WHERE pool = ? AND version = ?"
+    return dict(store.rows(query, pool_number(store, name), version))
+
+
+# A stored pool as the value that the core works with.
+
+_ENTRIES = """SELECT topic, document, step, stratum, probability, version FROM pool_entries
+              WHERE pool = ? ORDER BY topic, position"""
+
+
+def stored_pool(store: Store, name: str) -> Pool:
+    """Give a pool with every run and rank that brought each of its entries."""
+    return _loaded(
+        store,
+        name,
+        store.rows("SELECT topic, document, run, rank FROM pool_ranks WHERE pool = ?", pool_number(store, name)),
+    )
+
+
+def stored_entries(store: Store, name: str) -> Pool:
+    """Give a pool without who brought its entries: all that choosing the next ones needs, and quicker to read."""
+    return _loaded(store, name, [])
+
+
+def _loaded(store: Store, name: str, ranks: list[tuple[str, str, str, int]]) -> Pool:
+    """Put the tables of a pool together, or say that they do not fit together."""
+    try:
+        return _put_together(store, name, ranks)
+    except KeyError as error:
+        said = f"pool {quoted(name)} does not fit together (it does not know {error})"
+        raise CollectionError(f"{said}: cranfield pool verify tells more; restore the file from a backup") from None
+
+
+def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]]) -> Pool:
+    facts, number = facts_of_pool(store, name), pool_number(store, name)
+    topics, entries = pool_topics(store, name), store.rows(_ENTRIES, number)
+    undrawn = store.rows("SELECT topic, document, step, stratum FROM pool_undrawn WHERE pool = ?", number)
+    sizes = store.rows("SELECT topic, step, stratum, population, drawn FROM pool_strata WHERE pool = ?", number)
+    table = sorted({*((row[1], row[2]) for row in sizes), *((row[2], row[3]) for row in entries)}, key=_by_step)
+    codes = {stratum: code for code, stratum in enumerate(table)}
+    places = {topic: place for place, topic in enumerate(topics)}
+    ids = list(dict.fromkeys([*(row[1] for row in entries), *(row[1] for row in undrawn)]))
+    document = {name: code for code, name in enumerate(ids)}
+    counts = np.bincount([places[row[0]] for row in entries], minlength=len(topics))
+    populations, drawn = np.zeros((2, len(topics), len(table)), dtype=np.int64)
+    for topic, step, stratum, population, taken in sizes:
+        populations[places[topic], codes[step, stratum]] = population
+        drawn[places[topic], codes[step, stratum]] = taken
+    sources = tuple(Source(one.run, one.group_name, one.content_hash) for one in pooled_runs(store, name))
+    offsets, runs, listed_ranks = _contributions(entries, ranks, sources)
+    return Pool(
+        plan=parse_stored(facts.plan_in_full),
+        seed=facts.seed,
+        order=facts.judging_order,  # type: ignore[arg-type]
+        sources=sources,
+        topics=tuple(topics),
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        document_ids=pa.array(ids, pa.large_string()),
+        documents=_codes([document[row[1]] for row in entries]),
+        strata=_codes([codes[row[2], row[3]] for row in entries]),
+        probabilities=np.array([np.nan if row[4] is None else row[4] for row in entries], dtype=np.float64),
+        versions=_codes([row[5] for row in entries]),
+        stratum_table=tuple(Stratum(*stratum) for stratum in table),
+        populations=populations,
+        drawn=drawn,
+        contribution_offsets=offsets,
+        contribution_runs=runs,
+        contribution_ranks=listed_ranks,
+        undrawn=(
+            _codes([places[row[0]] for row in undrawn]),
+            _codes([document[row[1]] for row in undrawn]),
+            _codes([codes[row[2], row[3]] for row in undrawn]),
+        ),
+        duplicates=_duplicates(store, number),
+        version=versions_of_pool(store, name)[-1].version,
+    )
+
+
+def _by_step(stratum: tuple[int, str]) -> tuple[int, bytes]:
+    return stratum[0], stratum[1].encode()
+
+
+def _codes(values: list[int]) -> Any:
+    return np.array(values, dtype=np.int32)
+
+
+def _contributions(
+    entries: list[tuple[Any, ...]], ranks: list[tuple[str, str, str, int]], sources: tuple[Source, ...]
+) -> tuple[Any, Any, Any]:
+    """Give how many runs have each entry, and those runs with their ranks, entry by entry."""
+    number = {source.name: place for place, source in enumerate(sources)}
+    ranks.sort(key=lambda row: (row[0], row[1], number[row[2]]))
+    brought = {
+        pair: [(number[run], rank) for *_, run, rank in rows] for pair, rows in groupby(ranks, itemgetter(0, 1))
+    }
+    pairs = [brought.get((row[0], row[1]), []) for row in entries]
+    offsets = np.concatenate([[0], np.cumsum([len(some) for some in pairs])]).astype(np.int64)
+    return (
+        offsets,
+        _codes([run for some in pairs for run, _ in some]),
+        _codes([rank for some in pairs for _, rank in some]),
+    )
+
+
+def _duplicates(store: Store, number: int) -> tuple[Duplicate, ...]:
+    query = "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document"
+    return tuple(Duplicate(*row) for row in store.rows(query, number))
+
+
+# From which stratum of a sample each pooled document comes.
+
+Pair = tuple[str, str]
+"""A topic and a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledStrata:
+    """The stratum of each document that is to be judged, and of each that a sample passed over."""
+
+    chosen: dict[Pair, str]
+    passed_over: dict[Pair, str]
+
+
+def sampled_strata(store: Store) -> SampledStrata | None:
+    """Give the strata of all pools together; None where no sample passed over anything.
+
+    A document has one stratum. What a fixed or adaptive step chose is certain, whatever a sample did with it beside;
+    of several samples the one of the earliest pool and step counts.
+    """
+    samples = set(store.rows("SELECT DISTINCT pool, step FROM pool_undrawn"))
+    if not samples:
+        return None
+    pools = dict(store.rows("SELECT number, name FROM pools"))
+    chosen: dict[Pair, str] = {}
+    entries = store.rows("SELECT pool, step, topic, document, stratum FROM pool_entries ORDER BY pool, step")
+    for pool, step, topic, document, stratum in sorted(entries, key=lambda row: row[:2] in samples):
+        chosen.setdefault((topic, document), _name(pools, pool, step, stratum))
+    passed_over: dict[Pair, str] = {}
+    for pool, step, topic, document, stratum in store.rows(
+        "SELECT pool, step, topic, document, stratum FROM pool_undrawn ORDER BY pool, step"
+    ):
+        if (topic, document) not in chosen:
+            passed_over.setdefault((topic, document), _name(pools, pool, step, stratum))
+    return SampledStrata(chosen, passed_over)
+
+
+def draws_unevenly(store: Store) -> bool:
+    """Say whether a sample drew documents of one stratum with different probabilities."""
+    return bool(
+        store.value(
+            """SELECT EXISTS (SELECT 1 FROM pool_entries WHERE probability < 1
+                              GROUP BY pool, topic, step, stratum, version
+                              HAVING max(probability) - min(probability) > 1e-9)"""
+        )
+    )
+
+
+def _name(pools: dict[int, str], pool: int, step: int, stratum: str) -> str:
+    """Name a stratum by the step and what the plan calls it, in one word, as the columns of a TREC file want it."""
+    before = f"{pools[pool]}/" if len(pools) > 1 else ""
+    return "_".join(f"{before}{step}:{stratum}".split())

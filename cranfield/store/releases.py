@@ -1,9 +1,11 @@
 """Releases: qrels written once under a name, never changed."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cranfield.errors import UnknownName, UsageError, quoted
+from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.store.store import Store
 
 NOW = "now"

@@ -1,18 +1,19 @@
 """Runs: what is known of each, its ranking as one block, and the id tables the blocks refer to."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cranfield.errors import CranfieldError, InputError, Problem, UnknownName, quoted
+from cranfield.base.errors import CranfieldError, InputError, Problem, UnknownName, quoted
 from cranfield.store.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cranfield.runs.encoding import CodedOrder, CodedRun
-    from cranfield.runs.ids import IdTable
+    from cranfield.runs.encoding import CodedOrder, CodedRun, IdTable
 
 Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
@@ -128,7 +129,7 @@ def warnings_of(store: Store, name: str) -> list[Problem]:
     ]
 
 
-def coded_run(store: Store, name: str) -> "CodedRun":
+def coded_run(store: Store, name: str) -> CodedRun:
     """Give the ranking of one run, as codes into the id tables."""
     return fetched_ranking(store, name).run()
 
@@ -139,13 +140,13 @@ class StoredRanking(NamedTuple):
     data: bytes
     encoding: int
 
-    def run(self) -> "CodedRun":
+    def run(self) -> CodedRun:
         """Give the ranking, as codes into the id tables."""
         from cranfield.runs.encoding import decode
 
         return decode(self.data, self.encoding)
 
-    def order(self) -> "CodedOrder":
+    def order(self) -> CodedOrder:
         """Give the ranking without its scores, in half the time."""
         from cranfield.runs.encoding import decode_order
 
@@ -160,7 +161,7 @@ def fetched_ranking(store: Store, name: str) -> StoredRanking:
     return StoredRanking(*found)
 
 
-def coded_run_by_number(store: Store, number: int) -> "CodedRun":
+def coded_run_by_number(store: Store, number: int) -> CodedRun:
     """Give the ranking of one run, withdrawn or not."""
     return StoredRanking(*store.row("SELECT ranking, encoding FROM runs WHERE number = ?", number)).run()
 
@@ -173,19 +174,19 @@ def withdraw_run(store: Store, name: str, *, because: str, now: str) -> None:
     )
 
 
-def id_table(store: Store, kind: IdKind) -> "IdTable":
+def id_table(store: Store, kind: IdKind) -> IdTable:
     """Give all ids of one kind in the order of their codes."""
     import pyarrow as pa
 
-    from cranfield.runs.ids import IdTable, decode_page
+    from cranfield.runs.encoding import IdTable, decode_page
 
     pages = store.rows("SELECT ids FROM id_pages WHERE kind = ? ORDER BY first_code", kind)
     return IdTable.of(pa.chunked_array([decode_page(data) for (data,) in pages], pa.large_string()))
 
 
-def add_ids(store: Store, kind: IdKind, ids: "pa.Array", *, first_code: int) -> None:
+def add_ids(store: Store, kind: IdKind, ids: pa.Array, *, first_code: int) -> None:
     """Append a page of new ids inside `store.write()`; an empty page is not stored."""
-    from cranfield.runs.ids import encode_page
+    from cranfield.runs.encoding import encode_page
 
     if len(ids):
         store.connection.execute(

@@ -1,9 +1,11 @@
 """Scales and guidelines, in versions: a change never touches what was judged under an earlier one."""
 
+from __future__ import annotations
+
 from hashlib import sha256
 
-from cranfield.errors import CollectionError, InputError
-from cranfield.records import Grade, GradeScale
+from cranfield.base.errors import CollectionError, InputError
+from cranfield.base.records import Grade, GradeScale
 from cranfield.store.store import Store
 
 

@@ -1,5 +1,8 @@
 """One collection file, open."""
 
+from __future__ import annotations
+
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -7,15 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.errors import CollectionBusy, CollectionError
+from cranfield.base.errors import CollectionBusy, CollectionError
+from cranfield.base.files import whole_file
 from cranfield.store import engine
-from cranfield.store.migrate import applied_names, known_names, migrate
-from cranfield.writing import whole_file
+from cranfield.store.engine import applied_names, known_names, migrate
 
 if TYPE_CHECKING:
     import sqlite3
 
     from sqlite_utils import Database
+
 
 PATIENCE_SECONDS = 600.0
 """How long a writer waits for another one before it gives up. Bulk loading is the one long write."""
@@ -31,14 +35,14 @@ class Store:
     """A collection file, open. All reading goes through `rows` and `row`, all writing through `write`."""
 
     def __init__(
-        self, path: Path, connection: "sqlite3.Connection", *, waiting: Waiting = _ignore, writable: bool = True
+        self, path: Path, connection: sqlite3.Connection, *, waiting: Waiting = _ignore, writable: bool = True
     ) -> None:
         self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
         self._has_log = False
         self.kept_as: Path | None = None
         """The copy of the file as it was, where opening it brought it up to date."""
 
-    def __enter__(self) -> "Store":
+    def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -49,14 +53,14 @@ class Store:
         self.connection.close()
 
     @cached_property
-    def tables(self) -> "Database":
+    def tables(self) -> Database:
         """The same connection through sqlite-utils. Imported late: sqlite-utils imports pandas."""
         from sqlite_utils import Database
 
         return Database(self.connection, execute_plugins=False)
 
     @contextmanager
-    def write(self, *, patience: float = PATIENCE_SECONDS) -> Iterator["sqlite3.Connection"]:
+    def write(self, *, patience: float = PATIENCE_SECONDS) -> Iterator[sqlite3.Connection]:
         """One transaction that takes the write lock at its start and leaves all or nothing behind.
 
         A deferred transaction that reads and then writes fails at once when another writer was in between;
@@ -214,6 +218,72 @@ def backup_to(store: Store, target: Path) -> None:
         copy.execute("PRAGMA journal_mode = DELETE")
 
 
-def _new_file(path: Path, called: Path) -> "sqlite3.Connection":
+def _new_file(path: Path, called: Path) -> sqlite3.Connection:
     """Open a file that will be `called` otherwise once it is complete; errors give that name."""
     return engine.connect(path, mode="rwc", called=called)
+
+
+# What is true of the collection as a whole: its name and its settings, as JSON values by name.
+
+
+def put_setting(store: Store, name: str, value: Any) -> None:
+    """Set one value; to be called inside `store.write()`."""
+    store.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, json.dumps(value)])
+
+
+def setting(store: Store, name: str, default: Any = None) -> Any:
+    """Give one value, or the default where it was never set."""
+    value = store.value("SELECT value FROM settings WHERE name = ?", name)
+    return default if value is None else json.loads(value)
+
+
+def settings(store: Store) -> dict[str, Any]:
+    """Give all values by name."""
+    return {name: json.loads(value) for name, value in store.rows("SELECT name, value FROM settings ORDER BY name")}
+
+
+# What SQLite itself can say about the soundness of a file.
+
+_REBUILD = """rebuild it in the sqlite3 shell: INSERT INTO documents_fts(documents_fts) VALUES('rebuild')"""
+
+
+def page_faults(store: Store) -> Iterator[str]:
+    """Give what SQLite's own integrity check finds."""
+    for (message,) in store.rows("PRAGMA integrity_check"):
+        if message != "ok":
+            yield f"SQLite: {message}"
+
+
+def schema_faults(store: Store) -> Iterator[str]:
+    """Compare tables, indexes, triggers and views with those of a new file."""
+    from sqlite_utils import Database
+
+    fresh = Database(memory=True, execute_plugins=False)
+    migrate(fresh)
+    query = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
+    wanted = {(kind, name): sql for kind, name, sql in fresh.conn.execute(query)}
+    found = {(kind, name): sql for kind, name, sql in store.rows(query)}
+    fresh.close()
+    for kind, name in wanted.keys() - found.keys():
+        yield f"the {kind} {name} is missing"
+    for kind, name in wanted.keys() & found.keys():
+        if wanted[kind, name] != found[kind, name]:
+            yield f"the {kind} {name} is not as this version makes it"
+
+
+def broken_keys(store: Store) -> Iterator[str]:
+    """Give the rows that refer to something that is not there."""
+    for table, row, parent, _ in store.rows("PRAGMA foreign_key_check"):
+        yield f"row {row} of {table} refers to a row of {parent} that is not there"
+
+
+def index_faults(store: Store) -> Iterator[str]:
+    """Say whether the search index is what the documents say it should be; a file that is only read is trusted."""
+    if not store.writable:
+        return
+    try:
+        with store.write() as connection:
+            # The 1 makes FTS5 compare the index with the documents, not only with itself.
+            connection.execute("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 1)")
+    except (CollectionError, engine.IntegrityError) as error:
+        yield f"the search index does not fit the documents ({error}); {_REBUILD}"

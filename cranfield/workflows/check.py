@@ -1,23 +1,60 @@
 """Prove a collection file sound: the file, its tables, index, hashes, rankings, pools and judgments."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cranfield.errors import CranfieldError
-from cranfield.workflows.check_judging import judging_faults
-from cranfield.workflows.watching import Progress, silent
-from cranfield.store import Store, engine, soundness
-from cranfield.store.documents import document_count, iter_documents_with_hash
+from cranfield.base.errors import CranfieldError
+from cranfield.base.progress import Progress, moment, silent
+from cranfield.base.text import counted
+from cranfield.store import engine
+from cranfield.store import store as soundness
+from cranfield.store.documents import document_count, iter_documents_with_hash, topics_with_hash
+from cranfield.store.events import (
+    assignment_faults,
+    event_faults,
+    last_sequence,
+    lease_faults,
+    projection_faults,
+    queue_faults,
+)
+from cranfield.store.judging import planned_overlap, planned_probes
 from cranfield.store.pools import pool_facts
 from cranfield.store.runs import NumberedRun, id_table, numbered_runs
 from cranfield.store.scales import guidelines_faults, scale_faults
-from cranfield.store.topics import topics_with_hash
-from cranfield.text import counted
+from cranfield.store.store import Store
 
 if TYPE_CHECKING:
-    from cranfield.runs.ids import IdTable
+    from cranfield.runs.encoding import IdTable
+
+
+# Prove that what counts is what the events say, and that queues, leases and assignments make sense.
+
+
+def judging_faults(store: Store) -> tuple[str, list[str]]:
+    """Give how much was checked, and what is wrong."""
+    with store.snapshot():
+        wrong = [
+            *projection_faults(store),
+            *event_faults(store),
+            *lease_faults(store, moment=moment()),
+            *queue_faults(store),
+            *assignment_faults(store),
+            *_plan_faults(store),
+        ]
+        return counted(last_sequence(store), "event"), wrong
+
+
+def _plan_faults(store: Store) -> list[str]:
+    try:
+        planned_overlap(store)
+        planned_probes(store)
+    except (CranfieldError, TypeError, KeyError) as error:
+        return [f"what is planned for overlap or probes makes no sense ({error})"]
+    return []
 
 
 def known_troubles(store: Store) -> list[str]:
@@ -123,7 +160,7 @@ def _runs(store: Store, progress: Progress) -> tuple[str, list[str]]:
 
 def _pools(store: Store) -> tuple[str, list[str]]:
     """Every pool is built again and must come out the same."""
-    from cranfield.workflows.pool_build import verify_pool
+    from cranfield.workflows.pool.verify import verify_pool
 
     names = [facts.name for facts in pool_facts(store)]
     wrong = [f"pool {name!r}: {difference}" for name in names for difference in verify_pool(store, name)[1]]
@@ -132,8 +169,8 @@ def _pools(store: Store) -> tuple[str, list[str]]:
 
 def _releases(store: Store) -> tuple[str, list[str]]:
     """Every release must give the content its hash says."""
-    from cranfield.workflows.qrels_release import release_faults
     from cranfield.store.releases import release_names
+    from cranfield.workflows.qrels.current import release_faults
 
     return counted(len(release_names(store)), "release"), release_faults(store)
 
@@ -151,8 +188,8 @@ def _page_faults(store: Store) -> Iterator[str]:
             yield f"the {kind} ids are {len(id_table(store, kind))}, but their pages say {expected}"
 
 
-def _run_faults(store: Store, one: NumberedRun, tables: "tuple[IdTable, IdTable]") -> Iterator[str]:
-    from cranfield.runs.ids import from_coded
+def _run_faults(store: Store, one: NumberedRun, tables: tuple[IdTable, IdTable]) -> Iterator[str]:
+    from cranfield.runs.encoding import from_coded
     from cranfield.store.runs import coded_run_by_number
 
     try:

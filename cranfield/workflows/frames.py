@@ -1,15 +1,291 @@
-"""Tables as pandas frames."""
+"""What a collection holds, as pandas frames: its qrels, pool, judgments, and how far assessors agree."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from cranfield.base.errors import UnknownName, UsageError
+from cranfield.base.tables import Table, facts_table
+from cranfield.simulate.tables import outcomes_data
+from cranfield.workflows.compare.compare import Compared, Comparing, Wanted, compare_runs, power_notes
+from cranfield.workflows.compare.tables import (
+    add_said,
+    compared_frame,
+    long_records,
+    may_have_verdicts,
+    said_of,
+    topic_records,
+    why_no_claims,
+)
+from cranfield.workflows.evaluate.inputs import Asked
+from cranfield.workflows.evaluate.verdicts import first_runs
+from cranfield.workflows.inputs import CollectionMaterial, Work, refuse_unknown, words_of
+from cranfield.workflows.report.material import Wanted as material_Wanted
+from cranfield.workflows.report.report import collection_report, report_and_card, write_card, write_page
+from cranfield.workflows.results import ReuseResult
+from cranfield.workflows.reuse.field import trusted
+from cranfield.workflows.reuse.reuse import about_titles, examine_collection, without_verdict
+from cranfield.workflows.settle import decided, keep_queue, made_safe, narrowed, purpose_of, queue_table, settled
+from cranfield.workflows.simulate import Simulating, simulate_plans
 
 if TYPE_CHECKING:
     import pandas
+    from rich.console import RenderableType
 
-    from cranfield.report.table import Table
+    from cranfield.qrels.qrels import Qrels
+    from cranfield.reuse.intervals import Closure
+    from cranfield.reuse.pairs import QueuedDocument
+    from cranfield.store.store import Store
+    from cranfield.workflows.evaluate.evaluate import Evaluated
+    from cranfield.workflows.evaluate.tables import Explained
+    from cranfield.workflows.reuse.field import Trusted
 
 
-def frame_of_table(table: "Table") -> "pandas.DataFrame":
+_EVENT_COLUMNS = (
+    *("topic", "document", "layer", "assessor", "kind", "grade", "seconds", "confidence", "reason", "note"),
+    *(
+        "purpose",
+        "source",
+        "source_name",
+        "scale",
+        "guidelines",
+        "happened",
+        "recorded",
+        "sequence",
+        "uuid",
+        "undoes",
+    ),
+)
+_NUMBERS = {"low", "high", "judged", "loss", "loss_upper"}
+
+
+def scores_frame(found: Evaluated, trust: Trusted | None, *, by_topic: bool) -> pandas.DataFrame:
+    """Give scores as long rows with the columns of verdicts, where there are any; the attributes tell the rest."""
+    import pandas as pd
+
+    from cranfield.workflows.evaluate.tables import frame_of, long_rows, notes_of
+    from cranfield.workflows.evaluate.verdicts import added_to_rows, sentences
+
+    frame = frame_of(found, by_topic=by_topic)
+    notes = notes_of(found)
+    if trust is not None:
+        added = added_to_rows(trust, long_rows(found, by_topic=by_topic))
+        for name, cells in added.items():
+            frame[name] = pd.Series(cells, dtype="float64" if name in _NUMBERS else "object")
+        # The first sentence tells what marks behind scores mean, and there are none here.
+        notes += list(sentences(trust))[1:]
+    frame.attrs["notes"] = notes
+    return frame
+
+
+def lists_frame(explained: Explained) -> pandas.DataFrame:
+    """Give lists that are laid open, one row for each run and rank; the attributes tell what they were made with."""
+    import pandas as pd
+
+    columns = ["run", "rank", "document", "grade", "P", "R", "DCG"]
+    rows = [
+        (run, step.rank, step.document, step.state, step.precision, step.recall, step.dcg)
+        for run, steps in explained
+        for step in steps
+    ]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame.attrs.update(qrels=explained.qrels_hash, reference=explained.order)
+    return frame
+
+
+def qrels_frame(qrels: Qrels) -> pandas.DataFrame:
+    """Give qrels as topic, document and grade, sorted; the attributes carry their name and hash."""
+    import pandas as pd
+
+    frame = pd.DataFrame(list(qrels), columns=["topic", "document", "grade"])
+    frame.attrs.update(qrels=qrels.content_hash, name=qrels.name)
+    return frame
+
+
+def pool_frame(store: Store, name: str, by: str) -> pandas.DataFrame:
+    """Give one table about a pool; the attributes carry its plan, seed and hash."""
+    from cranfield.workflows.pool.show import KINDS, pool_table, show_pool
+
+    if by not in KINDS:
+        raise UnknownName("table of a pool", by, KINDS)
+    shown = show_pool(store, name)
+    frame = frame_of_table(pool_table(shown, by))
+    facts = shown.facts
+    frame.attrs.update(name=facts.name, plan=facts.plan, seed=facts.seed, content_hash=facts.content_hash)
+    return frame
+
+
+def judgments_frame(store: Store, *, layers: Sequence[str], every: bool) -> pandas.DataFrame:
+    """Give the judgments that count now, or every event, in the order they were recorded."""
+    import pandas as pd
+
+    from cranfield.store.events import events, standing
+
+    found = events(store, layers=layers) if every else standing(store, layers=layers)
+    rows = list(map(attrgetter(*_EVENT_COLUMNS), found))
+    frame = pd.DataFrame(rows, columns=list(_EVENT_COLUMNS))
+    return frame.astype({"grade": "Int64", "seconds": "float64", "confidence": "float64"})
+
+
+def agreement_frame(
+    store: Store, by: str, *, layers: Sequence[str], seed: int, draws: int, blocks: int
+) -> pandas.DataFrame:
+    """Give how far assessors agree, one row for each coefficient, or the counts of pairs of grades."""
+    from cranfield.workflows.judge.agreement import agreement_report
+    from cranfield.workflows.judge.tables import KINDS, long_table
+
+    if by not in KINDS:
+        raise UnknownName("table", by, KINDS)
+    report = agreement_report(store, layers=layers, seed=seed, draws=draws, blocks=blocks)
+    return frame_of_table(long_table(report, by))
+
+
+# Comparisons for Python users, with what may be said of each pair while documents are unjudged.
+
+
+def compared(
+    work: Work,
+    asked: Asked,
+    runs: Sequence[str] | None,
+    how: Comparing,
+    *,
+    verdicts: bool,
+    power: float,
+    difference: float | None,
+    by_topic: bool = False,
+) -> pandas.DataFrame:
+    """Compare, and say what may be claimed where that can be worked out, and what the topics could have shown.
+
+    With `by_topic` there is a row for each pair and topic, of which nothing is claimed.
+    """
+    wanted = Wanted(power=power, difference=difference)
+    rows_of = partial(long_records, wanted=wanted)
+    verdicts = verdicts and not by_topic
+    why = list(why_no_claims(asked, how)) if verdicts else []
+    told = verdicts and len(asked.runs) > 1 and may_have_verdicts(asked)
+    with work.watched() as progress:
+        field = work.field(asked, progress) if told else None
+        if field is None or why:
+            known = work.known(asked)
+            found, results = compare_runs(
+                asked, how, store=work.store, progress=progress, kept=work.alignment, read=known
+            )
+        else:
+            read = first_runs(field.read, field.asked)
+            found, results = compare_runs(asked, how, store=work.store, read=read)
+        if field is None:
+            records = topic_records(results, found.scores) if by_topic else rows_of(results, found.scores)
+            frame = compared_frame(found, results, records, notes=why, by_topic=by_topic)
+            return _told(frame, results, wanted)
+        full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
+        said = said_of(results, full, how, work.material.told, store=work.store, progress=progress, field=field)
+    records = rows_of(results, found.scores)
+    add_said(records, said, results)
+    return _told(compared_frame(found, results, records, notes=said.notes), results, wanted)
+
+
+def _told(frame: pandas.DataFrame, results: Sequence[Compared], wanted: Wanted) -> pandas.DataFrame:
+    """Give the frame with what the topics could have shown among its notes."""
+    frame.attrs["notes"] = [*frame.attrs["notes"], *power_notes(results, wanted)]
+    return frame
+
+
+# How far scores can be trusted, worked out for Python users.
+
+
+def examined(
+    work: Work,
+    runs: Sequence[str],
+    measures: str | Sequence[str],
+    *,
+    closure: Closure,
+    further: int,
+    thresholds: Mapping[str, float] | None,
+) -> ReuseResult:
+    """Say how far scores can be trusted, by the steps of `cranfield reuse`."""
+    refuse_unknown({"closure": closure})
+    wanted = work.own_measures(words_of(measures))
+    asked = work.asked(words_of(measures), runs or None)
+    values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
+    with work.watched() as progress:
+        field = work.field(asked, progress)
+        found = trusted(field, wanted, store=work.store, thresholds=values, closure=closure, further=further)
+        progress("holding out runs and groups", 0, None)
+        report = examine_collection(field, [trust.measure for trust in found.trusts], thresholds=found.thresholds)
+        titles = () if work.store is None else about_titles(work.store, field)
+    return ReuseResult(work, found, report, (*found.notes, *titles, *without_verdict(found, wanted)))
+
+
+# The report, for Python users.
+
+
+def written_report(work: Work, path: Path, measures: str | Sequence[str], *, public: bool, card: Path | None) -> Path:
+    """Write the page about the collection, and its card where one is asked for; gives the path of the page."""
+    store = work.collection("a report")
+    wanted = material_Wanted(measures=words_of(measures), public=public, **_qrels_of(work))  # type: ignore[arg-type]
+    with work.watched() as progress:
+        if card is None:
+            made = collection_report(store, wanted, progress=progress)
+        else:
+            made, told = report_and_card(store, wanted, progress=progress)
+            write_card(told, card)
+    write_page(made.page, path)
+    return path
+
+
+def _qrels_of(work: Work) -> dict[str, object]:
+    """Give the qrels and layers that the collection was opened with, as a report names them."""
+    material = work.material
+    if not isinstance(material, CollectionMaterial):
+        return {}
+    qrels, layers = material.qrels, {"layers": material.layers} if material.layers else {}
+    if qrels is not None and not isinstance(qrels, str | Path):
+        raise UsageError(
+            "a report is made of the collection's judgments, a release or a file; these qrels were given"
+        )
+    return {"qrels": None if qrels is None else str(qrels), **layers}
+
+
+# How what was opened shows itself: in a word, as rich text, as HTML.
+
+
+def in_short(work: Work) -> str:
+    """Give one line."""
+    if work.is_closed:
+        return "Opened(closed)"
+    known = work.material.facts()
+    where = f"collection {known['collection']!r}" if "collection" in known else f"files, qrels {known['qrels']}"
+    many = str(known["runs"]).partition(":")[0]
+    return f"Opened({where}, {'no' if many == 'none' else many} runs)"
+
+
+def as_html(work: Work) -> str:
+    """Give a small table for a notebook."""
+    from cranfield.report.page import snippet
+
+    return snippet([_table(work)])
+
+
+def as_rich(work: Work) -> RenderableType:
+    """Give a small table for a terminal."""
+    from cranfield.workflows.display import grouped
+
+    return grouped([_table(work)])
+
+
+def _table(work: Work) -> Table:
+    return facts_table({"closed": "yes"} if work.is_closed else work.material.facts(), caption="Opened")
+
+
+# Tables as pandas frames.
+
+
+def frame_of_table(table: Table) -> pandas.DataFrame:
     """Give the rows of a table as a frame, under the names that data formats have; numbers are never rounded.
 
     A column of numbers in which some are missing is one of floats, with NaN for them.
@@ -27,3 +303,56 @@ def frame_of_table(table: "Table") -> "pandas.DataFrame":
 def _kind(cells: Sequence[object]) -> str | None:
     """Give the kind of a column that holds something else than text or numbers alone: it stays as it is."""
     return "object" if not cells or None in cells else None
+
+
+# The documents whose judging decides, for Python users.
+
+
+def settled_frame(
+    work: Work,
+    first: str,
+    second: str | None,
+    measures: str | Sequence[str],
+    *,
+    closure: Closure,
+    everything: bool,
+    queue: str,
+    into: str,
+) -> pandas.DataFrame:
+    """Give what to judge, the heaviest first, and keep it as a queue where that is asked for."""
+    refuse_unknown({"closure": closure})
+    store = work.collection("a queue") if queue else work.store
+    said, documents = _found(work, first, second, words_of(measures), closure, everything=everything)
+    frame = frame_of_table(queue_table(documents))
+    frame.attrs["notes"] = said
+    if queue and store is not None:
+        keep_queue(store, queue, documents, purpose="settle", why=purpose_of(first, second), layer=into)
+    return frame
+
+
+def _found(
+    work: Work, first: str, second: str | None, measures: Sequence[str], closure: Closure, *, everything: bool
+) -> tuple[list[str], list[QueuedDocument]]:
+    names = [first] if second is None else [first, second]
+    wanted, asked = work.own_measures(measures), work.asked(measures, names)
+    runs = work.asked(measures, names, with_ids=True).runs
+    with work.watched() as progress:
+        field = work.field(asked, progress)
+        if second is None:
+            return narrowed(made_safe(field, wanted, runs, store=work.store), everything=everything)
+        return decided(settled(field, wanted, runs, store=work.store, closure=closure), everything=everything)
+
+
+# Plans replayed against known judgments, for Python users.
+
+
+def simulated_frame(
+    work: Work, measures: str | Sequence[str], runs: Sequence[str] | None, how: Simulating
+) -> pandas.DataFrame:
+    """Give one row for each plan and measure, as `cranfield simulate -f csv` has them; the attributes have notes."""
+    asked = work.asked(words_of(measures), runs, with_ids=True)
+    with work.watched() as progress:
+        found = simulate_plans(asked, how, store=work.store, progress=progress)
+    frame = frame_of_table(outcomes_data(found.outcomes, found.needed, seconds=found.speed.seconds))
+    frame.attrs["notes"] = list(found.notes)
+    return frame

@@ -1,23 +1,30 @@
 """What there is: derived from the registries, never kept by hand."""
 
-import inspect
-from dataclasses import fields
-from typing import Any
+from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from cranfield.base.errors import UnknownName
+from cranfield.base.registry import Registry
+from cranfield.base.tables import Table, Value
+from cranfield.compare.comparison import tukey
 from cranfield.compare.corrections import corrections
 from cranfield.compare.significance import tests
-from cranfield.compare.tukey import tukey
 from cranfield.corpus.formats import document_formats, topic_formats
-from cranfield.errors import UnknownName
 from cranfield.pool.stopping import stopping_rules
 from cranfield.pool.strategies import strategies
-from cranfield.qrels.formats import qrels_formats
-from cranfield.registry import Registry
+from cranfield.qrels.reading import qrels_formats
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Value
-from cranfield.runs.formats import run_formats
-from cranfield.runs.options import described_options
-from cranfield.workflows.compare_how import TUKEY
+from cranfield.runs.baseline import described_options
+from cranfield.runs.reading import run_formats
+from cranfield.workflows.compare.compare import TUKEY
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.trec_eval.printing import Printed
+
 
 STOPPING = "stopping rule"
 
@@ -99,3 +106,70 @@ def described_strategy(name: str) -> str:
 
 def _names(registry: Registry[Any]) -> list[str]:
     return [word for name in registry.names() for word in (name, *registry.aliases(name))]
+
+
+# What measures there are: derived from the registry and the docstrings, never kept by hand.
+
+_CUTOFFS = {"none": "", "optional": "[@k]", "needed": "@k", "level": "@recall"}
+
+
+def known_measures() -> list[tuple[Value, ...]]:
+    """Give (name, cutoff, parameters, other names, trec_eval's names, what it is) for every measure."""
+    from cranfield.evaluate.expression import trec_names_of
+    from cranfield.evaluate.measure import measures
+
+    theirs = trec_names_of()
+    return [
+        (
+            name,
+            _CUTOFFS[kind.cutoff],
+            ", ".join(f"{parameter.name}={parameter.default}" for parameter in kind.parameters.values()),
+            " ".join(measures.aliases(name)),
+            " ".join(theirs.get(name, [])),
+            kind.summary,
+        )
+        for name, kind in measures.items()
+    ]
+
+
+def measures_page(markdown: Callable[[Table], str]) -> str:
+    """Give the reference page of all measures: a table, and the whole help of each."""
+    from cranfield.base.tables import Column, table_of
+    from cranfield.evaluate.measure import measures
+
+    rows = [(f"{row[0]}{row[1]}", *row[3:]) for row in known_measures()]
+    parts = [
+        "# Measures\n",
+        "How they are written, and what every one of them takes: [Evaluate](../evaluate.md#measures).\n",
+        markdown(table_of(["measure", "also", Column("trec_eval", "trec_eval"), "what it is"], rows)),
+    ]
+    parts += [f"## {name}\n\n```text\n{described_measure(name).rstrip()}\n```\n" for name in measures.names()]
+    return "\n".join(parts)
+
+
+def described_measure(expression: str) -> str:
+    """Give the whole help of the measure that an expression names."""
+    from cranfield.evaluate.expression import ForeignMeasure, described, parse_measures
+    from cranfield.evaluate.measure import COMMON, measures
+
+    known = [*measures.names(), *(alias for name in measures.names() for alias in measures.aliases(name))]
+    parsed = None if expression in known else parse_measures([expression])[0]
+    if isinstance(parsed, ForeignMeasure):
+        return described(parsed)
+    kind = measures.get(expression) if parsed is None else parsed.kind
+    lines = [f"{kind.name}{_CUTOFFS[kind.cutoff]}", "", kind.help, ""]
+    for parameter in (*kind.parameters.values(), *COMMON.values()):
+        allowed = ", ".join(parameter.choices) or (str(parameter.range) if parameter.range else "")
+        lines.append(f"  {parameter.name}={parameter.default!r}{f'  ({allowed})' if allowed else ''}")
+    lines.append(f"\nTopics are put together by: {kind.aggregate}")
+    return "\n".join(lines) + "\n"
+
+
+# Do what trec_eval does.
+
+
+def as_trec_eval(arguments: Sequence[str]) -> Printed:
+    """Give the output, the errors and the status of trec_eval for a command line."""
+    from cranfield.evaluate.trec_eval.printing import trec_eval
+
+    return trec_eval(arguments)

@@ -1,26 +1,33 @@
 """Say where the collection stands, and the next thing to do."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cranfield.base.records import GradeScale
+from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
-from cranfield.records import GradeScale
-from cranfield.store import Store, engine
-from cranfield.store.assignments import assigned
-from cranfield.store.documents import document_count
-from cranfield.store.drafts import refused_topics
-from cranfield.store.duplicates import clusters_of
+from cranfield.store import engine
+from cranfield.store.documents import clusters_of, document_count, topic_count
 from cranfield.store.events import assessors
-from cranfield.store.pace import judged_pairs, older_now, open_pairs, release_count
-from cranfield.store.packets import PacketFacts, answered_in_packet, packet_facts
+from cranfield.store.judging import (
+    PacketFacts,
+    answered_in_packet,
+    assigned,
+    judged_pairs,
+    older_now,
+    open_pairs,
+    packet_facts,
+    refused_topics,
+    release_count,
+)
+from cranfield.store.live_pools import ends
 from cranfield.store.pools import PoolFacts, pool_facts, pool_number, pool_topics, pooled_pairs, pooled_runs
-from cranfield.store.pools_live import ends
 from cranfield.store.runs import RunFacts, run_facts
 from cranfield.store.scales import current_guidelines, current_scale
-from cranfield.store.settings import settings
-from cranfield.store.topics import topic_count
-from cranfield.text import counted
+from cranfield.store.store import Store, settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +166,7 @@ def _unfinished(store: Store) -> int:
     facts_of_all = pool_facts(store)
     if not facts_of_all:
         return 0
-    from cranfield.pool.parsing import parse_stored
+    from cranfield.pool.plan import parse_stored
 
     live = [facts.name for facts in facts_of_all if parse_stored(facts.plan_in_full).is_live]
     over = refused_topics(store)

@@ -4,8 +4,8 @@ import inspect
 
 from kept import Kept
 
-from cranfield import errors
-from cranfield.errors import (
+from cranfield.base import errors
+from cranfield.base.errors import (
     CranfieldError,
     MissingExtra,
     Problem,

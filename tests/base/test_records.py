@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import InputError, ProblemsFound
-from cranfield.records import BINARY, Document, Grade, GradeScale, Topic
+from cranfield.base.errors import InputError, ProblemsFound
+from cranfield.base.records import BINARY, Document, Grade, GradeScale, Topic
 
 
 def scale(*grades: tuple[int, str, float], relevant_from: int) -> GradeScale:

@@ -7,8 +7,8 @@ from importlib.metadata import EntryPoint
 import pytest
 from kept import Kept
 
-from cranfield.errors import UnknownName
-from cranfield.registry import Registry
+from cranfield.base.errors import UnknownName
+from cranfield.base.registry import Registry
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def package(tmp_path, monkeypatch):
     folder = tmp_path / "parts_for_test"
     folder.mkdir()
     (folder / "__init__.py").write_text(
-        "from cranfield.registry import Registry\n"
+        "from cranfield.base.registry import Registry\n"
         "parts = Registry('part', package='parts_for_test', group='parts.for.test')\n"
     )
     (folder / "one.py").write_text(

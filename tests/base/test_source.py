@@ -14,9 +14,9 @@ import pytest
 import zstandard
 from kept import Kept
 
-from cranfield import source as source_module
-from cranfield.errors import SourceError, UsageError
-from cranfield.source import Source
+from cranfield.base import files as source_module
+from cranfield.base.errors import SourceError, UsageError
+from cranfield.base.files import Source
 
 TEXT = "".join(f"line {number} é\n" for number in range(3000))
 PACKERS = {"gzip": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zstd": zstandard.compress}

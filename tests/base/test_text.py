@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.text import begins_with, counted, shortened, visible, visible_line
+from cranfield.base.text import begins_with, counted, shortened, visible, visible_line
 
 
 @pytest.mark.parametrize(

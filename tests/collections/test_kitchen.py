@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.corpus.documents import read_documents
-from cranfield.corpus.topics import read_topics
-from cranfield.records import Document, Topic
-from cranfield.workflows.runs_toml import read_requests
-from cranfield.workflows.scale import parse_scale
+from cranfield.base.records import Document, Topic
+from cranfield.corpus.documents import read_documents, read_topics
+from cranfield.workflows.collection import parse_scale
+from cranfield.workflows.runs.show import read_requests
 
 FOLDER = Path(__file__).parents[2] / "collections" / "kitchen"
 CARD = tomllib.loads((FOLDER / "collection.toml").read_text(encoding="utf-8"))

@@ -8,10 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cranfield.compare import effect
+from cranfield.compare import differences as effect
 from cranfield.compare.corrections import corrections
-from cranfield.compare.differences import paired_differences
-from cranfield.compare.intervals import difference_interval, mean_interval
+from cranfield.compare.differences import difference_interval, mean_interval, paired_differences
 from cranfield.compare.significance import tests as significance_tests
 
 NAMES = ["bootstrap", "randomisation", "sign", "t", "wilcoxon"]

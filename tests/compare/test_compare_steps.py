@@ -6,18 +6,30 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.compare.drawing import MOST_WORK, draws_needed, enough_draws, seeded
-from cranfield.compare.intervals import COVERAGE, mean_interval
-from cranfield.errors import UnknownName, UsageError
+from cranfield.base.errors import UnknownName, UsageError
+from cranfield.compare.differences import COVERAGE, MOST_WORK, draws_needed, enough_draws, mean_interval, seeded
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import Scores
-from cranfield.workflows.compare import Compared, Comparing, compare_scores
-from cranfield.workflows.compare_claims import MOST_PAIRS, claimed_pairs
-from cranfield.workflows.compare_how import with_names_of
-from cranfield.workflows.compare_notes import ONE_TOPIC, all_notes, needed_topics, smallest_difference
-from cranfield.workflows.compare_rows import long_records, topic_records
-from cranfield.workflows.compare_shown import how_tested, level_with_the_best, shown_pairs
-from cranfield.workflows.evaluate_letters import best_group, letters_of
+from cranfield.workflows.compare.compare import (
+    ONE_TOPIC,
+    Compared,
+    Comparing,
+    all_notes,
+    compare_scores,
+    needed_topics,
+    smallest_difference,
+    with_names_of,
+)
+from cranfield.workflows.compare.tables import (
+    MOST_PAIRS,
+    claimed_pairs,
+    how_tested,
+    level_with_the_best,
+    long_records,
+    shown_pairs,
+    topic_records,
+)
+from cranfield.workflows.evaluate.tables import best_group, letters_of
 
 
 def scores_of(values: object, measure: str = "AP", names: list[str] | None = None) -> Scores:

@@ -7,10 +7,8 @@ import pytest
 from kept import Kept
 from scipy import stats
 
-from cranfield.compare.comparison import PairResult, compare_all, compare_by_tukey
-from cranfield.compare.pairing import PairedScores, paired_scores
-from cranfield.compare.tukey import tukey
-from cranfield.errors import UnknownName
+from cranfield.base.errors import UnknownName
+from cranfield.compare.comparison import PairedScores, PairResult, compare_all, compare_by_tukey, paired_scores, tukey
 
 
 def rng(seed: int = 0) -> np.random.Generator:

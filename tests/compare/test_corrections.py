@@ -5,8 +5,8 @@ import pytest
 from kept import Kept
 from statsmodels.stats.multitest import multipletests
 
+from cranfield.base.errors import InputError, UsageError
 from cranfield.compare.corrections import corrections
-from cranfield.errors import InputError, UsageError
 
 PEERS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini-hochberg": "fdr_bh"}
 

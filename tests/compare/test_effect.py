@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.compare import effect
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
+from cranfield.compare import differences as effect
 
 A, B = np.array([0.5, 0.4, 0.9, 0.2]), np.array([0.3, 0.4, 0.5, 0.4])
 

@@ -7,8 +7,8 @@ import pytest
 from kept import Kept
 from scipy import stats
 
-from cranfield.compare.intervals import difference_interval, mean_interval
-from cranfield.errors import InputError, UsageError
+from cranfield.base.errors import InputError, UsageError
+from cranfield.compare.differences import difference_interval, mean_interval
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -85,7 +85,7 @@ def test_a_row_gets_the_same_interval_alone_among_others_and_in_small_blocks(mon
     scores = rng(6).random((9, 15))
     scores[4] = 0.5
     together = mean_interval(scores, draws=1000, rng=rng(7))
-    monkeypatch.setattr("cranfield.compare.intervals.SORTED_AT_ONCE", 2000)
+    monkeypatch.setattr("cranfield.compare.differences.SORTED_AT_ONCE", 2000)
     cut = mean_interval(scores, draws=1000, rng=rng(7))
     np.testing.assert_allclose([cut.low, cut.high], [together.low, together.high], rtol=1e-12)
     alone = mean_interval(scores[8], draws=1000, rng=rng(7))

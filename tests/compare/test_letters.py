@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.compare.comparison import compare_all
-from cranfield.compare.letters import beaten, letter, letters, letters_of
-from cranfield.compare.pairing import paired_scores
-from cranfield.errors import UnknownName, UsageError
+from cranfield.base.errors import UnknownName, UsageError
+from cranfield.compare.comparison import beaten, compare_all, letter, letters, letters_of, paired_scores
 
 
 def matrix(runs, pairs):

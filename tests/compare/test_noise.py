@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cranfield.compare.noise import median_half_width
+from cranfield.compare.comparison import median_half_width
 
 
 def test_it_is_the_median_over_pairs_of_half_of_scipys_interval():

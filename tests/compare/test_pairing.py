@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.compare.pairing import paired_scores, pairs
-from cranfield.errors import InputError, UsageError
+from cranfield.base.errors import InputError, UsageError
+from cranfield.compare.comparison import paired_scores, pairs
 
 
 def listed(entries, baselines=None):

@@ -10,7 +10,8 @@ from kept import Kept
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from cranfield.compare.drawing import draws_needed
+from cranfield.base.errors import UsageError
+from cranfield.compare.differences import draws_needed
 from cranfield.compare.power import (
     DiscriminativePower,
     detectable_difference,
@@ -20,7 +21,6 @@ from cranfield.compare.power import (
     t_test_power,
     topics_needed,
 )
-from cranfield.errors import UsageError
 
 
 def test_discriminative_power_is_the_share_of_significant_pairs():

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import CranfieldError, InputError, ProblemsFound, SourceError, UnknownName
-from cranfield.workflows.saved_scores import Saved, read_scores
+from cranfield.base.errors import CranfieldError, InputError, ProblemsFound, SourceError, UnknownName
+from cranfield.workflows.compare.saved_scores import Saved, read_scores
 
 RUNS = {"r1": "abcd", "r2": "dcba", "r3": "bdac"}
 GRADES = {"t1": {"a": 3, "b": 1, "c": 0, "d": 2}, "t2": {"a": 1, "b": 3, "c": 2, "d": 1}, "t3": {"c": 1, "d": 3}}

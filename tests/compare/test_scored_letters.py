@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.compare.comparison import compare_all, compare_by_tukey
-from cranfield.compare.letters import letters_of
-from cranfield.compare.pairing import paired_scores
-from cranfield.compare.scored_letters import letters_of_scores
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
+from cranfield.compare.comparison import compare_all, compare_by_tukey, letters_of, letters_of_scores, paired_scores
 
 LABELS = [f"run{number}" for number in range(7)]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.compare import sign_flips
+from cranfield.compare import differences as sign_flips
 
 NOISE = 1e-12
 

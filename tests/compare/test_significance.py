@@ -8,13 +8,13 @@ import pytest
 from kept import Kept
 from scipy import stats
 
+from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.compare.significance import tests as significance_tests
 from cranfield.compare.significance.bootstrap import bootstrap
 from cranfield.compare.significance.randomisation import randomisation
 from cranfield.compare.significance.sign import sign
 from cranfield.compare.significance.student import student
 from cranfield.compare.significance.wilcoxon import wilcoxon
-from cranfield.errors import InputError, UnknownName, UsageError
 
 NAMES = ["bootstrap", "randomisation", "sign", "t", "wilcoxon"]
 TINY = float(np.finfo(np.float64).tiny)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from kept import Kept
 
+from cranfield.base.errors import InputError, UsageError
+from cranfield.compare.comparison import tukey
 from cranfield.compare.significance.randomisation import randomisation
-from cranfield.compare.tukey import tukey
-from cranfield.errors import InputError, UsageError
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -86,7 +86,7 @@ def test_equal_runs_and_a_single_topic_prove_nothing():
 def test_the_size_of_the_blocks_changes_nothing(monkeypatch):
     scores = rng(11).random((7, 9))
     whole = tukey(scores, draws=300, rng=rng(12)).ranges
-    monkeypatch.setattr("cranfield.compare.tukey.CACHED", 200)
+    monkeypatch.setattr("cranfield.compare.comparison.CACHED", 200)
     np.testing.assert_allclose(tukey(scores, draws=300, rng=rng(12)).ranges, whole, rtol=1e-12)
 
 

@@ -6,12 +6,11 @@ import os
 import pytest
 from kept import Kept
 
-from cranfield.corpus.documents import document_format_of, read_documents
-from cranfield.corpus.html_text import html_to_text
-from cranfield.corpus.topics import topic_format_of
-from cranfield.errors import InputError, Problem, SourceError
-from cranfield.records import Document
-from cranfield.source import Source
+from cranfield.base.errors import InputError, Problem, SourceError
+from cranfield.base.files import Source
+from cranfield.base.records import Document
+from cranfield.corpus.documents import document_format_of, read_documents, topic_format_of
+from cranfield.corpus.markup import html_to_text
 
 
 def test_each_file_is_a_document_called_by_its_path(tmp_path, brief):

@@ -11,12 +11,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.corpus.documents import read_documents
+from cranfield.base.errors import CranfieldError, Problem
+from cranfield.base.records import Document, Topic
+from cranfield.corpus.documents import read_documents, read_topics
 from cranfield.corpus.formats import document_formats, topic_formats
-from cranfield.corpus.html_text import html_to_text
-from cranfield.corpus.topics import read_topics
-from cranfield.errors import CranfieldError, Problem
-from cranfield.records import Document, Topic
+from cranfield.corpus.markup import html_to_text
 
 MB = 1 << (20 if os.environ.get("CRANFIELD_SOAK") else 17)
 PACKERS = {

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
+from cranfield.base.records import Document, Topic
 from cranfield.corpus.documents import read_documents
 from cranfield.corpus.formats import document_formats
-from cranfield.records import Document, Topic
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_an_object_without_id_is_told_which_names_were_looked_for(documents_in, 
 
 
 def test_a_line_beyond_the_limit_is_refused_and_the_next_is_read(documents_in, brief, monkeypatch):
-    monkeypatch.setattr("cranfield.source.LONGEST_LINE", 1000)
+    monkeypatch.setattr("cranfield.base.files.LONGEST_LINE", 1000)
     monkeypatch.setattr("cranfield.corpus.formats.jsonl.LONGEST_LINE", 1000)
     content = f'{{"id": "1", "text": "{"x" * 5000}"}}\n{{"id": "2", "text": "y"}}\n'
     assert brief(documents_in(content)) == [("too-long", "error", (1,)), Document("2", "y")]

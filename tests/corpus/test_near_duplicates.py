@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
+from cranfield.base.errors import UsageError
 from cranfield.corpus import near_duplicates
 from cranfield.corpus.near_duplicates import Cluster, find_clusters, rows_per_band, shingles_of, similarity
-from cranfield.errors import UsageError
 
 WORDS = [f"w{number}" for number in range(500)]
 

@@ -8,12 +8,11 @@ import pytest
 import zstandard
 from kept import Kept
 
-from cranfield.corpus.documents import document_format_of, read_documents
+from cranfield.base.errors import InputError, SourceError, UnknownName
+from cranfield.base.files import Source
+from cranfield.base.records import Document
+from cranfield.corpus.documents import document_format_of, read_documents, read_topics, topic_format_of
 from cranfield.corpus.formats import document_formats, topic_formats
-from cranfield.corpus.topics import read_topics, topic_format_of
-from cranfield.errors import InputError, SourceError, UnknownName
-from cranfield.records import Document
-from cranfield.source import Source
 
 SAMPLES = {
     "trec": b"<DOC><DOCNO>1</DOCNO>text</DOC>\n",

@@ -1,6 +1,6 @@
 """The SMART format."""
 
-from cranfield.records import Document, Topic
+from cranfield.base.records import Document, Topic
 
 
 def test_fields_become_title_text_and_metadata_and_citations_are_skipped(documents_in):

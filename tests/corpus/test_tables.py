@@ -3,7 +3,7 @@
 import pytest
 from kept import Kept
 
-from cranfield.records import Document, Topic
+from cranfield.base.records import Document, Topic
 
 
 def test_tab_separated_columns_mean_what_they_mean_in_ms_marco(documents_in):

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
+from cranfield.base.records import Document
 from cranfield.corpus.documents import read_documents
 from cranfield.corpus.formats import document_formats
 from cranfield.corpus.markup import tidied
-from cranfield.records import Document
 
 
 def test_a_document_has_number_title_text_and_the_rest_as_metadata(documents_in):
@@ -159,7 +159,7 @@ def test_records_longer_than_the_blocks_that_are_read_stay_whole(documents_in):
 def test_where_the_blocks_that_are_read_end_changes_nothing(documents_in, monkeypatch):
     content = "".join(f"<DOC>\n<DOCNO>{n}</DOCNO>\n{'x' * 500}\n</DOC>\n" for n in range(50)) + "<DOC>cut"
     whole = documents_in(content)
-    monkeypatch.setattr("cranfield.corpus.elements._BLOCK", 7)
+    monkeypatch.setattr("cranfield.corpus.markup._BLOCK", 7)
     assert documents_in(content) == whole
     assert len(whole) == 51
 
@@ -170,7 +170,7 @@ def test_a_tag_that_is_never_closed_is_no_field(documents_in):
 
 
 def test_a_record_beyond_the_limit_is_refused_and_the_next_is_read(documents_in, brief, monkeypatch):
-    monkeypatch.setattr("cranfield.corpus.elements.LARGEST_RECORD", 1000)
+    monkeypatch.setattr("cranfield.corpus.markup.LARGEST_RECORD", 1000)
     content = f"<DOC><DOCNO>1</DOCNO>{'x' * 5000}</DOC>\n<DOC><DOCNO>2</DOCNO>y</DOC>"
     assert brief(documents_in(content)) == [("too-long", "error", (1,)), Document("2", "y")]
 

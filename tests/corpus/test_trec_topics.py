@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cranfield.base.records import Topic
+from cranfield.corpus.documents import read_topics
 from cranfield.corpus.formats import topic_formats
 from cranfield.corpus.markup import tidied
-from cranfield.corpus.topics import read_topics
-from cranfield.records import Topic
 
 OLD = """<top>
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cranfield.evaluate.aggregate import aggregated, aggregated_rows
+from cranfield.evaluate.measure import aggregated, aggregated_rows
 
 
 @pytest.mark.parametrize("how", ["mean", "geometric", "median", "min", "max", "sum"])

@@ -5,16 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.base.files import Source
+from cranfield.evaluate import direct as judged_pairs_module
 from cranfield.evaluate import direct as reading
-from cranfield.evaluate import judged_pairs as judged_pairs_module
-from cranfield.evaluate.align import align
-from cranfield.evaluate.direct import read_direct
-from cranfield.evaluate.judged_pairs import judged_pairs
-from cranfield.evaluate.mappings import qrels_from, run_from
-from cranfield.runs.format import run_formats
+from cranfield.evaluate.align import align, qrels_from, run_from
+from cranfield.evaluate.direct import judged_pairs, read_direct
 from cranfield.runs.order import ranked
-from cranfield.runs.reading import read_rows
-from cranfield.source import Source
+from cranfield.runs.reading import read_rows, run_formats
 
 ORDINARY = "2 Q0 a 1 3.5 t\n2 Q0 b 2 2 t\n10 Q0 a 1 1e-3 t\n"
 

@@ -3,7 +3,7 @@
 import pytest
 from kept import Kept
 
-from cranfield.errors import UnknownName, UsageError
+from cranfield.base.errors import UnknownName, UsageError
 from cranfield.evaluate.expression import parse_measure, parse_measures
 
 

@@ -8,15 +8,13 @@ import pytest
 from command import call
 from kept import Kept
 
-from cranfield.errors import ProblemsFound, UsageError
-from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure, parse_measures
-from cranfield.evaluate.foreign import ForeignMeasure, foreign_names, foreign_values
-from cranfield.evaluate.mappings import qrels_from, ranking_from, run_from
+from cranfield.base.errors import ProblemsFound, UsageError
+from cranfield.base.files import Source
+from cranfield.evaluate.align import align, qrels_from, ranking_from, run_from
+from cranfield.evaluate.expression import ForeignMeasure, foreign_names, foreign_values, parse_measure, parse_measures
 from cranfield.evaluate.measure import measures
 from cranfield.evaluate.scores import score
-from cranfield.qrels.subtopics import SubtopicRow, read_subtopics
-from cranfield.source import Source
+from cranfield.qrels.judgment_files import SubtopicRow, read_subtopics
 
 ir_measures = pytest.importorskip("ir_measures")
 

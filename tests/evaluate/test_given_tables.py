@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from kept import Kept
 
-from cranfield.errors import CranfieldError
-from cranfield.evaluate.given import qrels_given, runs_given
-from cranfield.evaluate.mappings import qrels_from, run_from
+from cranfield.base.errors import CranfieldError
+from cranfield.evaluate.align import qrels_from, run_from
+from cranfield.evaluate.frames import qrels_given, runs_given
 
 TERRIER = {"qid": [1, 1], "query": "x y", "docid": [7, 8], "docno": ["a", "b"], "rank": [0, 1], "score": [2.0, 1.0]}
 OTHERS = {"query_id": ["1", "1"], "doc_id": ["b", "a"], "score": [1.0, 2.0], "run": "other"}

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from command import call
 
-from cranfield.workflows import evaluate as step
-from cranfield.workflows import evaluate_reading
-from cranfield.workflows.keeping import KeptAlignment
-from cranfield.workflows.opening import open_collection
+from cranfield.workflows.collection import open_collection
+from cranfield.workflows.evaluate import evaluate as step
+from cranfield.workflows.evaluate import inputs as evaluate_reading
+from cranfield.workflows.evaluate.inputs import KeptAlignment
 
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
 RUN = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"

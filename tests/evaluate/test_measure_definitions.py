@@ -5,10 +5,9 @@ import math
 import pytest
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import align
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measure
-from cranfield.evaluate.mappings import qrels_from, ranking_from
 from cranfield.evaluate.measure import measures
 
 

@@ -5,14 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import InputError
-from cranfield.evaluate.align import align
+from cranfield.base.errors import InputError
+from cranfield.base.files import Source
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measure, parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from
-from cranfield.evaluate.novelty import RankChange, by_novelty, rank_changes
-from cranfield.evaluate.scores import score
+from cranfield.evaluate.scores import RankChange, by_novelty, rank_changes, score
 from cranfield.qrels.reading import read_qrels
-from cranfield.source import Source
 
 JUDGED = {"a1": 2, "a2": 2, "b": 1, "c1": 0, "c2": 1, "n": 0}
 CLUSTERS = {"a1": 1, "a2": 1, "a3": 1, "c1": 2, "c2": 2}

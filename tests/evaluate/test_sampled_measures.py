@@ -8,13 +8,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cranfield.evaluate.align import Alignment, align
+from cranfield.base.files import Source
+from cranfield.evaluate.align import Alignment, align, qrels_from, ranking_from, run_from
 from cranfield.evaluate.expression import parse_measure
 from cranfield.evaluate.lists import Values
-from cranfield.evaluate.mappings import qrels_from, ranking_from, run_from
 from cranfield.qrels.qrels import Qrels, sorted_qrels
 from cranfield.qrels.reading import read_qrels
-from cranfield.source import Source
 
 Rows = dict[str, tuple[str, int]]
 """document -> (stratum, grade); -1 was not drawn."""

@@ -12,8 +12,8 @@ import pytest
 from command import call
 from kept import Kept
 
-from cranfield.records import Grade, GradeScale
-from cranfield.workflows.measures_asked import gains_of
+from cranfield.base.records import Grade, GradeScale
+from cranfield.workflows.evaluate.inputs import gains_of
 
 JUDGED = {"1": {"a": 3, "b": 1, "c": 2, "d": 1}, "2": {"a": 1, "e": 3, "f": 2, "g": 1}}
 RANKED = {"1": "bcxa", "2": "agef"}

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from cranfield.evaluate.aggregate import aggregated
-from cranfield.evaluate.align import align
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measure, parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from
+from cranfield.evaluate.measure import aggregated
 from cranfield.evaluate.scores import score
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0}, "2": {"a": 1, "c": 1}, "3": {"z": 0}})

@@ -8,15 +8,13 @@ import pytest
 from command import call
 from kept import Kept
 
-from cranfield.errors import CollectionError
-from cranfield.evaluate import coded_pairs as pairs_module
-from cranfield.evaluate.align import KnownRun, align
-from cranfield.evaluate.coded_pairs import coded_pairs
-from cranfield.evaluate.mappings import qrels_from
+from cranfield.base.errors import CollectionError
+from cranfield.evaluate import align as pairs_module
+from cranfield.evaluate.align import KnownRun, align, coded_pairs, qrels_from
 from cranfield.runs.encoding import CodedOrder, decode, decode_order, encode
 from cranfield.runs.run import Run
-from cranfield.workflows.opening import open_collection
-from cranfield.workflows.stored_runs import StoredRuns
+from cranfield.workflows.collection import open_collection
+from cranfield.workflows.evaluate.inputs import StoredRuns
 
 TEXT = pa.large_string()
 

@@ -8,13 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import align
-from cranfield.evaluate.expected import expected_scores
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import align, qrels_from, ranking_from, run_from
 from cranfield.evaluate.expression import parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from, run_from
 from cranfield.evaluate.scores import score
-from cranfield.evaluate.ties import Moved, moved_by_ties, score_with_ties
+from cranfield.evaluate.ties import Moved, expected_scores, moved_by_ties, score_with_ties
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}})
 TIED = run_from({"1": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 0.5}, "2": {"z": 3.0, "a": 2.0}}, tag="tied")

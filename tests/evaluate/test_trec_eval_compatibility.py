@@ -222,7 +222,8 @@ RANKED = "".join(
      "P.5,7,3", "ndcg.1=3,2=9", "Rprec_mult.0.5", "success.2,3", "unj.3"],
 )  # fmt: skip
 def test_evaluate_takes_the_same_words_and_gives_the_same_numbers(tmp_path: Path, spelling: str):
-    from cranfield.workflows.evaluate import Asked, evaluate
+    from cranfield.workflows.evaluate.evaluate import evaluate
+    from cranfield.workflows.evaluate.inputs import Asked
 
     printed = numbers(call(tmp_path, f"-q -m {spelling}", qrels=GRADED, run=RANKED))
     asked = Asked(qrels=tmp_path / "qrels", runs=(str(tmp_path / "run"),), measures=(spelling,), like="10")

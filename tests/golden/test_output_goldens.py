@@ -24,9 +24,9 @@ from command import call
 from kept import RENEW, same
 
 from cranfield._version import __version__
+from cranfield.base import progress as watching
 from cranfield.cli import console, main
-from cranfield.steps import watching
-from cranfield.steps.listing import known_formats
+from cranfield.workflows.listing import known_formats
 
 HERE = Path(__file__).parent
 KEPT = HERE / "outputs"

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import CollectionError
-from cranfield.workflows.check import check_collection
-from cranfield.workflows.judging import open_desk
-from cranfield.store import Store, open_store
+from cranfield.base.errors import CollectionError
 from cranfield.store.events import events, projection_faults, standing
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.judge.organise import open_desk
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 1_000 if SOAK else 20

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.workflows.check import check_collection
-from cranfield.workflows.opening import init_collection
-from cranfield.store import open_store
 from cranfield.store.documents import document_count
 from cranfield.store.runs import run_facts
+from cranfield.store.store import open_store
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.collection import init_collection
 
 KILLS = 1_000 if os.environ.get("CRANFIELD_SOAK") else 6
 DOCUMENTS = 12_000

@@ -15,9 +15,9 @@ from command import call
 from kept import Kept
 
 from cranfield.judge.events import Event
-from cranfield.workflows.pool_live import Refiller
-from cranfield.store import Store, open_store
 from cranfield.store.events import append_events
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.pool.live import Refiller
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 NOW = "2026-01-01T00:00:00.000Z"

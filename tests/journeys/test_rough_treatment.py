@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.workflows.opening import init_collection, open_collection
+from cranfield.workflows.collection import init_collection, open_collection
 
 
 def cranfield(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:

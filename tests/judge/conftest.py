@@ -6,15 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.records import Document, Topic
-from cranfield.workflows.judging import open_desk
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.workflows.opening import init_collection
-from cranfield.workflows.scale import NAMED
-from cranfield.store import Store, open_store
-from cranfield.store.documents import add_documents
-from cranfield.store.sources import LoadedFile, add_source
-from cranfield.store.topics import add_topics
+from cranfield.base.records import Document, Topic
+from cranfield.store.documents import LoadedFile, add_documents, add_source, add_topics
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.collection import NAMED, init_collection
+from cranfield.workflows.judge.organise import open_desk
+from cranfield.workflows.judge.session import CollectionDesk
 
 NOW = "2026-01-01T00:00:00.000Z"
 TOPICS = {"t1": 12, "t2": 6, "t3": 3}

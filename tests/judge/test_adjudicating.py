@@ -6,16 +6,15 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import InputError
-from cranfield.judge.adjudication import disagreements
-from cranfield.judge.events import Event, Evidence
-from cranfield.workflows.adjudicating import StoredBench, open_cases
-from cranfield.workflows.bench import Bench, Opinion
-from cranfield.workflows.judge_import import import_judgments
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.workflows.qrels_of import qrels_for
-from cranfield.store import Store
+from cranfield.base.errors import InputError
+from cranfield.judge.events import Event, Evidence, disagreements
+from cranfield.judge.session import Bench, Opinion
 from cranfield.store.events import append_events, events, projection_faults
+from cranfield.store.store import Store
+from cranfield.workflows.judge.adjudicate import StoredBench, open_cases
+from cranfield.workflows.judge.imports import import_judgments
+from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.qrels.current import qrels_for
 
 DISPUTED = """topic,document,grade,assessor,note
 t1,d01,2,ada,well

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_elsewhere
 
-from cranfield.judge import coefficients as by
+from cranfield.judge import agreement as by
 from cranfield.judge.agreement import (
     COEFFICIENTS,
     Estimate,

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import InputError
+from cranfield.base.errors import InputError
 from cranfield.judge.events import Event
-from cranfield.workflows.adjudicating import StoredBench
-from cranfield.workflows.judge_agreement import agreement_report, agreement_with_people
-from cranfield.workflows.judge_import import import_judgments
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.store import Store
 from cranfield.store.events import append_events
+from cranfield.store.store import Store
+from cranfield.workflows.judge.adjudicate import StoredBench
+from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
+from cranfield.workflows.judge.imports import import_judgments
+from cranfield.workflows.judge.session import CollectionDesk
 
 OPINIONS = """topic,document,grade,assessor,time
 t1,d01,2,ada,2026-01-01

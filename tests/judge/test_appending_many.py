@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.judge.events import Event
-from cranfield.workflows.opening import init_collection
-from cranfield.store import Store, open_store
 from cranfield.store.events import append_events, append_many, events, projection_faults
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.collection import init_collection
 
 KINDS = ["judged", "judged", "postponed", "cannot-judge", "adjudicated", "imported", "propagated", "noted", "undone"]
 NOW = "2026-01-01T00:00:00.000Z"

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.judge.assignment import Assigned, Overlap, equal_shares, roles_of, together, topics_in_turn
+from cranfield.base.errors import UsageError
+from cranfield.judge.queue import Assigned, Overlap, equal_shares, roles_of, together, topics_in_turn
 
 
 def test_topics_are_given_out_so_that_all_have_about_as_much():

@@ -5,18 +5,15 @@ from collections.abc import Callable
 import pytest
 from kept import Kept
 
-from cranfield.errors import InputError, UnknownName, UsageError
-from cranfield.judge.assignment import Assigned, Overlap
+from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.judge.events import Event, Evidence
-from cranfield.judge.probes import Probes
-from cranfield.workflows.desk import Done, Held, Item
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.store import Store
-from cranfield.store.assignments import plan_overlap, plan_probes, put_assignments
+from cranfield.judge.queue import Assigned, Overlap, Probes
+from cranfield.judge.session import Done, Held, Item
 from cranfield.store.events import append_events, events, projection_faults, standing
-from cranfield.store.leases import live_leases
-from cranfield.store.queues import Queued, add_queue
+from cranfield.store.judging import Queued, add_queue, live_leases, plan_overlap, plan_probes, put_assignments
 from cranfield.store.scales import add_guidelines
+from cranfield.store.store import Store
+from cranfield.workflows.judge.session import CollectionDesk
 
 NOW = "2026-01-01T00:00:00.000Z"
 T1, T2, T3 = ([f"d{number:02}" for number in range(first, last)] for first, last in ((1, 13), (5, 11), (20, 23)))

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from cranfield.workflows.desk import Item
-from cranfield.workflows.judging_desk import CollectionDesk
+from cranfield.judge.session import Item
+from cranfield.workflows.judge.session import CollectionDesk
 
 Sit = Callable[..., CollectionDesk]
 

@@ -9,16 +9,14 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.errors import InputError
-from cranfield.judge.assignment import Overlap
-from cranfield.judge.probes import Probes
-from cranfield.workflows.desk import Item
-from cranfield.workflows.judging import open_desk
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.store import Store, open_store
-from cranfield.store.assignments import plan_overlap, plan_probes
+from cranfield.base.errors import InputError
+from cranfield.judge.queue import Overlap, Probes
+from cranfield.judge.session import Item
 from cranfield.store.events import events, projection_faults, standing
-from cranfield.store.leases import live_leases
+from cranfield.store.judging import live_leases, plan_overlap, plan_probes
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.judge.organise import open_desk
+from cranfield.workflows.judge.session import CollectionDesk
 
 EXAMPLES = 1_000 if os.environ.get("CRANFIELD_SOAK") else 12
 ASSESSORS = ("ana", "ana", "ben", "cleo")

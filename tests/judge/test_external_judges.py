@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import InputError, UnknownName, UsageError
+from cranfield.base.errors import InputError, UnknownName, UsageError
+from cranfield.base.records import BINARY, Document, Topic
 from cranfield.judge.external import Label, label_from, question
-from cranfield.records import BINARY, Document, Topic
-from cranfield.workflows.judge_import import import_judgments
-from cranfield.workflows.judge_with import JudgeRequest, MachineJudged, judge_with
-from cranfield.workflows.qrels_of import qrels_for
-from cranfield.store import Store
 from cranfield.store.events import assessors, events, projection_faults
+from cranfield.store.store import Store
+from cranfield.workflows.judge.external import JudgeRequest, MachineJudged, judge_with
+from cranfield.workflows.judge.imports import import_judgments
+from cranfield.workflows.qrels.current import qrels_for
 
 HONEST = """
     for line in sys.stdin:

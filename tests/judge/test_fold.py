@@ -6,11 +6,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.judge.events import Event
-from cranfield.judge.fold import fold
-from cranfield.workflows.opening import init_collection
-from cranfield.store import open_store
+from cranfield.judge.events import Event, fold
 from cranfield.store.events import append_events, events, events_of_session, projection_faults, standing
+from cranfield.store.store import open_store
+from cranfield.workflows.collection import init_collection
 
 NOW = "2026-01-01T00:00:00.000Z"
 

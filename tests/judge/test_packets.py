@@ -7,27 +7,21 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import InputError, ProblemsFound, UnknownName, UsageError
-from cranfield.judge.assignment import Assigned
-from cranfield.records import Document
-from cranfield.workflows.check import check_collection
-from cranfield.workflows.judge_merge import merge_packet
-from cranfield.workflows.judge_packet import Packet, PacketRequest, make_packet
-from cranfield.workflows.judging import open_desk
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.workflows.opening import back_up
-from cranfield.workflows.qrels_of import qrels_for
-from cranfield.workflows.scale import NAMED
-from cranfield.workflows.status import collection_status
-from cranfield.store import Store, open_store
-from cranfield.store.assignments import put_assignments
-from cranfield.store.documents import add_documents
+from cranfield.base.errors import InputError, ProblemsFound, UnknownName, UsageError
+from cranfield.base.records import Document
+from cranfield.judge.queue import Assigned
+from cranfield.store.documents import LoadedFile, add_documents, add_source, topic_ids
 from cranfield.store.events import events, projection_faults
-from cranfield.store.leases import live_leases
-from cranfield.store.packets import packet_facts
+from cranfield.store.judging import live_leases, packet_facts, put_assignments
 from cranfield.store.scales import add_guidelines, add_scale
-from cranfield.store.sources import LoadedFile, add_source
-from cranfield.store.topics import topic_ids
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.check import check_collection
+from cranfield.workflows.collection import NAMED, back_up
+from cranfield.workflows.judge.organise import open_desk
+from cranfield.workflows.judge.packets import Packet, PacketRequest, make_packet, merge_packet
+from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.qrels.current import qrels_for
+from cranfield.workflows.status import collection_status
 
 NOW = "2026-01-02T00:00:00.000Z"
 Sit = Callable[..., CollectionDesk]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.errors import UsageError
-from cranfield.judge.probes import Probes, choose_probe, falls_due, probes_to_come
+from cranfield.base.errors import UsageError
+from cranfield.judge.queue import Probes, choose_probe, falls_due, probes_to_come
 
 JUDGED = [f"d{number:02}" for number in range(20)]
 

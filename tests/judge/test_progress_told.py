@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.cli.judge_organise import what_is_missing
-from cranfield.errors import CranfieldError
-from cranfield.workflows.judge_packet import PacketRequest, make_packet
-from cranfield.workflows.judging import open_desk
-from cranfield.workflows.judging_progress import JudgingProgress, TopicProgress, judging_progress
-from cranfield.store import Store, open_store
+from cranfield.base.errors import CranfieldError
+from cranfield.cli.judge import what_is_missing
+from cranfield.store.store import Store, open_store
+from cranfield.workflows.judge.organise import JudgingProgress, TopicProgress, judging_progress, open_desk
+from cranfield.workflows.judge.packets import PacketRequest, make_packet
 
 
 def test_in_a_packet_progress_looks_at_the_queue_of_the_packet(judging: Store, tmp_path: Path, kept: Kept):

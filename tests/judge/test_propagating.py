@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import InputError
-from cranfield.judge.propagation import Passed, Torn, propagated
-from cranfield.workflows.judge_import import import_judgments
-from cranfield.workflows.judge_propagate import Propagated, propagate
-from cranfield.workflows.qrels_of import qrels_for
-from cranfield.store import Store
-from cranfield.store.duplicates import Scan, put_clusters
+from cranfield.base.errors import InputError
+from cranfield.judge.external import Passed, Torn, propagated
+from cranfield.store.documents import Scan, put_clusters
 from cranfield.store.events import events, projection_faults
+from cranfield.store.store import Store
+from cranfield.workflows.judge.imports import Propagated, import_judgments, propagate
+from cranfield.workflows.qrels.current import qrels_for
 
 NOW = "2026-01-01T00:00:00.000Z"
 

@@ -10,29 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import CollectionError, InputError, UnknownName, UsageError
-from cranfield.judge.assignment import Assigned
+from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError
+from cranfield.base.progress import stored_moment
 from cranfield.judge.events import Event
+from cranfield.judge.queue import Assigned
+from cranfield.store.events import append_events, append_many, last_sequence
+from cranfield.store.judging import put_assignments
+from cranfield.store.scales import add_guidelines, add_scale
+from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check_collection
-from cranfield.workflows.judge_import import import_judgments
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.workflows.moments import stored_moment
-from cranfield.workflows.opening import init_collection
-from cranfield.workflows.qrels_export import exported_qrels, write_qrels
-from cranfield.workflows.qrels_of import qrels_for, set_rule
-from cranfield.workflows.qrels_release import (
+from cranfield.workflows.collection import NAMED, init_collection
+from cranfield.workflows.judge.imports import import_judgments
+from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.qrels.current import (
     Chosen,
     compare_qrels,
     import_release,
     list_releases,
     make_release,
+    qrels_for,
     release_faults,
+    set_rule,
 )
-from cranfield.workflows.scale import NAMED
-from cranfield.store import Store, open_store
-from cranfield.store.assignments import put_assignments
-from cranfield.store.events import append_events, append_many, last_sequence
-from cranfield.store.scales import add_guidelines, add_scale
+from cranfield.workflows.qrels.export import exported_qrels, write_qrels
 
 NOW = "2026-01-01T00:00:00.000Z"
 Sit = Callable[..., CollectionDesk]

@@ -5,20 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UnknownName
-from cranfield.judge.draws import draw
+from cranfield.base.errors import UnknownName
 from cranfield.judge.queue import (
     NOTHING,
     Answers,
     Entry,
     Order,
+    draw,
     may_lease,
     order_named,
     ordered,
     state_again,
     state_of,
 )
-from cranfield.pool.draws import document_draws
+from cranfield.pool.candidates import document_draws
 
 ONE, TWO = Entry("d", 1), Entry("d", 1, "overlap", 2)
 BEN, CLEO = frozenset({"ben"}), frozenset({"ben", "cleo"})

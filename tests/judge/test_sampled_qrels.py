@@ -6,22 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.judge.events import Event
+from cranfield.qrels.qrels import BESIDE
 from cranfield.qrels.reading import read_qrels
-from cranfield.qrels.views import BESIDE
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
-from cranfield.source import Source
-from cranfield.workflows.qrels_export import exported_qrels, write_qrels
-from cranfield.workflows.qrels_notes import UNEVEN, sample_warning
-from cranfield.workflows.qrels_of import qrels_for
-from cranfield.workflows.qrels_release import Chosen, make_release
-from cranfield.store import Store
-from cranfield.store.events import append_events
-from cranfield.store.found import add_found
+from cranfield.store.events import add_found, append_events
+from cranfield.store.store import Store
+from cranfield.workflows.qrels.current import UNEVEN, Chosen, make_release, qrels_for, sample_warning
+from cranfield.workflows.qrels.export import exported_qrels, write_qrels
 
 NOW = "2026-01-01T00:00:00.000Z"
 FIXED, UPPER, LOWER = "depth 2", "stratified strata=3-6:50,7-12:25 3-6", "stratified strata=3-6:50,7-12:25 7-12"

@@ -6,21 +6,24 @@ import pytest
 from kept import Kept
 
 from assessor_ui import messages
+from cranfield.base.records import Grade, GradeScale
 from cranfield.judge.events import Event
-from cranfield.records import Grade, GradeScale
-from cranfield.workflows.adjudicating import StoredBench, open_cases
-from cranfield.workflows.judge_agreement import agreement_report, agreement_with_people
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.workflows.judging_progress import judging_progress
-from cranfield.workflows.judging_try import begin_trial, trial_of
-from cranfield.workflows.judging_versions import change_guidelines, change_scale
-from cranfield.workflows.qrels_export import export_warning, exported_qrels
-from cranfield.workflows.qrels_notes import OlderGrades, older_grades, read_by_the_present_scale
-from cranfield.workflows.qrels_release import Chosen, make_release
-from cranfield.workflows.scale import NAMED
-from cranfield.workflows.status import collection_status
-from cranfield.store import Store
 from cranfield.store.events import append_events
+from cranfield.store.store import Store
+from cranfield.workflows.collection import NAMED, change_guidelines, change_scale
+from cranfield.workflows.judge.adjudicate import StoredBench, open_cases
+from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
+from cranfield.workflows.judge.organise import begin_trial, judging_progress, trial_of
+from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.qrels.current import (
+    Chosen,
+    OlderGrades,
+    make_release,
+    older_grades,
+    read_by_the_present_scale,
+)
+from cranfield.workflows.qrels.export import export_warning, exported_qrels
+from cranfield.workflows.status import collection_status
 
 Sit = Callable[..., CollectionDesk]
 

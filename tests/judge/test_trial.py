@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.judge.trial import Estimate, Tried, estimate, sample_of_hits, size_of
+from cranfield.judge.queue import Estimate, Tried, estimate, sample_of_hits, size_of
 
 HITS = [f"d{number:03}" for number in range(1, 301)]
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from cranfield.judge.assignment import Assigned, Overlap
-from cranfield.records import Topic
-from cranfield.workflows.desk import Held, TopicState
-from cranfield.workflows.judging_desk import CollectionDesk
-from cranfield.workflows.moments import in_words
-from cranfield.store import Store
-from cranfield.store.assignments import plan_overlap, put_assignments
+from cranfield.base.progress import in_words
+from cranfield.base.records import Topic
+from cranfield.judge.queue import Assigned, Overlap
+from cranfield.judge.session import Held, TopicState
+from cranfield.store.judging import plan_overlap, put_assignments
+from cranfield.store.store import Store
+from cranfield.workflows.judge.session import CollectionDesk
 
 NOW = "2026-01-02T00:00:00.000Z"
 T3 = Topic("t3", "soup t3")

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.evaluate.align import align
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import Measure, parse_measure
-from cranfield.evaluate.mappings import qrels_from, ranking_from
 from cranfield.evaluate.measure import measures
 
 CUTOFFS = {"needed": (1, 3, 10), "optional": (None, 3), "level": (0.0, 0.3, 1.0), "none": (None,)}

@@ -2,9 +2,8 @@
 
 import pytest
 
-from cranfield.evaluate.align import align
+from cranfield.evaluate.align import align, qrels_from, run_from
 from cranfield.evaluate.expression import parse_measure
-from cranfield.evaluate.mappings import qrels_from, run_from
 
 ir_measures = pytest.importorskip("ir_measures")
 

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from cranfield.evaluate.align import align
-from cranfield.evaluate.mappings import qrels_from, run_from
-from cranfield.evaluate.trec_eval.catalogue import measures_of_version
-from cranfield.evaluate.trec_eval.options import TrecOptions
-from cranfield.evaluate.trec_eval.values import Asked, values_of
+from cranfield.evaluate.align import align, qrels_from, run_from
+from cranfield.evaluate.trec_eval.options import TrecOptions, measures_of_version
+from cranfield.evaluate.trec_eval.printing import Asked, values_of
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 

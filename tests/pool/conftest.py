@@ -11,17 +11,16 @@ import pytest
 from hypothesis import strategies as st
 
 from cranfield.judge.events import Event
-from cranfield.pool.entrants import PooledRuns, runs_of
+from cranfield.pool.candidates import PooledRuns, runs_of
 from cranfield.runs.order import ranked
 from cranfield.runs.run import Rows, Run
-from cranfield.workflows.pool_build import PoolRequest, build_pool
-from cranfield.workflows.pool_live import Refilled, Refiller
-from cranfield.workflows.pool_verify import verify_pool
-from cranfield.workflows.runs_intake import Request
-from cranfield.workflows.runs_submit import submit_runs
-from cranfield.store import Store
 from cranfield.store.events import append_events
 from cranfield.store.pools import pool_topics
+from cranfield.store.store import Store
+from cranfield.workflows.pool.build import PoolRequest, build_pool
+from cranfield.workflows.pool.live import Refilled, Refiller
+from cranfield.workflows.pool.verify import verify_pool
+from cranfield.workflows.runs.submit import Request, submit_runs
 
 Spec = Mapping[str, Mapping[str, Mapping[str, float]]]
 
@@ -105,7 +104,7 @@ def worked() -> PooledRuns:
 def order_of(worked: PooledRuns) -> Callable[..., list[str]]:
     """Give the pool of topic 1 of the worked example, as one word."""
     from cranfield.pool.build import build
-    from cranfield.pool.parsing import parse
+    from cranfield.pool.plan import parse
 
     def order(plan: str, topic: str = "1", **options: object) -> str:
         return " ".join(build(parse(plan), worked, topics=[topic], **options).documents_of(topic))

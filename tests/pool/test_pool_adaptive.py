@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.pool.candidates import candidates_of
-from cranfield.pool.draws import numbers
-from cranfield.pool.parsing import parse
+from cranfield.pool.candidates import candidates_of, numbers
+from cranfield.pool.plan import parse
 from cranfield.pool.strategies import strategies
 
 RELEVANT = {"d1", "d3", "d5"}

@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.errors import ProblemsFound, UsageError
+from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build, build_asked
-from cranfield.pool.parsing import parse, parse_stored
-from cranfield.pool.plan import Amount
-from cranfield.workflows.pool_known import depth_of
+from cranfield.pool.plan import Amount, parse, parse_stored
+from cranfield.workflows.pool.inputs import depth_of
 
 # topic 1: best ranks d1 d3 d5 1, d2 d6 2, d4 4, d7 5; topic 2: d1 d8 1, d9 2; the longest list has 5
 NO_EFFECT = {

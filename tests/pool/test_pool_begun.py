@@ -4,14 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.pool.build import build
-from cranfield.pool.extend import extend
-from cranfield.pool.joining import Chosen, Later, with_chosen
+from cranfield.pool.build import build, is_reproducible, without_model
+from cranfield.pool.extend import Chosen, Later, extend, with_chosen
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.overlap import brought_by_runs, missing_by_depth
-from cranfield.pool.parsing import parse
-from cranfield.pool.selecting import NO_PROBABILITY, Stratum
-from cranfield.pool.unproven import is_reproducible, without_model
+from cranfield.pool.plan import parse
+from cranfield.pool.pool import NO_PROBABILITY, Stratum
 
 PLANS = [
     "depth 1; mtf until 6",

@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import InputError, ProblemsFound, UsageError
+from cranfield.base.errors import InputError, ProblemsFound, UsageError
 from cranfield.pool.build import build
-from cranfield.pool.candidates import candidates_of
-from cranfield.pool.entrants import PooledRuns, pooled_runs
+from cranfield.pool.candidates import PooledRuns, candidates_of, pooled_runs
 from cranfield.pool.live import LivePool
-from cranfield.pool.parsing import parse
+from cranfield.pool.plan import parse
 from cranfield.pool.pool import Contribution, Duplicate, Entry
-from cranfield.pool.strategies.hedge import _gains
+from cranfield.pool.strategies.weights import _gains
 
 
 def test_an_entry_tells_every_run_and_rank_that_brought_it(worked):

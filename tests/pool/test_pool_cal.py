@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.errors import MissingExtra, UsageError
+from cranfield.base.errors import MissingExtra, UsageError
+from cranfield.base.records import Document, Topic
 from cranfield.pool.candidates import candidates_of
 from cranfield.pool.live import Judged, LivePool
-from cranfield.pool.parsing import parse
+from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
 from cranfield.pool.strategies.cal import ContinuousActiveLearning, rounds_after
-from cranfield.records import Document, Topic
-from cranfield.store.documents import add_documents
-from cranfield.store.sources import LoadedFile, add_source
-from cranfield.store.topics import add_topics
+from cranfield.store.documents import LoadedFile, add_documents, add_source, add_topics
 
 WORDS = {"relevant": "copper pan soda burnt clean", "other": "train ticket station platform track"}
 

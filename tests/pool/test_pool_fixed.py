@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.pool.build import build
-from cranfield.pool.parsing import parse
+from cranfield.pool.plan import parse
 from cranfield.pool.strategies import strategies
 
 WORKED = {

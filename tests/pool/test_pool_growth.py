@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import ProblemsFound, UsageError
+from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build
 from cranfield.pool.extend import extend, top_up
 from cranfield.pool.overlap import dominant_group, new_by_depth, overlap_of_groups, overlap_of_runs
-from cranfield.pool.parsing import parse
+from cranfield.pool.plan import parse
 
 
 def told(pool):

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import ProblemsFound, UsageError
+from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.live import Judged, LivePool, next_batch, wrong_choices
-from cranfield.pool.parsing import parse
+from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
 from cranfield.pool.stopping import Review, parsed_rule, stopping_rules
 

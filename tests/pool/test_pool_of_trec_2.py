@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cranfield.base.files import Source
 from cranfield.pool.build import build
-from cranfield.pool.entrants import runs_of
+from cranfield.pool.candidates import runs_of
 from cranfield.pool.overlap import new_by_depth
-from cranfield.pool.parsing import parse
+from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
-from cranfield.runs.check import Expectations, check
+from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
-from cranfield.source import Source
 
 TREC_2 = Path(__file__).parents[2].parent / "shared" / "data" / "trec-2-adhoc"
 TOPICS = frozenset(str(topic) for topic in range(101, 151))

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import UnknownName
+from cranfield.base.errors import UnknownName
 from cranfield.pool import plan as plan_module
-from cranfield.pool.parsing import parse
+from cranfield.pool.plan import parse
 from cranfield.pool.stopping import stopping_rules
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategies_page import page, section
-from cranfield.runs.options import described_options
+from cranfield.runs.baseline import described_options
 from cranfield.workflows.listing import described_strategy, known_strategies
 
 DOCS = Path(__file__).parents[2] / "docs"

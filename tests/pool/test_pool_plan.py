@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.pool.parsing import parse
-from cranfield.pool.plan import Amount, Cap, Plan, Scope, Selection
+from cranfield.base.errors import UsageError
+from cranfield.pool.plan import Amount, Cap, Plan, Scope, Selection, parse
 from cranfield.pool.strategies import strategies
 
 

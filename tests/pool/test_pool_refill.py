@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import InputError, ProblemsFound, UsageError
+from cranfield.base.errors import InputError, ProblemsFound, UsageError
 from cranfield.judge.events import Event
 from cranfield.pool.live import Judged, LivePool
-from cranfield.pool.parsing import parse
-from cranfield.workflows.pool_labels import HandedOut, Label, labels_of
-from cranfield.workflows.pool_live import Refilled, Refiller, refill
+from cranfield.pool.plan import parse
 from cranfield.store.events import append_events
-from cranfield.store.leases import Lease, put_lease
-from cranfield.store.pools_live import StandingAnswer, documents_touched, topics_touched
+from cranfield.store.judging import Lease, put_lease
+from cranfield.store.live_pools import StandingAnswer, documents_touched, topics_touched
+from cranfield.workflows.pool.inputs import HandedOut, Label, labels_of
+from cranfield.workflows.pool.live import Refilled, Refiller, refill
 
 EXAMPLES = 400 if os.environ.get("CRANFIELD_SOAK") else 12
 
@@ -364,7 +364,7 @@ def test_a_live_pool_that_was_tampered_with_is_found(hall, statement):
 
 
 def test_a_forged_choice_is_found_even_where_its_hashes_were_made_anew(hall):
-    from cranfield.store.pools_live import choices
+    from cranfield.store.live_pools import choices
 
     hall.submit(WIDE)
     hall.build("depth 2; thompson until 12", seed=7)

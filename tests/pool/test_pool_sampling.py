@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.pool.build import build
-from cranfield.pool.candidates import candidates_of
-from cranfield.pool.draws import document_draws, numbers
-from cranfield.pool.parsing import parse
+from cranfield.pool.candidates import candidates_of, document_draws, numbers
+from cranfield.pool.plan import parse
 from cranfield.pool.strategies import strategies
 
 
@@ -139,7 +138,7 @@ def test_statap_weighs_documents_as_by_hand(toolbox):
 def test_a_bucket_smaller_than_its_draws_has_the_exact_probability():
     from math import comb
 
-    from cranfield.pool.strategies.statap import _inclusion
+    from cranfield.pool.strategies.sampling import _inclusion
 
     exact = sum(min(times, 2) * comb(5, times) * 0.3**times * 0.7 ** (5 - times) for times in range(6)) / 2
     assert _inclusion(5, 0.3, 2) == pytest.approx(exact)

@@ -3,16 +3,12 @@
 import pytest
 from kept import Kept
 
-from cranfield.errors import CollectionError, InputError, ProblemsFound
-from cranfield.workflows.corpus_duplicates import find_duplicates
-from cranfield.workflows.pool_build import PoolRequest, build_pool
-from cranfield.workflows.pool_grow import extend_pool
-from cranfield.workflows.pool_loss import outsider_loss
-from cranfield.workflows.pool_show import explain_entry, show_pool
-from cranfield.workflows.pool_speed import Speed, judging_speed
-from cranfield.workflows.pool_verify import not_proved
-from cranfield.store.pools_content import versions_of_pool
-from cranfield.store.pools_loading import stored_entries, stored_pool
+from cranfield.base.errors import CollectionError, InputError, ProblemsFound
+from cranfield.store.pools import stored_entries, stored_pool, versions_of_pool
+from cranfield.workflows.corpus import find_duplicates
+from cranfield.workflows.pool.build import PoolRequest, build_pool, extend_pool
+from cranfield.workflows.pool.show import Speed, explain_entry, judging_speed, outsider_loss, show_pool
+from cranfield.workflows.pool.verify import not_proved
 
 PLANS = [
     "depth 2",
@@ -190,7 +186,7 @@ def test_a_pool_whose_plan_would_be_refused_today_can_still_be_read(hall, toolbo
 
 def test_the_runs_that_have_only_a_copy_are_in_the_story_of_what_stands_for_it(hall, monkeypatch):
     hall.submit({"A": {"1": {"d1": 3, "d2": 2, "x2": 1}}, "B": {"1": {"x1": 3, "d2": 2}}})
-    monkeypatch.setattr("cranfield.workflows.pool_build.clusters_now", lambda store: {"x1": 1, "x2": 1})
+    monkeypatch.setattr("cranfield.workflows.pool.build.clusters_now", lambda store: {"x1": 1, "x2": 1})
     hall.build("depth 3", one_per_cluster=True)
     told = explain_entry(hall.store, "1", "x1")
     assert [(one.run, one.rank) for one in told.entry.contributions] == [("B", 1)]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
 from cranfield.pool.build import build
 from cranfield.pool.extend import extend
-from cranfield.pool.parsing import parse, parse_stored
+from cranfield.pool.plan import parse, parse_stored
 
 TOPICS = [str(number) for number in range(300)]
 """Topics that are all alike, and drawn for one by one: the draws hang on the topic."""

@@ -10,7 +10,7 @@ from command import call
 from kept import Kept
 
 import cranfield as cf
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
 
 FILES = [f"r{run}.run" for run in (1, 2, 3, 4, 5, 9)]
 POOL = ("--qrels", "qrels", "--groups", "groups.tsv", "--pool-depth", "3")

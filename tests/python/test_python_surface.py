@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.workflows.notebook_plots import Plots, ReusePlots
+from cranfield.workflows.results import Plots, ReusePlots
 
 HEAVY = {"pandas", "numpy", "pyarrow", "scipy", "matplotlib", "textual", "sqlite3", "sqlite_utils", "typer", "rich"}
 

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UnknownName, UsageError
+from cranfield.base.errors import UnknownName, UsageError
 from cranfield.judge.events import Event
-from cranfield.qrels.merge import binary_by_scale, merged
-from cranfield.qrels.opinions import OpinionRow, opinions_in_text, opinions_of, row_of
+from cranfield.qrels.merge import OpinionRow, binary_by_scale, merged, opinions_in_text, opinions_of, row_of
 from cranfield.qrels.rules import DEFAULT_RULE, RULE_WORDS, parse_rule
 
 

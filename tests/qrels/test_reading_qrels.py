@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import ProblemsFound, SourceError, UnknownName
+from cranfield.base.errors import ProblemsFound, SourceError, UnknownName
+from cranfield.base.files import Source
 from cranfield.qrels.qrels import Qrels, qrels_of
 from cranfield.qrels.reading import read_qrels
-from cranfield.source import Source
 
 ROWS = [("1", "a", 1), ("1", "b", 0), ("10", "c", -1), ("2", "a", 3)]
 TREC = b"2 0 a 3\n1 0 b 0\n10 0 c -1\n1 0 a 1\n"

@@ -8,13 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.errors import InputError
-from cranfield.qrels.difference import Change, TopicDifference, difference
-from cranfield.qrels.format import qrels_formats
-from cranfield.qrels.qrels import Qrels, qrels_of, sorted_qrels
-from cranfield.qrels.reading import read_qrels
-from cranfield.qrels.views import binary, judged_only, with_unjudged
-from cranfield.source import Source
+from cranfield.base.errors import InputError
+from cranfield.base.files import Source
+from cranfield.qrels.qrels import (
+    Change,
+    Qrels,
+    TopicDifference,
+    binary,
+    difference,
+    judged_only,
+    qrels_of,
+    sorted_qrels,
+    with_unjudged,
+)
+from cranfield.qrels.reading import qrels_formats, read_qrels
 
 ROWS = [("1", "a", 1), ("1", "b", 0), ("10", "c", -1), ("2", "a", 3)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import call
 
-from cranfield.store import open_store
+from cranfield.store.store import open_store
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 HOSTILE = "<script>alert('title')</script>"

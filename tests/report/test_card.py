@@ -8,7 +8,7 @@ import pytest
 from command import call
 from kept import Kept
 
-from cranfield.store import open_store
+from cranfield.store.store import open_store
 
 
 @pytest.fixture

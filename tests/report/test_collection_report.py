@@ -14,13 +14,11 @@ import pytest
 from command import call
 from kept import Kept
 
-from cranfield.report.html import render_html
-from cranfield.report.page import Fold, Prose, blocks_of, tables_of
-from cranfield.report.page_markdown import render_page_markdown
-from cranfield.report.table import Table
-from cranfield.workflows.report import Reported, Wanted, collection_report
-from cranfield.workflows.report_card import card_for_collection, card_json
-from cranfield.store import open_store
+from cranfield.base.tables import Table
+from cranfield.report.page import Fold, Prose, blocks_of, render_html, render_page_markdown, tables_of
+from cranfield.store.store import open_store
+from cranfield.workflows.report.material import Wanted
+from cranfield.workflows.report.report import Reported, card_for_collection, card_json, collection_report
 
 MEASURES = ("nDCG@10", "AP", "P@10")
 ASSESSORS = ("Ada Lovelace", "Bob Hostile")
@@ -183,7 +181,7 @@ def test_an_empty_collection_has_a_report_too(tmp_path: Path, kept: Kept):
 
 
 def test_more_runs_than_can_be_shown_are_cut_and_it_is_said(kept: Kept):
-    from cranfield.report.reports import collection_scores as part
+    from cranfield.report.reports import collection as part
 
     board = part.Board(scores=wide_scores(200), groups={}, trust={}, verdicts={})
     table = part._runs_of_topic(board, "1", 0)

@@ -7,19 +7,20 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.compare.scored_letters import letters_of_scores
+from cranfield.base.records import Topic
+from cranfield.compare.comparison import letters_of_scores
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import Scores
-from cranfield.records import Topic
-from cranfield.report import bias_figures
+from cranfield.report import figures as bias_figures
 from cranfield.report.figures import figure_of
 from cranfield.report.page import Fold, Prose
-from cranfield.report.reports import collection_scores as part
-from cranfield.report.reports.collection_facts import Board, CollectionFacts, TopicPart
-from cranfield.workflows import report_material
-from cranfield.workflows.evaluate_letters import SEED, best_group
-from cranfield.workflows.report import Wanted, collection_report
-from cranfield.store import open_store
+from cranfield.report.reports import collection as part
+from cranfield.report.reports.collection import Board, CollectionFacts, TopicPart
+from cranfield.store.store import open_store
+from cranfield.workflows.evaluate.tables import SEED, best_group
+from cranfield.workflows.report import material as report_material
+from cranfield.workflows.report.material import Wanted
+from cranfield.workflows.report.report import collection_report
 
 
 def scores_of(values: np.ndarray) -> Scores:

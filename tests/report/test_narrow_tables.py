@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cranfield.base.tables import Column, Table, fitted, printed, table_of, width_of
+from cranfield.base.text import cell_width, shortened_in_the_middle
 from cranfield.cli import console
-from cranfield.report.fitting import fitted, width_of
-from cranfield.report.table import Column, Table, printed, table_of
-from cranfield.text import cell_width, shortened_in_the_middle
 
 WIDE = "日本語検索システム名前が長い"
 LONG = [f"anserini-bm25-rm3-title-k0.9-b0.4-{seed}" for seed in ("one", "two", "three")]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from command import call
 
-from cranfield.workflows.qrels_bundle import write_bundle
-from cranfield.workflows.qrels_release import make_release
-from cranfield.workflows.report import Wanted, collection_report
-from cranfield.workflows.report_card import report_and_card
-from cranfield.store import open_store
+from cranfield.store.store import open_store
+from cranfield.workflows.qrels.current import make_release
+from cranfield.workflows.qrels.export import write_bundle
+from cranfield.workflows.report.material import Wanted
+from cranfield.workflows.report.report import collection_report, report_and_card
 
 
 @pytest.fixture

@@ -5,10 +5,21 @@ from html.parser import HTMLParser
 
 import pytest
 
-from cranfield.report.html import render_html, themed
-from cranfield.report.page import Callout, Drawing, Fold, Literal, Page, Prose, Section, TableBlock, tables_of
-from cranfield.report.page_markdown import render_page_markdown
-from cranfield.report.table import Column, table_of
+from cranfield.base.tables import Column, table_of
+from cranfield.report.page import (
+    Callout,
+    Drawing,
+    Fold,
+    Literal,
+    Page,
+    Prose,
+    Section,
+    TableBlock,
+    render_html,
+    render_page_markdown,
+    tables_of,
+    themed,
+)
 
 HOSTILE = "<script>alert('x')</script> & \x1b[31m | `*"
 TABLE = table_of(

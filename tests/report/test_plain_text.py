@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cranfield.base.tables import Column, Table, plain_text, table_of
 from cranfield.cli import console
-from cranfield.report.plain import plain_text
-from cranfield.report.table import Column, Table, table_of
 
 WORDS = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12)
 VALUES = st.one_of(WORDS, st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.floats(0, 1))

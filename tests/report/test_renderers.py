@@ -6,11 +6,9 @@ import json
 
 from kept import Kept
 
-from cranfield.errors import UnknownName
-from cranfield.report.fitting import fitted
-from cranfield.report.plain import plain_text
+from cranfield.base.errors import UnknownName
+from cranfield.base.tables import Column, Table, facts_table, fitted, plain_text, printed, table_of, with_best
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Column, Table, facts_table, printed, table_of, with_best
 
 TABLE = table_of(
     ["run", Column("AP", numeric=True), "rows", "pooled"],

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import align
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.assessors import TauSpread, assessor_effect
-from cranfield.reuse.correlation import tau_b
+from cranfield.reuse.correlation import TauSpread, assessor_effect, tau_b
 
 RUNS = [
     ranking_from({"1": ["a", "b", "c"], "2": ["a", "b"]}, tag="A"),

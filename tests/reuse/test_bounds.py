@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import Alignment, align
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import Alignment, align, qrels_from, ranking_from
 from cranfield.evaluate.expression import Measure, parse_measure
-from cranfield.evaluate.mappings import qrels_from, ranking_from
 from cranfield.evaluate.measure import measures
-from cranfield.reuse.bounds import bounds, depth_that_matters
+from cranfield.reuse.intervals import bounds, depth_that_matters
 
 ROUNDS = 40 if os.environ.get("CRANFIELD_SOAK") else 1
 CLOSURES = [("at-k", 1, 0), ("at-k", 3, 0), ("at-k", 10, 0), ("list", 2, 0), ("open", 2, 0), ("open", 2, 2)]
@@ -237,9 +236,9 @@ def test_lists_with_many_holes_have_the_bounds_of_all_completions_too():
 def test_small_blocks_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch):
     cases = random_cases(np.random.default_rng(6), 2, 60)
     whole = bounds(aligned(cases), ALL, depth=lambda _: 5)
-    monkeypatch.setattr("cranfield.reuse.bounds_freedom._PLACES_AT_ONCE", 20)
-    monkeypatch.setattr("cranfield.reuse.bounds_monotone._ROWS_AT_ONCE", 20)
-    monkeypatch.setattr("cranfield.reuse.bounds_enumerated._ROWS_AT_ONCE", 20)
+    monkeypatch.setattr("cranfield.reuse.completions._PLACES_AT_ONCE", 20)
+    monkeypatch.setattr("cranfield.reuse.completions._ROWS_AT_ONCE", 20)
+    monkeypatch.setattr("cranfield.reuse.completions._ROWS_AT_ONCE", 20)
     parts = bounds(aligned(cases), ALL, depth=lambda _: 5)
     np.testing.assert_allclose(parts.lower, whole.lower, atol=1e-14)
     np.testing.assert_allclose(parts.upper, whole.upper, atol=1e-14)
@@ -313,8 +312,8 @@ def test_a_weak_document_below_a_strong_one_can_be_worth_more_for_q():
 def test_true_but_wider_bounds_are_called_loose(monkeypatch: pytest.MonkeyPatch):
     cases = random_cases(np.random.default_rng(7), 3, 150)
     wanted = measured("Q", "Q@3", "Q(beta=5, rel=2)", "G", "RnDCG", "nDCGRel")
-    monkeypatch.setattr("cranfield.reuse.bounds_q.MOST_STATES", 0)
-    monkeypatch.setattr("cranfield.reuse.bounds_enumerated.MOST_COMPLETIONS", 0.5)
+    monkeypatch.setattr("cranfield.reuse.extremes.MOST_STATES", 0)
+    monkeypatch.setattr("cranfield.reuse.completions.MOST_COMPLETIONS", 0.5)
     for options in ({"closure": "list"}, {"closure": "open", "further": 2}):
         got = bounds(aligned(cases), wanted, depth=lambda _: None, highest=3, **options)
         lower, upper = tried(cases, wanted, highest=3, depth=None, further=options.get("further", 0))

@@ -4,20 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of
 from cranfield.qrels.reading import read_qrels
-from cranfield.reuse.bounds import bounds, depth_that_matters
-from cranfield.reuse.claims import claim_of
-from cranfield.reuse.identities import identities
+from cranfield.reuse.intervals import bounds, depth_that_matters, identities
 from cranfield.reuse.pairs import contest_of, difference_of
-from cranfield.reuse.settling import settle
-from cranfield.runs.check import Expectations, check
+from cranfield.reuse.settle import claim_of, settle
+from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
-from cranfield.source import Source
 
 TREC_2 = Path(__file__).parents[2].parent / "shared" / "data" / "trec-2-adhoc"
 TOPICS = frozenset(str(topic) for topic in range(101, 151))

@@ -11,11 +11,10 @@ from kept import Kept
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.assess import Knowledge, assessed
+from cranfield.reuse.assess import Knowledge, assessed, warnings_of, why_untestable
 from cranfield.reuse.calibrate import calibrated
 from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
-from cranfield.reuse.testable import warnings_of, why_untestable
-from cranfield.reuse.thresholds import Thresholds
+from cranfield.reuse.verdict import Thresholds
 
 ROOT = Path(__file__).parents[2]
 TREC_2 = ROOT.parent / "shared" / "data" / "trec-2-adhoc"

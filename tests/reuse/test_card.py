@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import InputError, ProblemsFound
+from cranfield.base.errors import InputError, ProblemsFound
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
-from cranfield.reuse.assess import Knowledge, assessed
+from cranfield.reuse.assess import Knowledge, assessed, depths_that_matter
 from cranfield.reuse.card import Card, card_of, card_text, entry_of, read_card
-from cranfield.reuse.holes import depths_that_matter
-from cranfield.reuse.leave_out import hold_out_own
+from cranfield.reuse.hold_out import hold_out_own
 
 MEASURES = [parse_measure(name) for name in ("nDCG@10", "P@5", "AP")]
 

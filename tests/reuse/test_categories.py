@@ -5,14 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.compare.pairing import pairs
+from cranfield.base.errors import InputError
+from cranfield.compare.comparison import pairs
 from cranfield.compare.significance.student import student
-from cranfield.errors import InputError
-from cranfield.evaluate.align import align
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from
-from cranfield.reuse.categories import Categories, Decisions, categories, categories_by_group, decisions, total
-from cranfield.reuse.leave_out import hold_out_all
+from cranfield.reuse.hold_out import (
+    Categories,
+    Decisions,
+    categories,
+    categories_by_group,
+    decisions,
+    hold_out_all,
+    total,
+)
 from cranfield.reuse.provenance import Contributor, provenance_of
 
 matrices = st.tuples(st.integers(2, 6), st.integers(1, 12), st.integers(0, 2**31)).flatmap(

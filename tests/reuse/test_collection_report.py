@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.evaluate.align import align
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from
 from cranfield.reuse.collection import _verdict as collection_verdict
-from cranfield.reuse.collection import examine, levels_of
-from cranfield.reuse.doubts import doubts, pooled_shares
-from cranfield.reuse.leave_out import uniques_of
+from cranfield.reuse.collection import doubts, examine, levels_of, pooled_shares
+from cranfield.reuse.hold_out import uniques_of
 from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
-from cranfield.reuse.thresholds import Thresholds
+from cranfield.reuse.verdict import Thresholds
 
 MEASURES = parse_measures(["AP", "P@5"])
 (AP, P5) = MEASURES

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cranfield.errors import InputError, UsageError
+from cranfield.base.errors import InputError, UsageError
 from cranfield.reuse.correlation import RankDrop, levelled, max_rank_drop, ranks, rbo, tau_a, tau_ap, tau_b
 
 pairs_of_scores = st.integers(2, 9).flatmap(

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
 from cranfield.evaluate.expression import parse_measure
-from cranfield.reuse.estimates import completed, condensed_sibling, webber_park_shift
-from cranfield.reuse.leave_out import hold_out_own
-from cranfield.reuse.loss import Loss
+from cranfield.reuse.expected_loss import Loss, completed, condensed_sibling, webber_park_shift
+from cranfield.reuse.hold_out import hold_out_own
 
 
 def groups(*numbers):

@@ -8,12 +8,10 @@ import pytest
 from kept import Kept
 
 import cranfield as cf
-from cranfield.errors import UsageError
-from cranfield.reuse.verdict import Evidence, verdict_of
-from cranfield.reuse.wording import Account, account
-from cranfield.workflows.reuse import card_for
-from cranfield.workflows.reuse_asking import Doubt, asked_field
-from cranfield.workflows.trust import trusted
+from cranfield.base.errors import UsageError
+from cranfield.reuse.verdict import Account, Evidence, account, verdict_of
+from cranfield.workflows.reuse.field import trusted
+from cranfield.workflows.reuse.reuse import Doubt, asked_field, card_for
 
 RUNS = Path(__file__).parents[2] / "collections" / "kitchen" / "runs"
 OUTSIDE = ("mortar-dense", "whisk-bm25")

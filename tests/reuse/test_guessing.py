@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.evaluate.align import align
-from cranfield.evaluate.mappings import qrels_from, ranking_from
-from cranfield.reuse.guessing import guess_contributors, guess_depth
+from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.reuse.provenance import guess_contributors, guess_depth
 
 
 def pool_of(lists, depth):

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.holes import common_depth_of, depths_that_matter, holes_of, judged_of_pool, misfits
+from cranfield.reuse.assess import common_depth_of, depths_that_matter, holes_of, judged_of_pool, misfits
 from cranfield.reuse.provenance import Contributor, provenance_of
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
-from cranfield.source import Source
 
 
 def run_of(tmp_path, tag, lists):

@@ -7,16 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import align
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import align, qrels_from, ranking_from, run_from
 from cranfield.evaluate.expression import parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from, run_from
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of, sorted_qrels
-from cranfield.reuse.contributors import Contributor
 from cranfield.reuse.correlation import RankDrop
-from cranfield.reuse.leave_out import Reranking, hold_out_all, hold_out_own, uniques_of
-from cranfield.reuse.provenance import kept_prefixes, prefixes_of, provenance_of
+from cranfield.reuse.hold_out import Reranking, hold_out_all, hold_out_own, uniques_of
+from cranfield.reuse.provenance import Contributor, kept_prefixes, prefixes_of, provenance_of
 
 MEASURES = parse_measures(
     [

@@ -9,24 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import InputError, UsageError
+from cranfield.base.errors import InputError, UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.held_out import lists_without
-from cranfield.reuse.hole_model import Step
-from cranfield.reuse.holes import depths_that_matter
-from cranfield.reuse.kappa import Kappa, at_least, learned, upper_ends
-from cranfield.reuse.leave_out import hold_out_own
-from cranfield.reuse.lessons import Lessons
-from cranfield.reuse.logistic import chances, fitted, logit
-from cranfield.reuse.loss import expected_loss
+from cranfield.reuse.assess import depths_that_matter
+from cranfield.reuse.expected_loss import Lessons, expected_loss, scaled
+from cranfield.reuse.hold_out import Replayed, hold_out_own, lists_without
 from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
-from cranfield.reuse.replaying import Replayed
-from cranfield.reuse.scaling import scaled
-from cranfield.reuse.spread import Upper
-from cranfield.reuse.tally import Tally, octave_of, tally_of
+from cranfield.reuse.unjudged_model import (
+    Kappa,
+    Step,
+    Tally,
+    Upper,
+    at_least,
+    chances,
+    fitted,
+    learned,
+    logit,
+    octave_of,
+    tally_of,
+    upper_ends,
+)
 
 SAME = Upper(1.0, 22, is_maximum=False)
 

@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import Alignment, KnownRun, align
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import Alignment, KnownRun, align, qrels_from, ranking_from, run_from
 from cranfield.evaluate.expression import parse_measure
-from cranfield.evaluate.mappings import qrels_from, ranking_from, run_from
-from cranfield.reuse.claims import Claim, claim_of
-from cranfield.reuse.identities import identities, of_runs, with_judgments
-from cranfield.reuse.pairs import Contest, contest_of, difference_of, rank_interval
-from cranfield.reuse.queued import QueuedDocument
+from cranfield.reuse.intervals import identities, of_runs, with_judgments
+from cranfield.reuse.pairs import Contest, QueuedDocument, contest_of, difference_of, rank_interval
+from cranfield.reuse.settle import Claim, claim_of
 
 EXACT = [
     *("P@2", "P(rel=2)@4", "CG", "CG(gains={0: 1, 2: -1})@3", "DCG@3", "DCG(gain=exponential)", "NumRelRet"),

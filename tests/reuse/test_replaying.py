@@ -3,14 +3,12 @@
 import numpy as np
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import align
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from
 from cranfield.evaluate.scores import score
-from cranfield.reuse.leave_out import hold_out_all, hold_out_own, uniques_of
+from cranfield.reuse.hold_out import hold_out_all, hold_out_own, replayed, uniques_of
 from cranfield.reuse.provenance import Contributor, provenance_of
-from cranfield.reuse.replaying import replayed
 
 QRELS = qrels_from({"1": {"a": 1, "b": 0, "c": 1, "o": 1}, "2": {"a": 1, "d": 2}})
 RUNS = [

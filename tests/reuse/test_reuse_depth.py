@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import align
-from cranfield.evaluate.mappings import qrels_from, ranking_from
-from cranfield.reuse.depth import best_ranks, extrapolated, fit_decay, new_by_depth, repooled
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.reuse.collection import best_ranks, extrapolated, fit_decay, new_by_depth, repooled
 from cranfield.reuse.provenance import Contributor, provenance_of
 
 QRELS = qrels_from({"1": {"a": 1, "b": 0, "c": 2, "d": -1, "e": 1}, "2": {"a": 0, "f": 1}})

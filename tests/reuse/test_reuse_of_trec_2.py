@@ -8,19 +8,15 @@ import numpy as np
 import pytest
 from kept import Kept
 
+from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.collection import examine, levels_of
-from cranfield.reuse.depth import extrapolated, new_by_depth, repooled
-from cranfield.reuse.doubts import doubts
-from cranfield.reuse.guessing import guess_contributors
-from cranfield.reuse.leave_out import hold_out_own, uniques_of
-from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
-from cranfield.runs.check import Expectations, check
+from cranfield.reuse.collection import doubts, examine, extrapolated, levels_of, new_by_depth, repooled
+from cranfield.reuse.hold_out import hold_out_own, uniques_of
+from cranfield.reuse.provenance import Contributor, guess_contributors, prefixes_of, provenance_of
+from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
-from cranfield.source import Source
 
 TREC_2 = Path(__file__).parents[2].parent / "shared" / "data" / "trec-2-adhoc"
 TOPICS = frozenset(str(topic) for topic in range(101, 151))

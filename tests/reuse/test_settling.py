@@ -8,15 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.evaluate.align import align
+from cranfield.base.errors import UsageError
+from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measure
-from cranfield.evaluate.mappings import qrels_from, ranking_from
-from cranfield.reuse.bounds import bounds
-from cranfield.reuse.identities import identities
-from cranfield.reuse.pairs import Contest, contest_of, decided, difference_of
-from cranfield.reuse.queued import QueuedDocument
-from cranfield.reuse.settling import Narrowing, Settlement, settle, to_safe
+from cranfield.reuse.intervals import bounds, identities
+from cranfield.reuse.pairs import Contest, QueuedDocument, contest_of, decided, difference_of
+from cranfield.reuse.settle import Narrowing, Settlement, settle, to_safe
 
 Judged = dict[str, dict[str, int]]
 Rankings = dict[str, list[str]]

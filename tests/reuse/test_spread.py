@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.reuse.spread import Upper, conformal_upper, spread_of
+from cranfield.reuse.unjudged_model import Upper, conformal_upper, spread_of
 
 
 @pytest.mark.parametrize(

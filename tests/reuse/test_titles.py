@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from cranfield.reuse.titles import mean_titlestat, titlestat
+from cranfield.reuse.collection import mean_titlestat, titlestat
 
 DOCUMENTS = [{"burnt", "pan"}, {"pan"}, {"soda"}, {"pan", "the"}]
 

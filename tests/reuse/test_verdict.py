@@ -5,12 +5,19 @@ from dataclasses import replace
 import pytest
 from kept import Kept
 
-from cranfield.errors import ProblemsFound, UsageError
+from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.evaluate.expression import parse_measure
 from cranfield.evaluate.measure import measures
-from cranfield.reuse.thresholds import Thresholds, threshold_of
-from cranfield.reuse.verdict import Evidence, Verdict, takes_verdict, verdict_of
-from cranfield.reuse.wording import Account, account
+from cranfield.reuse.verdict import (
+    Account,
+    Evidence,
+    Thresholds,
+    Verdict,
+    account,
+    takes_verdict,
+    threshold_of,
+    verdict_of,
+)
 
 GOOD = Evidence(judged=0.95, topics=50, low_topics=0, holes=25, low=0.5, high=0.6, loss=0.004, upper=0.01, groups=22)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
-from cranfield.source import Source
 
 ROOT = Path(__file__).parents[2]
 

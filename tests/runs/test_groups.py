@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import ProblemsFound
-from cranfield.runs.groups import Member, read_groups
-from cranfield.source import Source
+from cranfield.base.errors import ProblemsFound
+from cranfield.base.files import Source
+from cranfield.runs.run import Member, read_groups
 
 
 def test_groups_are_read_in_the_order_of_the_file(tmp_path: Path):

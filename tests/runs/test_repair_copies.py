@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.runs.formats import run_formats
-from cranfield.workflows.runs_check import Checked, check_runs
-from cranfield.workflows.runs_intake import Request
+from cranfield.base.errors import UsageError
+from cranfield.runs.reading import run_formats
+from cranfield.workflows.runs.submit import Checked, Request, check_runs
 
 MENDABLE = "1 Q0 a 1 3 t x\n1 Q0 b 2 2 t\n"
 MENDED = "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from kept import Kept
 
-from cranfield.errors import Problem, ProblemsFound, SourceError
+from cranfield.base.errors import Problem, ProblemsFound, SourceError
+from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check
 from cranfield.runs.problems import CHECKS
 from cranfield.runs.reading import read_rows
-from cranfield.source import Source
 
 
 def found(folder: Path, text: str, **expected: object) -> list[Problem]:

@@ -5,8 +5,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.runs.ids import IdTable, as_ids
-from cranfield.workflows.runs_coding import _extended
+from cranfield.runs.encoding import IdTable, as_ids
+from cranfield.workflows.runs.submit import _extended
 
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6)
 

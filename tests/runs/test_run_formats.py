@@ -14,13 +14,12 @@ import pytest
 import zstandard
 from kept import Kept
 
-from cranfield.errors import ProblemsFound, SourceError, UnknownName
+from cranfield.base.errors import ProblemsFound, SourceError, UnknownName
+from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check
-from cranfield.runs.formats import run_formats
 from cranfield.runs.order import ranked
-from cranfield.runs.reading import format_of, read_rows
+from cranfield.runs.reading import format_of, read_rows, run_formats
 from cranfield.runs.run import NO_RANK, Rows
-from cranfield.source import Source
 
 PLAIN = b"101 Q0 D2 1 2.5 a\n101 Q0 D1 2 1.5 a\n102 Q0 D2 1 0.5 a\n"
 THREE = [("101", "D2", 2.5, 1), ("101", "D1", 1.5, 2), ("102", "D2", 0.5, 1)]
@@ -192,14 +191,14 @@ def test_a_file_with_nothing_in_it_is_empty(tmp_path, data):
 
 
 def test_a_file_of_many_blocks_is_read_like_one_of_one(tmp_path, monkeypatch):
-    import cranfield.runs.blocks
+    import cranfield.runs.formats.trec
 
     text = b"".join(b"%d Q0 D%d %d %d.5 a\n" % (row // 7, row, row % 7, 99 - row % 7) for row in range(500))
     broken = text.replace(b"3 Q0 D21 ", b"3 Q0 D21 x y ").replace(b"D400 ", b"D400\t ").replace(b"D77 ", b"")
     expected = rows_of(tmp_path, broken)
-    monkeypatch.setattr(cranfield.runs.blocks, "BLOCK", 64)
+    monkeypatch.setattr(cranfield.runs.formats.trec, "BLOCK", 64)
     for size in (16, 37, 64, 1000):
-        monkeypatch.setattr(cranfield.runs.blocks.blocks, "__kwdefaults__", {"size": size})
+        monkeypatch.setattr(cranfield.runs.formats.trec.blocks, "__kwdefaults__", {"size": size})
         rows = rows_of(tmp_path, broken)
         assert (listed(rows), rows.problems, lines(rows), rows.tags) == (
             listed(expected),

@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.errors import CranfieldError
-from cranfield.runs.check import Expectations, check
-from cranfield.runs.formats import run_formats
+from cranfield.base.errors import CranfieldError
+from cranfield.base.files import Source
+from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.order import ranked
-from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
-from cranfield.source import Source
+from cranfield.runs.reading import read_rows, run_formats
 
 SEEDS = {
     "trec": b"101 Q0 D2 1 2.5 a\n101\tQ0\tD1\t2\t1.5\ta\n\n102 Q0  D2 1 -0.5e3 a x\n",

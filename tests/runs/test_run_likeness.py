@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.runs.likeness import NEARLY_IDENTICAL, Top, likeness, likenesses, top
+from cranfield.runs.check import NEARLY_IDENTICAL, Top, likeness, likenesses, top
 
 
 def best(lists: dict[int, list[int]], *, depth: int = 10) -> Top:

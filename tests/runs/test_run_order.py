@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.runs.formats import run_formats
+from cranfield.base.files import Source
 from cranfield.runs.order import Ties, order_as_float32, ranked, tie_groups, tie_groups_only_in_float32
-from cranfield.runs.reading import read_rows
+from cranfield.runs.reading import read_rows, run_formats
 from cranfield.runs.run import Order, Rows, Run
-from cranfield.source import Source
 
 Row = tuple[str, str, float, int]
 

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.runs.check import Expectations, check
+from cranfield.base.files import Source
+from cranfield.runs.check import Expectations, by_hand_first, check, repair
+from cranfield.runs.columns import write_trec
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import by_hand_first, repair
 from cranfield.runs.run import Order, Run
-from cranfield.runs.text_writing import write_trec
-from cranfield.source import Source
 
 
 def repaired(

@@ -8,10 +8,20 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from kept import Kept
 
-from cranfield.errors import CollectionError
-from cranfield.runs.encoding import ENCODING, CodedRun, decode, encode
-from cranfield.runs.ids import IdTable, coded, decode_page, encode_page, from_coded
-from cranfield.runs.keys import KeyIndex, keys_of
+from cranfield.base.errors import CollectionError
+from cranfield.runs.encoding import (
+    ENCODING,
+    CodedRun,
+    IdTable,
+    KeyIndex,
+    coded,
+    decode,
+    decode_page,
+    encode,
+    encode_page,
+    from_coded,
+    keys_of,
+)
 from cranfield.runs.run import Run
 
 FINITE = st.one_of(
@@ -114,7 +124,7 @@ def test_few_ids_in_a_large_table_are_found_through_the_index():
 
 
 def test_ids_with_the_same_key_are_still_told_apart(monkeypatch):
-    monkeypatch.setattr("cranfield.runs.ids.keys_of", lambda ids: np.zeros(len(ids), dtype=np.uint64))
+    monkeypatch.setattr("cranfield.runs.encoding.keys_of", lambda ids: np.zeros(len(ids), dtype=np.uint64))
     table = IdTable.of([f"d{number}" for number in range(100)])
     assert table.lookup(["d99", "d0", "x"]).tolist() == [99, 0, -1]
 
@@ -164,18 +174,18 @@ def test_a_run_comes_back_from_its_codes():
 
 @pytest.mark.parametrize("same_keys", [0, 1, 7])
 def test_the_distinct_strings_of_a_long_column_are_those_of_a_dictionary(monkeypatch, same_keys):
-    import cranfield.runs.distinct
+    import cranfield.runs.encoding
 
     rng = np.random.default_rng(same_keys)
     words = [f"d{number}" * (1 + number % 4) for number in rng.integers(0, 3000, 20_000)]
     column = pa.chunked_array([words[:7000], words[7000:7001], [], words[7001:]])
     if same_keys:
         monkeypatch.setattr(
-            "cranfield.runs.distinct.keys_of",
+            "cranfield.runs.encoding.keys_of",
             lambda ids: (keys_of(ids) % np.uint64(same_keys)) * np.uint64(2**64 // same_keys - 1),
         )
-    monkeypatch.setattr("cranfield.runs.distinct.LONG", 0)
-    ids, codes = cranfield.runs.distinct.distinct(column)
+    monkeypatch.setattr("cranfield.runs.encoding.LONG", 0)
+    ids, codes = cranfield.runs.encoding.distinct(column)
     assert ids.take(pa.array(codes)).to_pylist() == words
     assert len(ids) == len(set(words)) == len(set(ids.to_pylist()))
     if not same_keys:

@@ -6,13 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.runs.check import Expectations, check
-from cranfield.runs.formats import run_formats
+from cranfield.base.files import Source
+from cranfield.runs.check import Expectations, check, rank_story, repair
 from cranfield.runs.order import ranked, tie_groups
-from cranfield.runs.order_checks import rank_story
-from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
-from cranfield.source import Source
+from cranfield.runs.reading import read_rows, run_formats
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 TREC_2 = SHARED / "trec-2-adhoc"

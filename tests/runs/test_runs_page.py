@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from cranfield.runs.fields import SPELLINGS
-from cranfield.runs.formats import run_formats
+from cranfield.runs.columns import SPELLINGS
 from cranfield.runs.problems import CHECKS
+from cranfield.runs.reading import run_formats
 
 PAGE = (Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
 

@@ -14,12 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import MissingExtra, UsageError
-from cranfield.records import Document
-from cranfield.runs.system import Query, Ranking, configured
+from cranfield.base.errors import MissingExtra, UsageError
+from cranfield.base.records import Document
+from cranfield.runs.baseline import Query, Ranking, best, configured
 from cranfield.runs.baselines import systems
 from cranfield.runs.baselines.fts5 import Fts5
-from cranfield.runs.term_matrix import best
 
 EVERY = pytest.mark.parametrize("name", systems.names())
 LEXICAL = pytest.mark.parametrize("name", [name for name, system in systems.items() if system.family == "lexical"])

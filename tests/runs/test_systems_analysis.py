@@ -5,10 +5,9 @@ import sys
 import pytest
 from kept import Kept
 
-from cranfield.errors import MissingExtra, UnknownName
-from cranfield.records import Topic
-from cranfield.runs.analysis import Analyser
-from cranfield.runs.system import query_text
+from cranfield.base.errors import MissingExtra, UnknownName
+from cranfield.base.records import Topic
+from cranfield.runs.baseline import Analyser, query_text
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.records import Document
-from cranfield.runs.system import Query, configured
+from cranfield.base.records import Document
+from cranfield.runs.baseline import Query, configured
 from cranfield.runs.baselines import systems
 
 PLAIN = {"stemmer": "none", "stopwords": "none"}

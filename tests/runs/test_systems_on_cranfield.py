@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.records import Document
-from cranfield.runs.system import Query, Ranking, configured
+from cranfield.base.records import Document
+from cranfield.runs.baseline import Query, Ranking, configured
 from cranfield.runs.baselines import systems
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cranfield"

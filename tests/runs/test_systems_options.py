@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 import pytest
 from kept import Kept
 
-from cranfield.errors import UnknownName, UsageError
-from cranfield.runs.options import DescribedOption, Option, check_options, described_options
-from cranfield.runs.system import configured
+from cranfield.base.errors import UnknownName, UsageError
+from cranfield.runs.baseline import DescribedOption, Option, check_options, configured, described_options
 from cranfield.runs.baselines import systems
 from cranfield.runs.baselines.bm25 import Bm25
 from cranfield.runs.baselines.chargrams import Chargrams

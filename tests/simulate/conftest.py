@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import strategies as st
 
+from cranfield.evaluate.align import qrels_from, ranking_from
 from cranfield.evaluate.expression import own_measures, parse_measures
-from cranfield.evaluate.mappings import qrels_from, ranking_from
-from cranfield.pool.entrants import runs_of
-from cranfield.simulate.known import Known, known_of
+from cranfield.pool.candidates import runs_of
+from cranfield.simulate.study import Known, known_of
 
 Lists = Mapping[str, Mapping[str, list[str]]]
 """By run, then by topic: documents, best first."""

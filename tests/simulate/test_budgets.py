@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import UsageError
-from cranfield.pool.parsing import parse
-from cranfield.simulate.playing import least_budget, open_ended, play, play_at, with_budget
-from cranfield.simulate.study import study
+from cranfield.base.errors import UsageError
+from cranfield.pool.plan import parse
+from cranfield.simulate.study import least_budget, open_ended, play, play_at, study, with_budget
 
 STRATEGIES = (
     "take",

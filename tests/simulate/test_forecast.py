@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from kept import Kept
 
+from cranfield.base.errors import UsageError
 from cranfield.compare.power import residual_deviation, topics_needed
-from cranfield.errors import UsageError
-from cranfield.pool.parsing import parse
-from cranfield.reuse.depth import extrapolated
+from cranfield.pool.plan import parse
+from cranfield.reuse.collection import extrapolated
 from cranfield.simulate.forecast import AtDepth, forecast, needed
-from cranfield.simulate.playing import play
-from cranfield.simulate.study import study
+from cranfield.simulate.study import play, study
 
 
 @pytest.fixture(scope="module")

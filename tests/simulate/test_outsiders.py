@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.pool.parsing import parse
+from cranfield.pool.plan import parse
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.leave_out import hold_out_own
+from cranfield.reuse.hold_out import hold_out_own
 from cranfield.reuse.provenance import provenance_of
-from cranfield.simulate.known import known_of
-from cranfield.simulate.outsiders import own_hold_out, plain_depth
-from cranfield.simulate.playing import play
-from cranfield.simulate.study import replays, study
+from cranfield.simulate.study import known_of, own_hold_out, plain_depth, play, replays, study
 
 
 def left_out(known, plan, measures, seed=0):

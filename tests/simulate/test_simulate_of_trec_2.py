@@ -5,17 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.base.files import Source
 from cranfield.evaluate.expression import own_measures, parse_measures
-from cranfield.pool.entrants import runs_of
-from cranfield.pool.parsing import parse
+from cranfield.pool.candidates import runs_of
+from cranfield.pool.plan import parse
 from cranfield.qrels.reading import read_qrels
-from cranfield.runs.check import Expectations, check
+from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
-from cranfield.runs.repair import repair
 from cranfield.simulate.forecast import forecast
-from cranfield.simulate.known import known_of
-from cranfield.simulate.study import study
-from cranfield.source import Source
+from cranfield.simulate.study import known_of, study
 
 TREC_2 = Path(__file__).parents[2].parent / "shared" / "data" / "trec-2-adhoc"
 TOPICS = frozenset(str(topic) for topic in range(101, 151))

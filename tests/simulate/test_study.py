@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.errors import InputError, UsageError
+from cranfield.base.errors import InputError, UsageError
 from cranfield.evaluate.scores import score
 from cranfield.pool.build import build
-from cranfield.pool.parsing import parse
-from cranfield.simulate.known import known_of
-from cranfield.simulate.study import Cost, study
+from cranfield.pool.plan import parse
+from cranfield.simulate.study import Cost, known_of, study
 
 
 def studied(known, plan, *words, **options):

@@ -5,14 +5,12 @@ import sqlite3
 import pytest
 from kept import Kept
 
-from cranfield.judge.assignment import Assigned
 from cranfield.judge.events import Event
-from cranfield.workflows.check import check_collection
-from cranfield.store import Store
-from cranfield.store.assignments import put_assignments
+from cranfield.judge.queue import Assigned
 from cranfield.store.events import append_events
-from cranfield.store.leases import Lease, put_lease
-from cranfield.store.queues import Queued, add_queue
+from cranfield.store.judging import Lease, Queued, add_queue, put_assignments, put_lease
+from cranfield.store.store import Store
+from cranfield.workflows.check import check_collection
 
 NOW = "2026-01-01T00:00:00.000Z"
 

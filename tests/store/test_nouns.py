@@ -3,22 +3,27 @@
 import pytest
 from kept import Kept
 
-from cranfield.errors import InputError, ProblemsFound, UnknownName
-from cranfield.records import Document, Grade, GradeScale, Topic
-from cranfield.workflows.corpus_show import show_document
-from cranfield.store import Store
-from cranfield.store.adding import Added
+from cranfield.base.errors import InputError, ProblemsFound, UnknownName
+from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.store.documents import (
+    HIT_END,
+    HIT_START,
+    Added,
     add_documents,
+    add_topics,
     document,
     document_count,
     ids_near,
     iter_documents,
     known_among,
+    match_expression,
+    ranked,
+    search,
+    topics,
 )
 from cranfield.store.scales import add_guidelines, add_scale, current_guidelines, current_scale
-from cranfield.store.search import HIT_END, HIT_START, match_expression, ranked, search
-from cranfield.store.topics import add_topics, topics
+from cranfield.store.store import Store
+from cranfield.workflows.corpus import show_document
 
 
 def add(store: Store, *documents: Document, update: bool = False) -> Added:

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
+from cranfield.store.store import Store
 from cranfield.workflows.check import check_collection
-from cranfield.workflows.runs_intake import Request
-from cranfield.workflows.runs_submit import submit_runs
-from cranfield.store import Store
+from cranfield.workflows.runs.submit import Request, submit_runs
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
+from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.cli import console
-from cranfield.errors import CollectionBusy, CollectionError
+from cranfield.store import engine
+from cranfield.store import engine as migrate
+from cranfield.store.store import Store, backup_to, create_store, open_store, put_setting, setting, settings
 from cranfield.workflows.check import check_collection
-from cranfield.workflows.opening import init_collection
-from cranfield.store import Store, create_store, engine, migrate, open_store
-from cranfield.store.settings import put_setting, setting, settings
-from cranfield.store.store import backup_to
+from cranfield.workflows.collection import init_collection
 
 
 def test_a_new_collection_is_one_file_in_wal_mode_with_full_synchronisation(store: Store):

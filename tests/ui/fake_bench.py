@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 
 from fake_desk import BREAD, DOCUMENTS, FOUR_GRADES, PANS
 
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
+from cranfield.base.records import GradeScale
 from cranfield.judge.events import Evidence
-from cranfield.records import GradeScale
-from cranfield.workflows.bench import Case, Opinion
+from cranfield.judge.session import Case, Opinion
 
 CASES = (
     Case(

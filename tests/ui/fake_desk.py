@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from cranfield.errors import CollectionError, CranfieldError
+from cranfield.base.errors import CollectionError, CranfieldError
+from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.judge.events import Evidence
-from cranfield.records import Document, Grade, GradeScale, Topic
-from cranfield.workflows.corpus_search import HIT_END, HIT_START
-from cranfield.workflows.desk import Answer, Done, Found, Held, Item, Past, Saved, TopicState
+from cranfield.judge.session import Answer, Done, Found, Held, Item, Past, Saved, TopicState
+from cranfield.store.documents import HIT_END, HIT_START
 
 FOUR_GRADES = GradeScale(
     (

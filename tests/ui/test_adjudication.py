@@ -10,7 +10,7 @@ from seat import rows_of
 from assessor_ui.adjudication import Adjudication, run_plain
 from assessor_ui.app import ReaderApp
 from assessor_ui.screens.adjudicate import AdjudicateScreen
-from cranfield.errors import CollectionError
+from cranfield.base.errors import CollectionError
 
 
 async def settle(app: ReaderApp, pilot: object) -> None:

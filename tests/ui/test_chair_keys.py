@@ -12,8 +12,8 @@ from assessor_ui import keymap
 from assessor_ui.screens.adjudicate import AdjudicateScreen
 from assessor_ui.screens.judge import JudgeScreen
 from assessor_ui.screens.reading import HELD, SEEN
-from cranfield.records import Document, Grade, GradeScale, Topic
-from cranfield.workflows.desk import Held
+from cranfield.base.records import Document, Grade, GradeScale, Topic
+from cranfield.judge.session import Held
 
 LONG = Document(
     "long", "\n".join(f"Line {number} of a long text." for number in range(60)) + "\nThe pan is last.", "Long"

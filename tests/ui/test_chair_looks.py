@@ -14,12 +14,11 @@ from kept import Kept
 from seat import GOLDEN, Chair, picture_of, seated
 from textual.color import Color
 
-from assessor_ui.app import ChairApp
+from assessor_ui.app import DARK, LIGHT, ChairApp, theme_named, themes
 from assessor_ui.session import Session
-from assessor_ui.theme import DARK, LIGHT, theme_named, themes
-from cranfield.errors import CollectionBusy, CollectionError
-from cranfield.records import Document, Topic
-from cranfield.workflows.desk import Item, Saved
+from cranfield.base.errors import CollectionBusy, CollectionError
+from cranfield.base.records import Document, Topic
+from cranfield.judge.session import Item, Saved
 
 SIZES = [(60, 20), (80, 24), (140, 40)]
 STATES: dict[str, Sequence[str]] = {

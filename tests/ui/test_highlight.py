@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assessor_ui.highlight import Stems, densest, find, hits_of, terms_of
-from assessor_ui.page import page_of
-from assessor_ui.passages import marker_at, sentences
-from cranfield.errors import UnknownName
-from cranfield.records import Document, Topic
+from assessor_ui.page import Stems, densest, find, hits_of, page_of, terms_of
+from assessor_ui.reader import marker_at, sentences
+from cranfield.base.errors import UnknownName
+from cranfield.base.records import Document, Topic
 
 STEMS = Stems("english")
 

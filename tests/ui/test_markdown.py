@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assessor_ui.markdown import markdown_content
-from assessor_ui.wrapping import cells_of
+from assessor_ui.page import cells_of, markdown_content
 
 EVERYTHING = """# The scale
 

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from assessor_ui.page import page_of
-from assessor_ui.wrapping import _lines_of, cells_of, line_at, wrap
-from cranfield.records import Document
+from assessor_ui.page import _lines_of, cells_of, line_at, page_of, wrap
+from cranfield.base.records import Document
 
 TEXTS = st.text(alphabet=st.sampled_from("ab \n\t\x1b\u202e\u0301e漢字。👩\u200d👩אבج"), max_size=60)
 

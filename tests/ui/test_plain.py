@@ -7,9 +7,9 @@ from fake_desk import FakeDesk
 from kept import Kept
 
 from assessor_ui import keymap, plain
-from cranfield.errors import CollectionError
-from cranfield.records import Document
-from cranfield.workflows.desk import Held
+from cranfield.base.errors import CollectionError
+from cranfield.base.records import Document
+from cranfield.judge.session import Held
 
 
 class Terminal(io.StringIO):

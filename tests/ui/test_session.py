@@ -6,10 +6,10 @@ from kept import Kept
 
 from assessor_ui import messages
 from assessor_ui.session import Session
-from cranfield.errors import CollectionBusy, CollectionError
+from cranfield.base.errors import CollectionBusy, CollectionError
+from cranfield.base.records import Topic
 from cranfield.judge.events import Evidence
-from cranfield.records import Topic
-from cranfield.workflows.desk import Found, Held
+from cranfield.judge.session import Found, Held
 
 
 class HandClock:

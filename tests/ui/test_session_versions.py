@@ -4,7 +4,7 @@ from fake_desk import FakeDesk
 from kept import Kept
 
 from assessor_ui.session import TOLD_AGAIN_AFTER, Session
-from cranfield.errors import CollectionBusy
+from cranfield.base.errors import CollectionBusy
 
 
 class HandClock:

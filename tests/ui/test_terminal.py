@@ -14,8 +14,8 @@ import pytest
 from command import call
 
 from assessor_ui.screens.reading import SEEN
-from cranfield.workflows.judging import open_desk
-from cranfield.workflows.opening import open_collection
+from cranfield.workflows.collection import open_collection
+from cranfield.workflows.judge.organise import open_desk
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 PATIENCE = 60.0

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from assessor_ui.typed_lines import TypedGrade, asked_back, grade_of
+from assessor_ui.plain import TypedGrade, asked_back, grade_of
 
 
 @pytest.mark.parametrize(

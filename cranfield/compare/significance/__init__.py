@@ -1,7 +1,9 @@
 """The significance tests, one file each, found by name."""
 
-from cranfield.compare.result import SignificanceTest, TestResult
-from cranfield.registry import Registry
+from __future__ import annotations
+
+from cranfield.base.registry import Registry
+from cranfield.compare.differences import SignificanceTest, TestResult
 
 __all__ = ["SignificanceTest", "TestResult", "tests"]
 

@@ -1,11 +1,11 @@
 """The paired bootstrap test."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import paired_differences
-from cranfield.compare.drawing import DRAWS, check_draws, resampled_sums
-from cranfield.compare.result import TestResult
+from cranfield.compare.differences import DRAWS, TestResult, check_draws, paired_differences, resampled_sums
 from cranfield.compare.significance import tests
 
 

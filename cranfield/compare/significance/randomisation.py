@@ -1,12 +1,20 @@
 """Fisher's randomisation test."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import Differences, paired_differences
-from cranfield.compare.drawing import DRAWS, check_draws, sign_sums
-from cranfield.compare.result import TestResult, Values
-from cranfield.compare.sign_flips import exact_p
+from cranfield.compare.differences import (
+    DRAWS,
+    Differences,
+    TestResult,
+    Values,
+    check_draws,
+    exact_p,
+    paired_differences,
+    sign_sums,
+)
 from cranfield.compare.significance import tests
 
 

@@ -1,10 +1,11 @@
 """Student's paired t-test."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import paired_differences
-from cranfield.compare.result import TestResult
+from cranfield.compare.differences import TestResult, paired_differences
 from cranfield.compare.significance import tests
 
 

@@ -1,11 +1,18 @@
 """Wilcoxon's signed-rank test."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import Differences, paired_differences
-from cranfield.compare.result import TestResult, Values
-from cranfield.compare.sign_flips import table_fits, two_sided_tail
+from cranfield.compare.differences import (
+    Differences,
+    TestResult,
+    Values,
+    paired_differences,
+    table_fits,
+    two_sided_tail,
+)
 from cranfield.compare.significance import tests
 
 

@@ -1,7 +1,9 @@
 """The file formats of documents and topics. One more is one file here, or an entry point elsewhere."""
 
+from __future__ import annotations
+
+from cranfield.base.registry import Registry
 from cranfield.corpus.format import DocumentFormat, TopicFormat
-from cranfield.registry import Registry
 
 document_formats: Registry[DocumentFormat] = Registry(
     "document format", package="cranfield.corpus.formats", group="cranfield.document_formats"

@@ -4,21 +4,21 @@ The id is the path within the folder, so it is unique and says where the documen
 written %20, because ids are single words. The title is the title or first heading, else the first line.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from cranfield.corpus.checked import checked_document, one_line
-from cranfield.corpus.decoding import decoded, is_error
+from cranfield.base.errors import Problem, SourceError
+from cranfield.base.files import UTF8_BOM, Source
+from cranfield.base.records import Document
+from cranfield.base.text import shortened
+from cranfield.corpus.format import checked_document, decoded, is_error, one_line
 from cranfield.corpus.formats import document_formats
-from cranfield.corpus.html_text import html_to_text
-from cranfield.corpus.markup import tidied
-from cranfield.errors import Problem, SourceError
-from cranfield.records import Document
-from cranfield.source import UTF8_BOM, Source
-from cranfield.text import shortened
+from cranfield.corpus.markup import html_to_text, tidied
 
 LARGEST_FILE = 1 << 26
 LONGEST_TITLE = 200

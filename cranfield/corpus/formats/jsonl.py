@@ -4,19 +4,31 @@ A file that is one JSON array of objects is read too, if it is small. Fields tha
 become metadata: scalars as strings, nested values as compact JSON; an object called `metadata` is taken apart.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from cranfield.corpus.checked import checked_document, checked_topic
-from cranfield.corpus.decoding import decoded, is_error, lone_carriage_return, nul_problem
+from cranfield.base.errors import Problem, SourceError, quoted
+from cranfield.base.files import LONGEST_LINE, Source
+from cranfield.base.records import Document, Topic
+from cranfield.corpus.format import (
+    DOCUMENT_FIELDS,
+    TOPIC_FIELDS,
+    Fields,
+    checked_document,
+    checked_topic,
+    decoded,
+    expected,
+    is_error,
+    lone_carriage_return,
+    nul_problem,
+    plan_for,
+)
 from cranfield.corpus.formats import document_formats, topic_formats
-from cranfield.corpus.spelling import DOCUMENT_FIELDS, TOPIC_FIELDS, Fields, expected, plan_for
-from cranfield.errors import Problem, SourceError, quoted
-from cranfield.records import Document, Topic
-from cranfield.source import LONGEST_LINE, Source
 
 LONGEST_ARRAY = 1 << 26
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

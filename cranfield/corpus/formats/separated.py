@@ -4,18 +4,29 @@ The first row may name the columns, in the spellings that JSON lines have too. W
 decides, as in MS MARCO: `id text`, `id title text`, `id url title body`.
 """
 
+from __future__ import annotations
+
 import csv
 from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 
-from cranfield.corpus.checked import checked_document, checked_topic, one_line
-from cranfield.corpus.decoding import Lines, is_error
+from cranfield.base.errors import Problem
+from cranfield.base.files import LONGEST_LINE, Source
+from cranfield.base.records import Document, Topic
+from cranfield.base.text import counted
+from cranfield.corpus.format import (
+    DOCUMENT_FIELDS,
+    TOPIC_FIELDS,
+    Fields,
+    Lines,
+    checked_document,
+    checked_topic,
+    is_error,
+    looks_like_header,
+    one_line,
+    plan_for,
+)
 from cranfield.corpus.formats import document_formats, topic_formats
-from cranfield.corpus.spelling import DOCUMENT_FIELDS, TOPIC_FIELDS, Fields, looks_like_header, plan_for
-from cranfield.errors import Problem
-from cranfield.records import Document, Topic
-from cranfield.source import LONGEST_LINE, Source
-from cranfield.text import counted
 
 COLUMNS = {2: ("id", "text"), 3: ("id", "title", "text"), 4: ("id", "url", "title", "body")}
 """What columns without names mean, by their number. Topics have the first kind only."""

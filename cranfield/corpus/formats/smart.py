@@ -12,17 +12,18 @@ A field that occurs again is continued; within the text (the Cranfield file has 
 mark, with a warning, and the text goes on. Citation lists (`.X`) are skipped.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from cranfield.corpus.checked import checked_document, checked_topic, one_line
-from cranfield.corpus.decoding import Lines, is_error
+from cranfield.base.errors import Problem, quoted
+from cranfield.base.files import LONGEST_LINE, Source
+from cranfield.base.records import Document, Topic
+from cranfield.corpus.format import Lines, checked_document, checked_topic, is_error, one_line
 from cranfield.corpus.formats import document_formats, topic_formats
-from cranfield.errors import Problem, quoted
-from cranfield.records import Document, Topic
-from cranfield.source import LONGEST_LINE, Source
 
 METADATA = {
     "A": "author",

@@ -7,28 +7,30 @@ Topics: with or without end tags, with or without the words "Number:", "Topic:",
 `<topic number="…"> <query>` as newer tracks write it; and topics that lie in `<DOC>` like documents.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from cranfield.corpus.checked import checked_document, checked_topic, one_line
-from cranfield.corpus.decoding import decoded, is_error
-from cranfield.corpus.elements import elements, tag_pattern
+from cranfield.base.errors import Problem
+from cranfield.base.files import Source
+from cranfield.base.records import Document, Topic
+from cranfield.corpus.format import checked_document, checked_topic, decoded, is_error, one_line
 from cranfield.corpus.formats import document_formats, topic_formats
 from cranfield.corpus.markup import (
     DROPPED,
     Field,
     attributes,
     closed_fields,
+    elements,
     escaped,
     open_fields,
     plain,
+    tag_pattern,
     without_specials,
 )
-from cranfield.errors import Problem
-from cranfield.records import Document, Topic
-from cranfield.source import Source
 
 DOCUMENT_ID = ("docno", "docid", "id")
 DOCUMENT_TITLE = ("title", "headline", "ttl", "head", "hl")

@@ -1,11 +1,13 @@
 """Measures made at the relevant documents: average precision, reciprocal rank and their kin."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.errors import UsageError, quoted
+from cranfield.base.errors import UsageError, quoted
 from cranfield.evaluate.lists import Counts, Found, Lists, Values, log2_of_ranks, ratio
 from cranfield.evaluate.measure import Range, measure
 

@@ -1,5 +1,7 @@
 """Counts. They are added up over topics, not averaged."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from cranfield.evaluate.lists import Lists, Values

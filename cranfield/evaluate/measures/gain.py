@@ -1,5 +1,7 @@
 """Measures of cumulated gain, and of gain against the best possible ranking."""
 
+from __future__ import annotations
+
 from typing import Annotated, Literal
 
 import numpy as np

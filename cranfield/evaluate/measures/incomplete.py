@@ -1,5 +1,7 @@
 """Measures for incomplete judgments, and measures of how incomplete they are."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -1,10 +1,12 @@
 """Measures of the first k documents, and of the whole list as a set."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import numpy as np
 
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
 from cranfield.evaluate.lists import Lists, Values, ratio
 from cranfield.evaluate.measure import Range, measure
 

@@ -5,15 +5,17 @@ stratum and s of them drawn, each drawn one was included with the probability s/
 without strata are read as one stratum for each topic. Strata from which nothing was drawn add nothing.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.evaluate.lists import CountsSample as Counts
 from cranfield.evaluate.lists import Found, Gains, Lists, Values, log2_of_ranks, ratio
 from cranfield.evaluate.measure import measure
 from cranfield.evaluate.measures.gain import Gain, GradeGains, gain_function, ideal_dcg
-from cranfield.evaluate.sample import Counts
 
 _EPSILON = 0.00001
 

@@ -1,11 +1,13 @@
 """Measures made from a model of the user who goes down the list: RBP and ERR."""
 
+from __future__ import annotations
+
 from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import UsageError
+from cranfield.base.errors import UsageError
 from cranfield.evaluate.lists import Lists, Values
 from cranfield.evaluate.measure import Range, measure
 from cranfield.evaluate.measures.gain import GradeGains, gain_function

@@ -4,6 +4,8 @@ Ordinary files take the fast way of the strict readers. Whatever those find unus
 it (`lenient`): text that is no number is 0, more than six columns are fine, a blank line in qrels is not.
 """
 
+from __future__ import annotations
+
 import shutil
 import sys
 import tempfile
@@ -16,19 +18,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
+from cranfield.base.files import Source
 from cranfield.evaluate.align import AnyRun, align, first_repeat
-from cranfield.evaluate.direct import read_direct
-from cranfield.evaluate.judged_pairs import judged_pairs
+from cranfield.evaluate.direct import judged_pairs, read_direct
 from cranfield.evaluate.lists import NOT_POOLED, Lists
-from cranfield.evaluate.trec_eval.lenient import Judged, Ranked, lenient_qrels, lenient_run
-from cranfield.evaluate.trec_eval.options import Refused, TrecOptions
+from cranfield.evaluate.trec_eval.options import Judged, Ranked, Refused, TrecOptions, lenient_qrels, lenient_run
+from cranfield.qrels.formats.trec import read as read_qrels_rows
 from cranfield.qrels.qrels import Qrels
-from cranfield.qrels.trec_reading import read as read_qrels_rows
+from cranfield.runs.formats.trec import read as read_run_rows
 from cranfield.runs.order import ranked
 from cranfield.runs.run import Run
-from cranfield.runs.trec_reading import read as read_run_rows
-from cranfield.source import Source
 
 _UNUSUAL_BEGINNINGS = (b"\xef\xbb\xbf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _HARMLESS = frozenset({"not-q0", "rank-not-an-integer"})

@@ -1,17 +1,17 @@
 """Continuous active learning over the text of the documents."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from cranfield.errors import MissingExtra, UsageError, quoted
-from cranfield.pool.candidates import Candidates, Mask
-from cranfield.pool.draws import document_draws
+from cranfield.base.errors import MissingExtra, UsageError, quoted
+from cranfield.pool.candidates import Candidates, Mask, document_draws
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import Kind, Label, State, Texts
-from cranfield.runs.analysis import Analyser
-from cranfield.runs.options import Option, check_options
+from cranfield.runs.baseline import Analyser, Option, check_options
 from cranfield.runs.run import Places, Scores
 
 _DECIMALS = 6

@@ -1,16 +1,18 @@
 """Depth pooling."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 
-from cranfield.errors import UsageError, quoted
-from cranfield.pool.candidates import Candidates
+from cranfield.base.errors import UsageError, quoted
+from cranfield.pool.candidates import Candidates, numbers
 from cranfield.pool.strategies import strategies
 from cranfield.pool.strategy import Kind
-from cranfield.runs.options import Option
+from cranfield.runs.baseline import Option
 from cranfield.runs.run import Places
 
 _OWN_DEPTH = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)
@@ -59,3 +61,54 @@ class Depth:
                 raise UsageError(f"option 'topics' takes topics with depths, as in 101:50,107:20; not {quoted(word)}")
             depths[match[1]] = int(match[2])
         return depths
+
+
+# Take@N: depth pooling cut at a number of documents.
+
+
+@strategies.register("take")
+@dataclass(frozen=True)
+class Take:
+    """The first documents of all runs, rank by rank; within a rank the runs in byte order of their names.
+
+    `take 100` is the deepest full depth that fits into 100 documents, filled up from the next rank. The order of the
+    runs decides who fills it: `fair-take` shuffles it at every rank.
+
+    Source: Lipani et al., "Fixed-cost pooling strategies based on IR evaluation measures", ECIR 2017.
+    """
+
+    summary: ClassVar[str] = "rank by rank, within a rank run by run"
+    kind: ClassVar[Kind] = "fixed"
+
+    def order(self, candidates: Candidates, *, seed: int) -> Places:
+        """Give the candidates by best rank, then by the first run that has them there."""
+        at_best = candidates.ranks == candidates.best_rank
+        return np.lexsort((at_best.argmax(axis=0), candidates.best_rank))
+
+
+# Take@N with the runs in a new order at every rank.
+
+
+@strategies.register("fair-take")
+@dataclass(frozen=True)
+class FairTake:
+    """The first documents of all runs, rank by rank; within each rank the runs in an order drawn by seed.
+
+    As `take`, but no run is first at every rank. The orders are drawn for seed and topic.
+
+    Source: Lipani et al., "Fixed-cost pooling strategies based on IR evaluation measures", ECIR 2017.
+    """
+
+    summary: ClassVar[str] = "rank by rank, within a rank the runs shuffled by seed"
+    kind: ClassVar[Kind] = "fixed"
+
+    def order(self, candidates: Candidates, *, seed: int) -> Places:
+        """Give the candidates by best rank, then by the run that comes first in the rank's own order."""
+        count = len(candidates.runs)
+        deepest = int(candidates.listed_ranks.max(initial=0))
+        drawn = numbers(seed, candidates.topic, "fair-take", count=deepest * count)
+        turns = np.concatenate([np.zeros(count), drawn]).reshape(deepest + 1, count)
+        mine = np.where(
+            candidates.ranks == candidates.best_rank, turns[np.minimum(candidates.best_rank, deepest)].T, np.inf
+        )
+        return np.lexsort((mine.min(axis=0, initial=np.inf), candidates.best_rank))

@@ -1,5 +1,7 @@
 """Minimal test collections: the document that says most about which run is better."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 

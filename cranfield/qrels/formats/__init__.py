@@ -1,5 +1,7 @@
 """The qrels formats, one file each."""
 
-from cranfield.qrels.format import QrelsFormat, qrels_formats
+from __future__ import annotations
+
+from cranfield.qrels.reading import QrelsFormat, qrels_formats
 
 __all__ = ["QrelsFormat", "qrels_formats"]

@@ -1,13 +1,15 @@
 """One JSON object per line, with the topic, the document and the grade under names that are in use."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, BinaryIO
 
-from cranfield.qrels.format import qrels_formats
-from cranfield.source import Source
+from cranfield.base.files import Source
+from cranfield.qrels.reading import qrels_formats
 
 if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
-    from cranfield.qrels.rows import QrelsRows
+    from cranfield.qrels.reading import QrelsRows
 
 
 @qrels_formats.register("jsonl")
@@ -22,15 +24,15 @@ class JsonLines:
         return head.lstrip().startswith(b"{")
 
     @staticmethod
-    def read(source: Source) -> "QrelsRows":
+    def read(source: Source) -> QrelsRows:
         """Read the objects line by line."""
-        from cranfield.qrels.named_reading import read_json_lines
+        from cranfield.qrels.reading import read_json_lines
 
         return read_json_lines(source)
 
     @staticmethod
-    def write(qrels: "Qrels", stream: BinaryIO) -> None:
+    def write(qrels: Qrels, stream: BinaryIO) -> None:
         """Write objects with topic, document and grade."""
-        from cranfield.qrels.writing import write_json_lines
+        from cranfield.qrels.reading import write_json_lines
 
         write_json_lines(qrels, stream)

@@ -1,13 +1,15 @@
 """Comma- or tab-separated rows under a header that names the columns, as BEIR ships its qrels."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, BinaryIO
 
-from cranfield.qrels.format import qrels_formats
-from cranfield.source import Source
+from cranfield.base.files import Source
+from cranfield.qrels.reading import qrels_formats
 
 if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
-    from cranfield.qrels.rows import QrelsRows
+    from cranfield.qrels.reading import QrelsRows
 
 _FEWEST = 3
 
@@ -26,16 +28,16 @@ class CommaSeparated:
         return _is_header(head, b",")
 
     @staticmethod
-    def read(source: Source) -> "QrelsRows":
+    def read(source: Source) -> QrelsRows:
         """Read the rows."""
-        from cranfield.qrels.named_reading import read_separated
+        from cranfield.qrels.reading import read_separated
 
         return read_separated(source, delimiter=",")
 
     @staticmethod
-    def write(qrels: "Qrels", stream: BinaryIO) -> None:
+    def write(qrels: Qrels, stream: BinaryIO) -> None:
         """Write topic, document and grade under their names."""
-        from cranfield.qrels.writing import write_separated
+        from cranfield.qrels.reading import write_separated
 
         write_separated(qrels, stream, delimiter=",", header=("topic", "document", "grade"))
 
@@ -52,22 +54,22 @@ class TabSeparated:
         return _is_header(head, b"\t")
 
     @staticmethod
-    def read(source: Source) -> "QrelsRows":
+    def read(source: Source) -> QrelsRows:
         """Read the rows."""
-        from cranfield.qrels.named_reading import read_separated
+        from cranfield.qrels.reading import read_separated
 
         return read_separated(source, delimiter="\t")
 
     @staticmethod
-    def write(qrels: "Qrels", stream: BinaryIO) -> None:
+    def write(qrels: Qrels, stream: BinaryIO) -> None:
         """Write the columns as BEIR calls them."""
-        from cranfield.qrels.writing import write_separated
+        from cranfield.qrels.reading import write_separated
 
         write_separated(qrels, stream, delimiter="\t", header=("query-id", "corpus-id", "score"))
 
 
 def _is_header(head: bytes, delimiter: bytes) -> bool:
-    from cranfield.qrels.names import role_of
+    from cranfield.qrels.reading import role_of
 
     line = next(iter(head.splitlines()), b"").decode("utf-8", "replace")
     words = [word.strip().strip('"') for word in line.split(delimiter.decode())]

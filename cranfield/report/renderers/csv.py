@@ -1,10 +1,12 @@
 """Comma-separated values."""
 
+from __future__ import annotations
+
 import csv
 import io
 
+from cranfield.base.tables import Table, Value
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Table, Value
 
 
 @renderers.register("csv")

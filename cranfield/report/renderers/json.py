@@ -1,10 +1,12 @@
 """JSON, whole or by lines."""
 
+from __future__ import annotations
+
 import json
 from math import isfinite
 
+from cranfield.base.tables import Table, Value
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Table, Value
 
 
 @renderers.register("json")

@@ -1,11 +1,13 @@
 """LaTeX tables, ready for a paper."""
 
+from __future__ import annotations
+
 import re
 from itertools import accumulate
 
+from cranfield.base.tables import Table, printed
+from cranfield.base.text import visible_line
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Table, printed
-from cranfield.text import visible_line
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",

@@ -1,10 +1,12 @@
 """Markdown tables."""
 
+from __future__ import annotations
+
 import re
 
+from cranfield.base.tables import Table, printed
+from cranfield.base.text import visible_line
 from cranfield.report.rendering import renderers
-from cranfield.report.table import Table, printed
-from cranfield.text import visible_line
 
 
 @renderers.register("markdown", "md")

@@ -1,14 +1,27 @@
 """BM25 in its variants."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from cranfield.runs.analysis import Analyser, Stemmer, Stopwords, library_for
-from cranfield.runs.options import Option, check_options
-from cranfield.runs.system import Corpus, Query, Ranking
+from cranfield.runs.baseline import (
+    Analyser,
+    Corpus,
+    Option,
+    Query,
+    Ranking,
+    Stemmer,
+    Stopwords,
+    TermMatrix,
+    best,
+    check_depth,
+    check_options,
+    library_for,
+    term_matrix,
+)
 from cranfield.runs.baselines import systems
-from cranfield.runs.term_matrix import TermMatrix, best, check_depth, term_matrix
 
 Variant = Literal["lucene", "robertson", "atire", "bm25l", "bm25plus"]
 

@@ -1,16 +1,25 @@
 """Words compared by their pieces."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from cranfield.errors import UsageError
-from cranfield.runs.analysis import Analyser, library_for
-from cranfield.runs.options import Option, check_options
-from cranfield.runs.system import Corpus, Query, Ranking
+from cranfield.base.errors import UsageError
+from cranfield.runs.baseline import (
+    Analyser,
+    Corpus,
+    Option,
+    Query,
+    Ranking,
+    best,
+    check_depth,
+    check_options,
+    library_for,
+)
 from cranfield.runs.baselines import systems
 from cranfield.runs.baselines.tfidf import vector_space
-from cranfield.runs.term_matrix import best, check_depth
 
 
 @systems.register("chargrams")

@@ -1,15 +1,27 @@
 """Query likelihood under smoothed document models."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
-from cranfield.runs.analysis import Analyser, Stemmer, Stopwords
-from cranfield.runs.options import Option, check_options
-from cranfield.runs.system import Corpus, Query, Ranking
+from cranfield.runs.baseline import (
+    Analyser,
+    Corpus,
+    Option,
+    Query,
+    Ranking,
+    Stemmer,
+    Stopwords,
+    TermMatrix,
+    best,
+    check_depth,
+    check_options,
+    term_matrix,
+)
 from cranfield.runs.baselines import systems
-from cranfield.runs.term_matrix import TermMatrix, best, check_depth, term_matrix
 
 Smoothing = Annotated[
     float, Option("how many words of the collection each document is smoothed with", at_least=0.1, at_most=1e9)

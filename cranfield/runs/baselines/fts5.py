@@ -1,13 +1,14 @@
 """The collection's own full-text index."""
 
+from __future__ import annotations
+
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cranfield.runs.system import Corpus, Query, Ranking
+from cranfield.runs.baseline import Corpus, Query, Ranking, best, check_depth
 from cranfield.runs.baselines import systems
-from cranfield.runs.term_matrix import best, check_depth
 
 _PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
 

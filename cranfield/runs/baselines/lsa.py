@@ -1,16 +1,27 @@
 """Latent semantic analysis."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from cranfield.runs.analysis import Analyser, Stemmer, Stopwords, library_for
-from cranfield.runs.options import Option, check_options
-from cranfield.runs.system import Corpus, Query, Ranking
+from cranfield.base.text import counted
+from cranfield.runs.baseline import (
+    Analyser,
+    Corpus,
+    Option,
+    Query,
+    Ranking,
+    Stemmer,
+    Stopwords,
+    best,
+    check_depth,
+    check_options,
+    library_for,
+)
 from cranfield.runs.baselines import systems
 from cranfield.runs.baselines.tfidf import vector_space
-from cranfield.runs.term_matrix import best, check_depth
-from cranfield.text import counted
 
 _NOTHING = 1e-6
 """A cosine, or a share of the largest singular value, that is only the noise of the arithmetic."""

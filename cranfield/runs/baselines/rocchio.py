@@ -1,15 +1,26 @@
 """Pseudo-relevance feedback in the vector space."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from cranfield.runs.analysis import Analyser, Stemmer, Stopwords
-from cranfield.runs.options import Option, check_options
-from cranfield.runs.system import Corpus, Query, Ranking
+from cranfield.runs.baseline import (
+    Analyser,
+    Corpus,
+    Option,
+    Query,
+    Ranking,
+    Stemmer,
+    Stopwords,
+    best,
+    best_rows,
+    check_depth,
+    check_options,
+)
 from cranfield.runs.baselines import systems
 from cranfield.runs.baselines.tfidf import VectorSpace, vector_space
-from cranfield.runs.term_matrix import best, best_rows, check_depth
 
 
 @systems.register("rocchio")

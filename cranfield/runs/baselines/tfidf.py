@@ -1,14 +1,26 @@
 """The vector space with tf-idf weights."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from cranfield.runs.analysis import Analyser, Stemmer, Stopwords, library_for
-from cranfield.runs.options import check_options
-from cranfield.runs.system import Corpus, Query, Ranking
+from cranfield.runs.baseline import (
+    Analyser,
+    Corpus,
+    Query,
+    Ranking,
+    Stemmer,
+    Stopwords,
+    TermMatrix,
+    best,
+    check_depth,
+    check_options,
+    library_for,
+    term_matrix,
+)
 from cranfield.runs.baselines import systems
-from cranfield.runs.term_matrix import TermMatrix, best, check_depth, term_matrix
 
 
 @systems.register("tfidf")

@@ -1,5 +1,7 @@
 """The run formats, one file each."""
 
-from cranfield.runs.format import RunFormat, run_formats
+from __future__ import annotations
+
+from cranfield.runs.reading import RunFormat, run_formats
 
 __all__ = ["RunFormat", "run_formats"]

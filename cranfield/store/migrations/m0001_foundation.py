@@ -1,5 +1,7 @@
 """Scale, guidelines, documents, topics, runs: the tables every collection begins with."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -141,7 +143,7 @@ TRIGGERS = (
 )
 
 
-def up(database: "Database") -> None:
+def up(database: Database) -> None:
     """Make the tables, the search index over documents, and the index that keeps run names apart."""
     for statement in TABLES:
         database.execute(statement)

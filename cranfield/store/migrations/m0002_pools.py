@@ -1,5 +1,7 @@
 """Pools: the plan, every entry with its story, and the runs that each version was made from."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ STATEMENTS = (
 )
 
 
-def up(database: "Database") -> None:
+def up(database: Database) -> None:
     """Make the tables and the view over them."""
     for statement in STATEMENTS:
         database.execute(statement)

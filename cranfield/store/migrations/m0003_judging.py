@@ -1,5 +1,7 @@
 """Judgments as events, what counts now, who judges what, and frozen qrels."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -154,7 +156,7 @@ STATEMENTS = (
 )
 
 
-def up(database: "Database") -> None:
+def up(database: Database) -> None:
     """Make the tables, the triggers that guard them, and the views."""
     for statement in STATEMENTS:
         database.execute(statement)

@@ -1,5 +1,7 @@
 """Live pools: every document that was chosen by looking at judgments, and which rule ended a topic."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ STATEMENTS = (
 )
 
 
-def up(database: "Database") -> None:
+def up(database: Database) -> None:
     """Make the tables and the triggers that guard them."""
     for statement in STATEMENTS:
         database.execute(statement)

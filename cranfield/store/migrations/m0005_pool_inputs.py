@@ -1,5 +1,7 @@
 """The manifest of a pool covers what it was made with: who sent its runs, their priorities, the options."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +13,7 @@ STATEMENTS = (
 )
 
 
-def up(database: "Database") -> None:
+def up(database: Database) -> None:
     """Add the column."""
     for statement in STATEMENTS:
         database.execute(statement)

@@ -1,0 +1,1 @@
+"""What everything stands on: errors, names to parts, the nouns, text, files, tables."""

@@ -1,0 +1,381 @@
+"""How bytes from outside enter: files, pipes, four kinds of compression, lines with their numbers.
+
+Compression is recognised by the first bytes, never by the name. Whatever goes wrong below (a truncated gzip, a
+folder where a file was expected, bytes that are not UTF-8) leaves here as a `SourceError` with file and line.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import hashlib
+import io
+import lzma
+import os
+import shutil
+import sys
+import weakref
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from cranfield.base.errors import SourceError, UsageError, quoted
+
+HEAD = 1 << 16
+"""How many (decompressed) bytes a format may look at to recognise itself."""
+
+LONGEST_LINE = 1 << 26
+"""The longest line that is taken for a line (64 MB): a guard against files that are not text at all."""
+
+UTF8_BOM = b"\xef\xbb\xbf"
+
+_SUFFIXES = {"csv", "json", "jsonl", "ndjson", "parquet", "res", "run", "sgml", "trec", "tsv", "txt", "xml"}
+_BLOCK = 1 << 20
+_FEED = 1 << 12
+_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
+_XZ_MEMORY = 1 << 29
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file from outside, readable as often as needed, always decompressed. The path `-` is standard input.
+
+    With another `encoding` than UTF-8 the bytes that leave are UTF-8 all the same. `watch` is told how many bytes
+    of the file, compressed as it lies there, have been read: enough for a progress bar.
+    """
+
+    path: Path
+    encoding: str = "utf-8"
+    watch: Callable[[int], None] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the path as it was given."""
+        return "standard input" if self.is_stdin else str(self.path)
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether the bytes come from standard input."""
+        return str(self.path) == "-"
+
+    @property
+    def is_piped(self) -> bool:
+        """Whether the bytes come only once: from standard input, or through a pipe such as `<(zcat …)`.
+
+        They are kept on disk with this very source, so another source for the same path would find nothing.
+        """
+        return self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the path is a folder."""
+        return not self.is_stdin and self.path.is_dir()
+
+    @property
+    def bare_name(self) -> str:
+        """The file name without its folder and compression suffix; standard input is `stdin`."""
+        name = "stdin" if self.is_stdin else self.path.name
+        for suffix in (".gz", ".bz2", ".xz", ".zst"):
+            name = name.removesuffix(suffix) or name
+        return name
+
+    @property
+    def stem(self) -> str:
+        """The file name without its folder, compression suffix and format suffix; `input.bm25` has none."""
+        stem, dot, suffix = self.bare_name.rpartition(".")
+        return stem if dot and stem and suffix.lower() in _SUFFIXES else self.bare_name
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of the file as it lies there; None for what comes through a pipe."""
+        return self.path.stat().st_size if not self.is_stdin and self.path.is_file() else None
+
+    def open(self) -> BinaryIO:
+        """Open a fresh stream of decompressed bytes from the start."""
+        is_utf8 = codec_name(self.encoding) == "utf-8"
+        raw = self._raw()
+        with _translated(self.name):
+            blocks = _decompressed(raw, self.watch)
+        blocks = blocks if is_utf8 else _transcoded(blocks, self)
+        return cast(BinaryIO, io.BufferedReader(_Guarded(blocks, raw, self.name), buffer_size=_BLOCK))
+
+    def open_as_it_lies(self) -> BinaryIO | None:
+        """Open the file without anything between, if nothing is to be decompressed, decoded or watched; else None."""
+        if self.watch is not None or codec_name(self.encoding) != "utf-8":
+            return None
+        raw = self._raw(buffering=0)
+        with _translated(self.name):
+            plain = _decompressor_for(raw.read(6)) is None
+            raw.seek(0)
+        if plain:
+            return cast(BinaryIO, _AsItLies(raw, self.name))
+        raw.close()
+        return None
+
+    def head(self, size: int = HEAD) -> bytes:
+        """Give the first decompressed bytes, without a byte order mark."""
+        with self.open() as stream:
+            return stream.read(size).removeprefix(UTF8_BOM)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Give (line number from 1, text without its line end). Bytes that are not UTF-8 are an error."""
+        for number, line in self.byte_lines():
+            if len(line) > LONGEST_LINE:
+                message = f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?"
+                raise SourceError(self.name, message, number)
+            yield number, self.decode(line, number).rstrip("\r\n")
+
+    def byte_lines(self) -> Iterator[tuple[int, bytes]]:
+        """Give (line number from 1, bytes with their line end), without a byte order mark.
+
+        Of a line longer than `LONGEST_LINE` one byte more than that is given, and the rest is passed over.
+        """
+        with self.open() as stream:
+            read = partial(stream.readline, LONGEST_LINE + 1)
+            for number, line in enumerate(iter(read, b""), start=1):
+                yield number, line.removeprefix(UTF8_BOM) if number == 1 else line
+                while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+                    line = read()
+
+    def decode(self, data: bytes, line: int | None = None) -> str:
+        """Decode UTF-8, or say on which line it is not."""
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = (line or 1) + data.count(b"\n", 0, error.start)
+            seen = data[error.start : error.start + 1].hex()
+            raise SourceError(self.name, f"byte 0x{seen} is not UTF-8; convert the file to UTF-8 first", at) from None
+
+    @cached_property
+    def file_sha256(self) -> str:
+        """SHA-256 of the file itself, compressed as it lies there."""
+        digest = hashlib.sha256()
+        with _translated(self.name), self._raw() as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+        return digest.hexdigest()
+
+    @property
+    def _spooled(self) -> Path:
+        """A copy on disk of what comes through a pipe, so that it can be read more than once.
+
+        No `cached_property`: before Python 3.12 that has one lock for all sources, and two pipes that one process
+        fills in turns would wait for each other.
+        """
+        if "_copy" not in self.__dict__:
+            self.__dict__["_copy"] = self._copied()
+        copy: Path = self.__dict__["_copy"]
+        return copy
+
+    def _copied(self) -> Path:
+        import tempfile
+
+        with _translated(self.name), tempfile.NamedTemporaryFile(prefix="cranfield-", delete=False) as copy:
+            weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
+            if self.is_stdin:
+                shutil.copyfileobj(sys.stdin.buffer, copy, _BLOCK)
+            else:
+                with self.path.open("rb") as stream:
+                    shutil.copyfileobj(stream, copy, _BLOCK)
+        return Path(copy.name)
+
+    def _raw(self, *, buffering: int = -1) -> BinaryIO:
+        try:
+            if self.is_folder:
+                raise SourceError(self.name, "this is a folder, a file was expected")
+            return (self._spooled if self.is_piped else self.path).open("rb", buffering=buffering)
+        except FileNotFoundError:
+            raise SourceError(self.name, "there is no such file") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SourceError(self.name, f"cannot be opened: {reason}") from None
+
+
+def codec_name(encoding: str) -> str:
+    """Give the one name of an encoding that has several, or say that there is no such encoding."""
+    try:
+        found = codecs.lookup(encoding)
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        known = "utf-8, utf-16, latin-1, cp1252 and the others Python has"
+        raise UsageError(f"unknown encoding {quoted(encoding)}; there are {known}") from None
+    return found.name
+
+
+class _translated:  # noqa: N801
+    """Turns what opening and decompressing raise into a `SourceError` that names the file."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, EOFError):
+            raise SourceError(self._name, "the compressed data ends too early; the file is incomplete") from None
+        if isinstance(error, OSError) and error.strerror:
+            raise SourceError(self._name, f"cannot be read: {error.strerror}") from None
+        if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
+            message = f"the compressed data is damaged, or something else follows it ({error})"
+            raise SourceError(self._name, message) from None
+
+
+class _Guarded(io.RawIOBase):
+    """A raw stream over blocks of bytes, whose failures name the file."""
+
+    def __init__(self, blocks: Iterator[bytes], raw: BinaryIO, name: str) -> None:
+        self._blocks, self._raw, self._guard = blocks, raw, _translated(name)
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with self._guard:
+            while not self._ready:
+                block = next(self._blocks, None)
+                if block is None:
+                    return 0
+                self._ready = memoryview(block)
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _AsItLies(io.RawIOBase):
+    """A file read straight into the reader's memory, whose failures name the file."""
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        self._raw, self._guard = raw, _translated(name)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with self._guard:
+            return self._raw.readinto(buffer)  # type: ignore[attr-defined,no-any-return]
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Decompressor(Protocol):
+    """What the decompressors of all four libraries have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _decompressed(raw: BinaryIO, watch: Callable[[int], None] | None) -> Iterator[bytes]:
+    begin = _decompressor_for(raw.read(6))
+    raw.seek(0)
+    blocks = iter(partial(raw.read, _FEED if begin else _BLOCK), b"")
+    if watch:
+        blocks = _watched(blocks, watch)
+    return _members(blocks, begin) if begin else blocks
+
+
+def _decompressor_for(magic: bytes) -> Callable[[], _Decompressor] | None:
+    if magic.startswith(b"\x1f\x8b"):
+        return partial(zlib.decompressobj, wbits=31)
+    if magic.startswith(b"BZh"):
+        return bz2.BZ2Decompressor
+    if magic.startswith(b"\xfd7zXZ\x00"):
+        return partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+    skippable = magic[1:4] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5
+    if magic.startswith(b"\x28\xb5\x2f\xfd") or skippable:
+        import zstandard
+
+        return cast("Callable[[], _Decompressor]", zstandard.ZstdDecompressor().decompressobj)
+    return None
+
+
+def _members(blocks: Iterator[bytes], begin: Callable[[], _Decompressor]) -> Iterator[bytes]:
+    """Decompress one member after the other (what `cat a.gz b.gz` makes), padding with zeros between them.
+
+    The libraries' own file readers each forgive something: zstandard a truncated file, bz2 and xz whatever
+    follows the first member. Here both are errors. The input is fed in small bites, because a hostile one can
+    grow by a factor of 30,000.
+    """
+    member, fresh = begin(), True
+    for block in blocks:
+        rest = block
+        while rest := rest.lstrip(b"\0") if fresh else rest:
+            yield member.decompress(rest)
+            fresh, rest = member.eof, member.unused_data if member.eof else b""
+            if fresh:
+                member = begin()
+    if not fresh:
+        raise EOFError
+
+
+def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(source.encoding)()
+    line = 1
+    try:
+        for block in blocks:
+            text = decoder.decode(block)
+            line += text.count("\n")
+            yield text.encode("utf-8", "replace")
+        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+    except UnicodeDecodeError as error:
+        at = line + error.object.count(b"\n", 0, error.start)
+        seen = error.object[error.start : error.start + 1].hex()
+        raise SourceError(source.name, f"byte 0x{seen} is not {source.encoding}", at) from None
+
+
+def _watched(blocks: Iterator[bytes], watch: Callable[[int], None]) -> Iterator[bytes]:
+    done = 0
+    for block in blocks:
+        yield block
+        done += len(block)
+        watch(done)
+
+
+# Files that are complete or not there at all.
+
+
+@contextmanager
+def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Give a temporary path beside `path`; what is written there takes its place at the end, if all went well.
+
+    Without `replace` an existing file is refused, also one that another process makes in the meantime: a hard link
+    fails where a rename would overwrite. Whoever is killed leaves at most a file called `…unfinished-PID`.
+    """
+    if not replace and path.exists():
+        raise UsageError(f"{path} exists already; choose another name")
+    unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
+    try:
+        yield unfinished
+        if replace:
+            unfinished.replace(path)
+        else:
+            _move(unfinished, path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _move(unfinished: Path, path: Path) -> None:
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already; choose another name") from None
+    except OSError:
+        # Some file systems have no hard links; there a rename is the best there is.
+        unfinished.rename(path)

@@ -1,0 +1,118 @@
+"""The frozen nouns that all stages share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from cranfield.base.errors import InputError, Problem, ProblemsFound
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Something that can be retrieved and judged. `metadata` holds what the source said beyond title and text."""
+
+    id: str
+    text: str
+    title: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 over id, title, text and metadata: what an assessor saw, and under which name."""
+        return _hash_of([self.id, self.title, self.text, dict(self.metadata)])
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """An information need: a title (the query), a sentence that describes it, a narrative that draws its limits."""
+
+    id: str
+    title: str
+    description: str = ""
+    narrative: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 over all of it."""
+        return _hash_of([self.id, self.title, self.description, self.narrative, dict(self.metadata)])
+
+
+HIGHEST_GRADE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """One step of a scale: the number that is stored, what it is worth, and what it is called."""
+
+    grade: int
+    label: str
+    gain: float
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GradeScale:
+    """The grades an assessor chooses from, lowest first, and the lowest that counts as relevant."""
+
+    grades: tuple[Grade, ...]
+    relevant_from: int
+
+    def __post_init__(self) -> None:
+        problems = list(_scale_problems(self))
+        if problems:
+            raise ProblemsFound("this is not a scale", [Problem("bad-scale", text) for text in problems])
+
+    @property
+    def lowest(self) -> int:
+        """The lowest grade; not always 0, since some scales run from 1 to 3."""
+        return self.grades[0].grade
+
+    @property
+    def highest(self) -> int:
+        """The highest grade."""
+        return self.grades[-1].grade
+
+    def named(self, grade: int) -> Grade:
+        """Give the step with this number."""
+        for step in self.grades:
+            if step.grade == grade:
+                return step
+        known = ", ".join(str(step.grade) for step in self.grades)
+        raise InputError(f"grade {grade} is not on the scale (it has {known})")
+
+
+def _scale_problems(scale: GradeScale) -> list[str]:
+    numbers = [step.grade for step in scale.grades]
+    labels = [step.label for step in scale.grades]
+    problems = []
+    if len(numbers) < 2:
+        problems.append(f"a scale needs at least two grades, this one has {len(numbers)}")
+    if numbers != sorted(set(numbers)):
+        problems.append(f"grades must rise and not repeat, these are {numbers}")
+    if any(number < 0 for number in numbers):
+        problems.append("grades below 0 are reserved for documents that were not judged")
+    if any(number > HIGHEST_GRADE for number in numbers):
+        problems.append(f"grades go up to {HIGHEST_GRADE}")
+    if any(not letter.isprintable() for label in labels for letter in label):
+        problems.append("a label must be printable text")
+    if len(set(labels)) != len(labels) or not all(labels):
+        problems.append(f"every grade needs a label of its own, these are {labels}")
+    if any(later.gain < earlier.gain for earlier, later in zip(scale.grades, scale.grades[1:], strict=False)):
+        problems.append("a higher grade must not have a lower gain")
+    if any(not 0 <= step.gain < float("inf") for step in scale.grades):
+        problems.append("a gain must be a number from 0 up")
+    if scale.relevant_from not in numbers[1:]:
+        problems.append(f"'relevant from' must be a grade above the lowest; {scale.relevant_from} is not")
+    return problems
+
+
+def _hash_of(content: list[object]) -> str:
+    canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+BINARY = GradeScale((Grade(0, "not relevant", 0.0), Grade(1, "relevant", 1.0)), relevant_from=1)

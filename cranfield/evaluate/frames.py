@@ -1,0 +1,263 @@
+"""Qrels and runs given from Python: pandas frames, or mappings of topic -> document -> number.
+
+They are checked as files are, and everything that is wrong is told at once. Rows count from 1. Ids are text; whole
+numbers become their decimal digits, and anything else is refused: 7.0 is no topic. The columns of a frame may have
+any of the names that files may give them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.lazy import deferred
+from cranfield.base.text import counted
+from cranfield.qrels.qrels import Qrels
+from cranfield.qrels.reading import QrelsRows, role_of
+from cranfield.runs.columns import SPELLINGS, encoded, expected_columns, roles_of
+from cranfield.runs.order import ranked
+from cranfield.runs.run import LineNumbers, Rows, Run, Scores
+
+if TYPE_CHECKING:
+    import pandas
+
+with deferred:
+    import pyarrow.compute as pc
+
+
+Rising = NDArray[np.int64]
+
+_TERRIER = ("qid", "docno")
+"""PyTerrier's names: its frames also have the text of the query, and numbers of its own for documents."""
+_UNFIT = r"^$|[\x00-\x20\x7f-\x{9f}]"
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_LONGEST_GRADE = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Columns of equal length; `tag` names the run of each row, where there is such a column."""
+
+    topic: Sequence[object]
+    document: Sequence[object]
+    number: Sequence[object]
+    tag: Sequence[object] | None = None
+
+
+def is_frame(value: object) -> TypeGuard[pandas.DataFrame]:
+    """Say whether this is a pandas frame; pandas need not be imported for that."""
+    return hasattr(value, "columns") and hasattr(value, "iloc")
+
+
+def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
+    """Give the qrels that a frame (topic, document, grade) or a mapping of topic -> document -> grade means."""
+    columns = _columns_of_qrels(value, name) if is_frame(value) else _flattened(value, "qrels are", "grade")
+    good = _Good(len(columns.topic), name)
+    topics, documents = good.ids(columns.topic), good.ids(columns.document)
+    grades = good.grades(columns.number)
+    kept = np.flatnonzero(good.rows)
+    topic_ids, topic_codes = _coded(topics, kept)
+    document_ids, document_codes = _coded(documents, kept)
+    rows = QrelsRows(
+        topic_ids=topic_ids,
+        topics=topic_codes,
+        document_ids=document_ids,
+        documents=document_codes,
+        grades=grades[kept],
+        lines=LineNumbers(np.flatnonzero(~good.rows) + 1),
+        problems=tuple(good.problems),
+        source_name=name,
+    )
+    return rows.qrels()
+
+
+def runs_given(value: object, *, name: str = "") -> list[Run]:
+    """Give the runs that a frame (topic, document, score) or a mapping of topic -> document -> score means.
+
+    A frame may have a column that names the run of each row, and then hold several; `name` names all of it instead.
+    """
+    if not _is_unicode(name):
+        raise UsageError(f"the name of a run holds half of a surrogate pair: {name!r}")
+    place = f"run {quoted(name)}" if name else "a frame of runs"
+    columns = _columns_of_run(value, place) if is_frame(value) else _flattened(value, "a run is", "score")
+    if not name and columns.tag is None:
+        raise UsageError("a run from Python needs a name: give runs={'bm25': …}, or a frame with a column 'run'")
+    good = _Good(len(columns.topic), place)
+    topics, documents, scores = good.ids(columns.topic), good.ids(columns.document), good.scores(columns.number)
+    tags = pa.array([name] * len(topics), pa.large_string()) if name else good.ids(columns.tag or [])
+    empty = [] if len(topics) else [Problem("empty", "there is no row", file=place)]
+    if good.problems or empty:
+        raise ProblemsFound(f"{place} cannot be evaluated", [*good.problems, *empty])
+    names, codes = _coded(tags, np.arange(len(tags)))
+    return [
+        _run(tag, topics, documents, scores, np.flatnonzero(codes == code))
+        for code, tag in enumerate(names.to_pylist())
+    ]
+
+
+def _run(tag: str, topics: pa.Array, documents: pa.Array, scores: Scores, kept: Rising) -> Run:
+    topic_ids, topic_codes = _coded(topics, kept)
+    document_ids, document_codes = _coded(documents, kept)
+    rows = Rows(topic_ids, topic_codes, document_ids, document_codes, scores[kept], ranks=None, tags=((tag, 1),))
+    return ranked(rows)
+
+
+def _coded(values: pa.Array, kept: Rising) -> tuple[pa.Array, NDArray[np.int32]]:
+    chosen = values if len(kept) == len(values) else values.take(pa.array(kept))
+    return encoded(pa.chunked_array([chosen]))
+
+
+def _columns_of_run(frame: pandas.DataFrame, place: str) -> _Columns:
+    names = [str(name) for name in frame.columns]
+    usual = {*_TERRIER, "score", "rank", *SPELLINGS["tag"]}
+    roles = roles_of([name for name in names if name in usual] if _from_terrier(names) else names)
+    if roles is None:
+        raise UsageError(f"{place} lacks columns: it has {', '.join(names)}; expected {expected_columns()}")
+    number = roles.score or roles.rank or ""
+    values = _values(frame, number)
+    tags = None if roles.tag is None else _values(frame, roles.tag)
+    scores = values if roles.score else [_turned(rank) for rank in values]
+    return _Columns(_values(frame, roles.topic), _values(frame, roles.document), scores, tags)
+
+
+def _columns_of_qrels(frame: pandas.DataFrame, place: str) -> _Columns:
+    names = [str(name) for name in frame.columns]
+    found: dict[str | None, str] = {}
+    for name in [*(_TERRIER if _from_terrier(names) else ()), *names]:
+        found.setdefault(role_of(name), name)
+    missing = [role for role in ("topic", "document", "grade") if role not in found]
+    if missing:
+        raise UsageError(f"the frame of {place} has no column for {' or '.join(missing)}; it has {', '.join(names)}")
+    return _Columns(*(_values(frame, found[role]) for role in ("topic", "document", "grade")))
+
+
+def _from_terrier(names: list[str]) -> bool:
+    return all(name in names for name in _TERRIER)
+
+
+def _values(frame: pandas.DataFrame, name: str) -> Any:
+    """Give a column; two of one name are refused."""
+    column: Any = frame[name]
+    if column.ndim != 1:
+        raise UsageError(f"the frame has several columns called {quoted(name)}")
+    return column.array
+
+
+def _turned(rank: object) -> object:
+    """Give a rank as a score: the lower the better."""
+    number = _number(rank)
+    return rank if number is None else -number
+
+
+def _flattened(value: object, noun: str, number: str) -> _Columns:
+    """Give topic -> document -> number as columns."""
+    wanted = f"{noun} a mapping of topic -> document -> {number}, or a pandas frame"
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{wanted}, not {type(value).__name__}")
+    for topic, inner in value.items():
+        if not isinstance(inner, Mapping):
+            raise UsageError(f"{wanted}; topic {quoted(topic)} has {type(inner).__name__} instead of documents")
+    rows = [(topic, document, one) for topic, inner in value.items() for document, one in inner.items()]
+    return _Columns([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+
+
+class _Good:
+    """Which rows are good, and what is wrong with the others. Columns that are in order are taken as a whole."""
+
+    def __init__(self, size: int, place: str) -> None:
+        self.rows = np.ones(size, dtype=bool)
+        self.problems: list[Problem] = []
+        self._place = place
+
+    def ids(self, values: Sequence[object]) -> pa.Array:
+        """Give ids as text; what is no id becomes a question mark, and is told."""
+        whole = _whole_column(values)
+        if whole is not None:
+            return whole
+        texts = [_text(value) for value in values]
+        self._tell("bad-id", "an id is neither text nor a whole number", values, (not text for text in texts))
+        texts = [text if text is None or _is_unicode(text) else None for text in texts]
+        self._tell("not-utf-8", "an id holds half of a surrogate pair", values, map(_is_half, values))
+        unfit = (bool(text and (_CONTROL.search(text) or text.split() != [text])) for text in texts)
+        self._tell("blank-in-id", "an id holds white space or a control character", values, unfit)
+        return pa.array([text or "?" for text in texts], pa.large_string())
+
+    def grades(self, values: Sequence[object]) -> NDArray[np.int32]:
+        """Give grades; only whole numbers of at most nine digits count."""
+        numbers = _numbers(values)
+        unfit = ~np.isfinite(numbers) | (np.abs(numbers) >= _LONGEST_GRADE) | (numbers != np.rint(numbers))
+        self._tell("grade-not-an-integer", "a grade is not a whole number of at most nine digits", values, unfit)
+        return np.where(unfit, 0, numbers).astype(np.int32)
+
+    def scores(self, values: Sequence[object]) -> Scores:
+        """Give scores; only finite numbers count."""
+        scores = _numbers(values)
+        self._tell("score-not-a-number", "a score is not a finite number", values, ~np.isfinite(scores))
+        return scores
+
+    def _tell(
+        self, code: str, said: str, values: Sequence[object], wrong: Iterable[bool] | NDArray[np.bool_]
+    ) -> None:
+        places = np.flatnonzero(np.fromiter(wrong, dtype=bool, count=len(values)))
+        if len(places):
+            often = f" ({counted(len(places), 'row')})" if len(places) > 1 else ""
+            message = f"{said}{often}: {quoted(values[int(places[0])])}"
+            lines = tuple((places[:LINES_KEPT] + 1).tolist())
+            self.problems.append(Problem(code, message, file=self._place, lines=lines, count=len(places)))
+            self.rows[places] = False
+
+
+def _numbers(values: Sequence[object]) -> Scores:
+    """Give numbers; NaN for what is none."""
+    array = np.asarray(values)
+    if array.dtype.kind in "fiu" and not (isinstance(values, list) and any(isinstance(one, bool) for one in values)):
+        return np.asarray(array, dtype=np.float64)
+    numbers = [_number(value) for value in values]
+    return np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
+
+
+def _whole_column(values: Sequence[object]) -> pa.Array | None:
+    """Give a column of ids that are all text, or all whole numbers, and all fit; else None."""
+    try:
+        array = pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+        return None
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    kind = array.type
+    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
+    if array.null_count or not texts:
+        return None
+    ids = array.cast(pa.large_string())
+    return None if pc.any(pc.match_substring_regex(ids, _UNFIT)).as_py() else ids
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _is_half(value: object) -> bool:
+    return isinstance(value, str) and not _is_unicode(value)
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, str):
+        return value
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    return str(value) if whole else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")

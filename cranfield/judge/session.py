@@ -1,0 +1,257 @@
+"""What an assessor's interface needs of a collection: the words, and what it may ask for.
+
+Every front (the terminal interface, plain lines, a packet, a test) talks to a `Desk`; `open_desk` in `judging.py`
+gives the one over a collection file. Nothing here tells which run, rank or score brought a document, nor what others
+said of it: assessors stay blind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from cranfield.base.records import Document, GradeScale, Topic
+from cranfield.judge.events import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document to be judged for a topic. `position` of `of` is the place in the topic's queue, from 1.
+
+    `before` is the assessor's own earlier answer where he comes back to the document (undo, history), else None.
+    `left` is how many documents of the topic are left for him; a desk that does not count leaves it away, and what
+    comes from this place on is taken for it.
+    """
+
+    topic: Topic
+    document: Document
+    position: int
+    of: int
+    before: Answer | None = None
+    left: int | None = None
+
+    @property
+    def to_do(self) -> int:
+        """How many documents of the topic are left for the assessor."""
+        return self.of - self.position + 1 if self.left is None else self.left
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the assessor said of a document. `kind` is judged, postponed or cannot-judge; `event` its UUID.
+
+    `scale` is the one the grade was given on, where that is not the present one.
+    """
+
+    kind: str
+    grade: int | None
+    note: str
+    evidence: tuple[Evidence, ...]
+    event: str
+    happened: str
+    scale: GradeScale | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """An answer that is safely in the file. `late`: the lease had run out and somebody else judged it meanwhile."""
+
+    item: Item
+    answer: Answer
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Documents that would be the assessor's, did not somebody have them at the moment.
+
+    `own` of them another sitting of the same assessor has: one beside this, or one that was cut off. In `seconds` the
+    first of them comes back, unless it is answered or still being read.
+    """
+
+    documents: int
+    seconds: float
+    own: int = 0
+
+    @property
+    def others(self) -> int:
+        """How many of them another assessor has."""
+        return self.documents - self.own
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """How far a topic is: how many documents it has for this assessor, and how many of them are done, by anybody.
+
+    `held` are those that are not done and cannot be given to him now; None where there are none.
+    """
+
+    topic: Topic
+    done: int
+    of: int
+    postponed: int
+    mine: bool = True
+    held: Held | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One line of the assessor's own history."""
+
+    topic: str
+    document: str
+    title: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document found by searching. `state`: judged (by this assessor, with `grade`), pooled, or new.
+
+    A grade that was given on another scale than the present one is left away: given again, it is another answer.
+    """
+
+    document: str
+    title: str
+    snippet: str  # hits stand between store.search.HIT_START and HIT_END
+    state: Literal["judged", "pooled", "new"]
+    grade: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How far the assessor is in all, and how fast. `seconds` is the median attention per document; None at first.
+
+    `done` of `of` documents need him no more: he has answered them, or others have. `today` are his own answers.
+    """
+
+    done: int
+    of: int
+    today: int
+    seconds: float | None
+
+    @property
+    def left(self) -> int:
+        """How many documents are left for him."""
+        return self.of - self.done
+
+
+class Desk(Protocol):
+    """One assessor's seat before one collection. Every method that answers has committed when it returns."""
+
+    assessor: str
+    like_named: Sequence[str]
+    """Known assessors whose names differ from his in nothing but capitals; only where he is new here."""
+    scale: GradeScale
+    guidelines: str
+
+    def next_item(self) -> Item | None:
+        """Lease and give the next document of the current topic, else of the next topic with work.
+
+        Until it is answered, the same document is given again. None: all is done, or what is left is held by others
+        (see `topics`).
+        """
+
+    def judge(
+        self, item: Item, grade: int, *, seconds: float, note: str = "", evidence: Sequence[Evidence] = ()
+    ) -> Saved:
+        """Record a grade."""
+
+    def postpone(self, item: Item, *, seconds: float) -> Saved:
+        """Put a document off to the end of its topic."""
+
+    def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
+        """Record that the document cannot be judged, and why."""
+
+    def note(self, item: Item, text: str) -> None:
+        """Record a remark without judging."""
+
+    def undo(self) -> Item | None:
+        """Take the latest answer of this sitting back and give its document again; None where nothing is left."""
+
+    def topics(self) -> list[TopicState]:
+        """Give the topics this assessor may judge, with how far they are."""
+
+    def choose_topic(self, topic: str) -> None:
+        """Go on with this topic."""
+
+    def history(self, words: str = "", *, limit: int = 200) -> list[Past]:
+        """Give this assessor's answers, latest first, those that contain the words."""
+
+    def reopen(self, topic: str, document: str) -> Item:
+        """Give a document again that was answered before, or that was found by searching."""
+
+    def search(self, topic: str, words: str, *, limit: int = 50) -> list[Found]:
+        """Search the whole collection for a topic."""
+
+    def take(self, topic: str, document: str, words: str) -> Item:
+        """Put a found document into the pool, as found by search, lease it and give it."""
+
+    def progress(self) -> Done:
+        """Say how far this assessor is."""
+
+    def recounted(self, item: Item) -> Item:
+        """Give an open document with what is left of its topic now; other answers have changed that."""
+
+    def older(self) -> int:
+        """Give how many of his answers were given under an older scale or older guidelines, and wait for him."""
+
+    def outdated(self) -> str:
+        """Say what was changed since the sitting began: the scale, the guidelines, both, or nothing (empty)."""
+
+    def keep(self, item: Item) -> None:
+        """Renew the lease of the document that is being read."""
+
+    def leave(self) -> None:
+        """Give back all leases: the sitting is over."""
+
+
+# What deciding between assessors needs of a collection: the disagreements, and a way to settle each.
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one assessor said, without who it was; `scale` is that of the grade, where it is not the present one."""
+
+    grade: int
+    note: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    scale: GradeScale | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A document that assessors see differently. `position` of `of` is its place among the open cases, from 1.
+
+    `before` is the decision that was just taken back, where there is one.
+    """
+
+    topic: Topic
+    document: Document
+    opinions: tuple[Opinion, ...]
+    position: int = 1
+    of: int = 1
+    before: int | None = None
+
+
+class Bench(Protocol):
+    """The seat of the one who decides. Every method that decides has committed when it returns."""
+
+    scale: GradeScale
+    guidelines: str
+
+    def next_case(self) -> Case | None:
+        """Give the next disagreement that is neither decided nor put off; None: all done."""
+
+    def decide(self, case: Case, grade: int, *, note: str = "") -> None:
+        """Record the decision."""
+
+    def postpone(self, case: Case) -> None:
+        """Put a case off: the others come first."""
+
+    def undo(self) -> Case | None:
+        """Take the latest decision of this sitting back and give its case again; None where nothing is left."""
+
+    def leave(self) -> None:
+        """The sitting is over."""

@@ -1,0 +1,554 @@
+"""Leave-out-uniques: what would a contributor have scored had it come after judging?
+
+Each group is held out in turn: what only it brought into the pool is in no qrels then, and so unjudged. In
+`hold_out_own` every contributing run is scored without its own group; in `hold_out_all` all runs are, without each
+group, so that rankings of runs can be compared. Drops are score − score without the group, with their sign: AP, nDCG
+and recall can rise when relevant documents go. A topic whose whole relevant set goes stays, with the score 0, and is
+counted.
+
+It sees no bias that all contributors share, and nothing of documents that no contributor at hand explains.
+
+Source: Zobel, SIGIR 1998; by group: Voorhees and Harman, Overview of TREC-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cranfield.base.errors import InputError, UsageError
+from cranfield.compare.comparison import Indices, pairs
+from cranfield.compare.differences import RELATIVE_NOISE, as_scores, check_share, significant
+from cranfield.compare.significance.student import student
+from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.expression import Measure, own_measures
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample
+from cranfield.evaluate.measure import aggregated
+from cranfield.evaluate.scores import Scores, score
+from cranfield.qrels.qrels import Qrels
+from cranfield.reuse.correlation import RankDrop, max_rank_drop, ranks, tau_ap, tau_b
+from cranfield.reuse.provenance import NOBODY, Level, Method, Numbers, Provenance, rows_of_pairs
+from cranfield.reuse.provenance import Counts as provenance_Counts
+from cranfield.reuse.unjudged_model import Spread, spread_of
+
+# Ranked lists as they would have been judged without a group: what only that group brought is in no qrels.
+
+NONE_HELD_OUT = -3
+"""Stands for a list from which no group is held out. No owner has this number."""
+
+
+def values_without(
+    lists: Lists, provenance: Provenance, group_of_cell: Numbers, measures: Sequence[Measure]
+) -> NDArray[np.float64]:
+    """Give the value of each measure for each list, judged without the group that stands beside the list."""
+    blocks, block_of_cell = np.unique(group_of_cell, return_inverse=True)
+    reduced = lists_without(lists, provenance, group_of_cell)
+    highest = np.array([highest_grade_without(lists, provenance, group) for group in blocks.tolist()])
+    values = np.empty((len(measures), len(lists)))
+    for grade in np.unique(highest).tolist():  # nearly always one: few groups take the highest grade along
+        kept = highest[block_of_cell] == grade
+        graded = replace(reduced, highest_grade=grade, _relevant={})
+        values[:, kept] = [measure.values(graded)[kept] for measure in measures]
+    return values
+
+
+def values_without_each(
+    lists: Lists, provenance: Provenance, measures: Sequence[Measure]
+) -> Iterator[NDArray[np.float64]]:
+    """Give for one group after the other the value of each measure for each list, judged without the group.
+
+    The same as `values_without` for every group, but faster: the grades are changed in place and put back, and the
+    relevant documents, which were found for the full qrels, are only filtered.
+    """
+    grades = lists.grades.copy()
+    known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
+    for group, places in enumerate(provenance.removed_places):
+        grades[places] = NOT_POOLED
+        block = np.array([group], dtype=np.int32)
+        level_counts, pooled = _counts_without(lists, provenance, block)
+        reduced = replace(
+            lists,
+            grades=grades,
+            level_counts=level_counts,
+            pooled_count=pooled,
+            highest_grade=highest_grade_without(lists, provenance, group),
+            stratified=_sample_without(lists, provenance, block, np.zeros(len(lists), dtype=np.int64)),
+            _relevant={rel: found.where(grades[at] != NOT_POOLED) for rel, (found, at) in known.items()},
+        )
+        yield np.array([measure.values(reduced) for measure in measures])
+        grades[places] = lists.grades[places]
+
+
+def lists_without(lists: Lists, provenance: Provenance, group_of_cell: Numbers) -> Lists:
+    """Give the lists, each judged without the group beside it: what only that group brought is not pooled.
+
+    `highest_grade` stays that of the full qrels: it is one number for all lists.
+    """
+    blocks, block_of_cell = np.unique(group_of_cell, return_inverse=True)
+    removed = provenance.removed_at_rank(np.repeat(group_of_cell, lists.length))
+    level_counts, pooled = _counts_without(lists, provenance, blocks)
+    return replace(
+        lists,
+        grades=np.where(removed, NOT_POOLED, lists.grades),
+        topics=block_of_cell * provenance.topic_count + lists.topics,
+        level_counts=level_counts,
+        pooled_count=pooled,
+        stratified=_sample_without(lists, provenance, blocks, block_of_cell),
+        _relevant={},
+    )
+
+
+def highest_grade_without(lists: Lists, provenance: Provenance, group: int) -> int:
+    """Give the highest grade of the qrels that would have been made without a group.
+
+    That of the scale, where this is known to go beyond what was given.
+    """
+    if len(lists.levels) and lists.highest_grade > int(lists.levels.max()):
+        return lists.highest_grade
+    kept = provenance.level_of_row >= 0
+    if group != NONE_HELD_OUT:
+        kept[provenance.removed_rows[group]] = False
+    return int(lists.levels[provenance.level_of_row[kept].max()]) if kept.any() else 0
+
+
+def relevant_without(lists: Lists, provenance: Provenance, *, rel: int) -> Counts:
+    """Give groups by topics: how many relevant documents the topic would have without the group."""
+    relevant = lists.levels >= rel
+    counts: Counts = (lists.level_counts - provenance.removed_counts)[:, :, relevant].sum(axis=2)
+    return counts
+
+
+def _counts_without(lists: Lists, provenance: Provenance, blocks: Numbers) -> tuple[Counts, Counts | None]:
+    """Give the documents of each grade, and all that are pooled, for each block's copy of the topics."""
+    levels = lists.level_counts - _of_blocks(provenance.removed_counts, blocks)
+    levels = levels.reshape(len(blocks) * provenance.topic_count, provenance.level_count)
+    if lists.pooled_count is None:
+        return levels, None
+    return levels, (lists.pooled_count - _of_blocks(provenance.removed_pooled, blocks)).ravel()
+
+
+def _of_blocks(counts: Counts, blocks: Numbers) -> Counts:
+    """Give the counts of each block's group, and zeros where no group is held out."""
+    padded = np.concatenate([counts, np.zeros_like(counts[:1])])
+    chosen: Counts = padded[np.where(blocks == NONE_HELD_OUT, len(counts), blocks)]
+    return chosen
+
+
+def _sample_without(lists: Lists, provenance: Provenance, blocks: Numbers, block_of_cell: Counts) -> Sample | None:
+    """Give the sample with a copy of all strata for each block, each without what only its group brought."""
+    sample, stratum = lists.stratified, provenance.stratum_of_row
+    if sample is None or stratum is None:
+        return None
+    total, levels = sample.level_counts.shape
+    size, drawn = [], []
+    for group in blocks.tolist():
+        gone = provenance.removed_rows[group] if group != NONE_HELD_OUT else np.zeros(0, dtype=np.int64)
+        judged = gone[provenance.level_of_row[gone] >= 0]
+        cells = stratum[judged].astype(np.int64) * levels + provenance.level_of_row[judged]
+        size.append(sample.size - np.bincount(stratum[gone], minlength=total))
+        drawn.append(sample.level_counts - np.bincount(cells, minlength=total * levels).reshape(total, levels))
+    removed = provenance.removed_at_rank(np.repeat(blocks[block_of_cell], lists.length))
+    shift = np.repeat(block_of_cell * total, lists.length)
+    start = np.repeat(np.arange(len(blocks)) * total, len(sample.first))
+    return Sample(
+        at_rank=np.where(removed | (sample.at_rank < 0), -1, sample.at_rank + shift).astype(np.int32),
+        first=np.tile(sample.first, len(blocks)) + start,
+        count=np.tile(sample.count, len(blocks)),
+        size=np.concatenate(size),
+        level_counts=np.concatenate(drawn),
+    )
+
+
+Values = NDArray[np.float64]
+
+TOO_SMALL = 0.01
+"""Scores below this have no relative drop: a run near zero would lose 100 % of nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uniques:
+    """What each group alone brought: judged and relevant documents, and topics emptied of all that is relevant."""
+
+    groups: tuple[str, ...]
+    judged: provenance_Counts
+    relevant: provenance_Counts
+    emptied: provenance_Counts
+
+
+@dataclass(frozen=True, eq=False)
+class OwnHoldOut:
+    """The contributing runs, each scored as if its own group had not been in the pool.
+
+    `full` and `held_out` are measures by runs; `group_of_run` says to which of the `groups` each run belongs. The
+    values by topic are in `scores`, each run's under other qrels.
+    """
+
+    level: Level
+    groups: tuple[str, ...]
+    group_of_run: Numbers
+    measures: tuple[Measure, ...]
+    run_names: tuple[str, ...]
+    full: Values
+    scores: Scores
+
+    @property
+    def held_out(self) -> Values:
+        """The scores without the own group."""
+        return self.scores.summary
+
+    @cached_property
+    def drop(self) -> Values:
+        """What each run loses, below 0 where it gains."""
+        return np.asarray(self.full - self.held_out)
+
+    @cached_property
+    def relative(self) -> Values:
+        """What each run loses as a share of its score; NaN where that is below 0.01."""
+        shares = np.full(self.full.shape, np.nan)
+        np.divide(self.drop, self.full, out=shares, where=self.full >= TOO_SMALL)
+        return shares
+
+    def spread(self, measure: Measure) -> Spread:
+        """Give how the drops are spread over the runs."""
+        return spread_of(self.drop[self.measures.index(measure)], self.group_of_run, self.run_names)
+
+    def relative_spread(self, measure: Measure) -> Spread:
+        """Give how the relative drops are spread over the runs that have one."""
+        return spread_of(self.relative[self.measures.index(measure)], self.group_of_run, self.run_names)
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """The ranking of all runs without one group against the full one, which is the truth for tau_ap.
+
+    `drop` is that of the group's own run that falls furthest; `run` is its name, `drops` how many of its runs fall.
+    """
+
+    group: str
+    tau_b: float
+    tau_ap: float
+    run: str
+    drop: RankDrop
+    drops: int
+
+
+@dataclass(frozen=True, eq=False)
+class AllHoldOut:
+    """All runs, outsiders too, scored without each group in turn.
+
+    `values` are groups by measures by runs by topics, `held_out` the same put together over topics, and `full` the
+    scores with the whole qrels. `group_of_run` is -1 for outsiders.
+    """
+
+    level: Level
+    groups: tuple[str, ...]
+    group_of_run: Numbers
+    measures: tuple[Measure, ...]
+    full: Scores
+    values: Values
+    held_out: Values
+
+    def own(self) -> OwnHoldOut:
+        """Give the contributing runs without their own group."""
+        contributing = np.flatnonzero(self.group_of_run >= 0)
+        groups = self.group_of_run[contributing]
+        return _own(self.level, self.groups, groups, self.full, contributing, self.values[groups, :, contributing])
+
+    def rerankings(self, measure: Measure) -> list[Reranking]:
+        """Give for each left-out group how the ranking of all runs by a measure changes."""
+        place = self.measures.index(measure)
+        full, without = self.full.summary[place], self.held_out[:, place]
+        ranked = np.flatnonzero(np.isfinite(full))  # a run without any topic has no score
+        names = [self.full.run_names[run] for run in ranked.tolist()]
+        return [
+            _reranking(name, names, full[ranked], without[number][ranked], self.group_of_run[ranked] == number)
+            for number, name in enumerate(self.groups)
+            if (self.group_of_run[ranked] == number).any()
+        ]
+
+
+def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> Uniques:
+    """Count what each group alone brought; of a plan that is played again, what would not be judged without it."""
+    lists = alignment.lists
+    counts = provenance.removed_counts if provenance.method == "replay" else provenance.unique_counts
+    unique = counts.sum(axis=1)
+    emptied = (relevant_without(lists, provenance, rel=rel) == 0) & (_relevant_by_topic(alignment, rel) > 0)
+    return Uniques(
+        provenance.groups, unique.sum(axis=1), unique[:, lists.levels >= rel].sum(axis=1), emptied.sum(axis=1)
+    )
+
+
+def hold_out_own(
+    alignment: Alignment, provenance: Provenance, measures: Sequence[Measure], *, full: Scores | None = None
+) -> OwnHoldOut:
+    """Score every contributing run without its own group, in one evaluation. `full` saves scoring once more."""
+    chosen = own_measures(measures)
+    whole = _whole(alignment, chosen, full)
+    held_out = np.where(provenance.group_of_run >= 0, provenance.group_of_run, np.int32(NONE_HELD_OUT))
+    group_of_cell = np.repeat(held_out, len(alignment.topic_ids)).astype(np.int32)
+    values = values_without(alignment.lists, provenance, group_of_cell, chosen).reshape(-1, *alignment.shape)
+    contributing = np.flatnonzero(provenance.group_of_run >= 0)
+    by_run = values[:, contributing].transpose(1, 0, 2)
+    groups = provenance.group_of_run[contributing]
+    return _own(provenance.level, provenance.groups, groups, whole, contributing, by_run)
+
+
+def hold_out_all(
+    alignment: Alignment, provenance: Provenance, measures: Sequence[Measure], *, full: Scores | None = None
+) -> AllHoldOut:
+    """Score all runs without each group in turn. `full` saves scoring once more."""
+    chosen = own_measures(measures)
+    whole = _whole(alignment, chosen, full)
+    each = values_without_each(alignment.lists, provenance, chosen)
+    values = np.array([values.reshape(-1, *alignment.shape) for values in each])
+    return AllHoldOut(
+        level=provenance.level,
+        groups=provenance.groups,
+        group_of_run=provenance.group_of_run,
+        measures=tuple(chosen),
+        full=whole,
+        values=values,
+        held_out=_summaries(whole, values),
+    )
+
+
+def _whole(alignment: Alignment, measures: Sequence[Measure], full: Scores | None) -> Scores:
+    if full is None:
+        return score(alignment, measures)
+    if full.measures != tuple(measures) or full.run_names != alignment.run_names:
+        raise UsageError("the full scores are not of these runs and measures")
+    return full
+
+
+def _own(
+    level: Level,
+    groups: tuple[str, ...],
+    group_of_run: Numbers,
+    full: Scores,
+    runs: provenance_Counts,
+    by_run: Values,
+) -> OwnHoldOut:
+    """Put together what is known of the contributing runs; `by_run` is runs by measures by topics."""
+    scores = _scores(full, by_run.transpose(1, 0, 2), runs)
+    return OwnHoldOut(
+        level=level,
+        groups=groups,
+        group_of_run=group_of_run,
+        measures=tuple(own_measures(full.measures)),
+        run_names=scores.run_names,
+        full=full.summary[:, runs],
+        scores=scores,
+    )
+
+
+def _scores(full: Scores, values: Values, runs: provenance_Counts) -> Scores:
+    """Give scores of some of the runs under other qrels, which have no hash."""
+    names = tuple(full.run_names[run] for run in runs.tolist())
+    return Scores(full.measures, names, full.topic_ids, values, full.scored[runs], reference=full.reference)
+
+
+def _summaries(full: Scores, values: Values) -> Values:
+    """Give groups by measures by runs: the values put together over topics, plain means all at once."""
+    found = np.empty(values.shape[:3])
+    for place, measure in enumerate(full.measures):
+        if measure.aggregate == "mean" and full.scored.all():
+            found[:, place] = np.add.accumulate(values[:, place], axis=2)[:, :, -1] / values.shape[3]
+        else:
+            some = [
+                [aggregated(row[kept], measure.aggregate) for row, kept in zip(one, full.scored, strict=True)]
+                for one in values[:, place]
+            ]
+            found[:, place] = some
+    return found
+
+
+def _reranking(group: str, names: Sequence[str], full: Values, without: Values, own: NDArray[np.bool_]) -> Reranking:
+    drop = max_rank_drop(full, without, among=np.flatnonzero(own))
+    falls = int((ranks(without) > ranks(full))[own].sum())
+    tau = tau_ap(full, without, names=names)
+    return Reranking(group, tau_b(full, without), tau, names[drop.place], drop, falls)
+
+
+def _relevant_by_topic(alignment: Alignment, rel: int) -> provenance_Counts:
+    counts: provenance_Counts = alignment.lists.level_counts[:, alignment.lists.levels >= rel].sum(axis=1)
+    return counts
+
+
+# Decisions about pairs of runs under two qrels: do significant differences stay what they are?
+
+ValuesCategories = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+ALPHA = 0.05
+
+_DOUBTFUL = 1e-6
+"""A spread this small beside the scores', or a t this near to the critical one, is computed again pair by pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """How many pairs of runs fall into each category."""
+
+    aa: int = 0
+    ad: int = 0
+    ma: int = 0
+    md: int = 0
+    pa: int = 0
+    pd: int = 0
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs."""
+        return sum(getattr(self, one.name) for one in fields(self))
+
+    @property
+    def agreement(self) -> float:
+        """AA / (AA + AD + MA + MD): of the pairs that anybody calls significant, those that all do. NaN for none."""
+        called = self.aa + self.ad + self.ma + self.md
+        return self.aa / called if called else float("nan")
+
+    @property
+    def publication_bias(self) -> float:
+        """1 − agreement: how often a difference called significant is not, or is another, under the other qrels."""
+        return 1 - self.agreement
+
+    def __add__(self, other: Categories) -> Categories:
+        return Categories(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCategories:
+    """The decisions with and without one group: over all pairs, and over those of its own runs with others."""
+
+    group: str
+    all_pairs: Categories
+    own_pairs: Categories
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What the paired t-test says of all pairs of runs: the sign of a − b, and whether it is significant."""
+
+    sign: NDArray[np.int8]
+    significant: Flags
+
+
+def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
+    """Decide all pairs of some runs (runs by topics), in the order of `compare.pairing.pairs`.
+
+    The same decisions as `compare`'s t-test gives, from sums of products: doubtful pairs are given to that test.
+    """
+    from scipy import stats
+
+    check_share("alpha", alpha)
+    scores = as_scores(values)
+    if scores.ndim != 2:
+        raise UsageError("decisions need runs by topics")
+    first, second = pairs(len(scores))
+    topics = scores.shape[1]
+    means = scores.mean(axis=1)
+    centred = scores - means[:, np.newaxis]
+    products = centred @ centred.T
+    own = np.diag(products)
+    squares = own[first] + own[second] - 2 * products[first, second]
+    difference = means[first] - means[second]
+    critical = float(stats.t.isf(alpha / 2, topics - 1)) if topics > 1 else 0.0
+    bound = critical * np.sqrt(np.maximum(squares, 0) / max(topics - 1, 1) / topics)
+    beyond = np.abs(difference) >= bound
+    largest = float(np.abs(scores).max())
+    doubtful = squares <= np.maximum(_DOUBTFUL * (own[first] + own[second]), topics * (_DOUBTFUL * largest) ** 2)
+    doubtful |= np.abs(np.abs(difference) - bound) <= _DOUBTFUL * bound
+    beyond[doubtful] = _tested(scores, first[doubtful], second[doubtful], alpha)
+    difference[np.abs(difference) <= RELATIVE_NOISE * largest] = 0.0
+    return Decisions(np.sign(difference).astype(np.int8), beyond & (difference != 0))
+
+
+def _tested(scores: ValuesCategories, first: Indices, second: Indices, alpha: float) -> Flags:
+    if not len(first):
+        return np.zeros(0, dtype=bool)
+    nothing_drawn = np.random.default_rng(0)
+    return significant(student(scores[first], scores[second], rng=nothing_drawn).p, alpha=alpha)
+
+
+def categories(full: Decisions, reduced: Decisions, *, among: Flags | None = None) -> Categories:
+    """Sort pairs into categories; `among` says which pairs count."""
+    opposite = full.sign * reduced.sign < 0
+    called = full.significant.astype(np.int64) + reduced.significant
+    place = np.array([4, 2, 0])[called] + opposite
+    return Categories(*np.bincount(place if among is None else place[among], minlength=6).tolist())
+
+
+def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float = ALPHA) -> list[GroupCategories]:
+    """Compare the decisions of the full qrels with those without each group, on the topics that all runs have."""
+    common = held_out.full.scored.all(axis=0)
+    if not common.any():
+        raise InputError("there is no topic on which all runs are scored, so that pairs could be tested")
+    place = held_out.measures.index(measure)
+    full = decisions(held_out.full.values[place][:, common], alpha=alpha)
+    first, second = pairs(len(held_out.group_of_run))
+    found = []
+    for number, group in enumerate(held_out.groups):
+        reduced = decisions(held_out.values[number, place][:, common], alpha=alpha)
+        own = held_out.group_of_run == number
+        mixed = own[first] != own[second]
+        found.append(GroupCategories(group, categories(full, reduced), categories(full, reduced, among=mixed)))
+    return found
+
+
+def total(found: Iterable[Categories]) -> Categories:
+    """Add categories up."""
+    return sum(found, start=Categories())
+
+
+# Groups held out of pools that were made by looking at judgments: the plan is played again without the group.
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed(Provenance):
+    """The provenance of a pool whose plan was played again: `removed` says, groups by rows, what is then not judged.
+
+    Rows that nobody at hand brought stay judged, as they do in a deletion.
+    """
+
+    removed: NDArray[np.bool_] = None  # type: ignore[assignment]  # fields before it have defaults
+
+    @property
+    def method(self) -> Method:
+        """How a group is held out."""
+        return "replay"
+
+    @cached_property
+    def removed_rows(self) -> tuple[provenance_Counts, ...]:
+        """The rows of the qrels that the plan would not have chosen without each group."""
+        return tuple(np.flatnonzero(rows) for rows in self.removed)
+
+    @cached_property
+    def removed_places(self) -> tuple[provenance_Counts, ...]:
+        """The places in the lists where such documents stand."""
+        padded = np.concatenate([self.removed, np.zeros((len(self.groups), 1), dtype=bool)], axis=1)
+        return tuple(np.flatnonzero(rows[self.qrels_row]) for rows in padded)
+
+    def removed_at_rank(self, group_at_rank: Numbers) -> NDArray[np.bool_]:
+        """Say at which ranks a document stands that would not be judged without the group beside it."""
+        gone = np.zeros(len(self.qrels_row), dtype=bool)
+        some = np.flatnonzero((self.qrels_row >= 0) & (group_at_rank >= 0))
+        gone[some] = self.removed[group_at_rank[some], self.qrels_row[some]]
+        return gone
+
+
+def replayed(provenance: Provenance, qrels: Qrels, chosen: Mapping[str, Iterable[tuple[str, str]]]) -> Replayed:
+    """Give the same provenance with groups held out by replay; `chosen` are (topic, document) without each group."""
+    missing = [group for group in provenance.groups if group not in chosen]
+    if missing:
+        raise UsageError(f"the plan was not played without {missing[0]!r}")
+    removed = np.tile(provenance.owner != NOBODY, (len(provenance.groups), 1))
+    for number, group in enumerate(provenance.groups):
+        pairs = list(chosen[group])
+        rows = rows_of_pairs(qrels, [topic for topic, _ in pairs], [document for _, document in pairs])
+        removed[number, rows[rows >= 0]] = False
+    kept = {one.name: getattr(provenance, one.name) for one in fields(Provenance)}
+    return Replayed(**kept, removed=removed)

@@ -1,0 +1,197 @@
+"""Tables of plans that were replayed: what each costs and finds, what it does to the ranking, what is foreseen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cranfield.base.tables import Column, Table, Value, table_of
+from cranfield.base.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.expression import Measure
+    from cranfield.simulate.forecast import Forecast, TopicsNeeded
+    from cranfield.simulate.study import Effect, Outcome
+
+
+if TYPE_CHECKING:
+    Needed = dict[tuple[int, str], TopicsNeeded | None]
+    """By the place of the outcome and the measure."""
+
+_HOUR = 3600
+
+
+def costs_table(outcomes: Sequence[Outcome], *, seconds: float) -> Table:
+    """Give what each plan costs and finds."""
+    rows = [
+        (
+            one.plan,
+            one.cost.documents,
+            one.cost.mean,
+            one.cost.least,
+            one.cost.most,
+            one.cost.unknown,
+            one.cost.relevant,
+            _known(one.cost.share),
+            one.cost.empty,
+            one.cost.documents * seconds / _HOUR,
+        )
+        for one in outcomes
+    ]
+    columns = [
+        Column("plan"),
+        Column("documents", numeric=True),
+        Column("mean", "a topic", digits=1, numeric=True),
+        Column("least", numeric=True),
+        Column("most", numeric=True),
+        Column("unknown", "nobody judged", numeric=True),
+        Column("relevant", numeric=True),
+        Column("share", "of known", digits=3, numeric=True),
+        Column("empty", "topics without", numeric=True),
+        Column("hours", digits=1, numeric=True),
+    ]
+    notes = ["of known: the share of the known relevant documents; a replay finds only what was judged then"]
+    return table_of(columns, rows, caption="What each plan would have cost and found", notes=notes)
+
+
+def ranking_table(outcomes: Sequence[Outcome], measure: Measure) -> Table:
+    """Give what each plan does to the ranking of the runs by one measure, and to outsiders where that was played.
+
+    The names of runs belong to the numbers before them, and go with these where a terminal is too narrow.
+    """
+    with_losses = any(one.outsiders is not None for one in outcomes)
+    columns = [
+        Column("plan"),
+        Column("tau_b", "tau-b", digits=3, numeric=True),
+        Column("tau_ap", "tau_ap", digits=3, numeric=True),
+        Column("fall", "worst fall", numeric=True),
+        Column("falling", "of run", numeric=True),
+        Column("change", "largest change", numeric=True),
+        Column("changing", "of run", numeric=True),
+    ]
+    if with_losses:
+        columns += [
+            Column("loss_mean", "outsiders lose", digits=3, numeric=True),
+            Column("loss_max", "largest", digits=3, numeric=True),
+            Column("losing", "of run", numeric=True),
+        ]
+    rows = [(one.plan, *_effect(one, measure), *(_loss(one, measure) if with_losses else ())) for one in outcomes]
+    runs = len(outcomes[0].scores.run_names)
+    notes = ["outsiders lose: the share of its score that a run loses when its own group is left out"]
+    caption = f"{measure}: the ranking of {counted(runs, 'run')} against the one by all known judgments"
+    return table_of(columns, rows, caption=caption, notes=notes if with_losses else ())
+
+
+def needed_table(outcomes: Sequence[Outcome], measure: Measure, needed: Needed, *, seconds: float) -> Table:
+    """Give how many topics a difference would need under each plan, and what they would cost."""
+    rows: list[tuple[Value, ...]] = []
+    for place, one in enumerate(outcomes):
+        found = needed[place, str(measure)]
+        told = (None,) * 4
+        if found is not None:
+            told = (found.deviation, found.topics, found.documents, found.documents * seconds / _HOUR)  # type: ignore[assignment]
+        rows.append((one.plan, *told))
+    columns = [
+        Column("plan"),
+        Column("deviation", numeric=True),
+        Column("topics", numeric=True),
+        Column("documents", numeric=True),
+        Column("hours", digits=1, numeric=True),
+    ]
+    return table_of(
+        columns, rows, caption=f"{measure}: the topics that the difference would need, judged by each plan"
+    )
+
+
+def outcomes_data(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds: float) -> Table:
+    """Give one row for each plan and measure with everything that is known of it."""
+    rows = [
+        _data(one, effect, seconds) | _needed_data(needed, place, effect, seconds)
+        for place, one in enumerate(outcomes)
+        for effect in one.effects
+    ]
+    return table_of(list(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def forecast_table(forecast: Forecast, *, seconds: float) -> Table:
+    """Give pools of rising depth: documents, relevant ones found or foreseen, and what the last step brought."""
+    rows: list[tuple[Value, ...]] = []
+    documents, relevant = 0, 0.0
+    for one in forecast.at:
+        more = one.documents - documents
+        ends = (round(one.low), round(one.high)) if one.is_foreseen else (None, None)
+        gained = 100 * (one.relevant - relevant) / more if more else None
+        hours = one.documents * seconds / _HOUR
+        rows.append((one.depth, one.documents, hours, round(one.relevant), *ends, gained, one.is_foreseen))
+        documents, relevant = one.documents, one.relevant
+    columns = [
+        Column("depth", numeric=True),
+        Column("documents", numeric=True),
+        Column("hours", digits=1, numeric=True),
+        Column("relevant", numeric=True),
+        Column("low", "from", numeric=True),
+        Column("high", "to", numeric=True),
+        Column("gained", "in 100 more", digits=1, numeric=True),
+        Column("foreseen"),
+    ]
+    notes = ["in 100 more: relevant ones in 100 documents that this depth adds to the one above"]
+    if any(one.is_foreseen for one in forecast.at):
+        notes.append(
+            "foreseen: by the curve of the depths above, give or take one standard error; it lacks what no run has"
+        )
+    return table_of(columns, rows, caption="Pools of rising depth", notes=notes)
+
+
+def _effect(outcome: Outcome, measure: Measure) -> tuple[Value, ...]:
+    one = next(effect for effect in outcome.effects if effect.measure == measure)
+    fall = None if one.fall is None else one.fall.drop
+    return _known(one.tau_b), _known(one.tau_ap), fall, one.falling, _known(one.change), one.changing
+
+
+def _loss(outcome: Outcome, measure: Measure) -> tuple[Value, ...]:
+    spread = outcome.loss(measure)
+    return (None, None, "") if spread is None else (_known(spread.mean), _known(spread.largest), spread.worst)
+
+
+def _data(one: Outcome, effect: Effect, seconds: float) -> dict[str, Value]:
+    cost = one.cost
+    names = ("tau_b", "tau_ap", "fall", "falling", "change", "changing")
+    losses = ("loss_mean", "loss_max", "losing")
+    return {
+        "plan": one.plan,
+        "strategy": one.strategy,
+        "budget": one.budget,
+        "documents": cost.documents,
+        "topics": len(one.play.topics),
+        "mean": cost.mean,
+        "least": cost.least,
+        "most": cost.most,
+        "unknown": cost.unknown,
+        "relevant": cost.relevant,
+        "known_relevant": cost.known_relevant,
+        "share": _known(cost.share),
+        "empty": cost.empty,
+        "hours": cost.documents * seconds / _HOUR,
+        "measure": str(effect.measure),
+        **dict(zip(names, _effect(one, effect.measure), strict=True)),
+        **dict(zip(losses, _loss(one, effect.measure), strict=True)),
+    }
+
+
+def _needed_data(needed: Needed | None, place: int, effect: Effect, seconds: float) -> dict[str, Value]:
+    if needed is None:
+        return {}
+    found = needed[place, str(effect.measure)]
+    if found is None:
+        return dict.fromkeys(("deviation", "needed_topics", "needed_documents", "needed_hours"))
+    hours = found.documents * seconds / _HOUR
+    return {
+        "deviation": found.deviation,
+        "needed_topics": found.topics,
+        "needed_documents": found.documents,
+        "needed_hours": hours,
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else value

@@ -1,0 +1,209 @@
+"""Live pools: what was chosen and why, which topics have ended, and the labels that choices are made from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from cranfield.judge.events import MAIN
+from cranfield.store.store import Store
+
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChoice:
+    """A document that was chosen by looking at judgments, and all that the choice was made from.
+
+    `known` is the last event that had been recorded then; `elsewhere` are the documents of the topic that somebody
+    had before him without their being in the pool. `hash` is of all this and of the choice before it.
+    """
+
+    number: int
+    topic: str
+    document: str
+    step: int
+    reason: str
+    version: int
+    known: int
+    elsewhere: tuple[str, ...]
+    chosen: str
+    hash: str = ""
+
+    def hash_after(self, before: str) -> str:
+        """Give SHA-256 of the hash before and of this choice: nothing can be taken out or changed unseen."""
+        content = [self.number, self.topic, self.document, self.step, self.reason, self.version, self.known]
+        words = json.dumps([before, *content, list(self.elsewhere), self.chosen], ensure_ascii=False)
+        return sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEnd:
+    """A topic whose adaptive step is over: by which rule, and whether steps after it have added their documents."""
+
+    topic: str
+    rule: str
+    version: int
+    known: int
+    final: bool
+    ended: str
+
+
+@dataclass(frozen=True, slots=True)
+class StandingAnswer:
+    """One standing answer to a document of a topic, as a pool looks at it."""
+
+    document: str
+    adjudicated: bool
+    grade: int | None
+    scale: int
+    event: int
+
+
+_CHOICES = """SELECT number, topic, document, step, reason, version, known, elsewhere, chosen, hash
+              FROM pool_choices WHERE pool = ?"""
+
+
+def choices(store: Store, pool: int, *, after: int = 0) -> list[RecordedChoice]:
+    """Give the choices of a pool in the order they were made."""
+    return [_choice(row) for row in store.rows(f"{_CHOICES} AND number > ? ORDER BY number", pool, after)]
+
+
+def choice_of(store: Store, pool: int, topic: str, document: str) -> RecordedChoice | None:
+    """Give the choice that brought a document, or None where a fixed step brought it."""
+    row = store.row(f"{_CHOICES} AND topic = ? AND document = ?", pool, topic, document)
+    return None if row is None else _choice(row)
+
+
+def _choice(row: Sequence[Any]) -> RecordedChoice:
+    number, topic, document, step, reason, version, known, elsewhere, chosen, head = row
+    others = tuple(json.loads(elsewhere))
+    return RecordedChoice(number, topic, document, step, reason, version, known, others, chosen, head)
+
+
+def last_choice(store: Store, pool: int) -> tuple[int, str]:
+    """Give the number and the hash of the latest choice; (0, "") where there is none."""
+    row = store.row("SELECT number, hash FROM pool_choices WHERE pool = ? ORDER BY number DESC LIMIT 1", pool)
+    return row or (0, "")
+
+
+def follows(store: Store, pool: int, number: int, head: str) -> bool:
+    """Say whether the record still has this choice with this hash: what was written may have been rolled back."""
+    found = store.value("SELECT hash FROM pool_choices WHERE pool = ? AND number = ?", pool, number)
+    return bool((found or "") == head)
+
+
+def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> str:
+    """Record choices inside `store.write()`, each bound to the one before it; give the hash of the last one."""
+    _, before = last_choice(store, pool)
+    rows = []
+    for one in made:
+        before = one.hash_after(before)
+        head = (pool, one.number, one.topic, one.document, one.step, one.reason, one.version, one.known)
+        rows.append((*head, json.dumps(list(one.elsewhere), ensure_ascii=False), one.chosen, before))
+    store.connection.executemany("INSERT INTO pool_choices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    return before
+
+
+def ends(store: Store, pool: int) -> dict[str, RecordedEnd]:
+    """Give the topics that have ended."""
+    rows = store.rows("SELECT topic, rule, version, known, final, ended FROM pool_ends WHERE pool = ?", pool)
+    return {row[0]: RecordedEnd(row[0], row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows}
+
+
+def record_end(store: Store, pool: int, end: RecordedEnd) -> None:
+    """Record that a topic has ended, inside `store.write()`; an end that was recorded stays as it was."""
+    row = (pool, end.topic, end.rule, end.version, end.known, end.final, end.ended)
+    store.connection.execute("INSERT OR IGNORE INTO pool_ends VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def forget_end(store: Store, pool: int, topic: str) -> None:
+    """Take back an end, inside `store.write()`: a judgment has changed, or later runs came."""
+    store.connection.execute("DELETE FROM pool_ends WHERE pool = ? AND topic = ? AND final = 0", [pool, topic])
+
+
+def count_in_stratum(store: Store, pool: int, topic: str, stratum: tuple[int, str], *, more: int, drawn: int) -> None:
+    """Count more documents in a stratum (step, name) of a topic, and those of them that were drawn."""
+    store.connection.execute(
+        """INSERT INTO pool_strata VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+           SET population = population + excluded.population, drawn = drawn + excluded.drawn""",
+        [pool, topic, *stratum, more, drawn],
+    )
+
+
+def last_position(store: Store, pool: int, topic: str) -> int:
+    """Give the position of the last entry of a topic; 0 where it has none."""
+    query = "SELECT max(position) FROM pool_entries WHERE pool = ? AND topic = ?"
+    return int(store.value(query, pool, topic) or 0)
+
+
+def standing_answers(store: Store, topic: str, documents: Iterable[str] | None = None) -> list[StandingAnswer]:
+    """Give what stands about a topic, or some of its documents, in the main layer: grades, and 'cannot judge'."""
+    query = """SELECT document, adjudicated, grade, scale, event FROM judgments
+               WHERE topic = ? AND layer = ? AND (grade IS NOT NULL OR kind = 'cannot-judge')"""
+    if documents is None:
+        rows = store.rows(query, topic, MAIN)
+    else:
+        rows = [row for one in documents for row in store.rows(f"{query} AND document = ?", topic, MAIN, one)]
+    return [StandingAnswer(row[0], bool(row[1]), *row[2:]) for row in rows]
+
+
+def documents_touched(store: Store, topic: str, *, after: tuple[int, str]) -> set[str] | None:
+    """Give the documents of a topic that something happened to after an event; None where all must be looked at."""
+    sequence, uuid = after
+    if not store.value("SELECT 1 FROM judgment_events WHERE sequence = ? AND uuid = ?", sequence, uuid):
+        return None
+    rows = store.rows(
+        """SELECT DISTINCT coalesce(undone.document, event.document) FROM judgment_events AS event
+           LEFT JOIN judgment_events AS undone ON event.undoes <> '' AND undone.uuid = event.undoes
+           WHERE event.sequence > ? AND coalesce(undone.topic, event.topic) = ?""",
+        sequence,
+        topic,
+    )
+    return {row[0] for row in rows}
+
+
+def last_event(store: Store) -> tuple[int, str]:
+    """Give the number and the UUID of the latest event; (0, "") where there is none."""
+    return store.row("SELECT sequence, uuid FROM judgment_events ORDER BY sequence DESC LIMIT 1") or (0, "")
+
+
+def topics_touched(store: Store, *, after: tuple[int, str]) -> set[str]:
+    """Give the topics in which something happened after an event; an undo touches the topic of what it undoes.
+
+    Where the event is not there with its UUID (what was read was rolled back since), all topics are touched.
+    """
+    sequence, uuid = after
+    is_there = store.value("SELECT 1 FROM judgment_events WHERE sequence = ? AND uuid = ?", sequence, uuid)
+    rows = store.rows(
+        """SELECT DISTINCT coalesce(undone.topic, event.topic) FROM judgment_events AS event
+           LEFT JOIN judgment_events AS undone ON event.undoes <> '' AND undone.uuid = event.undoes
+           WHERE event.sequence > ?""",
+        sequence if is_there else 0,
+    )
+    return {row[0] for row in rows}
+
+
+def thresholds(store: Store) -> dict[int, int]:
+    """Give for each version of the scale the lowest grade that counts as relevant."""
+    return dict(store.rows("SELECT version, relevant_from FROM scales"))
+
+
+def seconds_of_judging(store: Store) -> list[float]:
+    """Give the seconds of attention of every judgment that people gave."""
+    query = "SELECT seconds FROM judgment_events WHERE kind = 'judged' AND source = 'person' AND seconds > 0"
+    return [row[0] for row in store.rows(query)]
+
+
+def texts_of(store: Store, documents: Sequence[str]) -> dict[str, str]:
+    """Give the words of those of some documents that are there: title and text."""
+    found: dict[str, str] = {}
+    for start in range(0, len(documents), _AT_ONCE):
+        part: Sequence[Any] = documents[start : start + _AT_ONCE]
+        marks = ",".join("?" * len(part))
+        rows = store.rows(f"SELECT id, title, text FROM documents WHERE id IN ({marks})", *part)
+        found.update((row[0], f"{row[1]} {row[2]}") for row in rows)
+    return found

@@ -1,0 +1,221 @@
+"""Open a collection, make one, copy one."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cranfield._version import __version__
+from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.files import Source
+from cranfield.base.progress import now
+from cranfield.base.records import BINARY, Grade, GradeScale
+from cranfield.store.judging import off_scale, older_than
+from cranfield.store.scales import add_guidelines, add_scale, current_guidelines, current_scale
+from cranfield.store.store import Store, Waiting, backup_to, create_store, open_store, put_setting, setting
+
+# Under which terms a collection may be used: a setting of it, which its report and its card repeat.
+
+SETTING = "licence"
+LONGEST = 2000
+
+
+def licence_of(store: Store) -> str:
+    """Give the licence of a collection; nothing where none was named."""
+    return str(setting(store, SETTING, ""))
+
+
+def checked_licence(text: str) -> str:
+    """Give the name of a licence, or a sentence about the terms, as one line; refuse a whole licence."""
+    folded = " ".join(text.split())
+    if len(folded) > LONGEST:
+        raise UsageError(f"that is {len(folded):,} letters: name the licence, or say where it can be read")
+    return folded
+
+
+def set_licence(store: Store, text: str) -> None:
+    """Say under which terms the collection may be used; an empty text takes it back."""
+    folded = checked_licence(text)
+    with store.write():
+        put_setting(store, SETTING, folded)
+
+
+def init_collection(
+    path: Path, *, name: str, scale: GradeScale = BINARY, guidelines: Path | None = None, licence: str = ""
+) -> None:
+    """Make a new collection with its scale and, where given, a Markdown file of guidelines and a licence."""
+    text, terms = read_text(guidelines) if guidelines else "", checked_licence(licence)
+
+    def furnish(store: Store) -> None:
+        put_setting(store, "name", name)
+        put_setting(store, "made_by", f"cranfield {__version__}")
+        put_setting(store, "made", now())
+        if terms:
+            put_setting(store, SETTING, terms)
+        add_scale(store, scale, now=now())
+        if text:
+            add_guidelines(store, text, now=now())
+
+    create_store(path, furnish=furnish)
+
+
+def open_collection(path: Path, *, waiting: Waiting | None = None) -> Store:
+    """Open an existing collection; `waiting` is told the seconds while another process writes."""
+    return open_store(path, waiting=waiting) if waiting else open_store(path)
+
+
+def back_up(store: Store, target: Path) -> None:
+    """Copy the collection into a new file, correctly, even while others write to it."""
+    backup_to(store, target)
+
+
+def read_text(path: Path) -> str:
+    """Give a text file from outside, decoded."""
+    return "\n".join(line for _, line in Source(path).lines()) + "\n"
+
+
+# How a user writes down a scale: by name, on one line, or as a TOML file.
+
+NAMED = {
+    "binary": BINARY,
+    "graded": GradeScale(
+        (
+            Grade(0, "not relevant", 0.0),
+            Grade(1, "marginal", 1.0),
+            Grade(2, "relevant", 2.0),
+            Grade(3, "highly relevant", 3.0),
+        ),
+        relevant_from=2,
+    ),
+}
+_STEP = re.compile(r"\s*(-?\d+)\s*=\s*([^=,]+?)\s*")
+
+
+def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
+    """Give the scale that `words` mean: a known name, a TOML file, or a line like `0=no, 1=partly, 2=fully`."""
+    if words in NAMED:
+        scale = NAMED[words]
+        return scale if relevant_from is None else GradeScale(scale.grades, relevant_from)
+    if words.endswith(".toml"):
+        return _from_toml(Path(words), relevant_from)
+    if "=" not in words:
+        raise UnknownName("scale", words, [*NAMED, "FILE.toml", "0=LABEL, 1=LABEL, …"])
+    return _from_line(words, relevant_from)
+
+
+def _from_line(words: str, relevant_from: int | None) -> GradeScale:
+    steps = [_STEP.fullmatch(part) for part in words.split(",")]
+    if not all(steps):
+        wrong = next(part for part, step in zip(words.split(","), steps, strict=True) if not step)
+        raise InputError(f"{quoted(wrong.strip())} is not a grade; write NUMBER=LABEL, divided by commas")
+    pairs = sorted((int(step[1]), step[2]) for step in steps if step)
+    grades = tuple(Grade(number, label, float(number - pairs[0][0])) for number, label in pairs)
+    return GradeScale(grades, _second(grades) if relevant_from is None else relevant_from)
+
+
+def _from_toml(path: Path, relevant_from: int | None) -> GradeScale:
+    try:
+        content = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    return scale_from(content, file=str(path), relevant_from=relevant_from)
+
+
+def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None = None) -> GradeScale:
+    """Give the scale that a TOML file describes: `relevant_from` and a list of `[[grade]]` tables."""
+    unknown = [name for name in content if name not in ("grade", "relevant_from")]
+    if unknown:
+        raise InputError(f"{file}: unknown entry {quoted(unknown[0])} (known: relevant_from, [[grade]])")
+    entries = content.get("grade")
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f"{file}: no [[grade]] tables; each needs grade, label, and may have gain and text")
+    problems = [text for index, entry in enumerate(entries, start=1) for text in _entry_problems(index, entry)]
+    if problems:
+        raise ProblemsFound("this is not a scale", [Problem("bad-scale", text, file=file) for text in problems])
+    lowest = min(entry["grade"] for entry in entries)
+    grades = tuple(
+        Grade(
+            entry["grade"], entry["label"], float(entry.get("gain", entry["grade"] - lowest)), entry.get("text", "")
+        )
+        for entry in sorted(entries, key=lambda entry: int(entry["grade"]))
+    )
+    chosen = content.get("relevant_from", _second(grades)) if relevant_from is None else relevant_from
+    if not isinstance(chosen, int) or isinstance(chosen, bool):
+        raise InputError(f"{file}: relevant_from is {quoted(chosen)}; it must be a grade")
+    return GradeScale(grades, chosen)
+
+
+def _entry_problems(index: int, entry: Any) -> list[str]:
+    if not isinstance(entry, dict):
+        return [f"grade {index} is not a table"]
+    kinds: dict[str, tuple[type, ...]] = {"grade": (int,), "label": (str,), "gain": (int, float), "text": (str,)}
+    problems = [f"grade {index} has no {quoted(name)}" for name in ("grade", "label") if name not in entry]
+    problems += [f"grade {index} has an unknown entry {quoted(name)}" for name in entry if name not in kinds]
+    problems += [
+        f"grade {index}: {name} is {quoted(entry[name])}, which is of the wrong kind"
+        for name, kind in kinds.items()
+        if name in entry and (not isinstance(entry[name], kind) or isinstance(entry[name], bool))
+    ]
+    return problems
+
+
+def _second(grades: tuple[Grade, ...]) -> int:
+    return grades[min(1, len(grades) - 1)].grade
+
+
+# Change guidelines or scale while judging goes on: a new version, and what was judged under the old ones.
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The new version, how many judgments stand from before it, and how many of their grades are not on the scale."""
+
+    version: int
+    older: int
+    off_scale: int = 0
+
+
+def change_guidelines(store: Store, path: Path) -> Changed:
+    """Put new guidelines in force."""
+    text = read_text(path)
+    if not text.strip():
+        raise InputError(f"{path} has no text in it")
+    with store.write():
+        if current_guidelines(store)[1] == text:
+            raise InputError(f"{path} is what is in force already; nothing was changed")
+        version = add_guidelines(store, text, now=now())
+        return Changed(version, older_than(store, scale=0, guidelines=version))
+
+
+def change_scale(store: Store, scale: GradeScale) -> Changed:
+    """Put a new scale in force."""
+    with store.write():
+        if current_scale(store)[1] == scale:
+            raise InputError("this scale is in force already; nothing was changed")
+        version = add_scale(store, scale, now=now())
+        return Changed(version, older_than(store, scale=version, guidelines=0), off_scale(store, scale=version))
+
+
+# The collections that come with the program: in a checkout beside the package, in a wheel inside it.
+
+
+def shipped_collection(name: str) -> Path:
+    """Give the folder of a shipped collection, relative to here where that is shorter."""
+    package = Path(__file__).parents[1]
+    places = [package / "_collections", package.parent / "collections"]
+    for place in places:
+        if (place / name / "collection.toml").is_file():
+            return _short(place / name)
+    known = [folder.parent.name for place in places for folder in place.glob("*/collection.toml")]
+    if not known:
+        raise CollectionError("no collection came with this installation; install Cranfield again")
+    raise UnknownName("shipped collection", name, known)
+
+
+def _short(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

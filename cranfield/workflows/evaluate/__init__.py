@@ -1,0 +1,1 @@
+"""Scores of stored runs and of files, with their verdicts."""

@@ -1,0 +1,620 @@
+"""What is asked of an evaluation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast
+
+from cranfield.base.errors import (
+    CollectionError,
+    CranfieldError,
+    Problem,
+    ProblemsFound,
+    SourceError,
+    UsageError,
+    quoted,
+)
+from cranfield.base.files import Source
+from cranfield.base.progress import Progress, silent, workers
+from cranfield.base.records import GradeScale
+from cranfield.base.text import counted
+from cranfield.store.runs import StoredRanking, facts_of, fetched_ranking, id_table, run_facts
+from cranfield.store.scales import current_scale
+from cranfield.store.store import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cranfield.evaluate.align import Alignment, AnyRun, CodedPairs, TopicSet
+    from cranfield.evaluate.expression import AnyMeasure, Measure
+    from cranfield.evaluate.measures.gain import GradeGains
+    from cranfield.qrels.judgment_files import SubtopicRow
+    from cranfield.qrels.qrels import Qrels
+    from cranfield.runs.encoding import IdTable
+    from cranfield.runs.run import Codes, Order, Run
+
+
+As = Literal["9", "10"]
+Ties = Literal["trec", "best", "worst", "expected"]
+Duplicates = Literal["plain", "novelty"]
+LetterTest = Literal["tukey", "t"]
+
+TOPIC_SETS = ("qrels", "common", "run")
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be evaluated: runs as stored names or files, against a file of qrels; both also as they are.
+
+    `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
+    scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids, or
+    the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
+    which those are, in a file or as document -> cluster. With `curve` there are also scores for a precision–recall
+    curve. `letters` names the test behind significance letters, where they are wanted.
+    """
+
+    qrels: Path | Qrels
+    runs: tuple[str | AnyRun, ...]
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    topics: str | tuple[str, ...] = "qrels"
+    like: As | None = None
+    ties: Ties = "trec"
+    duplicates: Duplicates = "plain"
+    clusters: Path | Mapping[str, Hashable] | None = None
+    curve: bool = False
+    letters: LetterTest | None = None
+
+
+# The runs of a collection, as an evaluation needs them.
+
+log_stored_runs = logging.getLogger(__name__)
+
+
+class StoredName(str):
+    """The name of a stored run that nobody typed: it means that run, whatever files lie about."""
+
+    __slots__ = ()
+
+
+def stored_names(store: Store | None) -> tuple[StoredName, ...]:
+    """Give the names of all runs of a collection; none where there is no collection."""
+    return tuple(StoredName(facts.name) for facts in run_facts(store)) if store is not None else ()
+
+
+class StoredRuns:
+    """The runs of a collection; their ids are read once, so that all runs share them.
+
+    Where `judged` gives qrels, a run is only held against these, and its ids and scores are not needed. They are
+    asked for when the first run is decoded: until then they may still be on their way.
+    """
+
+    def __init__(self, store: Store | None, judged: Callable[[], Qrels | None] | None = None) -> None:
+        self._store, self._judged = store, judged
+        self._facts = {facts.name: facts for facts in run_facts(store)} if store is not None else {}
+        self._topic_ids: dict[bytes, pa.Array] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._facts
+
+    def why_missing(self, name: str) -> str:
+        """Say why there is no such run, with the nearest names; nothing where there is no collection."""
+        try:
+            return "" if self._store is None else facts_of(self._store, name).name
+        except CranfieldError as error:
+            return str(error)
+
+    @cached_property
+    def _tables(self) -> tuple[IdTable, IdTable]:
+        store = cast("Store", self._store)
+        return id_table(store, "topic"), id_table(store, "document")
+
+    @cached_property
+    def _pairs(self) -> CodedPairs | None:
+        from cranfield.evaluate.align import coded_pairs
+
+        qrels = None if self._judged is None else self._judged()
+        topics, documents = self._tables
+        return None if qrels is None else coded_pairs(qrels, topics.ids, documents.ids)
+
+    def fetched(self, name: str) -> Callable[[], AnyRun]:
+        """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
+        log_stored_runs.info("fetching the stored run %s", name)
+        _ = self._tables  # read here, since what is given may run in any thread
+        return partial(self._decoded, name, fetched_ranking(cast("Store", self._store), name))
+
+    def _decoded(self, name: str, stored: StoredRanking) -> AnyRun:
+        try:
+            return self._sound(name, stored)
+        except CollectionError as error:
+            remedy = "cranfield check says what else is damaged; go back to a backup, or withdraw and submit it again"
+            problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
+            raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
+
+    def _sound(self, name: str, stored: StoredRanking) -> AnyRun:
+        pairs, order = self._pairs, cast("Order", self._facts[name].ordered_by)
+        if pairs is not None:
+            ranking = stored.order()
+            return pairs.known(ranking, self._named(ranking.topics), name=name, has_ties=order == "score")
+        from cranfield.runs.run import Run
+
+        coded, documents = stored.run(), self._tables[1].ids
+        return Run(name, self._named(coded.topics), coded.offsets, documents, coded.documents, coded.scores, order)
+
+    def _named(self, topics: Codes) -> pa.Array:
+        """Give the ids of topics; runs with the same topics share one array."""
+        from cranfield.base.arrow import taken
+
+        key = topics.tobytes()
+        if key not in self._topic_ids:
+            self._topic_ids[key] = taken(self._tables[0].ids, topics)
+        return self._topic_ids[key]
+
+
+# What was last made, kept, for whoever asks about the same runs more than once.
+
+Aligned = tuple["list[AnyRun]", "Alignment"]
+Made = TypeVar("Made")
+
+
+@dataclass
+class Kept(Generic[Made]):
+    """The last thing that was made of stored runs, or of runs at hand, in memory, as long as this object lives.
+
+    It is found again by contents: the hash of the qrels and of each run, and whatever else made it what it is. So it
+    can never be stale, and a file that is only read is never written. Only the last one is kept: it is the large one.
+    """
+
+    _key: Hashable = None
+    _kept: list[Made] = field(default_factory=list)
+
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Give what is kept under this key, else make it and keep it."""
+        if not self._kept or key != self._key:
+            self._kept, self._key = [make()], key
+        return self._kept[0]
+
+    def known(self, key: Hashable) -> Made | None:
+        """Give what is kept under this key; None where it is not there."""
+        return self._kept[0] if self._kept and key is not None and key == self._key else None
+
+
+class KeptAlignment(Kept[Aligned]):
+    """The last alignment."""
+
+
+def contents_of(words: Sequence[str | AnyRun], store: Store | None) -> Hashable:
+    """Give what runs say: stored ones by their hashes, those at hand as they are.
+
+    None where one of the words is no stored run, or a file as well: what a file says is known only when it is read.
+    """
+    facts = [] if store is None else run_facts(store)
+    known = {one.name: (one.name, one.content_hash, one.ordered_by) for one in facts}
+    if any(word not in known or Path(word).exists() for word in words if isinstance(word, str)):
+        return None
+    return tuple(known[word] if isinstance(word, str) else _ThisOne(word) for word in words)
+
+
+@dataclass(frozen=True, eq=False)
+class _ThisOne:
+    """A run at hand, equal to itself alone; it is held, so that no other can take its place in memory."""
+
+    run: AnyRun
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ThisOne) and other.run is self.run
+
+    def __hash__(self) -> int:
+        return id(self.run)
+
+
+def what_qrels_say(qrels: Qrels) -> Hashable:
+    """Give the hash of qrels, and their strata, which are no part of it."""
+    strata = None if qrels.strata is None else qrels.strata.tobytes()
+    return qrels.content_hash, strata, qrels.stratum_names
+
+
+# What an evaluation reads: qrels and runs, from files, from a collection, or as they are given.
+
+Named = TypeVar("Named", "Run", "AnyRun")
+Reader = Callable[[Source], "AnyRun"]
+
+log = logging.getLogger(__name__)
+
+WORKERS = 2
+ALL = "all"
+"""What stands for the topic in rows that sum up all topics."""
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Qrels and runs, and both brought together."""
+
+    qrels: Qrels
+    runs: list[AnyRun]
+    aligned: Alignment
+
+
+def read_aligned(
+    asked: Asked,
+    store: Store | None,
+    progress: Progress = silent,
+    kept: KeptAlignment | None = None,
+    *,
+    keep_rows: bool = False,
+) -> Read:
+    """Read and align everything, and tell everything that is wrong with any of it at once.
+
+    With `keep_rows` the alignment knows the rows of the qrels too, which questions about the pool need.
+    """
+    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
+    highest = 0 if store is None else current_scale(store)[1].highest
+    with _coming(asked.qrels) as coming:
+
+        def aligned() -> tuple[list[AnyRun], Alignment]:
+            problems: list[Problem] = []
+            stored = StoredRuns(store, None if asked.like == "9" else coming.qrels)
+            reader = partial(_short_way, coming.qrels, asked.like or "10")
+            found = _runs(asked.runs, stored, progress, problems, reader=reader)
+            qrels = coming.qrels()
+            if qrels is None or problems:
+                raise _unusable([*coming.problems, *problems])
+            runs = _named_apart(found, asked.runs)
+            return runs, on_scale(align_as_asked(asked, qrels, runs, keep_rows=keep_rows), highest)
+
+        contents = None if kept is None else contents_of(asked.runs, store)
+        if kept is None or contents is None or (qrels := coming.qrels()) is None:
+            made = aligned()
+            return Read(cast("Qrels", coming.qrels()), *made)
+        key = (what_qrels_say(qrels), contents, _topics(asked), asked.like, keep_rows, highest)
+        return Read(qrels, *kept.get(key, aligned))
+
+
+def without_pipes(asked: Asked) -> Asked:
+    """Give the same request with everything read that comes through pipes: who reads twice would find nothing."""
+    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
+    problems: list[Problem] = []
+    qrels = _qrels(asked.qrels, problems) if _is_piped(asked.qrels) else asked.qrels
+    runs = runs_without_pipes(asked.runs, problems)
+    if problems or qrels is None:
+        raise _unusable(problems)
+    topics = _topics(asked) if _is_piped(asked.topics) else asked.topics
+    return replace(asked, qrels=qrels, runs=runs, topics=topics)
+
+
+def runs_without_pipes(words: Sequence[str | AnyRun], problems: list[Problem]) -> tuple[str | AnyRun, ...]:
+    """Give the runs with those read that come through pipes, all at once: one process may fill several in turns."""
+    piped = [word for word in words if isinstance(word, str) and _is_piped(word)]
+    with workers(max(len(piped), 1)) as threads:
+        coming: dict[str, Future[AnyRun]] = {word: threads.submit(in_full, Source(Path(word))) for word in piped}
+        read = {word: run for word in piped if (run := _come(word, coming, problems)) is not None}
+    named = dict(zip(read, _named_apart(list(read.values()), list(read)), strict=True))
+    return tuple(named.get(word, word) if isinstance(word, str) else word for word in words)
+
+
+def _is_piped(word: object) -> bool:
+    return isinstance(word, str | Path) and not isinstance(word, StoredName) and Source(Path(word)).is_piped
+
+
+def read_runs(
+    qrels: Path | Qrels,
+    words: Sequence[str | AnyRun],
+    *,
+    like: As | None = None,
+    progress: Progress = silent,
+) -> tuple[Qrels, list[AnyRun]]:
+    """Read qrels and run files, runs the short way where possible; all problems are told at once."""
+    problems: list[Problem] = []
+    _refuse_stdin_twice(qrels, *words)
+    judged = _qrels(qrels, problems)
+    reader = partial(_short_way, lambda: judged, like or "10")
+    runs = _runs(words, StoredRuns(None), progress, problems, reader=reader)
+    if judged is None or problems:
+        raise _unusable(problems)
+    return judged, _named_apart(runs, words)
+
+
+def read_all_in_full(words: Sequence[str | Run], progress: Progress = silent) -> list[Run]:
+    """Read run files with all their ids; all problems are told at once."""
+    problems: list[Problem] = []
+    found = _runs(words, StoredRuns(None), progress, problems, reader=lambda: in_full)
+    if problems:
+        raise _unusable(problems)
+    return _named_apart(cast("list[Run]", found), words)
+
+
+def read_in_full(asked: Asked, store: Store | None) -> tuple[Qrels, list[Run]]:
+    """Read qrels, and runs with all their ids; all problems are told at once."""
+    problems: list[Problem] = []
+    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
+    qrels = _qrels(asked.qrels, problems)
+    found = _runs(asked.runs, StoredRuns(store), silent, problems, reader=lambda: in_full)
+    if qrels is None or problems:
+        raise _unusable(problems)
+    return qrels, _named_apart(cast("list[Run]", found), asked.runs)
+
+
+def read_with_subtopics(
+    asked: Asked, store: Store | None, progress: Progress
+) -> tuple[list[SubtopicRow], Qrels, str, list[Run]]:
+    """Read everything with ids and subtopics, and tell everything that is wrong with any of it at once."""
+    from cranfield.qrels.judgment_files import SubtopicRow, read_subtopics
+
+    problems: list[Problem] = []
+    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
+    judged = None
+    if isinstance(asked.qrels, Path):
+        judged = _collected(partial(read_subtopics, Source(asked.qrels)), problems)
+    else:
+        rows = [SubtopicRow(topic, "0", document, grade) for topic, document, grade in asked.qrels]
+        judged = rows, asked.qrels, asked.qrels.content_hash
+    runs = _runs(asked.runs, StoredRuns(store), progress, problems, reader=lambda: in_full)
+    if judged is None or problems:
+        raise _unusable(problems)
+    return *judged, _named_apart(cast("list[Run]", runs), asked.runs)
+
+
+def align_as_asked(asked: Asked, qrels: Qrels, runs: Sequence[AnyRun], *, keep_rows: bool = False) -> Alignment:
+    """Align over the topics that are asked for; a run of another collection is refused."""
+    from cranfield.evaluate.align import align, strangers
+
+    topics = cast("TopicSet", _topics(asked))
+    log.info("aligning %s with %s", counted(len(runs), "run"), counted(len(qrels), "judgment"))
+    aligned = align(qrels, runs, topics=topics, reference=asked.like or "10", keep_rows=keep_rows)
+    if ALL in aligned.topic_ids:
+        message = "a topic is called 'all', which is the word for the summary over all topics; call it otherwise"
+        raise ProblemsFound(f"{qrels.name} cannot be evaluated", [Problem("topic-called-all", message, topic=ALL)])
+    strange = strangers(aligned)
+    if strange and topics != "qrels":
+        # A run may well have nothing of some topics: whether it is one of another collection all of them tell.
+        strange = strangers(align(qrels, runs, reference=asked.like or "10"))
+    if strange:
+        whose = f"the qrels {qrels.name}" if qrels.name else "these qrels"
+        problems = [Problem("nothing-in-common", f"{said} of {whose}") for said in strange]
+        raise ProblemsFound("is this a run of another collection?", problems)
+    return aligned
+
+
+def on_scale(aligned: Alignment, highest: int) -> Alignment:
+    """Give the alignment of a collection whose scale goes up to a grade that perhaps nobody has given yet."""
+    if highest <= aligned.lists.highest_grade:
+        return aligned
+    return replace(aligned, lists=replace(aligned.lists, highest_grade=highest, _relevant={}))
+
+
+def in_full(source: Source) -> Run:
+    """Read and rank a run file with all its ids, or raise everything that is wrong with it."""
+    from cranfield.runs.check import repeat_problems
+    from cranfield.runs.order import ranked
+    from cranfield.runs.reading import read_rows
+
+    rows = read_rows(source)
+    errors = [problem for problem in rows.problems if problem.severity == "error"]
+    errors += [problem.at(rows.source_name) for problem in repeat_problems(rows)]
+    if errors:
+        raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
+    return ranked(rows)
+
+
+def _topics(asked: Asked) -> str | tuple[str, ...]:
+    """Give the topic set by its name, or the ids that were given or that a file names."""
+    if isinstance(asked.topics, tuple) or asked.topics in TOPIC_SETS:
+        return asked.topics
+    if not asked.topics.strip():
+        raise UsageError(f"topics are {', '.join(TOPIC_SETS)}, or a file of ids; nothing was named")
+    lines = Source(Path(asked.topics)).lines()
+    return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
+
+
+def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None:
+    """Make something; where something is wrong with a file, that is added to `problems`."""
+    try:
+        return make()
+    except ProblemsFound as error:
+        problems += error.problems
+    except SourceError as error:
+        problems.append(error.problem)
+    return None
+
+
+def _refuse_stdin_twice(*words: Path | Qrels | str | AnyRun | Sequence[str]) -> None:
+    """Refuse to take two things from one stream: the second would find nothing there."""
+    if [str(one) for one in words if isinstance(one, str | Path)].count("-") > 1:
+        raise UsageError("standard input can be read once: give - for the qrels, the topics or one run, not for more")
+
+
+def _unusable(problems: Sequence[Problem]) -> ProblemsFound:
+    mended = any(problem.repairable for problem in problems)
+    hint = "; cranfield runs check --repair FOLDER FILE… writes corrected copies" if mended else ""
+    return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
+
+
+@dataclass(frozen=True, eq=False)
+class _Coming:
+    """Qrels that are perhaps still being read, and what is wrong with them: complete once `qrels` has answered."""
+
+    qrels: Callable[[], Qrels | None]
+    problems: list[Problem]
+
+
+@contextmanager
+def _coming(given: Path | Qrels) -> Iterator[_Coming]:
+    """Read qrels, and make their hash, in another thread, while runs are fetched.
+
+    What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
+    """
+    problems: list[Problem] = []
+    with ThreadPoolExecutor(1) as aside:
+        if not isinstance(given, Path) or not given.is_file():
+            qrels = _qrels(given, problems)
+            yield _Coming(lambda: qrels, problems)
+            return
+        read = aside.submit(_qrels, given, problems)
+        aside.submit(lambda: (qrels := read.result()) and qrels.content_hash)
+        yield _Coming(read.result, problems)
+
+
+def _qrels(given: Path | Qrels, problems: list[Problem]) -> Qrels | None:
+    """Read the qrels where they are a file; what is wrong with it is added to `problems`."""
+    from cranfield.qrels.reading import read_qrels
+
+    if not isinstance(given, Path):
+        return given
+    log.info("reading qrels %s", given)
+    return _collected(partial(read_qrels, Source(given)), problems)
+
+
+def _runs(
+    words: Sequence[str | AnyRun],
+    stored: StoredRuns,
+    progress: Progress,
+    problems: list[Problem],
+    *,
+    reader: Callable[[], Reader],
+) -> list[AnyRun]:
+    """Load stored runs and read files, two at a time; problems of files are added to `problems`."""
+    named = dict.fromkeys(word for word in words if isinstance(word, str))
+    for word in named:
+        if word in stored and not isinstance(word, StoredName) and Path(word).exists():
+            raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
+    absent = {word: why for word in named if _is_nowhere(word, stored) and (why := stored.why_missing(word))}
+    for word, why in absent.items():
+        problems.append(Problem("no-such-run", f"there is no such file, and {why}", file=word))
+    read = in_full if all(word in stored for word in named) else reader()
+    runs: list[AnyRun] = []
+    with workers(max(WORKERS, sum(_is_piped(word) for word in named))) as threads:  # one process may fill all pipes
+        coming = {
+            word: threads.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
+            for word in named
+            if word not in absent
+        }
+        for done, given in enumerate(words, start=1):
+            run = _come(given, coming, problems) if isinstance(given, str) else given
+            if run is not None:
+                runs.append(run)
+            progress("reading runs", done, len(words))
+    return runs
+
+
+def _come(word: str, coming: Mapping[str, Future[AnyRun]], problems: list[Problem]) -> AnyRun | None:
+    """Give a run that is being read; None where it cannot be, which is told already or added to `problems`."""
+    return _collected(coming[word].result, problems) if word in coming else None
+
+
+def _is_nowhere(word: str, stored: StoredRuns) -> bool:
+    return word not in stored and word != "-" and not Path(word).exists()
+
+
+def _short_way(coming: Callable[[], Qrels | None], reference: As) -> Reader:
+    """Give the function that reads a run file the short way if it is an ordinary one, else the long way.
+
+    No file of another format is an ordinary one: the format is looked for only where the short way is closed. Without
+    qrels, which then have been refused, all that is wanted is what is wrong with the run.
+    """
+    from cranfield.evaluate.direct import judged_pairs, read_direct
+
+    qrels = coming()
+    judged = None if qrels is None else judged_pairs(qrels)
+
+    def read(source: Source) -> AnyRun:
+        known = None if judged is None else read_direct(source, judged, reference=reference)
+        log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
+        return in_full(source) if known is None else known
+
+    return read
+
+
+def _named_apart(runs: list[Named], words: Sequence[str | AnyRun]) -> list[Named]:
+    """Give runs with the same tag the names of their files, or their paths where those are the same too.
+
+    A run that has no file, since it came through a pipe or was made in Python, is then called (given).
+    """
+    tags = [run.tag for run in runs]
+    paths = [word if isinstance(word, str) else word.tag for word in words]
+    given = [word if isinstance(word, str) else f"{word.tag} (given)" for word in words]
+    for others in ([Path(path).name for path in paths], paths, given):
+        names = [other if not tag or tags.count(tag) > 1 else tag for tag, other in zip(tags, others, strict=True)]
+        if len(set(names)) == len(names):
+            return [run if run.tag == name else replace(run, tag=name) for run, name in zip(runs, names, strict=True)]
+    twice = next((path for path in paths if paths.count(path) > 1), "")
+    if not twice:
+        return [replace(run, tag=path) for run, path in zip(runs, paths, strict=True)]
+    raise UsageError(f"run {quoted(twice)} is given twice")
+
+
+# Measures as they were asked for: what they do not say themselves, the scale of the collection says.
+
+
+def measures_asked(
+    texts: Sequence[str], store: Store | None, *, relevant_from: int | None = None
+) -> list[AnyMeasure]:
+    """Give the measures that expressions mean.
+
+    In a collection a bare `AP` takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
+    """
+    from cranfield.evaluate.expression import parse_measures
+
+    if store is None:
+        return parse_measures(texts, threshold=relevant_from or 1)
+    scale = current_scale(store)[1]
+    return parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=gains_of(scale))
+
+
+def gains_of(scale: GradeScale) -> GradeGains:
+    """Give the gains of those grades that are not worth their own number.
+
+    A grade that the scale skips is worth what the step below it is, where its own number is more than the step above
+    is worth: nobody can give it, but bounds ask what every grade could bring.
+    """
+    named, below = [], 0.0
+    steps = {step.grade: step.gain for step in scale.grades}
+    for grade in range(min(0, scale.lowest), scale.highest + 1):
+        above = next(step.gain for step in scale.grades if step.grade >= grade)
+        below = steps.get(grade, below)
+        if below != grade and (grade in steps or grade > above):
+            named.append((grade, below))
+    return tuple(named)
+
+
+def grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
+    """Say where grades, or holes, are worth something else than one would think."""
+    return [*_notes_on_grades(measures, store), *_notes_on_holes(measures)]
+
+
+def _notes_on_holes(measures: Sequence[AnyMeasure]) -> list[str]:
+    """Say for which measures a document that nobody judged is worth less than one that is not relevant."""
+    from cranfield.evaluate.expression import Measure
+
+    settings = [(str(one), dict(one.settings).get("gains")) for one in measures if isinstance(one, Measure)]
+    found = [name for name, gains in settings if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0]
+    if not found:
+        return []
+    told = "a document without a judgment counts 0, and so less than one of grade 0"
+    return [f"{', '.join(found)}: {told}: where there are some, a score can lie below what is possible in the end"]
+
+
+def _notes_on_grades(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
+    """Say which measures take grades for what they are worth, where the scale says otherwise."""
+    from cranfield.evaluate.expression import Measure
+
+    if store is None or not gains_of(current_scale(store)[1]):
+        return []
+    gains = gains_of(current_scale(store)[1])
+    found = [str(one) for one in measures if not isinstance(one, Measure) or _reads_grades(one, gains)]
+    if not found:
+        return []
+    return [f"{', '.join(found)}: made from the grades themselves; the gains of the scale have no part in it"]
+
+
+def _reads_grades(measure: Measure, gains: GradeGains) -> bool:
+    """Say whether grades matter to a measure otherwise than the scale says."""
+    settings = dict(measure.settings)
+    if "gains" in measure.kind.parameters:
+        return settings.get("gains") != gains
+    return measure.name in ("ERR", "Q") or (measure.name == "RBP" and "gain" in settings)

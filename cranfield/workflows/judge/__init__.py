@@ -1,0 +1,1 @@
+"""Judging: queues, sessions, packets, imports, agreement, adjudication."""

@@ -1,0 +1,452 @@
+"""Let an external judge (a model, a script) label documents, in a layer of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import signal
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import uuid4
+
+from cranfield.base.errors import LINES_KEPT, InputError, Problem, UnknownName, UsageError, quoted
+from cranfield.base.progress import Progress, moment, now, silent
+from cranfield.base.records import Topic
+from cranfield.base.text import counted, shortened
+from cranfield.judge.events import MAIN, Event
+from cranfield.judge.external import Label, Pair, label_from, question
+from cranfield.judge.queue import draw
+from cranfield.store.documents import content_hashes, document, topics
+from cranfield.store.events import answered_pairs, append_many, opinion_rows, pooled_documents
+from cranfield.store.pools import facts_of_pool
+from cranfield.store.scales import current_guidelines, current_scale
+from cranfield.store.store import Store
+from cranfield.workflows.judge.agreement import Compared, agreement_with_people
+from cranfield.workflows.judge.imports import MACHINE
+
+# Run an external judge: processes that read questions and write answers, several at once, each kept in bounds.
+
+LONGEST_ANSWER = 1 << 20
+_TAIL = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A line that a judge wrote."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A process that has ended, and what was wrong with its end, if anything."""
+
+    trouble: str = ""
+
+
+@dataclass
+class Pace:
+    """Lets so many questions through in a minute, evenly; 0 means as fast as they come."""
+
+    per_minute: float = 0
+    _next: float = 0.0
+
+    async def wait(self) -> None:
+        """Wait for one's turn."""
+        if not self.per_minute:
+            return
+        moment = asyncio.get_running_loop().time()
+        turn = max(self._next, moment)
+        self._next = turn + 60 / self.per_minute
+        await asyncio.sleep(turn - moment)
+
+
+class _Talk:
+    """One process that is asked and answers. Its silence counts only while it does not wait for a question."""
+
+    def __init__(self, process: asyncio.subprocess.Process, pace: Pace, timeout: float) -> None:
+        self.process, self.pace, self.timeout = process, pace, timeout
+        self._waiting, self._quiet_since = False, _clock()
+
+    async def ask(self, questions: Sequence[str]) -> None:
+        """Write the questions; a judge that does not read to the end is found out by its missing answers."""
+        stream = self.process.stdin
+        if stream is None:
+            raise AssertionError("the process was started with a pipe")
+        with contextlib.suppress(ConnectionError):
+            for question in questions:
+                self._waiting = True
+                await self.pace.wait()
+                self._waiting, self._quiet_since = False, _clock()
+                stream.write(question.encode("utf-8", "replace") + b"\n")
+                await stream.drain()
+        with contextlib.suppress(ConnectionError):
+            stream.close()
+            await stream.wait_closed()
+
+    async def line(self) -> bytes:
+        """Read a line; empty at the end. Too long a silence is a TimeoutError, too long a line a ValueError."""
+        stream = self.process.stdout
+        if stream is None:
+            raise AssertionError("the process was started with a pipe")
+        reading = asyncio.create_task(stream.readline())
+        try:
+            while True:
+                left = self._quiet_since + self.timeout - _clock()
+                done, _ = await asyncio.wait({reading}, timeout=max(left, 0.0))
+                if done:
+                    self._quiet_since = _clock()
+                    return reading.result()
+                if self._waiting:
+                    self._quiet_since = _clock()
+                elif _clock() - self._quiet_since >= self.timeout:
+                    raise TimeoutError
+        finally:
+            reading.cancel()
+
+    async def last_words(self) -> str:
+        """Read what the judge says on standard error, and keep the end of it."""
+        stream, kept = self.process.stderr, b""
+        while stream is not None and (part := await stream.read(1 << 16)):
+            kept = (kept + part)[-_TAIL:]
+        return shortened(kept.decode("utf-8", "replace"), _TAIL)
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def answers(
+    command: Sequence[str], questions: Sequence[str], *, pace: Pace, timeout: float
+) -> AsyncGenerator[Answered | Stopped, None]:
+    """Start the command, write the questions to it, and give its lines as they come; the last thing is `Stopped`.
+
+    Questions are written while answers are read. `timeout` is the longest silence that is borne; then, and whenever
+    the caller goes away, the process and all it has started are killed.
+    """
+    process = await _started(command)
+    talk = _Talk(process, pace, timeout)
+    asking, errors = asyncio.create_task(talk.ask(questions)), asyncio.create_task(talk.last_words())
+    trouble, said = "", ""
+    try:
+        while line := await talk.line():
+            yield Answered(line.decode("utf-8", "replace").rstrip("\r\n"))
+        await asyncio.wait_for(process.wait(), timeout)
+        trouble = f"ended with status {process.returncode}" if process.returncode else ""
+    except TimeoutError:
+        trouble = f"said nothing for {timeout:g} seconds"
+    except ValueError:
+        trouble = f"wrote a line of more than {LONGEST_ANSWER >> 20} MB"
+    finally:
+        asking.cancel()
+        if process.returncode is None or trouble:
+            _kill(process)
+        with contextlib.suppress(TimeoutError):
+            # Something that the judge has started and that has left its group may still hold its streams open.
+            await asyncio.wait_for(process.wait(), 1)
+            said = await asyncio.wait_for(errors, 1)
+        # asyncio has no other way to let go of streams that somebody still holds open.
+        process._transport.close()  # type: ignore[attr-defined]
+    yield Stopped(f"{trouble}: {said}" if trouble and said else trouble)
+
+
+async def _started(command: Sequence[str]) -> asyncio.subprocess.Process:
+    pipe = asyncio.subprocess.PIPE
+    try:
+        return await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_ANSWER, start_new_session=True
+        )
+    except OSError as error:
+        raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+Heard = Callable[[int, Answered | Stopped], bool]
+"""Gets what the process of a batch says, and gives back whether to go on."""
+
+
+async def ask_in_parallel(
+    batches: Sequence[Callable[[], Sequence[str]]],
+    command: Sequence[str],
+    *,
+    parallel: int,
+    pace: Pace,
+    timeout: float,
+    heard: Heard,
+) -> None:
+    """Put batches of questions to one process each, so many at once, until all are done or `heard` says stop."""
+    waiting = list(enumerate(batches))[::-1]
+
+    async def work() -> None:
+        while waiting:
+            number, questions = waiting.pop()
+            async with contextlib.aclosing(answers(command, questions(), pace=pace, timeout=timeout)) as talk:
+                async for said in talk:
+                    if not heard(number, said):
+                        waiting.clear()
+                        return
+
+    tasks = [asyncio.create_task(work()) for _ in range(max(1, min(parallel, len(batches))))]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+ENOUGH = 100
+"""From so many documents that people judged too, what is said of a judge's agreement with them means something."""
+
+_SAVE_AFTER = 50
+_SAVE_SECONDS = 2.0
+_GIVE_UP_AFTER = 3
+_JUDGE = re.compile(r"[^\s/@]+@[^\s/@]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRequest:
+    """Which judge is asked for what.
+
+    `judge` is NAME@VERSION. `only` limits the documents to those that people have judged, or have not. With `limit`
+    so many are drawn by the seed. `batch` documents go to one process; so many `parallel` processes run at once.
+    """
+
+    command: str
+    judge: str
+    pool: str = ""
+    topics: tuple[str, ...] = ()
+    only: Literal["all", "judged", "unjudged"] = "all"
+    limit: int | None = None
+    seed: int = 0
+    batch: int = 20
+    parallel: int = 1
+    per_minute: float = 0
+    timeout: float = 120
+
+
+@dataclass(frozen=True, slots=True)
+class MachineJudged:
+    """What came of it: how many were asked, labelled, could not be told, are left open; and what went wrong."""
+
+    layer: str
+    asked: int
+    labelled: int
+    unable: int
+    before: int
+    problems: tuple[Problem, ...]
+    agreement: Compared | None
+
+
+def layer_of(judge: str) -> str:
+    """Give the layer of a judge, or say that NAME@VERSION is wanted."""
+    if not _JUDGE.fullmatch(judge):
+        raise UsageError(
+            f"{quoted(judge)} does not say which judge it is; write NAME@VERSION, like llama@3.1-prompt2"
+        )
+    return f"{MACHINE}{judge}"
+
+
+def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = silent) -> MachineJudged:
+    """Ask an external judge about every document it has not labelled yet; what it says is saved as it comes.
+
+    It can be stopped at any time and started again: only what is missing is asked. Its labels never enter the qrels
+    unless somebody names their layer.
+    """
+    layer = layer_of(request.judge)
+    command = _command(request.command)
+    wanted = _wanted(store, request)
+    answered = answered_pairs(store, layer)
+    pairs = [pair for pair in wanted if pair not in answered]
+    listener = _Listener(store, request, layer, pairs, progress)
+    if pairs:
+        try:
+            asyncio.run(
+                ask_in_parallel(
+                    [listener.questions(number) for number in range(len(listener.batches))],
+                    command,
+                    parallel=request.parallel,
+                    pace=Pace(request.per_minute),
+                    timeout=request.timeout,
+                    heard=listener.heard,
+                )
+            )
+        finally:
+            listener.save()
+    return MachineJudged(
+        layer,
+        len(pairs),
+        listener.labelled,
+        listener.unable,
+        len(wanted) - len(pairs),
+        tuple(listener.told()),
+        agreement_with_people(store, layer),
+    )
+
+
+def _command(words: str) -> list[str]:
+    try:
+        command = shlex.split(words)
+    except ValueError as error:
+        raise UsageError(f"the command {quoted(words)} cannot be read: {error}") from None
+    if not command:
+        raise UsageError("which command judges? name a program that reads JSON lines and writes JSON lines")
+    return command
+
+
+def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
+    """Give the (topic, document) to be labelled: pooled or judged, in the order of topics and documents."""
+    known = [topic.id for topic in topics(store)]
+    for topic in request.topics:
+        if topic not in known:
+            raise UnknownName("topic", topic, known)
+    if request.pool:
+        facts_of_pool(store, request.pool)
+    judged = {row[:2] for row in opinion_rows(store, [MAIN])}
+    pooled = set(pooled_documents(store, pool=request.pool))
+    chosen = {"all": pooled if request.pool else pooled | judged, "judged": judged, "unjudged": pooled - judged}
+    pairs = chosen[request.only]
+    only = set(request.topics or known or [topic for topic, _ in pairs])
+    order = {topic: place for place, topic in enumerate(known)}
+    listed = sorted((pair for pair in pairs if pair[0] in only), key=lambda pair: (order.get(pair[0], 0), *pair))
+    if not listed:
+        raise InputError("there is nothing to label: no document is pooled or judged for these topics")
+    if request.limit is None or request.limit >= len(listed):
+        return listed
+    drawn = set(sorted(listed, key=lambda pair: draw(request.seed, "external judge", *pair))[: request.limit])
+    return [pair for pair in listed if pair in drawn]
+
+
+@dataclass
+class _Listener:
+    """Writes questions, takes answers, saves labels, and remembers what went wrong."""
+
+    store: Store
+    request: JudgeRequest
+    layer: str
+    pairs: Sequence[Pair]
+    progress: Progress
+    problems: list[Problem] = field(default_factory=list)
+    labelled: int = 0
+    unable: int = 0
+
+    def __post_init__(self) -> None:
+        size = max(1, self.request.batch)
+        self.batches = [self.pairs[start : start + size] for start in range(0, len(self.pairs), size)]
+        self._scale_version, self._scale = current_scale(self.store)
+        self._guidelines_version, self._guidelines = current_guidelines(self.store)
+        self._topics = {topic.id: topic for topic in topics(self.store)}
+        self._missing = {number: set(batch) for number, batch in enumerate(self.batches)}
+        self._answered: dict[int, set[Pair]] = {number: set() for number in self._missing}
+        self._untold: Counter[str] = Counter()
+        self._waiting: list[Label] = []
+        self._saved_at, self._done, self._in_vain = moment(), 0, 0
+        self._session = str(uuid4())
+
+    def questions(self, number: int) -> Callable[[], list[str]]:
+        """Give a function that writes the questions of a batch when its turn comes."""
+
+        def written() -> list[str]:
+            lines = []
+            for topic, name in self.batches[number]:
+                text = document(self.store, name)
+                if text is None:
+                    self._missing[number].discard((topic, name))
+                    self._trouble(
+                        "no-text", f"document {quoted(name)} is not in the collection: it was not asked for"
+                    )
+                    continue
+                asked = self._topics.get(topic) or Topic(topic, "")
+                lines.append(question(asked, text, self._scale, guidelines=self._guidelines))
+            return lines
+
+        return written
+
+    def heard(self, number: int, said: Answered | Stopped) -> bool:
+        """Take what the process of a batch says; say whether to go on."""
+        if isinstance(said, Stopped):
+            return self._stopped(number, said.trouble)
+        if not said.line.strip():
+            return True
+        label = label_from(said.line, self._scale, self._missing[number], self._answered[number])
+        if isinstance(label, str):
+            self._trouble("bad-answer", label)
+            return True
+        self._missing[number].discard((label.topic, label.document))
+        self._answered[number].add((label.topic, label.document))
+        self._waiting.append(label)
+        self._done += 1
+        self.progress("judging", self._done, len(self.pairs))
+        if len(self._waiting) >= _SAVE_AFTER or moment() - self._saved_at > _SAVE_SECONDS:
+            self.save()
+        return True
+
+    def _stopped(self, number: int, trouble: str) -> bool:
+        missing = self._missing[number]
+        if trouble:
+            self._trouble("judge-stopped", f"the judge {trouble}")
+        if missing:
+            topic, name = min(missing)
+            said = f"{counted(len(missing), 'document')} got no answer, for example topic {topic}, document {name}"
+            self._trouble("no-answer", said, count=len(missing))
+        self._in_vain = self._in_vain + 1 if len(missing) == len(self.batches[number]) else 0
+        if self._in_vain >= _GIVE_UP_AFTER:
+            self._trouble("gave-up", f"{_GIVE_UP_AFTER} batches in a row brought no label at all: no more were asked")
+        return self._in_vain < _GIVE_UP_AFTER
+
+    def _trouble(self, code: str, message: str, *, count: int = 1) -> None:
+        if sum(problem.code == code for problem in self.problems) < LINES_KEPT:
+            remedy = "run the same command again: only what is missing is asked" if code == "no-answer" else ""
+            self.problems.append(Problem(code, message, count=count, remedy=remedy))
+        else:
+            self._untold[code] += 1
+
+    def told(self) -> list[Problem]:
+        """Give what went wrong, the first of each kind, and how many more of it there were."""
+        more = [
+            Problem(code, f"… and {count:,} more like this ({code})", count=count)
+            for code, count in self._untold.items()
+        ]
+        return [*self.problems, *more]
+
+    def save(self) -> None:
+        """Write what has been said so far."""
+        labels, self._waiting, self._saved_at = self._waiting, [], moment()
+        if not labels:
+            return
+        hashes = content_hashes(self.store, list({label.document for label in labels}))
+        events = [self._event(label, hashes.get(label.document, "")) for label in labels]
+        with self.store.write():
+            append_many(self.store, events, now=now())
+        self.unable += sum(label.grade is None for label in labels)
+        self.labelled += sum(label.grade is not None for label in labels)
+
+    def _event(self, label: Label, document_hash: str) -> Event:
+        return Event(
+            uuid=str(uuid4()),
+            kind="cannot-judge" if label.grade is None else "judged",
+            topic=label.topic,
+            document=label.document,
+            assessor=self.request.judge,
+            happened=now(),
+            layer=self.layer,
+            grade=label.grade,
+            reason=(label.note or "cannot tell") if label.grade is None else "",
+            note=label.note,
+            source="machine",
+            source_name=self.request.judge,
+            confidence=label.confidence,
+            scale=self._scale_version,
+            guidelines=self._guidelines_version,
+            document_hash=document_hash,
+            session=self._session,
+        )

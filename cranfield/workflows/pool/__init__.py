@@ -1,0 +1,1 @@
+"""Pools: built, extended, refilled while judging, shown, verified."""

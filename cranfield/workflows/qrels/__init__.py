@@ -1,0 +1,1 @@
+"""Qrels: what counts now, releases, exports."""

@@ -1,0 +1,1 @@
+"""Pool bias of a collection and of each run."""

@@ -1,0 +1,1 @@
+"""Runs: checked, submitted, made, shown."""
