@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from cranfield.base.errors import CranfieldError, UnknownName, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment, documents_of
-from cranfield.evaluate.lists import Lists, Values
+from cranfield.evaluate.lists import GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.measure import COMMON, Aggregate, MeasureKind, Parameter, Setting, measures
 from cranfield.evaluate.trec_eval.options import DEFAULT_CUTOFFS, DEFAULT_LEVELS, NICKNAMES, nickname
 from cranfield.qrels.judgment_files import SubtopicRow
@@ -284,6 +284,8 @@ class ForeignMeasure:
         """Whether a higher value means a better run."""
         return True
 
+    takes_verdict = False
+
     @property
     def bounds(self) -> tuple[float, float]:
         """The lowest and the highest value of a list: ir_measures does not tell them."""
@@ -402,7 +404,6 @@ def _library() -> ModuleType | None:
 
 
 Settings = tuple[tuple[str, Setting], ...]
-GradeGains = tuple[tuple[int, float], ...]
 
 DEEPEST = 10**9
 """The highest cutoff: no list is as long."""
@@ -454,12 +455,52 @@ class Measure:
         costs = isinstance(gains, tuple) and any(worth < 0 for _, worth in gains)
         return (-math.inf, math.inf) if costs or self.kind.bounds is None else self.kind.bounds
 
+    @property
+    def judged_only(self) -> bool:
+        """Whether unjudged documents are taken out of the lists first."""
+        return bool(dict(self.settings).get("judged_only"))
+
+    @property
+    def takes_verdict(self) -> bool:
+        """Whether a verdict can be given: not on facts and counts, estimates from samples or condensed lists."""
+        scored = self.quality and self.kind.unjudged in ("nonrelevant", "skipped")
+        return scored and not self.judged_only and self.aggregate != "sum"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The value of every parameter of its own, and of the cutoff (None where it has none)."""
+        defaults = {name: one.default for name, one in self.kind.parameters.items()}
+        return {
+            **defaults,
+            **{name: value for name, value in self.settings if name in defaults},
+            "cutoff": self.cutoff,
+        }
+
+    def gains(self, highest: int) -> Values | None:
+        """Give the gain of each grade from 0 to the highest; None where it depends on the topic's documents."""
+        grades, parameters = np.arange(highest + 1, dtype=np.int32), self.parameters
+        if "gains" in parameters:
+            return gain_function(parameters.get("gain", "linear"), parameters["gains"])(grades)
+        if self.kind.gains is not None:
+            return self.kind.gains(grades, **parameters)  # type: ignore[no-any-return]
+        return (grades >= (self.rel or 1)).astype(float)
+
+    def weight(self, rank: NDArray[np.int64]) -> Values | None:
+        """Give what one unit of gain is worth at each rank; None where that depends on other documents."""
+        if self.kind.weight is None or self.judged_only:
+            return None
+        return self.kind.weight(rank, **self.parameters)  # type: ignore[no-any-return]
+
+    def tail(self, rank: NDArray[np.int64]) -> Values | None:
+        """Give the share of all weight that lies below each rank; None where weights end, or there are none."""
+        return None if self.kind.tail is None else self.kind.tail(rank, **self.parameters)
+
     def values(self, lists: Lists) -> Values:
         """Give the value of each list."""
         settings = {name: value for name, value in self.settings if name not in COMMON}
         if self.cutoff is not None:
             settings["cutoff"] = self.cutoff
-        chosen = lists.condensed if dict(self.settings).get("judged_only") else lists
+        chosen = lists.condensed if self.judged_only else lists
         return self.kind.function(chosen, **settings)  # type: ignore[no-any-return]
 
     def with_setting(self, name: str, value: Setting) -> Measure:
@@ -544,7 +585,7 @@ def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasu
         except UsageError as error:
             raise UsageError(f"{expression.text}: {error} (position {position})") from None
     # What RBPGains divides by hangs on which grades are named: trec_eval's way, which a scale cannot know.
-    if "gains" in kind.parameters and kind.name != "RBPGains" and not {"gain", "gains"} & settings.keys():
+    if "gains" in kind.parameters and kind.scale_gains and not {"gain", "gains"} & settings.keys():
         settings["gains"] = gains
     cutoff = _cutoff(kind, expression)
     return Measure(kind.name, _settled(kind, settings), cutoff, threshold)

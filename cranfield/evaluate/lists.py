@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -127,6 +128,9 @@ def one_stratum_each(
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Gains = Callable[[NDArray[np.int32]], Values]
+Gain = Literal["linear", "exponential"]
+GradeGains = tuple[tuple[int, float], ...]
+"""What grades are worth, by rising grade; one that is not named keeps its ordinary gain."""
 
 NOT_POOLED = np.int32(np.iinfo(np.int32).min)
 """Stands at a rank whose document is not in the qrels at all. Other negative grades: pooled, but not judged."""
@@ -411,6 +415,18 @@ class Ideal:
 
 def _sums(places: Counts, values: Values, size: int) -> Values:
     return np.asarray(np.bincount(places, weights=values, minlength=size), dtype=np.float64)
+
+
+def gain_function(gain: Gain, gains: GradeGains) -> Gains:
+    """Give the function from grades to gains; grades that `gains` does not name keep their ordinary gain."""
+
+    def function(grade: NDArray[np.int32]) -> Values:
+        value = grade.astype(float) if gain == "linear" else np.exp2(grade) - 1.0
+        for named, worth in gains:
+            value[grade == named] = worth
+        return value
+
+    return function
 
 
 def ideal_of(lists: Lists, gains: Gains) -> Ideal:

@@ -53,6 +53,7 @@ Setting = int | float | str | bool | tuple[tuple[int, float], ...]
 
 CutoffKind = Literal["none", "optional", "needed", "level"]
 RisesWith = Literal["grade", "judged", "unjudged", "unknown"]
+Unjudged = Literal["nonrelevant", "skipped", "sampled", "counted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +98,32 @@ class Parameter:
         return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MeasureKind:
-    """A measure before its parameters are set.
+    """A measure before its parameters are set, with all that other stages need to know of it.
 
+    What it is:
     `aggregate` is how topics are put together if nothing else is said. `bounds` are the lowest and highest value a
-    list can have, where there are such; `monotone` says that moving a document up past a judged one of lower grade
-    never makes the value worse. `quality` says that a higher value means a better run. `rises_with` says what has to
-    stand first among tied documents for the highest value, and last for the lowest: high grades (or gains, where the
-    measure takes them), what is judged, what is not; unknown where that depends on the list. `additive` says that the
-    value of a list is a sum over its ranks, of terms that know nothing of the other ranks.
+    list can have, where there are such. `quality` says that a higher value means a better run. `graded` says that
+    grades count as the numbers they are, whatever the scale says they are worth; `scale_gains` that the gains of the
+    scale are its gains where an expression names none.
+
+    How it moves:
+    `monotone` says that moving a document up past a judged one of lower grade never makes the value worse.
+    `rises_with` says what has to stand first among tied documents for the highest value, and last for the lowest:
+    high grades (or gains, where the measure takes them), what is judged, what is not; unknown where that depends on
+    the list. `additive` says that the value of a list is a sum over its ranks, of terms that know nothing of the
+    other ranks.
+
+    What unjudged documents do to it:
+    `unjudged` says what one counts as: not relevant; nothing, being skipped; something the sample accounts for; or
+    the very thing that is counted. `interval` names the way in which `reuse` finds the lowest and highest value over
+    all labels of unjudged documents. `whole_list` says that without a cutoff they count down to the end of the list,
+    not only to the pool depth. `weight` gives what a document at a rank is worth, times its gain, where that depends
+    on no other document; the value is the sum of these, or with `best` the highest. `gains` gives the gain of each
+    grade where it is neither a threshold's 1 or 0 nor the parameter `gains`, None where it depends on the topic.
+    `tail` gives the share of the weight that lies below a rank, for weights that never end. These three are called
+    with ranks or grades and all parameters by name.
     """
 
     name: str
@@ -115,10 +132,19 @@ class MeasureKind:
     cutoff: CutoffKind
     aggregate: Aggregate = "mean"
     bounds: tuple[float, float] | None = (0.0, 1.0)
-    monotone: bool = True
     quality: bool = True
+    graded: bool = False
+    scale_gains: bool = True
+    monotone: bool = True
     rises_with: RisesWith = "grade"
     additive: bool = False
+    unjudged: Unjudged = "nonrelevant"
+    interval: str = "enumerated"
+    whole_list: bool = False
+    weight: Callable[..., Any] | None = None
+    best: bool = False
+    gains: Callable[..., Any] | None = None
+    tail: Callable[..., Any] | None = None
 
     @property
     def help(self) -> str:
@@ -137,21 +163,19 @@ measures: Registry[MeasureKind] = Registry(
 
 
 def measure(
-    name: str,
-    *aliases: str,
-    aggregate: Aggregate = "mean",
-    bounds: tuple[float, float] | None = (0.0, 1.0),
-    monotone: bool = True,
-    quality: bool = True,
-    rises_with: RisesWith | None = None,
-    additive: bool = False,
+    name: str, *aliases: str, monotone: bool = True, **facts: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as a measure; one that is monotone rises with grades unless it is said."""
+    """Register the decorated function as a measure; `facts` are what `MeasureKind` says of it.
+
+    One that is monotone rises with grades unless it is said.
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         parameters, cutoff = _declared(function)
-        order = rises_with or ("grade" if monotone else "unknown")
-        kind = MeasureKind(name, function, parameters, cutoff, aggregate, bounds, monotone, quality, order, additive)
+        facts.setdefault("rises_with", "grade" if monotone else "unknown")
+        kind = MeasureKind(
+            name=name, function=function, parameters=parameters, cutoff=cutoff, monotone=monotone, **facts
+        )
         measures.register(name, *aliases)(kind)
         return function
 

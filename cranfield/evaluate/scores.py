@@ -24,10 +24,9 @@ from cranfield.evaluate.align import (
     levels_of,
 )
 from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
-from cranfield.evaluate.lists import NOT_POOLED, Gains, Lists, Values
+from cranfield.evaluate.lists import NOT_POOLED, Gains, GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.measure import aggregated_rows
 from cranfield.evaluate.measures.average import Rounding
-from cranfield.evaluate.measures.gain import GradeGains, gain_function
 from cranfield.qrels.qrels import Grades, Qrels
 from cranfield.runs.run import Codes, Run
 

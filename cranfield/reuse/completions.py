@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.evaluate.expression import Measure
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, log2_of_ranks, ratio
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, gain_function, log2_of_ranks, ratio
 from cranfield.evaluate.measures.average import ELEVEN, Rounding, documents_needed
-from cranfield.evaluate.measures.gain import gain_function
 from cranfield.evaluate.measures.user_models import powers
 
 Mask = NDArray[np.bool_]

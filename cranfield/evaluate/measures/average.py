@@ -15,7 +15,7 @@ Rounding = Literal["exact", "9", "10"]
 ELEVEN = tuple(level / 10 for level in range(11))
 
 
-@measure("AP", "MAP", "AveP")
+@measure("AP", "MAP", "AveP", interval="average")
 def average_precision(lists: Lists, *, cutoff: int | None = None, rel: int = 1) -> Values:
     """Average precision: the mean over all relevant documents of the precision at their ranks.
 
@@ -27,7 +27,7 @@ def average_precision(lists: Lists, *, cutoff: int | None = None, rel: int = 1) 
     return ratio(found.total(found.ordinal / found.rank), lists.relevant_count(rel))
 
 
-@measure("RR", "MRR")
+@measure("RR", "MRR", interval="reciprocal", whole_list=True, weight=lambda rank, **_: 1.0 / rank, best=True)
 def reciprocal_rank(lists: Lists, *, cutoff: int | None = None, rel: int = 1) -> Values:
     """Reciprocal rank: 1 over the rank of the first relevant document.
 
@@ -38,7 +38,7 @@ def reciprocal_rank(lists: Lists, *, cutoff: int | None = None, rel: int = 1) ->
     return found.highest(1.0 / found.rank)
 
 
-@measure("Rprec", "RPrec", "R_precision")
+@measure("Rprec", "RPrec", "R_precision", interval="r_precision")
 def r_precision(lists: Lists, *, times: Annotated[float, Range(0)] = 1.0, rel: int = 1) -> Values:
     """R-precision: precision at rank R, the number of relevant documents of the topic.
 
@@ -52,7 +52,7 @@ def r_precision(lists: Lists, *, times: Annotated[float, Range(0)] = 1.0, rel: i
     return ratio(found.where(found.rank <= depth[found.cell]).count, depth)
 
 
-@measure("IPrec")
+@measure("IPrec", interval="interpolated")
 def interpolated_precision(lists: Lists, *, cutoff: float, rel: int = 1, rounding: Rounding = "exact") -> Values:
     """Interpolated precision: the highest precision at any rank where recall has reached the level.
 
@@ -66,7 +66,7 @@ def interpolated_precision(lists: Lists, *, cutoff: float, rel: int = 1, roundin
     return found.highest_from(found.ordinal / found.rank, needed)
 
 
-@measure("IPrecAvg", "ElevenPoint")
+@measure("IPrecAvg", "ElevenPoint", interval="eleven_point")
 def interpolated_average(lists: Lists, *, rel: int = 1, rounding: Rounding = "exact") -> Values:
     """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, … 1.
 
@@ -125,7 +125,7 @@ def documents_needed(level: float, relevant: Counts, rounding: Rounding) -> Coun
     return np.asarray(needed, dtype=np.int64)
 
 
-@measure("BinG")
+@measure("BinG", interval="binary_g")
 def binary_g(lists: Lists, *, rel: int = 1) -> Values:
     """Binary G: the mean over all relevant documents of 1 / log2(2 + documents above that are not relevant).
 
@@ -135,7 +135,7 @@ def binary_g(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found.total(1.0 / log2_of_ranks(found.rank - found.ordinal + 1)), lists.relevant_count(rel))
 
 
-@measure("YAAP", bounds=None)
+@measure("YAAP", bounds=None, interval="logit")
 def yet_another_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Yet another average precision: a logit-like form of AP that averages better over topics.
 

@@ -7,16 +7,33 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.evaluate.lists import Found, Gains, Lists, Values, ideal_of, log2, log2_of_ranks, ratio
+from cranfield.evaluate.lists import (
+    Found,
+    Gain,
+    Gains,
+    GradeGains,
+    Lists,
+    Values,
+    gain_function,
+    ideal_of,
+    log2,
+    log2_of_ranks,
+    ratio,
+)
 from cranfield.evaluate.measure import Range, measure
 
-Gain = Literal["linear", "exponential"]
 Discount = Literal["log2", "original"]
-GradeGains = tuple[tuple[int, float], ...]
 Base = Annotated[float, Range(1, open=True)]
 
 
-@measure("CG", bounds=None, additive=True)
+@measure(
+    "CG",
+    bounds=None,
+    additive=True,
+    interval="monotone",
+    whole_list=True,
+    weight=lambda rank, **_: np.ones(rank.shape),
+)
 def cumulated_gain(
     lists: Lists, *, cutoff: int | None = None, gain: Gain = "linear", gains: GradeGains = ()
 ) -> Values:
@@ -29,7 +46,14 @@ def cumulated_gain(
     return found.total(gain_function(gain, gains)(found.grade))
 
 
-@measure("DCG", bounds=None, additive=True)
+@measure(
+    "DCG",
+    bounds=None,
+    additive=True,
+    interval="monotone",
+    whole_list=True,
+    weight=lambda rank, *, discount, base, **_: 1.0 / discounts(rank, discount, base),
+)
 def discounted_cumulated_gain(
     lists: Lists,
     *,
@@ -49,7 +73,7 @@ def discounted_cumulated_gain(
     return found.total(gain_function(gain, gains)(found.grade) / discounts(found.rank, discount, base))
 
 
-@measure("IdealDCG", bounds=None, quality=False)
+@measure("IdealDCG", bounds=None, quality=False, interval="monotone")
 def ideal_discounted_cumulated_gain(
     lists: Lists,
     *,
@@ -66,7 +90,7 @@ def ideal_discounted_cumulated_gain(
     return ideal_dcg(lists, gain_function(gain, gains), cutoff, discount, base)
 
 
-@measure("nDCG", "NDCG", additive=True)
+@measure("nDCG", "NDCG", additive=True, interval="normalized_gain")
 def normalized_discounted_cumulated_gain(
     lists: Lists,
     *,
@@ -165,7 +189,7 @@ def normalized_gain(lists: Lists, *, gains: GradeGains = ()) -> Values:
     return ratio(found.total(terms), ideal.total(ideal.gain)[lists.topics])
 
 
-@measure("Q", "QMeasure")
+@measure("Q", "QMeasure", graded=True, interval="q")
 def q_measure(
     lists: Lists, *, cutoff: int | None = None, beta: Annotated[float, Range(0)] = 1.0, rel: int = 1
 ) -> Values:
@@ -188,18 +212,6 @@ def q_measure(
     gained = found.running(found.grade.astype(float))
     terms = (found.ordinal + beta * gained) / (found.rank + beta * best)
     return ratio(found.total(terms), relevant if cutoff is None else np.minimum(relevant, cutoff))
-
-
-def gain_function(gain: Gain, gains: GradeGains) -> Gains:
-    """Give the function from grades to gains; grades that `gains` does not name keep their ordinary gain."""
-
-    def function(grade: NDArray[np.int32]) -> Values:
-        value = grade.astype(float) if gain == "linear" else np.exp2(grade) - 1.0
-        for named, worth in gains:
-            value[grade == named] = worth
-        return value
-
-    return function
 
 
 def _gaining(lists: Lists, gains: GradeGains) -> Found:

@@ -12,7 +12,7 @@ from cranfield.evaluate.measure import measure
 _EPSILON = 0.00001
 
 
-@measure("Bpref", "BPref")
+@measure("Bpref", "BPref", unjudged="skipped", interval="preference")
 def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
     """Binary preference: how often relevant documents stand above judged ones that are not relevant.
 
@@ -28,7 +28,7 @@ def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found.total(terms), lists.relevant_count(rel))
 
 
-@measure("infAP", "InfAP", monotone=False)
+@measure("infAP", "InfAP", monotone=False, unjudged="sampled")
 def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Inferred average precision: an estimate of AP when only a random part of the pool was judged.
 
@@ -46,7 +46,7 @@ def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found.total(np.where(above > 0, expected, 1.0)), lists.relevant_count(rel))
 
 
-@measure("Judged", monotone=False, quality=False, rises_with="judged", additive=True)
+@measure("Judged", monotone=False, quality=False, rises_with="judged", additive=True, unjudged="counted")
 def judged_share(lists: Lists, *, cutoff: int) -> Values:
     """Judged: the share of the first k documents that was judged.
 
@@ -56,7 +56,7 @@ def judged_share(lists: Lists, *, cutoff: int) -> Values:
     return ratio(lists.judged_so_far.within(cutoff), np.minimum(lists.length, cutoff))
 
 
-@measure("Unjudged", "Holes", monotone=False, quality=False, rises_with="unjudged", additive=True)
+@measure("Unjudged", "Holes", monotone=False, quality=False, rises_with="unjudged", additive=True, unjudged="counted")
 def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"] = "list") -> Values:
     """Unjudged: the share of the first k documents that was not judged, also called hole@k.
 
@@ -67,7 +67,7 @@ def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"]
     return ratio(size - lists.judged_so_far.within(cutoff), size if over == "list" else float(cutoff))
 
 
-@measure("FirstUnjudged", bounds=None, monotone=False, quality=False, rises_with="judged")
+@measure("FirstUnjudged", bounds=None, monotone=False, quality=False, rises_with="judged", unjudged="counted")
 def first_unjudged_rank(lists: Lists) -> Values:
     """First unjudged rank: where the first document stands that nobody judged.
 

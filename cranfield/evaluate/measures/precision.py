@@ -11,7 +11,13 @@ from cranfield.evaluate.lists import Lists, Values, ratio
 from cranfield.evaluate.measure import Range, measure
 
 
-@measure("P", "Precision", additive=True)
+@measure(
+    "P",
+    "Precision",
+    additive=True,
+    interval="monotone",
+    weight=lambda rank, *, cutoff, **_: np.full(rank.shape, 1.0 / float(cutoff)),
+)
 def precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Precision: the share of the first k documents that is relevant.
 
@@ -21,7 +27,7 @@ def precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return lists.relevant(rel).within(cutoff).count / float(cutoff)
 
 
-@measure("R", "Recall", additive=True)
+@measure("R", "Recall", additive=True, interval="monotone")
 def recall(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Recall: the share of the relevant documents that is among the first k.
 
@@ -31,7 +37,7 @@ def recall(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return ratio(lists.relevant(rel).within(cutoff).count, lists.relevant_count(rel))
 
 
-@measure("RelativeP", "RelP", additive=True)
+@measure("RelativeP", "RelP", additive=True, interval="monotone")
 def relative_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Relative precision: precision at k over the best that is possible there, also called capped recall.
 
@@ -40,7 +46,7 @@ def relative_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return ratio(lists.relevant(rel).within(cutoff).count, np.minimum(lists.relevant_count(rel), cutoff))
 
 
-@measure("F", monotone=True)
+@measure("F", interval="monotone")
 def f_measure(
     lists: Lists, *, cutoff: int | None = None, beta: Annotated[float, Range(0)] = 1.0, rel: int = 1
 ) -> Values:
@@ -57,7 +63,7 @@ def f_measure(
     return ratio((1 + weight) * exact * complete, weight * exact + complete)
 
 
-@measure("Accuracy")
+@measure("Accuracy", interval="monotone")
 def accuracy(
     lists: Lists, *, cutoff: int | None = None, documents: Annotated[int, Range(0)] = 0, rel: int = 1
 ) -> Values:
@@ -76,7 +82,7 @@ def accuracy(
     return 1.0 - wrong / float(documents)
 
 
-@measure("Success")
+@measure("Success", interval="monotone", weight=lambda rank, **_: np.ones(rank.shape), best=True)
 def success(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Success: whether a relevant document is among the first k, also called hit rate.
 
@@ -85,7 +91,7 @@ def success(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return (lists.relevant(rel).within(cutoff).count > 0).astype(float)
 
 
-@measure("SetP", monotone=True)
+@measure("SetP", interval="monotone")
 def set_precision(lists: Lists, *, rel: int = 1, relative: bool = False) -> Values:
     """Set precision: the share of the whole list that is relevant.
 
@@ -96,7 +102,7 @@ def set_precision(lists: Lists, *, rel: int = 1, relative: bool = False) -> Valu
     return ratio(lists.relevant(rel).count, size)
 
 
-@measure("SetR")
+@measure("SetR", interval="monotone")
 def set_recall(lists: Lists, *, rel: int = 1) -> Values:
     """Set recall: the share of the relevant documents that is anywhere in the list.
 
@@ -105,7 +111,7 @@ def set_recall(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(lists.relevant(rel).count, lists.relevant_count(rel))
 
 
-@measure("SetF")
+@measure("SetF", interval="monotone")
 def set_f(lists: Lists, *, beta: Annotated[float, Range(0)] = 1.0, rel: int = 1) -> Values:
     """Set F: the weighted harmonic mean of set precision and set recall.
 
@@ -117,7 +123,7 @@ def set_f(lists: Lists, *, beta: Annotated[float, Range(0)] = 1.0, rel: int = 1)
     return ratio((beta + 1.0) * exact * complete, beta * exact + complete)
 
 
-@measure("SetAP")
+@measure("SetAP", interval="monotone")
 def set_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Set average precision: set precision times set recall.
 
@@ -127,7 +133,7 @@ def set_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     return ratio(found * found, lists.length.astype(float) * lists.relevant_count(rel))
 
 
-@measure("Utility", bounds=None)
+@measure("Utility", bounds=None, interval="monotone")
 def utility(
     lists: Lists,
     *,

@@ -13,14 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.evaluate.lists import CountsSample as Counts
-from cranfield.evaluate.lists import Found, Gains, Lists, Values, log2_of_ranks, ratio
+from cranfield.evaluate.lists import (
+    Found,
+    Gain,
+    Gains,
+    GradeGains,
+    Lists,
+    Values,
+    gain_function,
+    log2_of_ranks,
+    ratio,
+)
 from cranfield.evaluate.measure import measure
-from cranfield.evaluate.measures.gain import Gain, GradeGains, gain_function, ideal_dcg
+from cranfield.evaluate.measures.gain import ideal_dcg
 
 _EPSILON = 0.00001
 
 
-@measure("xinfAP", "StratifiedInfAP", monotone=False)
+@measure("xinfAP", "StratifiedInfAP", monotone=False, unjudged="sampled")
 def stratified_inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Stratified inferred AP: an estimate of AP when a random part of each stratum of the pool was judged.
 
@@ -44,7 +54,7 @@ def stratified_inferred_average_precision(lists: Lists, *, rel: int = 1) -> Valu
     return ratio(found.total(terms), _estimated_relevant(lists, rel))
 
 
-@measure("infNDCG", "InfNDCG", bounds=None, monotone=False)
+@measure("infNDCG", "InfNDCG", bounds=None, monotone=False, unjudged="sampled")
 def inferred_ndcg(
     lists: Lists, *, cutoff: int | None = None, gain: Gain = "linear", gains: GradeGains = ()
 ) -> Values:
@@ -69,7 +79,7 @@ def inferred_ndcg(
     return ratio(estimate, _ideal(lists, whole, function, cutoff))
 
 
-@measure("statP", bounds=None, monotone=False)
+@measure("statP", bounds=None, monotone=False, unjudged="sampled")
 def sampled_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     """Precision estimated from a sample: each relevant document of the first k counts for all it stands for.
 
@@ -81,7 +91,7 @@ def sampled_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     return found.total(lists.sample.weight[lists.strata_at(found)]) / float(cutoff)
 
 
-@measure("statAP", bounds=None, monotone=False)
+@measure("statAP", bounds=None, monotone=False, unjudged="sampled")
 def sampled_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Average precision estimated from a sample, by pairs of relevant documents that were drawn together.
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.lists import Lists, Values
+from cranfield.evaluate.lists import GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.measure import Range, measure
-from cranfield.evaluate.measures.gain import GradeGains, gain_function
 
 Persistence = Annotated[float, Range(0, 1, open=True)]
 
 
-@measure("RBP", additive=True)
+def _gains_of_grades(grades: NDArray[np.int32], *, gain: str, rel: int, **_: Any) -> Values | None:
+    if gain == "binary":
+        return (grades >= rel).astype(float)
+    return grades / float(grades[-1]) if gain == "scaled" else None
+
+
+@measure(
+    "RBP",
+    additive=True,
+    interval="persistence",
+    whole_list=True,
+    weight=lambda rank, *, p, **_: (1.0 - p) * powers(p, rank),
+    gains=_gains_of_grades,
+    tail=lambda rank, *, p, **_: p**rank,
+)
 def rank_biased_precision(
     lists: Lists,
     *,
@@ -36,7 +49,7 @@ def rank_biased_precision(
     return (1.0 - p) * found.total(worth * powers(p, found.rank))
 
 
-@measure("RBPGains", additive=True)
+@measure("RBPGains", additive=True, scale_gains=False)
 def rank_biased_gain(lists: Lists, *, p: Persistence = 0.8, gains: GradeGains = ()) -> Values:
     """Rank-biased precision with a gain for each grade.
 
@@ -50,7 +63,9 @@ def rank_biased_gain(lists: Lists, *, p: Persistence = 0.8, gains: GradeGains = 
     return (1.0 - p) * judged.total(scaled_gains(lists, gains) * powers(p, judged.rank))
 
 
-@measure("RBPResidual", "RBPres", monotone=False, quality=False, rises_with="unjudged", additive=True)
+@measure(
+    "RBPResidual", "RBPres", monotone=False, quality=False, rises_with="unjudged", additive=True, unjudged="counted"
+)
 def rank_biased_residual(lists: Lists, *, p: Persistence = 0.8) -> Values:
     """Residual of rank-biased precision: how much RBP could still rise if everything unknown were relevant.
 
@@ -63,7 +78,7 @@ def rank_biased_residual(lists: Lists, *, p: Persistence = 0.8) -> Values:
     return tail + (1.0 - p) * holes.total(powers(p, holes.rank))
 
 
-@measure("ERR")
+@measure("ERR", graded=True, interval="monotone", whole_list=True)
 def expected_reciprocal_rank(
     lists: Lists, *, cutoff: int | None = None, max_grade: Annotated[int, Range(0)] = 0
 ) -> Values:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cranfield._version import __version__
-from cranfield.evaluate.lists import NOT_POOLED, Lists, Values
+from cranfield.evaluate.lists import NOT_POOLED, Lists, Values, gain_function
 from cranfield.evaluate.measure import SMALLEST, sequential_sum
 from cranfield.evaluate.measures import average, counts, gain, incomplete, precision, user_models
 from cranfield.evaluate.trec_eval import options as parameters
@@ -154,7 +154,7 @@ def _rndcg(asked: Asked) -> Named:
     """Not a number where there are relevant documents and none has a gain: 0 is divided by 0."""
     lists = asked.lists
     gains = parameters.gains(parameters.pairs(asked.text, asked.name)) if asked.text else ()
-    worth = gain.gain_function("linear", gains)(lists.levels) > 0
+    worth = gain_function("linear", gains)(lists.levels) > 0
     nothing = (lists.level_counts[:, worth].sum(axis=1) == 0)[lists.topics] & (lists.relevant_count(asked.rel) > 0)
     for name, value in _graded(gain.ndcg_at_levels, rel=asked.rel)(asked):
         yield name, np.where(nothing, np.nan, value)

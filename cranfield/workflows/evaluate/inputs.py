@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.align import Alignment, AnyRun, CodedPairs, TopicSet
     from cranfield.evaluate.expression import AnyMeasure, Measure
-    from cranfield.evaluate.measures.gain import GradeGains
+    from cranfield.evaluate.lists import GradeGains
     from cranfield.qrels.judgment_files import SubtopicRow
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.encoding import IdTable
@@ -617,4 +617,4 @@ def _reads_grades(measure: Measure, gains: GradeGains) -> bool:
     settings = dict(measure.settings)
     if "gains" in measure.kind.parameters:
         return settings.get("gains") != gains
-    return measure.name in ("ERR", "Q") or (measure.name == "RBP" and "gain" in settings)
+    return measure.kind.graded or "gain" in settings

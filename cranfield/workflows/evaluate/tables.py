@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cranfield.evaluate.align import Alignment, AnyRun
-    from cranfield.evaluate.measures.gain import GradeGains
+    from cranfield.evaluate.lists import GradeGains
     from cranfield.evaluate.scores import Scores, Step
     from cranfield.evaluate.ties import Expected, Moved
     from cranfield.qrels.qrels import Qrels

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.align import AnyRun
     from cranfield.evaluate.expression import AnyMeasure, Measure
-    from cranfield.evaluate.lists import Counts
-    from cranfield.evaluate.measures.gain import GradeGains
+    from cranfield.evaluate.lists import Counts, GradeGains
     from cranfield.reuse.assess import Assessment, Knowledge, Learn
     from cranfield.reuse.card import Card
     from cranfield.reuse.expected_loss import Lessons
