@@ -16,6 +16,7 @@ from cranfield.cli.options import (
     Format,
     collection_meant,
     qrels_named,
+    removed,
     runs_named_or_all,
     with_notes,
 )
@@ -94,18 +95,16 @@ def tell(
     plot: Path | None,
     by_topic: bool = False,
 ) -> None:
-    """Draw the first measure where that is wanted, and say what stands behind the scores and what could be shown.
-
-    Behind saved scores stand the qrels alone.
-    """
+    """Draw the first measure where that is wanted, and say what stands behind the scores and what could be shown."""
     from cranfield.workflows.compare.compare import all_notes, power_notes
+    from cranfield.workflows.evaluate.tables import notes_of
 
     if plot:
         from cranfield.workflows.evaluate.tables import plot_comparison
 
         console.say(f"drew {plot_comparison(compared[0], found.scores, plot)} into {plot}")
     in_table = format == "table" and console.goes_elsewhere(format)
-    for note in _story(found, with_qrels=not in_table):
+    for note in notes_of(found, with_qrels=not in_table):
         console.say(note)
     for note in all_notes(compared, by_topic=by_topic):
         console.say(f"note: {note}")
@@ -113,22 +112,13 @@ def tell(
         console.say(note)
 
 
-def _story(found: Evaluated, *, with_qrels: bool = True) -> list[str]:
-    """Give what stands behind the scores: topics, qrels, ties. Saved scores do not tell their topics."""
-    from cranfield.workflows.evaluate.tables import made_with, notes_of
-
-    if found.scores.counts:
-        return notes_of(found, with_qrels=with_qrels)
-    return [*([made_with(found.scores)] if with_qrels else []), *found.notes]
-
-
 def _carried_by_standing(found: Evaluated, one: Compared, format: str) -> list[str]:
     """Give what a standing has to carry where it goes without the sentences that a terminal has beside it."""
-    from cranfield.workflows.evaluate.tables import made_with
+    from cranfield.workflows.evaluate.tables import made_with, notes_of
 
     if not console.goes_elsewhere(format):
         return []
-    return [made_with(found.scores)] if format == "table" else [*_story(found), *one.notes]
+    return [made_with(found.scores)] if format == "table" else [*notes_of(found), *one.notes]
 
 
 def _carried_by_pairs(
@@ -275,12 +265,6 @@ _DEFAULT_MEASURES = ("AP", "nDCG@10")
 
 
 Runs = Annotated[list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)]
-SavedScores = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--scores", help="Compare what evaluate --by-topic wrote (CSV, JSON lines) instead of runs, also with --ties."
-    ),
-]
 Measures = Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; may be repeated.")]
 Baselines = Annotated[
     list[str] | None,
@@ -298,7 +282,6 @@ Systems = Annotated[
     list[str] | None, typer.Option("--system", help="NAME=RUN,RUN,…: several seeds of one system as one entry.")
 ]
 Wanted = Annotated[float | None, typer.Option(min=0.0, help="Say how many topics this difference would need.")]
-Power = Annotated[float, typer.Option(min=0.01, max=0.999, help="The chance of finding it, for --difference.")]
 Tolerance = Annotated[float, typer.Option(min=0.0, help="Differences up to this on a topic are a tie.")]
 Topics = Annotated[str, typer.Option(help="The topics that count: qrels (all of them), common, or a file of ids.")]
 Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
@@ -328,8 +311,12 @@ Plot = Annotated[
         " with a baseline of the differences from it."
     ),
 ]
-Mixed = Annotated[
-    bool, typer.Option("--allow-mixed-qrels", help="Compare scores that were made with different qrels.")
+# Options that were dropped; the hints go with the next version.
+_SAME_QRELS = "compare the runs themselves: cranfield compare RUN RUN… --qrels QRELS"
+Scores_ = Annotated[str | None, removed("--scores", _SAME_QRELS)]
+Mixed = Annotated[bool, removed("--allow-mixed-qrels", _SAME_QRELS)]
+Power = Annotated[
+    str | None, removed("--power", "the chance is 0.8; another one is the argument power of compare in Python")
 ]
 
 
@@ -342,7 +329,6 @@ def add_to(app: typer.Typer) -> None:
 def compare(
     runs: Runs = None,
     qrels: QrelsWord = None,
-    scores: SavedScores = None,
     measure: Measures = None,
     baseline: Baselines = None,
     test: Test = "t",
@@ -350,7 +336,6 @@ def compare(
     alpha: Alpha = 0.05,
     system: Systems = None,
     difference: Wanted = None,
-    power: Power = 0.8,
     tolerance: Tolerance = 0.0,
     topics: Topics = "qrels",
     like: Like = None,
@@ -358,7 +343,6 @@ def compare(
     clusters: Clusters = None,
     draws: Draws = None,
     seed: Seed = 1,
-    allow_mixed_qrels: Mixed = False,
     by_topic: ByTopic = False,
     plot: Plot = None,
     layer: Layers = None,
@@ -369,6 +353,9 @@ def compare(
     pool: PoolName = "",
     collection: Collection = COLLECTION,
     format: Format = "table",
+    scores: Scores_ = None,
+    allow_mixed_qrels: Mixed = False,
+    power: Power = None,
 ) -> None:
     """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
     from cranfield.workflows.compare.compare import Comparing, Wanted, seed_systems
@@ -378,45 +365,18 @@ def compare(
 
     names, seeds = tuple(baseline or ()), seed_systems(system or [])
     how = Comparing(names, test, correction or "", alpha, tolerance, draws, seed, systems=seeds)
-    wanted = Wanted(power=power, difference=difference)
+    wanted = Wanted(difference=difference)
     refuse_other_kinds(plot)
     told = None if no_verdict or by_topic else PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
     if clusters is not None and duplicates != "novelty":
         raise typer.BadParameter("--clusters is for --duplicates novelty")
-    if scores:
-        _refuse_beside_scores(
-            runs=runs, qrels=qrels, topics=topics != "qrels", like=like, duplicates=duplicates != "plain",
-            layer=layer, groups=groups, pool_depth=pool_depth, card=card, pool=pool,
-        )  # fmt: skip
-        found, compared, said = _of_saved(scores, how, measure, allow_mixed_qrels, verdicts=told is not None)
-    else:
-        chosen = tuple(measure or _DEFAULT_MEASURES)
-        asking = partial(Asked, measures=chosen, topics=topics, like=like, duplicates=duplicates, clusters=clusters)
-        with collection_meant(collection, qrels, runs) as store:
-            asked = asking(qrels=qrels_named(store, qrels, layer), runs=runs_named_or_all(store, runs))
-            found, compared, said = _of_runs(asked, how, told, store)
+    chosen = tuple(measure or _DEFAULT_MEASURES)
+    asking = partial(Asked, measures=chosen, topics=topics, like=like, duplicates=duplicates, clusters=clusters)
+    with collection_meant(collection, qrels, runs) as store:
+        asked = asking(qrels=qrels_named(store, qrels, layer), runs=runs_named_or_all(store, runs))
+        found, compared, said = _of_runs(asked, how, told, store)
     put_comparison(found, compared, said, format, wanted=wanted, by_topic=by_topic)
     tell(found, compared, format=format, wanted=wanted, plot=plot, by_topic=by_topic)
-
-
-def _refuse_beside_scores(**given: object) -> None:
-    """Refuse what would have no effect on scores that are there already."""
-    words = {"runs": "RUN", "like": "--as"}
-    idle = [words.get(name, f"--{name.replace('_', '-')}") for name, value in given.items() if value]
-    if idle:
-        raise typer.BadParameter(
-            f"--scores compares scores as they were saved; {', '.join(idle)} would change nothing"
-        )
-
-
-def _of_saved(
-    files: list[Path], how: Comparing, measures: list[str] | None, allow_mixed_qrels: bool, *, verdicts: bool
-) -> tuple[Evaluated, list[Compared], Said | None]:
-    from cranfield.workflows.compare.compare import compare_saved
-    from cranfield.workflows.compare.tables import said_of_saved
-
-    found, compared, saved = compare_saved(files, how, measures=measures or (), allow_mixed_qrels=allow_mixed_qrels)
-    return found, compared, said_of_saved(saved) if verdicts else None
 
 
 def _of_runs(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 
 
 COLLECTION_VARIABLE = "CRANFIELD_COLLECTION"
+
+
+def removed(option: str, instead: str, **settings: Any) -> Any:
+    """An option that was dropped: hidden, and for one version it says what to type instead."""
+
+    def refuse(value: Any) -> None:
+        if value:
+            raise UsageError(f"{option} was removed; {instead}")
+
+    return typer.Option(option, hidden=True, callback=refuse, **settings)
 
 
 def _complete_format(incomplete: str) -> list[str]:

@@ -41,11 +41,6 @@ def compared(*words: str, status: int = 0) -> Ended:
     return call("compare", "--qrels", "qrels", "-m", "RR", "--no-verdict", *words, status=status)
 
 
-def saved(name: str, *more: str, qrels: str = "qrels") -> None:
-    words = ("evaluate", f"{name}.run", "--qrels", qrels, "-m", "RR", "-m", "AP", "-f", "csv", *more)
-    Path(f"{name}.csv").write_text(call(*words).out)
-
-
 def test_a_system_may_not_swallow_a_run_that_is_called_like_it(kept: Kept):
     words = ("good.run", "fair.run", "poor.run", "--system", "poor=good,fair")
     kept(compared(*words, status=2).err)
@@ -139,60 +134,6 @@ def test_equal_runs_get_no_note_about_equal_differences(kept: Kept):
         ]
         Path(f"{name}.run").write_text("".join(lines))
     kept(compared("first.run", "second.run").err)
-
-
-def test_scores_of_two_qrels_name_both_where_they_are_compared_all_the_same(kept: Kept):
-    saved("good", "--by-topic")
-    saved("poor", "--by-topic", qrels="other")
-    hashes = [rows(Path(f"{name}.csv").read_text())[0]["qrels"] for name in ("good", "poor")]
-    words = ("compare", "--scores", "good.csv", "--scores", "poor.csv", "--allow-mixed-qrels", "-f", "csv")
-    _, out, told = call(*words)
-    assert {row["qrels"] for row in rows(out)} == {"+".join(hashes)}
-    kept(told)
-    assert "+".join(hashes) in told
-
-
-def test_saved_scores_keep_their_reference(kept: Kept):
-    for name in ("good", "poor"):
-        saved(name, "--by-topic", "--as", "9", "--ties", "best")
-    _, out, told = call("compare", "--scores", "good.csv", "--scores", "poor.csv", "-f", "csv")
-    assert {row["reference"] for row in rows(out)} == {"trec_eval 9, ties best"}
-    kept(told)
-
-
-def test_of_saved_scores_the_measures_that_are_named_are_compared(kept: Kept):
-    for name in ("good", "poor"):
-        saved(name, "--by-topic")
-    words = ("compare", "--scores", "good.csv", "--scores", "poor.csv", "-f", "csv", "-m")
-    assert [row["measure"] for row in rows(call(*words, "map").out)] == ["AP"]
-    kept(call(*words, "P@5", status=2).err)
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        ["--qrels", "qrels"],
-        ["fair.run"],
-        ["--as", "9", "--pool-depth", "3"],
-    ],
-)
-def test_what_would_change_nothing_beside_saved_scores_is_refused(more: list[str], kept: Kept):
-    for name in ("good", "poor"):
-        saved(name, "--by-topic")
-    said = call("compare", "--scores", "good.csv", "--scores", "poor.csv", *more, status=2).err
-    kept(said)
-
-
-def test_a_file_with_summaries_alone_is_refused_by_its_name(kept: Kept):
-    saved("good", "--by-topic")
-    saved("poor")
-    said = call("compare", "--scores", "good.csv", "--scores", "poor.csv", status=1).err
-    kept(said)
-
-
-def test_a_file_that_is_something_else_is_one_problem(kept: Kept):
-    said = call("compare", "--scores", "good.run", "--scores", "qrels", status=1).err
-    kept(said)
 
 
 FEW = ("--topics", "few")

@@ -41,10 +41,6 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def saved(*words: str) -> str:
-    return call("evaluate", *FILES.values(), "--qrels", "qrels", "-m", "AP", "--by-topic", *words).out
-
-
 def test_baselines_and_seeds_go_by_file_or_tag():
     by_tag = compared("-m", "AP", "-b", "bm25", "-f", "csv").out
     assert compared("-m", "AP", "-b", "old.txt", "-f", "csv").out == by_tag
@@ -143,28 +139,6 @@ def test_what_cannot_be_is_refused_before_anything_is_written(words: tuple[str, 
 
 def test_a_difference_too_small_to_look_for_costs_no_other_sentence(kept: Kept):
     told = compared("-m", "RR", "-m", "AP", "--difference", "0.000001").err
-    kept(told)
-
-
-def test_scores_in_json_are_refused_once(kept: Kept):
-    Path("scores.json").write_text(saved("-f", "json"))
-    told = call("compare", "--scores", "scores.json", status=1).err
-    kept(told)
-
-
-def test_one_missing_score_is_one(kept: Kept):
-    lines = saved("-f", "csv").splitlines(keepends=True)
-    Path("scores.csv").write_text("".join(lines[:1] + lines[2:]))
-    told = call("compare", "--scores", "scores.csv", status=1).err
-    kept(told)
-
-
-def test_values_that_a_measure_cannot_have_are_refused_with_their_lines(kept: Kept):
-    lines = [line.split(",") for line in saved("-f", "csv", "--no-verdict").splitlines()]
-    place = lines[0].index("value")
-    lines[2][place], lines[4][place] = "7", "-3"
-    Path("scores.csv").write_text("".join(",".join(line) + "\n" for line in lines))
-    told = call("compare", "--scores", "scores.csv", status=1).err
     kept(told)
 
 

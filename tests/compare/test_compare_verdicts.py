@@ -1,6 +1,5 @@
 """Verdicts in comparisons: none is dropped without a word."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -52,34 +51,6 @@ def test_a_system_has_the_worst_verdict_of_its_seeds_and_it_is_said_why_there_ar
 def test_a_comparison_by_novelty_has_the_verdicts_of_the_plain_scores_and_says_so(kept: Kept):
     found, told = compared("--duplicates", "novelty", "--clusters", "clusters.tsv")
     assert found == SINGLE
-    kept(told)
-
-
-@pytest.mark.parametrize("format", ["csv", "jsonl"])
-def test_saved_scores_keep_the_verdicts_they_were_saved_with(format: str, kept: Kept):
-    Path("scores").write_text(call("evaluate", *RUNS, *POOL, "-m", "P@3", "--by-topic", "-f", format).out)
-    _, out, told = call("compare", "--scores", "scores", "-f", "markdown")
-    assert verdicts(out) == SINGLE
-    kept(told)
-    out = call("compare", "--scores", "scores", "-f", "markdown", "--system", "S=s1,s2").out
-    assert verdicts(out)["S"] == "UNRELIABLE"
-    _, out, told = call("compare", "--scores", "scores", "-f", "markdown", "--no-verdict")
-    assert "verdict" not in out + told
-
-
-def test_scores_that_were_saved_without_verdicts_are_said_to_be(kept: Kept):
-    words = ("evaluate", *RUNS, "--qrels", "qrels", "-m", "P@3", "--by-topic", "-f", "csv", "--no-verdict")
-    Path("scores.csv").write_text(call(*words).out)
-    _, out, told = call("compare", "--scores", "scores.csv", "-f", "markdown")
-    assert "verdict" not in out
-    kept(told)
-
-
-def test_a_word_that_is_no_verdict_is_refused(kept: Kept):
-    row = {"measure": "P@3", "value": 0.5, "qrels": "abc"}
-    lines = [row | {"run": run, "topic": topic, "verdict": "fine"} for run in "ab" for topic in ("1", "2", "all")]
-    Path("scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    told = call("compare", "--scores", "scores.jsonl", status=1).err
     kept(told)
 
 

@@ -126,22 +126,6 @@ def test_what_is_added_up_is_compared_per_topic_and_a_median_is_not_compared(kep
     kept(ended.err)
 
 
-def test_saved_scores_of_different_orders_are_refused(folder: Path, kept: Kept):
-    for name, order in (("first", ["--ties", "best"]), ("second", ["--as", "9"])):
-        ended = evaluate(name, "-m", "AP", "--by-topic", "-f", "csv", *order)
-        (folder / f"{name}.csv").write_text(ended.out, encoding="utf-8")
-    ended = call("compare", "--scores", "first.csv", "--scores", "second.csv", status=1)
-    kept(ended.err)
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "x", ""])
-def test_a_saved_score_that_is_no_finite_number_is_told(folder: Path, value: str, kept: Kept):
-    lines = ["run,topic,measure,value,qrels", f"a,1,AP,{value},q", "b,1,AP,1,q"]
-    (folder / "scores.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    ended = call("compare", "--scores", "scores.csv", status=1)
-    kept(ended.err)
-
-
 @pytest.mark.parametrize(
     "measure",
     [

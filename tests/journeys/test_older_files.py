@@ -16,6 +16,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from command import call
 
 import cranfield as cf
 
@@ -89,6 +90,12 @@ def test_python_scores_older_files_as_the_command_line_does(kept: Path):
     )
     scores = cf.open_files(qrels="bundle/qrels.txt", runs=["mortar.run", "whisk.run"]).evaluate("AP", verdicts=False)
     assert list(scores["value"]) == pytest.approx([float(row["value"]) for row in expected])
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl", "scores.json"])
+def test_saved_scores_are_no_longer_compared_and_it_is_said_what_to_type(kept: Path, name: str):
+    said = "--scores was removed; compare the runs themselves: cranfield compare RUN RUN… --qrels QRELS"
+    assert said in call("compare", "--scores", name, status=2).err
 
 
 def test_every_stored_plan_is_built_again(kept: Path):

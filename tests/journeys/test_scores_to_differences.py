@@ -102,21 +102,6 @@ def test_too_few_draws_are_told(folder: Path, kept: Kept):
     kept(call(*words, folder=folder).err)
 
 
-def test_saved_scores_are_compared_and_those_of_other_qrels_refused(folder: Path, kept: Kept):
-    for name, qrels in (("good", "qrels.txt"), ("poor", "qrels.txt"), ("fair", "other.txt")):
-        (folder / "other.txt").write_text((folder / "qrels.txt").read_text() + "1 0 non2 1\n")
-        words = ("evaluate", f"{name}.run", "--qrels", qrels, "-m", "RR", "-m", "AP", "--by-topic", "-f", "csv")
-        (folder / f"{name}.csv").write_text(call(*words, folder=folder).out)
-    out = call("compare", "--scores", "good.csv", "--scores", "poor.csv", "-f", "csv", folder=folder).out
-    assert [(row["measure"], row["a"], row["b"]) for row in rows(out)] == [
-        ("RR", "good", "poor"),
-        ("AP", "good", "poor"),
-    ]
-    mixed = ("compare", "--scores", "good.csv", "--scores", "fair.csv")
-    kept(call(*mixed, status=1, folder=folder).err)
-    call(*mixed, "--allow-mixed-qrels", folder=folder)
-
-
 @pytest.mark.parametrize(
     ("words", "status"),
     [

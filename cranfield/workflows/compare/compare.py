@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isfinite, log, nan
 from os.path import normpath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.base.progress import Progress, silent
 from cranfield.base.text import counted
 from cranfield.store.store import Store
-from cranfield.workflows.compare.saved_scores import read_scores
 from cranfield.workflows.evaluate.evaluate import Evaluated, evaluate_and_tell
 from cranfield.workflows.evaluate.inputs import Asked, KeptAlignment, Read
 
@@ -467,18 +465,6 @@ def compare_runs(
         raise UsageError("a comparison needs at least two runs")
     found = evaluate_and_tell(asked, store=store, progress=progress, kept=kept, read=read)
     return found, compare_scores(found.scores, with_names_of(how, asked.runs, found.scores.run_names))
-
-
-def compare_saved(
-    files: Sequence[Path], how: Comparing, *, measures: Sequence[str] = (), allow_mixed_qrels: bool = False
-) -> tuple[Evaluated, list[Compared], Mapping[tuple[str, str], str]]:
-    """Compare scores that `evaluate --by-topic` wrote; scores of different qrels are refused unless asked for.
-
-    All measures of the files are compared, or only those that are named. Gives also the verdicts that were saved, by
-    measure and run.
-    """
-    saved = read_scores(files, measures=measures, allow_mixed_qrels=allow_mixed_qrels)
-    return Evaluated(scores=saved.scores, notes=saved.notes), compare_scores(saved.scores, how), saved.verdicts
 
 
 def compare_scores(scores: Scores, how: Comparing) -> list[Compared]:

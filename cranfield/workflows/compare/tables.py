@@ -309,13 +309,6 @@ def about(claims: Iterable[Claim]) -> list[str]:
     return [*([ABOUT_CLAIMS] if found else []), *([TO_A_RANK] if to_a_rank else [])]
 
 
-def said_of_saved(verdicts: Verdicts) -> Said:
-    """Give what can be said of scores that were saved: their verdicts, if they were saved with any."""
-    why = "no claims here, because saved scores do not tell the documents"
-    more = "; verdicts are as they were saved" if verdicts else ", and they were saved without verdicts"
-    return Said({}, verdicts, (why + more,))
-
-
 def _claims_of(
     compared: Sequence[Compared], asked: Asked, field: Field, *, store: Store | None, progress: Progress
 ) -> tuple[Claims, Trusted]:
