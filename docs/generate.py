@@ -59,7 +59,7 @@ def thresholds_page() -> str:
         "`cranfield reuse --thresholds` shows those in force, `--threshold NAME=NUMBER` sets one for a call, and "
         "`--keep` keeps it for the collection.\n\n"
     )
-    return head + markdown(table_of(["threshold", Column("default", numeric=True), "meaning"], rows))
+    return head + markdown(table_of(["threshold", Column("default", kind="number"), "meaning"], rows))
 
 
 def with_keys(text: str) -> str:

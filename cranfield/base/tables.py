@@ -1,34 +1,52 @@
-"""A table: the one shape in which commands hand their results to a renderer."""
+"""A table: the one shape in which results reach people, files and frames; and a result, which has one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from math import isfinite
 
+from cranfield.base.lazy import deferred
 from cranfield.base.text import cell_width, shortened_in_the_middle, visible_line
 
+with deferred:
+    import pandas as pd
+
 Value = str | int | float | bool | None | tuple[int, ...]
+
+NUMBERS = ("number", "p")
+"""The kinds of column that hold numbers: they stand to the right, and a gap among them is NaN in a frame."""
+
+DATA_FORMATS = ("csv", "json", "jsonl")
+"""The formats that carry one table with full precision, for programs; the others are for people."""
+
+ROWS_IN_HTML = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name in data formats, its heading for people, and how its values are printed.
+    """A column: its name in data formats, its heading for people, how its values are printed and what they mean.
 
-    `kind` tells a renderer that can show it what the values are: a verdict stands out. A `p` that would be printed as
-    0 is printed as below the smallest number that is not: no finite experiment shows a 0.
+    `kind` is text, number, p or verdict. A verdict stands out where a surface can show it. A `p` that would be
+    printed as 0 is printed as below the smallest number that is not: no finite experiment shows a 0.
     """
 
     name: str
     heading: str = ""
+    kind: str = "text"
     digits: int = 4
-    numeric: bool = False
-    kind: str = ""
+    meaning: str = ""
 
     @property
     def title(self) -> str:
         """What people read above the column."""
         return self.heading or self.name.replace("_", " ")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it holds numbers."""
+        return self.kind in NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +69,92 @@ class Table:
         names = [column.name for column in self.columns]
         return [dict(zip(names, row, strict=True)) for row in self.rows]
 
+    def frame(self) -> pd.DataFrame:
+        """Give the rows as a pandas frame, under the names of data formats; numbers are never rounded.
+
+        A column of numbers in which some are missing is one of floats, with NaN for them.
+        """
+        series = {}
+        for place, column in enumerate(self.columns):
+            cells = [row[place] for row in self.rows]
+            gaps = not cells or None in cells
+            kind = None if not gaps else "float64" if column.numeric else "object"
+            series[column.name] = pd.Series(cells, dtype=kind)
+        return pd.DataFrame(series)
+
+    def select(self, places: Sequence[int]) -> Table:
+        """Give the table with these columns alone."""
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in places),
+            rows=tuple(tuple(row[place] for place in places) for row in self.rows),
+            bold=frozenset((row, places.index(column)) for row, column in self.bold if column in places),
+        )
+
+
+class Result:
+    """What a command gives, in Python and on the command line.
+
+    A result declares `table`; where people read something else than files and frames carry, `tables` too. Sentences
+    go to standard error: `notes` before the table, `remarks` after it.
+    """
+
+    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+    def table(self) -> Table:
+        """Give the rows as data formats and frames have them."""
+        raise NotImplementedError
+
+    def tables(self) -> Iterable[Table]:
+        """Give what people read."""
+        return [self.table()]
+
+    def attributes(self) -> Mapping[str, object]:
+        """Give what is the same in all rows, for the attributes of the frame."""
+        return {}
+
+    def frame(self) -> pd.DataFrame:
+        """Give the rows as a pandas frame; its `attrs` have the notes, and what is the same in all rows."""
+        frame = self.table().frame()
+        frame.attrs.update(self.attributes(), notes=[*self.notes, *self.remarks])
+        return frame
+
+    def _repr_html_(self) -> str:
+        return html(self.tables(), notes=[*self.notes, *self.remarks])
+
 
 def table_of(
     columns: Sequence[Column | str], rows: Sequence[Sequence[Value]], *, caption: str = "", notes: Sequence[str] = ()
 ) -> Table:
-    """Make a table; a column given by name alone is numeric when all its values are numbers."""
-    made = [
-        column if isinstance(column, Column) else Column(column, numeric=_all_numbers(row[index] for row in rows))
-        for index, column in enumerate(columns)
-    ]
+    """Make a table; a column given by name alone is one of numbers when all its values are."""
+    made = []
+    for place, column in enumerate(columns):
+        if isinstance(column, str):
+            cells = [row[place] for row in rows if row[place] is not None]
+            numbers = all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
+            column = Column(column, kind="number" if cells and numbers else "text")
+        made.append(column)
     return Table(tuple(made), tuple(tuple(row) for row in rows), caption, tuple(notes))
+
+
+def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequence[str] = ()) -> Table:
+    """Make a two-column table of named facts."""
+    return replace(table_of(["fact", Column("value")], list(facts.items()), caption=caption, notes=notes), facts=True)
 
 
 def with_best(table: Table, columns: Sequence[int]) -> Table:
     """Give the table with the highest value of each of these columns in bold; equal ones, as printed, all of them."""
     if len(table.rows) < 2:
         return table
-    found = set()
+    bold = set(table.bold)
     for place in columns:
         column = table.columns[place]
         values = (row[place] for row in table.rows)
         known = [value for value in values if isinstance(value, int | float) and value == value]
         best = printed(max(known, default=None), column)
-        found |= {(number, place) for number, row in enumerate(table.rows) if best == printed(row[place], column)}
-    return replace(table, bold=table.bold | found)
-
-
-def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequence[str] = ()) -> Table:
-    """Make a two-column table of named facts."""
-    return replace(table_of(["fact", Column("value")], list(facts.items()), caption=caption, notes=notes), facts=True)
+        bold |= {(number, place) for number, row in enumerate(table.rows) if best == printed(row[place], column)}
+    return replace(table, bold=frozenset(bold))
 
 
 def printed(value: Value, column: Column) -> str:
@@ -100,15 +175,39 @@ def printed(value: Value, column: Column) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def _all_numbers(values: object) -> bool:
-    found = [value for value in values if value is not None]  # type: ignore[attr-defined]
-    return bool(found) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)
+def html(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = ()) -> str:
+    """Give tables as HTML that stands in somebody else's page, a notebook: no script, and no style that leaks."""
+
+    def line(text: str) -> str:
+        return escape(visible_line(text))
+
+    def whole(table: Table) -> str:
+        # Notebooks put everything to the right, as numbers: words need a style of their own.
+        sides = ["" if column.numeric else ' style="text-align: left"' for column in table.columns]
+        rows = []
+        for number, row in enumerate(table.rows[:ROWS_IN_HTML]):
+            cells = []
+            for place, (column, value, side) in enumerate(zip(table.columns, row, sides, strict=True)):
+                text = line(printed(value, column))
+                stands_out = (number, place) in table.bold or (column.kind == "verdict" and value)
+                cells.append(f"<td{side}>{f'<strong>{text}</strong>' if stands_out else text}</td>")
+            rows.append(f"<tr>{''.join(cells)}</tr>")
+        head = "".join(
+            f'<th scope="col"{side}>{line(column.title)}</th>'
+            for column, side in zip(table.columns, sides, strict=True)
+        )
+        caption = f"<caption>{line(table.caption)}</caption>" if table.caption else ""
+        cut = [f"the first {ROWS_IN_HTML} of {len(table.rows):,} rows"] if len(table.rows) > ROWS_IN_HTML else []
+        below = "".join(f"<p>{line(note)}</p>" for note in (*table.notes, *cut))
+        body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+        return f'<table class="dataframe">{caption}{body}</table>{below}'
+
+    parts = [f"<p><strong>{line(heading)}</strong></p>"] if heading else []
+    parts += [*map(whole, tables), *(f"<p>{line(note)}</p>" for note in notes)]
+    return f"<div>{''.join(parts)}</div>"
 
 
-# A table for people as plain text, where there is no terminal that it would have to fit.
-
-_GAP = "  "
-_RULE = "─"
+# A table as plain text, where there is no terminal that it would have to fit.
 
 
 def plain_text(table: Table) -> str | None:
@@ -116,36 +215,33 @@ def plain_text(table: Table) -> str | None:
 
     None where not everything is ASCII: how much room other letters take is for whoever draws them to know.
     """
-    cells = [
-        [visible_line(column.title) for column in table.columns],
-        *(
-            [visible_line(printed(value, column)) for column, value in zip(table.columns, row, strict=True)]
-            for row in table.rows
-        ),
-    ]
-    around = [visible_line(text) for text in ([table.caption] if table.caption else [])]
-    notes = [visible_line(note) for note in table.notes]
-    if not all(text.isascii() for row in (*cells, around, notes) for text in row):
+    columns = [column_texts(table, place) for place in range(len(table.columns))]
+    caption, notes = visible_line(table.caption), [visible_line(note) for note in table.notes]
+    if not all(text.isascii() for texts in (*columns, [caption], notes) for text in texts):
         return None
-    lines = [*around, *(_drawn(table, cells) if table.rows else ()), *notes]
-    return "".join(f"{line}\n" for line in lines)
+    lines = [caption] if caption else []
+    if table.rows:
+        widths = [max(1, *map(len, texts)) for texts in columns]
+        head, *rows = [
+            "  ".join(
+                text.rstrip().rjust(width) if column.numeric else text.ljust(width)
+                for text, width, column in zip(cells, widths, table.columns, strict=True)
+            )
+            for cells in zip(*columns, strict=True)
+        ]
+        lines += [f"{head} ", "─" * (len(head) + 1), *(f"{row} " for row in rows)]
+    return "".join(f"{line}\n" for line in (*lines, *notes))
 
 
-def _drawn(table: Table, cells: list[list[str]]) -> list[str]:
-    widths = [max(1, *(len(row[place]) for row in cells)) for place in range(len(table.columns))]
-    head, *rows = [
-        _GAP.join(
-            text.rstrip().rjust(width) if column.numeric else text.ljust(width)
-            for text, width, column in zip(row, widths, table.columns, strict=True)
-        )
-        for row in cells
-    ]
-    return [f"{head} ", _RULE * (len(head) + 1), *(f"{row} " for row in rows)]
+def column_texts(table: Table, place: int) -> list[str]:
+    """Give what stands in a column, its title first, as it is seen."""
+    column = table.columns[place]
+    return [visible_line(text) for text in (column.title, *(printed(row[place], column) for row in table.rows))]
 
 
 # Tables that are too wide for a surface, turned on their side or cut into several that fit.
 
-_GAP_FITTING, _EDGES = 2, 1
+_GAP, _EDGE = 2, 1
 """What a terminal has between two columns, and after all of them."""
 
 _SHORTEST = 8
@@ -179,9 +275,7 @@ def fitted(table: Table, width: int) -> list[Table]:
 
 def width_of(table: Table) -> int:
     """Give how many characters a terminal needs for a table."""
-    return (
-        sum(_column_width(table, place) + _GAP_FITTING for place in range(len(table.columns))) - _GAP_FITTING + _EDGES
-    )
+    return sum(_column_width(table, place) + _GAP for place in range(len(table.columns))) - _GAP + _EDGE
 
 
 def least_width(texts: Sequence[str], *, numeric: bool, title_whole: bool = True) -> int:
@@ -199,12 +293,6 @@ def least_width(texts: Sequence[str], *, numeric: bool, title_whole: bool = True
     return max([folding, heading if numeric else min(heading, UNCUT), *map(cell_width, whole)])
 
 
-def column_texts(table: Table, place: int) -> list[str]:
-    """Give what stands in a column, its title first, as it is seen."""
-    column = table.columns[place]
-    return [visible_line(text) for text in (column.title, *(printed(row[place], column) for row in table.rows))]
-
-
 def _column_width(table: Table, place: int) -> int:
     return max(map(cell_width, column_texts(table, place)))
 
@@ -212,34 +300,27 @@ def _column_width(table: Table, place: int) -> int:
 def _with_short_keys(table: Table, first: int, width: int) -> Table:
     """Give the table with the columns before the first number so narrow that the widest number fits beside them."""
     others = range(first, len(table.columns))
-    widest = max((_needed(table, place) for place in others), default=0)
+
+    def needed(place: int) -> int:
+        texts, numeric = column_texts(table, place), table.columns[place].numeric
+        return max(least_width(texts, numeric=numeric), cell_width(texts[0]) if numeric else 0)
+
     widths = [_column_width(table, place) for place in range(first)]
-    room = width - _EDGES - widest - _GAP_FITTING * first
+    room = width - _EDGE - max(map(needed, others), default=0) - _GAP * first
     if sum(widths) <= room or not others:
         return table
     words = [place for place in range(first) if not table.columns[place].numeric]
-    # One list for all of them: a run must not look like the one that stands against it.
+    # The widest are cut first, until all of them take no more than the room, or half of the width.
+    most = min(room, width // 2)
+    fitting = (size for size in range(max(widths), _SHORTEST, -1) if sum(min(one, size) for one in widths) <= most)
+    # One list for all columns: a run must not look like the one that stands against it.
     names = [text for place in words for text in column_texts(table, place)[1:]]
-    short = _short_names(names, _most_each(widths, min(room, width // 2)))
-    return replace(table, rows=tuple(_with_names(table, row, words, short) for row in table.rows))
-
-
-def _with_names(table: Table, row: tuple[Value, ...], places: list[int], short: dict[str, str]) -> tuple[Value, ...]:
-    changed = list(row)
-    for place in places:
-        changed[place] = short.get(visible_line(printed(row[place], table.columns[place])), row[place])
-    return tuple(changed)
-
-
-def _needed(table: Table, place: int) -> int:
-    texts, numeric = column_texts(table, place), table.columns[place].numeric
-    return max(least_width(texts, numeric=numeric), cell_width(texts[0]) if numeric else 0)
-
-
-def _most_each(widths: Sequence[int], room: int) -> int:
-    """Give the width to which columns are cut, the widest first, so that all of them take no more than the room."""
-    fitting = (most for most in range(max(widths), _SHORTEST, -1) if sum(min(one, most) for one in widths) <= room)
-    return next(fitting, _SHORTEST)
+    short = _short_names(names, next(fitting, _SHORTEST))
+    rows = []
+    for row in table.rows:
+        seen = {place: visible_line(printed(row[place], table.columns[place])) for place in words}
+        rows.append(tuple(short.get(seen[place], one) if place in seen else one for place, one in enumerate(row)))
+    return replace(table, rows=tuple(rows))
 
 
 def _short_names(names: Sequence[str], width: int) -> dict[str, str]:
@@ -258,39 +339,30 @@ def _turned(table: Table) -> Table:
     The numbers are text then: each row has the digits that its column had.
     """
     keys = [printed(row[0], table.columns[0]) for row in table.rows]
-    columns = [Column("measure"), *(Column(key, key, numeric=True) for key in keys)]
+    columns = (Column("measure"), *(Column(key, key, "number") for key in keys))
     rows: list[tuple[Value, ...]] = [
         (column.title, *(printed(row[place], column) for row in table.rows))
         for place, column in enumerate(table.columns[1:], start=1)
     ]
     bold = frozenset((column - 1, row + 1) for row, column in table.bold)
-    return replace(table, columns=tuple(columns), rows=tuple(rows), bold=bold)
+    return replace(table, columns=columns, rows=tuple(rows), bold=bold)
 
 
 def _dealt_out(table: Table, first: int, width: int) -> list[Table]:
-    keys, others = list(range(first)), list(range(first, len(table.columns)))
-    room = width - _EDGES + _GAP_FITTING - sum(_column_width(table, place) + _GAP_FITTING for place in keys)
+    keys = list(range(first))
+    room = width - _EDGE + _GAP - sum(_column_width(table, place) + _GAP for place in keys)
     shares: list[list[int]] = []
     left = 0
-    for place in others:
-        needed = _column_width(table, place) + _GAP_FITTING
+    for place in range(first, len(table.columns)):
+        needed = _column_width(table, place) + _GAP
         if not shares or needed > left:
             shares.append([])
             left = room
         shares[-1].append(place)
         left -= needed
-    parts = [_with_columns(table, [*keys, *share]) for share in shares] or [table]
+    parts = [table.select([*keys, *share]) for share in shares] or [table]
     last = len(parts) - 1
     return [
         replace(part, caption="" if place else table.caption, notes=() if place < last else table.notes)
         for place, part in enumerate(parts)
     ]
-
-
-def _with_columns(table: Table, places: list[int]) -> Table:
-    return replace(
-        table,
-        columns=tuple(table.columns[place] for place in places),
-        rows=tuple(tuple(row[place] for place in places) for row in table.rows),
-        bold=frozenset((row, places.index(column)) for row, column in table.bold if column in places),
-    )

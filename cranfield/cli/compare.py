@@ -158,8 +158,8 @@ def _standing(one: Compared) -> Table:
 
     last, cells = _last_column(one)
     values, seeded = one.standing.tolist(), bool(one.how.systems)
-    columns: list[Column | str] = ["run", Column(one.of.shown, one.of.shown, numeric=True)]
-    columns += ["seeds", Column("between_seeds", numeric=True)] if seeded else []
+    columns: list[Column | str] = ["run", Column(one.of.shown, one.of.shown, kind="number")]
+    columns += ["seeds", Column("between_seeds", kind="number")] if seeded else []
     rows: list[tuple[Value, ...]] = []
     for place in one.order:
         name = one.scores.labels[place]
@@ -194,13 +194,13 @@ def _pairs(one: Compared, shown: Shown, claims: Claims) -> Table:
     columns = [
         Column("run"),
         Column("against"),
-        Column("difference", "difference of logs" if one.of.logarithms else "", numeric=True),
-        Column("low", "95% from", numeric=True),
-        Column("high", "to", numeric=True),
-        Column("won", "won/tied/lost", numeric=True),
-        Column("effect", digits=2, numeric=True),
-        Column("p", "p (paired t)" if is_tukey else "p", numeric=True, kind="p"),
-        Column("corrected", "Tukey's p" if is_tukey else "corrected", numeric=True, kind="p"),
+        Column("difference", "difference of logs" if one.of.logarithms else "", kind="number"),
+        Column("low", "95% from", kind="number"),
+        Column("high", "to", kind="number"),
+        Column("won", "won/tied/lost", kind="number"),
+        Column("effect", digits=2, kind="number"),
+        Column("p", "p (paired t)" if is_tukey else "p", kind="p"),
+        Column("corrected", "Tukey's p" if is_tukey else "corrected", kind="p"),
         *([Column("claim", "while documents are unjudged")] if claims else []),
     ]
     rows = [
@@ -239,14 +239,14 @@ def _topics(one: Compared, shown: Shown, scores: Scores) -> Table:
     from cranfield.workflows.compare.tables import topics_of
 
     columns = [Column("run"), Column("against"), Column("topic")]
-    columns += [Column("score_a", "score", numeric=True), Column("score_b", "other score", numeric=True)]
+    columns += [Column("score_a", "score", kind="number"), Column("score_b", "other score", kind="number")]
     rows: list[tuple[Value, ...]] = []
     for result in shown.pairs:
         for record in topics_of(one, result, scores):
             names = (result.a, result.b, record["topic"])
             rows.append((*names, record["score_a"], record["score_b"], record["difference"]))
     return table_of(
-        [*columns, Column("difference", numeric=True)], rows, caption=f"Differences in {one.measure}, topic by topic"
+        [*columns, Column("difference", kind="number")], rows, caption=f"Differences in {one.measure}, topic by topic"
     )
 
 

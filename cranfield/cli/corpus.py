@@ -215,7 +215,7 @@ def duplicates(
         "cluster",
         "document",
         "kind",
-        Column("similarity", digits=2, numeric=True),
+        Column("similarity", digits=2, kind="number"),
         "representative",
     ]
     console.put_table(table_of(columns, rows), format)

@@ -106,11 +106,11 @@ def _long_explained(found: Explained) -> Table:
 def _beside(found: Explained, lists: list[tuple[str, list[Step]]], digits: int) -> Table:
     from cranfield.base.tables import Column, table_of
 
-    columns: list[Column] = [Column("rank", "rank" if digits == _DIGITS else "#", numeric=True)]
+    columns: list[Column] = [Column("rank", "rank" if digits == _DIGITS else "#", kind="number")]
     for number, _ in enumerate(lists):
         mark = f"_{number + 1}" if len(lists) > 1 else ""
         columns += [Column(f"document{mark}", "document"), Column(f"grade{mark}", "grade")]
-        columns += [Column(f"{name}{mark}", name, digits, numeric=True) for name in _NUMBERS]
+        columns += [Column(f"{name}{mark}", name, "number", digits) for name in _NUMBERS]
     longest = max(len(steps) for _, steps in lists)
     rows = [(place + 1, *(cell for _, steps in lists for cell in _cells(steps, place))) for place in range(longest)]
     return table_of(columns, rows, caption=f"topic {found.topic}: {' | '.join(name for name, _ in lists)}")
@@ -362,8 +362,8 @@ def _changes(found: Evaluated) -> Table:
 
     moved = sorted((one for one in found.changes if one.change), key=lambda one: -abs(one.change))
     rows = [(one.run, one.measure, one.value, one.plain, one.rank, one.plain_rank) for one in moved]
-    columns = [Column("run"), Column("measure"), *(Column(name, numeric=True) for name in ("novelty", "plain"))]
-    columns += [Column("rank", numeric=True), Column("plain_rank", numeric=True)]
+    columns = [Column("run"), Column("measure"), *(Column(name, kind="number") for name in ("novelty", "plain"))]
+    columns += [Column("rank", kind="number"), Column("plain_rank", kind="number")]
     unmoved = len(found.changes) - len(moved)
     note = f"{unmoved:,} of {counted(len(found.changes), 'place')} of runs did not change"
     return table_of(columns, rows, caption="Places of runs that novelty changes", notes=[note])
@@ -373,7 +373,7 @@ def _wide(found: Evaluated, shown: _Shown) -> Table:
     from cranfield.base.tables import Column, table_of, with_best
 
     scores = found.scores
-    columns = [Column(str(measure), str(measure), numeric=True) for measure in scores.measures]
+    columns = [Column(str(measure), str(measure), kind="number") for measure in scores.measures]
     rows: list[tuple[Value, ...]] = []
     for number in shown.runs(scores):
         run = scores.run_names[number]

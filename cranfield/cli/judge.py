@@ -253,7 +253,7 @@ def _progress_rows(found: JudgingProgress, by: str) -> tuple[list[Column | str],
 
     if by == "assessor":
         names: list[Column | str] = ["assessor", "judged", "cannot", "postponed"]
-        speed = [Column(name, digits=1, numeric=True) for name in ("seconds", "left", "hours_left")]
+        speed = [Column(name, digits=1, kind="number") for name in ("seconds", "left", "hours_left")]
         return [*names, *speed, "last"], [astuple(one) for one in found.assessors]
     if by == "cannot":
         return ["topic", "document", "assessor", "reason", "happened"], [astuple(one) for one in found.refusals]

@@ -268,7 +268,7 @@ def _difference(found: Difference, by_topic: bool, matrix: bool) -> Table:
     if by_topic:
         topics = [(one.topic, one.added, one.removed, one.changed, one.same) for one in found.topics]
         return table_of(["topic", "added", "removed", "changed", "same"], topics)
-    grades = [Column("before", numeric=True), Column("after", numeric=True)]
+    grades = [Column("before", kind="number"), Column("after", kind="number")]
     if matrix:
         moves = [(*pair, count) for pair, count in sorted(found.moves.items(), key=lambda move: str(move[0]))]
         return table_of([*grades, "pairs"], moves)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -389,46 +389,3 @@ def _fold_page_markdown(block: Fold, *, level: int) -> Iterator[str]:
     yield from (f"{'#' * level} {escaped(block.title)}{hint}", "")
     for inner in block.blocks:
         yield from _block_page_markdown(inner, level=level + 1)
-
-
-# Tables as a piece of HTML that stands in somebody else's page, a notebook; what came from outside is escaped.
-
-ROWS_SHOWN = 60
-"""How many rows of a table are shown; the frames have all."""
-
-
-def snippet(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = ()) -> str:
-    """Give tables one below the other, with a heading and sentences. There is no script, and no style that leaks."""
-    parts = [f"<p><strong>{_line_snippet(heading)}</strong></p>"] if heading else []
-    parts += [_table_snippet(table) for table in tables]
-    parts += [f"<p>{_line_snippet(note)}</p>" for note in notes]
-    return f"<div>{''.join(parts)}</div>"
-
-
-def _table_snippet(table: Table) -> str:
-    rows = []
-    for number, row in enumerate(table.rows[:ROWS_SHOWN]):
-        cells = []
-        for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
-            text = _line_snippet(printed(value, column))
-            stands_out = (number, place) in table.bold or (column.kind == "verdict" and value)
-            shown = f"<strong>{text}</strong>" if stands_out else text
-            cells.append(f"<td{_side(column)}>{shown}</td>")
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-    head = "".join(f'<th scope="col"{_side(column)}>{_line_snippet(column.title)}</th>' for column in table.columns)
-    caption = f"<caption>{_line_snippet(table.caption)}</caption>" if table.caption else ""
-    notes = [*table.notes]
-    if len(table.rows) > ROWS_SHOWN:
-        notes.append(f"the first {ROWS_SHOWN} of {len(table.rows):,} rows")
-    said = "".join(f"<p>{_line_snippet(note)}</p>" for note in notes)
-    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<table class="dataframe">{caption}{body}</table>{said}'
-
-
-def _side(column: Column) -> str:
-    """Give the side that words stand at: notebooks put everything to the right, as numbers."""
-    return "" if column.numeric else ' style="text-align: left"'
-
-
-def _line_snippet(text: str) -> str:
-    return escape(visible_line(text))

@@ -65,7 +65,8 @@ def trust_data(rows: Sequence[tuple[Value, ...]]) -> Table:
     """Give rows of `trust_rows` as a table for data formats."""
     numeric = set(_DATA_COLUMNS[2:15])
     columns = [
-        Column(name, numeric=name in numeric, kind="verdict" if name == "verdict" else "") for name in _DATA_COLUMNS
+        Column(name, kind="verdict" if name == "verdict" else "number" if name in numeric else "text")
+        for name in _DATA_COLUMNS
     ]
     return table_of(columns, rows)
 
@@ -79,14 +80,14 @@ def trust_table(rows: Sequence[tuple[Value, ...]], *, measure: str, depth: str, 
     at = f"judged@{depth}" if depth else "judged weight"
     columns = [
         Column("run"),
-        Column("score", measure, numeric=True),
+        Column("score", measure, kind="number"),
         Column("possible"),
-        Column("judged", at, digits=2, numeric=True),
-        Column("holes", numeric=True),
-        Column("first", "first hole", numeric=True),
-        Column("loss", "expected loss", numeric=True),
-        Column("loss_upper", "up to", numeric=True),
-        Column("rank", numeric=True),
+        Column("judged", at, digits=2, kind="number"),
+        Column("holes", kind="number"),
+        Column("first", "first hole", kind="number"),
+        Column("loss", "expected loss", kind="number"),
+        Column("loss_upper", "up to", kind="number"),
+        Column("rank", kind="number"),
         Column("ranks", "ranks by interval"),
         Column("verdict", kind="verdict"),
         Column("reason", "why"),
@@ -108,7 +109,12 @@ def _number(value: Value) -> float:
 
 def thresholds_table(thresholds: Thresholds) -> Table:
     """Give the thresholds in force with their meaning."""
-    columns = [Column("threshold"), Column("value", numeric=True), Column("default", numeric=True), Column("meaning")]
+    columns = [
+        Column("threshold"),
+        Column("value", kind="number"),
+        Column("default", kind="number"),
+        Column("meaning"),
+    ]
     return table_of(columns, list(thresholds.rows()), caption="Thresholds in force")
 
 
@@ -141,9 +147,9 @@ def hold_out_table(report: CollectionReport, *, level: Level) -> Table | None:
         )
     names = ("mean_drop", "relative_mean", "relative_median", "relative_p95", "relative_max")
     headings = ("mean drop", "mean share", "median share", "95 % share", "largest share")
-    columns = [Column("measure"), *(Column(n, h, numeric=True) for n, h in zip(names, headings, strict=True))]
-    columns += [Column("worst_run", "of run"), *_taus(), Column("rank_drop", "worst fall", numeric=True)]
-    columns += [Column("falling_run", "of run"), Column("flips", numeric=True)]
+    columns = [Column("measure"), *(Column(n, h, kind="number") for n, h in zip(names, headings, strict=True))]
+    columns += [Column("worst_run", "of run"), *_taus(), Column("rank_drop", "worst fall", kind="number")]
+    columns += [Column("falling_run", "of run"), Column("flips", kind="number")]
     upper = found.summary(found.own.measures[0]).relative.upper
     said = f"share: of the score{f'; 95 %: the largest of {upper.n:,}' if upper.is_maximum else ''}"
     said += f"; {len(report.run_names):,} runs are ranked; flips: significant differences that turn round"
@@ -162,8 +168,8 @@ def decisions_table(report: CollectionReport, *, level: Level = "group") -> Tabl
         return None
     headings = ("pairs", "both", "both, turned", "one", "one, turned", "none", "none, turned")
     columns = [Column("measure")]
-    columns += [Column(n, h, numeric=True) for n, h in zip(("pairs", *_DECISIONS), headings, strict=True)]
-    columns.append(Column("agreement", digits=3, numeric=True))
+    columns += [Column(n, h, kind="number") for n, h in zip(("pairs", *_DECISIONS), headings, strict=True)]
+    columns.append(Column("agreement", digits=3, kind="number"))
     return table_of(
         columns,
         [row[2:] for row in _decisions(report) if row[0] == level and row[1] == "own"],
@@ -174,8 +180,11 @@ def decisions_table(report: CollectionReport, *, level: Level = "group") -> Tabl
 
 def decisions_data(report: CollectionReport) -> Table:
     """Give the decisions at all levels, for data formats: on pairs of a held-out run with another, and on all."""
-    columns = [Column(name, numeric=name not in _TEXTS) for name in ("level", "pairs_of", "measure", "pairs")]
-    columns += [Column(name, numeric=True) for name in (*_DECISIONS, "agreement")]
+    columns = [
+        Column(name, kind="text" if name in _TEXTS else "number")
+        for name in ("level", "pairs_of", "measure", "pairs")
+    ]
+    columns += [Column(name, kind="number") for name in (*_DECISIONS, "agreement")]
     return table_of(columns, list(_decisions(report)))
 
 
@@ -246,12 +255,12 @@ def _or_none(value: float) -> float | None:
 
 
 def _named(names: Sequence[str]) -> list[Column]:
-    return [Column(name, numeric=name not in _TEXTS and name != "p95_is_max") for name in names]
+    return [Column(name, kind="text" if name in (*_TEXTS, "p95_is_max") else "number") for name in names]
 
 
 def _taus() -> list[Column]:
     names = (("tau_b", "tau-b"), ("tau_b_lowest", "lowest"), ("tau_ap", "tau_ap"), ("tau_ap_lowest", "lowest"))
-    return [Column(name, heading, digits=3, numeric=True) for name, heading in names]
+    return [Column(name, heading, digits=3, kind="number") for name, heading in names]
 
 
 def groups_table(report: CollectionReport, *, level: Level = "group") -> Table | None:
@@ -265,8 +274,8 @@ def groups_table(report: CollectionReport, *, level: Level = "group") -> Table |
         runs = np.flatnonzero(own.group_of_run == number)
         drops = [float(own.drop[place][runs].max()) if len(runs) else None for place in range(len(own.measures))]
         rows.append((group, len(runs), int(uniques.judged[number]), int(uniques.relevant[number]), *drops))
-    columns = [Column(level), *(Column(name, numeric=True) for name in ("runs", "unique_judged", "unique_relevant"))]
-    columns += [Column(f"loss_{measure}", f"largest loss {measure}", numeric=True) for measure in own.measures]
+    columns = [Column(level), *(Column(name, kind="number") for name in ("runs", "unique_judged", "unique_relevant"))]
+    columns += [Column(f"loss_{measure}", f"largest loss {measure}", kind="number") for measure in own.measures]
     return table_of(columns, rows, caption=f"What each {level} alone brought, and what it would lose as an outsider")
 
 
@@ -274,5 +283,5 @@ def verdicts_table(report: CollectionReport) -> Table:
     """Give the collection's verdict for outsiders, measure by measure."""
     rows = [(str(one.measure), one.fairness, _or_none(one.drop), one.reason) for one in report.verdicts]
     columns = [Column("measure"), Column("fairness", "to outsiders", kind="verdict")]
-    columns += [Column("drop", "mean relative loss", numeric=True), Column("reason", "why")]
+    columns += [Column("drop", "mean relative loss", kind="number"), Column("reason", "why")]
     return table_of(columns, rows, caption="Is the pool fair to systems that were not in it?")

@@ -40,15 +40,15 @@ def costs_table(outcomes: Sequence[Outcome], *, seconds: float) -> Table:
     ]
     columns = [
         Column("plan"),
-        Column("documents", numeric=True),
-        Column("mean", "a topic", digits=1, numeric=True),
-        Column("least", numeric=True),
-        Column("most", numeric=True),
-        Column("unknown", "nobody judged", numeric=True),
-        Column("relevant", numeric=True),
-        Column("share", "of known", digits=3, numeric=True),
-        Column("empty", "topics without", numeric=True),
-        Column("hours", digits=1, numeric=True),
+        Column("documents", kind="number"),
+        Column("mean", "a topic", digits=1, kind="number"),
+        Column("least", kind="number"),
+        Column("most", kind="number"),
+        Column("unknown", "nobody judged", kind="number"),
+        Column("relevant", kind="number"),
+        Column("share", "of known", digits=3, kind="number"),
+        Column("empty", "topics without", kind="number"),
+        Column("hours", digits=1, kind="number"),
     ]
     notes = ["of known: the share of the known relevant documents; a replay finds only what was judged then"]
     return table_of(columns, rows, caption="What each plan would have cost and found", notes=notes)
@@ -62,18 +62,18 @@ def ranking_table(outcomes: Sequence[Outcome], measure: Measure) -> Table:
     with_losses = any(one.outsiders is not None for one in outcomes)
     columns = [
         Column("plan"),
-        Column("tau_b", "tau-b", digits=3, numeric=True),
-        Column("tau_ap", "tau_ap", digits=3, numeric=True),
-        Column("fall", "worst fall", numeric=True),
-        Column("falling", "of run", numeric=True),
-        Column("change", "largest change", numeric=True),
-        Column("changing", "of run", numeric=True),
+        Column("tau_b", "tau-b", digits=3, kind="number"),
+        Column("tau_ap", "tau_ap", digits=3, kind="number"),
+        Column("fall", "worst fall", kind="number"),
+        Column("falling", "of run", kind="number"),
+        Column("change", "largest change", kind="number"),
+        Column("changing", "of run", kind="number"),
     ]
     if with_losses:
         columns += [
-            Column("loss_mean", "outsiders lose", digits=3, numeric=True),
-            Column("loss_max", "largest", digits=3, numeric=True),
-            Column("losing", "of run", numeric=True),
+            Column("loss_mean", "outsiders lose", digits=3, kind="number"),
+            Column("loss_max", "largest", digits=3, kind="number"),
+            Column("losing", "of run", kind="number"),
         ]
     rows = [(one.plan, *_effect(one, measure), *(_loss(one, measure) if with_losses else ())) for one in outcomes]
     runs = len(outcomes[0].scores.run_names)
@@ -93,10 +93,10 @@ def needed_table(outcomes: Sequence[Outcome], measure: Measure, needed: Needed, 
         rows.append((one.plan, *told))
     columns = [
         Column("plan"),
-        Column("deviation", numeric=True),
-        Column("topics", numeric=True),
-        Column("documents", numeric=True),
-        Column("hours", digits=1, numeric=True),
+        Column("deviation", kind="number"),
+        Column("topics", kind="number"),
+        Column("documents", kind="number"),
+        Column("hours", digits=1, kind="number"),
     ]
     return table_of(
         columns, rows, caption=f"{measure}: the topics that the difference would need, judged by each plan"
@@ -125,13 +125,13 @@ def forecast_table(forecast: Forecast, *, seconds: float) -> Table:
         rows.append((one.depth, one.documents, hours, round(one.relevant), *ends, gained, one.is_foreseen))
         documents, relevant = one.documents, one.relevant
     columns = [
-        Column("depth", numeric=True),
-        Column("documents", numeric=True),
-        Column("hours", digits=1, numeric=True),
-        Column("relevant", numeric=True),
-        Column("low", "from", numeric=True),
-        Column("high", "to", numeric=True),
-        Column("gained", "in 100 more", digits=1, numeric=True),
+        Column("depth", kind="number"),
+        Column("documents", kind="number"),
+        Column("hours", digits=1, kind="number"),
+        Column("relevant", kind="number"),
+        Column("low", "from", kind="number"),
+        Column("high", "to", kind="number"),
+        Column("gained", "in 100 more", digits=1, kind="number"),
         Column("foreseen"),
     ]
     notes = ["in 100 more: relevant ones in 100 documents that this depth adds to the one above"]

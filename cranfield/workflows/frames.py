@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import UnknownName, UsageError
-from cranfield.base.tables import Table, facts_table
+from cranfield.base.tables import Table, facts_table, html
 from cranfield.simulate.tables import outcomes_data
 from cranfield.workflows.compare.compare import Compared, Comparing, Wanted, compare_runs, power_notes
 from cranfield.workflows.compare.tables import (
@@ -114,7 +114,7 @@ def pool_frame(store: Store, name: str, by: str) -> pandas.DataFrame:
     if by not in KINDS:
         raise UnknownName("table of a pool", by, KINDS)
     shown = show_pool(store, name)
-    frame = frame_of_table(pool_table(shown, by))
+    frame = pool_table(shown, by).frame()
     facts = shown.facts
     frame.attrs.update(name=facts.name, plan=facts.plan, seed=facts.seed, content_hash=facts.content_hash)
     return frame
@@ -142,7 +142,7 @@ def agreement_frame(
     if by not in KINDS:
         raise UnknownName("table", by, KINDS)
     report = agreement_report(store, layers=layers, seed=seed, draws=draws, blocks=blocks)
-    return frame_of_table(long_table(report, by))
+    return long_table(report, by).frame()
 
 
 # Comparisons for Python users, with what may be said of each pair while documents are unjudged.
@@ -266,9 +266,7 @@ def in_short(work: Work) -> str:
 
 def as_html(work: Work) -> str:
     """Give a small table for a notebook."""
-    from cranfield.report.page import snippet
-
-    return snippet([_table(work)])
+    return html([_table(work)])
 
 
 def as_rich(work: Work) -> RenderableType:
@@ -280,29 +278,6 @@ def as_rich(work: Work) -> RenderableType:
 
 def _table(work: Work) -> Table:
     return facts_table({"closed": "yes"} if work.is_closed else work.material.facts(), caption="Opened")
-
-
-# Tables as pandas frames.
-
-
-def frame_of_table(table: Table) -> pandas.DataFrame:
-    """Give the rows of a table as a frame, under the names that data formats have; numbers are never rounded.
-
-    A column of numbers in which some are missing is one of floats, with NaN for them.
-    """
-    import pandas as pd
-
-    columns = {}
-    for place, column in enumerate(table.columns):
-        cells = [row[place] for row in table.rows]
-        gaps = column.numeric and (not cells or None in cells)
-        columns[column.name] = pd.Series(cells, dtype="float64") if gaps else pd.Series(cells, dtype=_kind(cells))
-    return pd.DataFrame(columns)
-
-
-def _kind(cells: Sequence[object]) -> str | None:
-    """Give the kind of a column that holds something else than text or numbers alone: it stays as it is."""
-    return "object" if not cells or None in cells else None
 
 
 # The documents whose judging decides, for Python users.
@@ -323,7 +298,7 @@ def settled_frame(
     refuse_unknown({"closure": closure})
     store = work.collection("a queue") if queue else work.store
     said, documents = _found(work, first, second, words_of(measures), closure, everything=everything)
-    frame = frame_of_table(queue_table(documents))
+    frame = queue_table(documents).frame()
     frame.attrs["notes"] = said
     if queue and store is not None:
         keep_queue(store, queue, documents, purpose="settle", why=purpose_of(first, second), layer=into)
@@ -353,6 +328,6 @@ def simulated_frame(
     asked = work.asked(words_of(measures), runs, with_ids=True)
     with work.watched() as progress:
         found = simulate_plans(asked, how, store=work.store, progress=progress)
-    frame = frame_of_table(outcomes_data(found.outcomes, found.needed, seconds=found.speed.seconds))
+    frame = outcomes_data(found.outcomes, found.needed, seconds=found.speed.seconds).frame()
     frame.attrs["notes"] = list(found.notes)
     return frame

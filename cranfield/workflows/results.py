@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import UnknownName, UsageError
+from cranfield.base.tables import html
 
 if TYPE_CHECKING:
     import os
@@ -231,9 +232,8 @@ class ReuseResult:
     def thresholds(self) -> pandas.DataFrame:
         """The thresholds in force, with their defaults and meaning."""
         from cranfield.reuse.tables import thresholds_table
-        from cranfield.workflows.frames import frame_of_table
 
-        return frame_of_table(thresholds_table(self._found.thresholds))
+        return thresholds_table(self._found.thresholds).frame()
 
     @property
     def fairness(self) -> str:
@@ -269,9 +269,7 @@ class ReuseResult:
         return f"ReuseResult({self._found.field.asked} runs by {measures}; the collection: {self.fairness})"
 
     def _repr_html_(self) -> str:
-        from cranfield.report.page import snippet
-
-        return snippet(self._tables(), heading=self._heading, notes=self.notes)
+        return html(self._tables(), heading=self._heading, notes=self.notes)
 
     def __rich__(self) -> RenderableType:
         from cranfield.workflows.display import grouped
@@ -285,13 +283,12 @@ class ReuseResult:
     def _frame(self, part: Part) -> pandas.DataFrame:
         import pandas as pd
 
-        from cranfield.workflows.frames import frame_of_table
         from cranfield.workflows.reuse.tables import one_table
 
         if self._report is None and part in ABOUT_COLLECTION:
             return pd.DataFrame()
         (table,) = one_table(self._found, self._report, part, data=True)
-        return frame_of_table(table)
+        return table.frame()
 
     def _tables(self) -> Iterator[Table]:
         """Give what is shown of all this: the verdicts, on the collection and on each run."""

@@ -251,8 +251,8 @@ def queue_table(documents: Sequence[QueuedDocument]) -> Table:
     from cranfield.base.tables import Column, table_of
 
     rows = [(one.topic, one.document, one.weight, one.run, one.rank, one.other_rank) for one in documents]
-    columns = [Column("topic"), Column("document"), Column("weight", numeric=True), Column("run", "good for")]
-    columns += [Column("rank", "at rank", numeric=True), Column("other_rank", "other's rank", numeric=True)]
+    columns = [Column("topic"), Column("document"), Column("weight", kind="number"), Column("run", "good for")]
+    columns += [Column("rank", "at rank", kind="number"), Column("other_rank", "other's rank", kind="number")]
     return table_of(columns, rows, caption="What to judge, the heaviest first" if rows else "Nothing to judge")
 
 

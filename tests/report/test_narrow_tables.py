@@ -33,7 +33,7 @@ def on_terminal(table: Table, width: int, *, wide: bool = True) -> str:
 
 
 def pairs(names: list[str]) -> Table:
-    columns = ["run", "against", "difference", Column("low", "95% from", numeric=True), "p", "claim"]
+    columns = ["run", "against", "difference", Column("low", "95% from", kind="number"), "p", "claim"]
     met = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
     return table_of(columns, [(one, other, -0.0252, -0.017, 0.384, f"open: {one}") for one, other in met])
 
@@ -105,7 +105,9 @@ NUMBERS = st.one_of(st.floats(-1, 1), st.integers(-(10**9), 10**9), st.none(), s
 def tables(draw: st.DrawFn) -> Table:
     kinds = draw(st.lists(st.booleans(), min_size=1, max_size=8))
     titles = [draw(st.text("abcd ef", max_size=12)) or "t" for _ in kinds]
-    columns = [Column(title, title, numeric=kind) for title, kind in zip(titles, kinds, strict=True)]
+    columns = [
+        Column(title, title, kind="number" if kind else "text") for title, kind in zip(titles, kinds, strict=True)
+    ]
     row = st.tuples(*(NUMBERS if kind else NAMES for kind in kinds))
     return table_of(columns, draw(st.lists(row, min_size=1, max_size=4)))
 

@@ -23,7 +23,7 @@ from cranfield.report.page import (
 
 HOSTILE = "<script>alert('x')</script> & \x1b[31m | `*"
 TABLE = table_of(
-    ["run", Column("AP", numeric=True), Column("verdict", kind="verdict")],
+    ["run", Column("AP", kind="number"), Column("verdict", kind="verdict")],
     [["a", 0.123456, "SAFE"], [HOSTILE, 0.5, "UNRELIABLE"]],
     caption="Scores",
     notes=["a note"],

@@ -15,7 +15,9 @@ VALUES = st.one_of(WORDS, st.none(), st.booleans(), st.integers(-(10**6), 10**6)
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    columns = draw(st.lists(st.builds(Column, name=WORDS, numeric=st.booleans()), min_size=1, max_size=5))
+    columns = draw(
+        st.lists(st.builds(Column, name=WORDS, kind=st.sampled_from(["text", "number"])), min_size=1, max_size=5)
+    )
     rows = draw(st.lists(st.tuples(*(VALUES for _ in columns)), max_size=5))
     return table_of(columns, rows, caption=draw(WORDS), notes=draw(st.lists(WORDS, max_size=2)))
 

@@ -11,7 +11,7 @@ from cranfield.base.tables import Column, Table, facts_table, fitted, plain_text
 from cranfield.report.rendering import renderers
 
 TABLE = table_of(
-    ["run", Column("AP", numeric=True), "rows", "pooled"],
+    ["run", Column("AP", kind="number"), "rows", "pooled"],
     [("bm25|a_b", 0.123456789, 1000, True), ("x & y", None, 2, False), ("\x1b[1mé\n", 1.0, 0, None)],
     caption="Scores_1",
     notes=["100% sure"],
@@ -105,11 +105,11 @@ def test_a_table_of_few_rows_is_turned_on_its_side():
 
 def test_a_table_on_its_side_has_the_digits_of_its_columns():
     columns = [
-        Column("effect", digits=2, numeric=True),
-        Column("p", kind="p", numeric=True),
-        Column("n", numeric=True),
+        Column("effect", digits=2, kind="number"),
+        Column("p", kind="p"),
+        Column("n", kind="number"),
     ]
-    columns += [Column(f"measure{number}", numeric=True) for number in range(9)]
+    columns += [Column(f"measure{number}", kind="number") for number in range(9)]
     (turned,) = fitted(table_of(["run", *columns], [("a", 0.5, 1e-9, 1000, *[0.25] * 9)]), 80)
     assert turned.rows[:4] == (("effect", "0.50"), ("p", "<0.0001"), ("n", "1,000"), ("measure0", "0.2500"))
 
@@ -140,7 +140,7 @@ def test_hyphens_and_quotes_of_a_name_stay_what_they_are_in_latex():
 
 
 def test_a_negative_number_has_a_minus_and_a_name_a_hyphen_in_latex():
-    columns = ["run", Column("AP", numeric=True), Column("letters", numeric=True)]
+    columns = ["run", Column("AP", kind="number"), Column("letters", kind="number")]
     table = table_of(columns, [("-1", -0.017, "-0.0170 a"), ("-", float("nan"), "-2/0/1")])
     text = renderers.get("latex")(table)
     assert "\n-1 & $-$0.0170 & $-$0.0170 a \\\\\n- & - & $-$2/0/1 \\\\\n" in text
@@ -200,11 +200,11 @@ def test_json_has_null_for_what_is_infinite_or_no_number():
 
 
 def test_a_p_that_would_be_printed_as_0_is_below_what_can_be_printed():
-    column = Column("p", kind="p", numeric=True)
+    column = Column("p", kind="p")
     assert [printed(value, column) for value in (0.0, 1e-9, 0.00009, 0.0001, 0.05, 1.0)] == [
         "<0.0001", "<0.0001", "<0.0001", "0.0001", "0.0500", "1.0000"
     ]  # fmt: skip
-    assert printed(1e-9, Column("difference", numeric=True)) == "0.0000"
+    assert printed(1e-9, Column("difference", kind="number")) == "0.0000"
 
 
 def test_what_stands_behind_the_numbers_is_dealt_out_with_them_so_that_no_number_is_cut():

@@ -181,7 +181,7 @@ def _board_table(board: Board) -> Table:
     order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
     columns = [Column("run")]
     for place, measure in enumerate(scores.measures):
-        columns.append(Column(str(measure), str(measure), numeric=True))
+        columns.append(Column(str(measure), str(measure), kind="number"))
         if place == 0:
             columns.append(Column("verdict", "worst verdict", kind="verdict"))
         if _lettered(board, place):
@@ -219,7 +219,12 @@ def topics_section(facts: CollectionFacts) -> Section:
     """Give one table of all topics, and behind each topic its runs and its relevant documents."""
     if facts.board is None:
         rows = [(part.topic.id, part.topic.title, part.judged, part.relevant) for part in facts.topics]
-        columns = [Column("topic"), Column("title"), Column("judged", numeric=True), Column("relevant", numeric=True)]
+        columns = [
+            Column("topic"),
+            Column("title"),
+            Column("judged", kind="number"),
+            Column("relevant", kind="number"),
+        ]
         return Section("Topics", (TableBlock("topics", table_of(columns, rows, caption="Topics")),))
     scores = facts.board.scores
     lead = "What the means hide: which topics are hard, which tell runs apart, and which tell nothing."
@@ -250,8 +255,8 @@ def _topics_table(facts: CollectionFacts, places: dict[str, int]) -> Table:
     scores = facts.board.scores
     columns = [Column("topic"), Column("title")]
     names = (("mean", "mean"), ("best", "best"), ("worst", "worst"), ("spread", "spread over runs"))
-    columns += [Column(name, heading, digits=3, numeric=True) for name, heading in names]
-    columns += [Column("relevant", numeric=True), Column("judged", numeric=True), Column("flags", "mind")]
+    columns += [Column(name, heading, digits=3, kind="number") for name, heading in names]
+    columns += [Column("relevant", kind="number"), Column("judged", kind="number"), Column("flags", "mind")]
     rows: list[tuple[Value, ...]] = []
     for part in facts.topics:
         place = places.get(part.topic.id)
@@ -297,15 +302,15 @@ def _runs_of_topic(board: Board, topic: str, place: int) -> Table:
     order: Sequence[int] = np.argsort(-scores.values[0][:, place], kind="stable").tolist()
     cut = len(order) > MOST_RUNS
     shown = [*order[:ENDS], *order[-ENDS:]] if cut else order
-    columns = [Column("run"), *(Column(str(one), str(one), numeric=True) for one in scores.measures)]
+    columns = [Column("run"), *(Column(str(one), str(one), kind="number") for one in scores.measures)]
     rows = [(scores.run_names[run], *scores.values[:, run, place].tolist()) for run in shown]
     notes = [f"the best and the worst {ENDS} of {counted(len(order), 'run')}"] if cut else []
     return table_of(columns, rows, caption=f"Topic {topic}: the runs", notes=notes)
 
 
 def _found(part: TopicPart) -> Table:
-    columns = [Column("document"), Column("title"), Column("grade", numeric=True)]
-    columns += [Column("runs", "runs that brought it", numeric=True), Column("rank", "best rank", numeric=True)]
+    columns = [Column("document"), Column("title"), Column("grade", kind="number")]
+    columns += [Column("runs", "runs that brought it", kind="number"), Column("rank", "best rank", kind="number")]
     rows: list[tuple[Value, ...]] = list(part.found)
     if not any(row[1] for row in rows):
         rows = [(row[0], *row[2:]) for row in rows]
@@ -378,7 +383,7 @@ def _what(facts: CollectionFacts) -> Section:
     rows = [
         (step.grade, step.label, step.gain, step.grade >= scale.relevant_from, step.text) for step in scale.grades
     ]
-    columns = [Column("grade", numeric=True), Column("label"), Column("gain", digits=1, numeric=True)]
+    columns = [Column("grade", kind="number"), Column("label"), Column("gain", digits=1, kind="number")]
     columns += [Column("relevant"), Column("text", "what it means")]
     shown = columns if any(step.text for step in scale.grades) else columns[:4]
     cells = [row[: len(shown)] for row in rows]
@@ -409,9 +414,9 @@ def _pool(facts: CollectionFacts) -> Section:
 
 
 def _brought(pool: PoolPart) -> Iterator[Block]:
-    numbers = [Column("documents", numeric=True), Column("unique", "only this group", numeric=True)]
+    numbers = [Column("documents", kind="number"), Column("unique", "only this group", kind="number")]
     note = "only this group: documents of the pool that no other group brought; without the group nobody judged them"
-    groups = [Column("group"), Column("runs", numeric=True), *numbers]
+    groups = [Column("group"), Column("runs", kind="number"), *numbers]
     yield TableBlock("pool-groups", table_of(groups, pool.groups, caption="What each group brought", notes=[note]))
     runs = [Column("run"), Column("group"), *numbers]
     yield TableBlock("pool-runs", table_of(runs, pool.runs, caption="What each run brought"), folded=True)
@@ -430,8 +435,8 @@ def _judging(facts: CollectionFacts) -> Section:
 def _judged(part: JudgingPart) -> Iterator[Block]:
     if part.seconds is not None:
         yield Prose(f"Half of all judgments took at most {counted(round(part.seconds), 'second')}.")
-    columns = [Column("assessor"), *(Column(name, numeric=True) for name in ("judged", "cannot_judge", "postponed"))]
-    columns += [Column("seconds", "median seconds", digits=0, numeric=True), Column("last", "last seen")]
+    columns = [Column("assessor"), *(Column(name, kind="number") for name in ("judged", "cannot_judge", "postponed"))]
+    columns += [Column("seconds", "median seconds", digits=0, kind="number"), Column("last", "last seen")]
     if part.assessors:
         yield TableBlock("assessors", table_of(columns, part.assessors, caption="Who judged how much, and how fast"))
     if part.no_agreement:

@@ -254,8 +254,8 @@ def effect_table(effect: AssessorEffect) -> Table:
         width = float((effect.high[place] - effect.low[place]).mean())
         rows.append((str(measure), tau.mean, tau.low, tau.high, tau.lowest, width))
     names = (("tau", "mean tau-b"), ("low", "95 % from"), ("high", "to"), ("lowest", "lowest"))
-    columns = [Column("measure"), *(Column(name, heading, digits=3, numeric=True) for name, heading in names)]
-    columns.append(Column("width", "mean width of scores", numeric=True))
+    columns = [Column("measure"), *(Column(name, heading, digits=3, kind="number") for name, heading in names)]
+    columns.append(Column("width", "mean width of scores", kind="number"))
     return table_of(
         columns,
         rows,

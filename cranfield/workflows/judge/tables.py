@@ -18,7 +18,7 @@ KINDS = ("overall", "pair", "topic", "time", "probes", "confusion")
 _SHOWN = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
 _LONG: tuple[Column | str, ...] = (
     *("of", "and", "coefficient"),
-    *(Column(name, numeric=True, digits=3) for name in ("value", "low", "high")),
+    *(Column(name, kind="number", digits=3) for name in ("value", "low", "high")),
     "items",
 )
 
@@ -70,7 +70,7 @@ def overall_table(estimates: Sequence[Estimate], caption: str) -> Table:
     rows = [
         (one.coefficient, one.value, _interval(one), one.items, COEFFICIENTS[one.coefficient]) for one in estimates
     ]
-    value = Column("value", numeric=True, digits=3)
+    value = Column("value", kind="number", digits=3)
     columns: list[Column | str] = ["coefficient", value, "interval", "items", Column("what", "what it is")]
     uneven = len({one.items for one in estimates}) > 1
     notes = ["fleiss: the items with the commonest number of opinions"] if uneven else []
@@ -84,7 +84,7 @@ def _interval(one: Estimate) -> str:
 def _compared_table(report: AgreementReport, kind: str) -> Table:
     compared: Sequence[Compared] = report.pairs if kind == "pair" else report.probes
     head = ["first", "second"] if kind == "pair" else ["assessor"]
-    columns: list[Column | str] = [*head, "items", *_numbers(_SHOWN), Column("shift", numeric=True, digits=3)]
+    columns: list[Column | str] = [*head, "items", *_numbers(_SHOWN), Column("shift", kind="number", digits=3)]
     rows = [
         (*((one.first, one.second) if kind == "pair" else (one.first,)), *_values(one.estimates), one.shift)
         for one in compared
@@ -95,7 +95,7 @@ def _compared_table(report: AgreementReport, kind: str) -> Table:
 
 def _groups_table(report: AgreementReport, kind: str) -> Table:
     shown = ("raw", "positive", "fleiss", "alpha-ordinal")
-    relevant = Column("relevant", "share relevant", numeric=True, digits=3)
+    relevant = Column("relevant", "share relevant", kind="number", digits=3)
     groups = _groups(report, kind)
     if kind == "topic":
         rows = [(one.name, *_values(one.estimates, shown), one.share_relevant) for one in groups]
@@ -105,7 +105,7 @@ def _groups_table(report: AgreementReport, kind: str) -> Table:
 
 
 def _numbers(names: Sequence[str]) -> list[Column]:
-    return [Column(name, numeric=True, digits=3) for name in names]
+    return [Column(name, kind="number", digits=3) for name in names]
 
 
 def _values(estimates: Sequence[Estimate], names: Sequence[str] = _SHOWN) -> tuple[Value, ...]:
@@ -128,7 +128,7 @@ def confusion_table(report: AgreementReport) -> Table:
 
 def _confusion_matrix(report: AgreementReport) -> Table:
     grades = report.steps.names
-    columns = [Column("grade"), *(Column(str(grade), numeric=True) for grade in grades)]
+    columns = [Column("grade"), *(Column(str(grade), kind="number") for grade in grades)]
     rows = [
         (str(grade), *(int(count) if place >= row else None for place, count in enumerate(report.confusion[row])))
         for row, grade in enumerate(grades)

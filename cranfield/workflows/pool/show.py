@@ -381,7 +381,7 @@ def pool_table(shown: ShownPool, what: str, *, of: str = "run") -> Table:
     if what == "group":
         return table_of(["group", "runs", "documents", "only_this_group"], shown.groups)
     if what == "depth":
-        return table_of(["depth", "more", "more_in_all", Column("hours", digits=1, numeric=True)], shown.depths)
+        return table_of(["depth", "more", "more_in_all", Column("hours", digits=1, kind="number")], shown.depths)
     if what == "version":
         columns = ["version", "made", "made_by", "runs", "documents", "content_hash"]
         made = [
@@ -417,7 +417,7 @@ def _documents(shown: ShownPool) -> Table:
     ]
     names = ("topic", "document", "position", "stratum", "probability", "version", "runs", "best_rank", "best_run")
     numeric = {"position", "probability", "version", "runs", "best_rank"}
-    return table_of([Column(name, numeric=name in numeric) for name in names], rows)
+    return table_of([Column(name, kind="number" if name in numeric else "text") for name in names], rows)
 
 
 def _best(pool: Pool) -> list[tuple[int, int | None, str | None]]:

@@ -225,8 +225,8 @@ def _overall(estimates: Sequence[Estimate]) -> Table:
     from cranfield.base.tables import Column, table_of
     from cranfield.judge.agreement import COEFFICIENTS
 
-    numbers = [Column(name, digits=3, numeric=True) for name in ("value", "low", "high")]
-    columns = [Column("coefficient"), *numbers, Column("items", numeric=True), Column("what", "what it is")]
+    numbers = [Column(name, digits=3, kind="number") for name in ("value", "low", "high")]
+    columns = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "what it is")]
     rows = [
         (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient]) for one in estimates
     ]
@@ -245,8 +245,8 @@ def _compared(material: Material, report: AgreementReport, *, probes: bool) -> T
         )
         for one in (report.probes if probes else report.pairs)
     ]
-    numbers = [Column(name, digits=3, numeric=True) for name in (*_SHOWN, "shift")]
-    columns = [*(Column(name) for name in head), Column("items", numeric=True), *numbers]
+    numbers = [Column(name, digits=3, kind="number") for name in (*_SHOWN, "shift")]
+    columns = [*(Column(name) for name in head), Column("items", kind="number"), *numbers]
     caption = "The same document seen again: how far assessors agree with themselves"
     note = "shift: by how much the second gives higher grades, in the mean"
     return table_of(columns, rows, caption=caption if probes else "Agreement of two", notes=[note])
@@ -263,9 +263,9 @@ def _groups(groups: Sequence[Group], caption: str, head: tuple[str, ...], notes:
         )
         for one in groups
     ]
-    numbers = [Column(name, digits=3, numeric=True) for name in _OF_GROUPS]
-    share = Column("relevant", "share relevant", digits=3, numeric=True)
-    columns = [*(Column(name) for name in head), Column("items", numeric=True), *numbers, share]
+    numbers = [Column(name, digits=3, kind="number") for name in _OF_GROUPS]
+    share = Column("relevant", "share relevant", digits=3, kind="number")
+    columns = [*(Column(name) for name in head), Column("items", kind="number"), *numbers, share]
     return table_of(columns, rows, caption=caption, notes=notes)
 
 
@@ -408,7 +408,7 @@ def _of_intervals(name: str, found: Trusted) -> tuple[str, str, Table]:
     trust = next(one for one in found.trusts if name == f"intervals-{file_name(one)}")
     rows = [(row[0], row[2], row[3], row[4], row[9]) for row in rows_of(trust, range(found.field.asked))]
     headings = (("score", ""), ("low", "at least"), ("high", "at most"), ("loss_upper", "expected loss up to"))
-    columns = [Column("run"), *(Column(one, heading, numeric=True) for one, heading in headings)]
+    columns = [Column("run"), *(Column(one, heading, kind="number") for one, heading in headings)]
     alternative = (
         f"{trust.measure} of {counted(len(rows), 'run')}, each with the scores that unjudged documents allow"
     )
@@ -436,7 +436,7 @@ def _of_hold_out(name: str, found: Trusted, report: CollectionReport) -> tuple[s
         if group >= 0
     ]
     rows.sort(key=lambda row: -row[2])
-    columns = [Column("run"), Column("group"), Column("loss", numeric=True)]
+    columns = [Column("run"), Column("group"), Column("loss", kind="number")]
     alternative = f"{measure} that each run of {counted(len(groups), 'group')} loses when its group is held out"
     caption = (
         f"{measure}. A point far to the right is a run that needed its own group in the pool to be scored fairly;"
@@ -458,8 +458,8 @@ def _of_coverage(found: Trusted) -> tuple[str, str, Table]:
         shares = np.nan_to_num(holes.judged[run])
         worst = int(shares.argmin()) if len(shares) else 0
         rows.append((names[run], float(shares.mean()), float(shares.min()), holes.topic_ids[worst]))
-    columns = [Column("run"), Column("judged", "judged in the mean", digits=2, numeric=True)]
-    columns += [Column("lowest", digits=2, numeric=True), Column("topic", "on topic")]
+    columns = [Column("run"), Column("judged", "judged in the mean", digits=2, kind="number")]
+    columns += [Column("lowest", digits=2, kind="number"), Column("topic", "on topic")]
     depth = int(holes.depth.max())
     alternative = f"The share of judged documents among the first {depth} of each run, topic by topic"
     caption = "Dark blue is judged, yellow is not. Many light cells in a row: a run that the pool does not know;"
@@ -475,7 +475,7 @@ def _of_depth(report: CollectionReport) -> tuple[str, str, Table]:
     new = report.new_by_depth
     judged, relevant = new.judged.sum(axis=0).tolist(), new.relevant.sum(axis=0).tolist()
     rows = [(depth, *both) for depth, both in enumerate(zip(judged, relevant, strict=True), start=1)]
-    columns = [Column(name, numeric=True) for name in ("depth", "judged", "relevant")]
+    columns = [Column(name, kind="number") for name in ("depth", "judged", "relevant")]
     alternative = f"New relevant documents at each of {counted(len(rows), 'depth')} of the pool"
     caption = "Bars that are still high at the right end say that a deeper pool would have found more."
     return alternative, caption, table_of(columns, rows, caption="What each depth of the pool added")
@@ -504,7 +504,7 @@ def _scores_report_pictures(material: Material) -> Iterator[Picture]:
     if curve is not None:
         shown = order[:MOST_CURVES]
         curves = {curve.run_names[run]: curve.summary[:, run] for run in shown}
-        columns = [Column("run"), *(Column(f"{level / 10:.1f}", digits=3, numeric=True) for level in range(11))]
+        columns = [Column("run"), *(Column(f"{level / 10:.1f}", digits=3, kind="number") for level in range(11))]
         rows = [(name, *values.tolist()) for name, values in curves.items()]
         data = table_of(columns, rows, caption="Interpolated precision at eleven recall levels")
         caption = (

@@ -113,7 +113,7 @@ def pool_table(found: Trusted) -> Table:
     names = (("fed_topics", "topics fed"), ("fed_from", "down to at least"), ("fed_to", "at most"))
     more = (("topics", "topics scored"), ("missing", "without a list"), ("short", "shorter than the pool"))
     columns = [Column("run"), Column("group")]
-    columns += [Column(name, heading, numeric=True) for name, heading in (*names, *more)]
+    columns += [Column(name, heading, kind="number") for name, heading in (*names, *more)]
     return table_of(columns, rows, caption="What each run brought into the pool, and what it lacks")
 
 
@@ -126,7 +126,7 @@ def estimates_data(found: Trusted) -> Table:
         return table_of([Column("run"), Column("measure")], [])
     columns = each[0][1].columns
     rows = [(row[0], str(one.measure), *row[1:], *_shift_facts(one)) for one, table in each for row in table.rows]
-    about = [Column(name, numeric=True) for name in ("shift", "shift_error", "error_without")]
+    about = [Column(name, kind="number") for name in ("shift", "shift_error", "error_without")]
     return table_of([columns[0], Column("measure"), *columns[1:], *about], rows)
 
 
@@ -157,8 +157,8 @@ def estimates_table(found: Trusted, one: Estimated) -> Table:
         condensed = None if one.condensed is None else float(one.condensed[run])
         rows.append((found.field.read.aligned.run_names[run], *values, shifted, condensed))
     names = (("completed", "with expected loss"), ("low", "from"), ("high", "to"), ("shifted", "Webber–Park"))
-    columns = [Column("run"), *(Column(name, heading, numeric=True) for name, heading in names)]
-    columns.append(Column("condensed", "condensed list", numeric=True))
+    columns = [Column("run"), *(Column(name, heading, kind="number") for name, heading in names)]
+    columns.append(Column("condensed", "condensed list", kind="number"))
     notes = ["estimates, never the score"] + ([str(one.shift)] if one.shift is not None else [])
     return table_of(columns, rows, caption=f"{one.measure}: estimates with the holes judged", notes=notes)
 
@@ -173,7 +173,7 @@ def worst_topics(found: Trusted) -> Table:
         for run in range(found.field.asked)
         for topic, share in trust.assessment.holes.worst(run)
     ]
-    columns = [Column("run"), Column("measure"), Column("topic"), Column("judged", digits=2, numeric=True)]
+    columns = [Column("run"), Column("measure"), Column("topic"), Column("judged", digits=2, kind="number")]
     return table_of(columns, rows, caption="Topics with the least judged")
 
 
