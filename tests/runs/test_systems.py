@@ -16,9 +16,7 @@ from kept import Kept
 
 from cranfield.base.errors import MissingExtra, UsageError
 from cranfield.base.records import Document
-from cranfield.runs.baseline import Query, Ranking, best, configured
-from cranfield.runs.baselines import systems
-from cranfield.runs.baselines.fts5 import Fts5
+from cranfield.runs.baseline import Query, Ranking, best, search, systems, warning_of
 
 EVERY = pytest.mark.parametrize("name", systems.names())
 LEXICAL = pytest.mark.parametrize("name", [name for name, system in systems.items() if system.family == "lexical"])
@@ -54,7 +52,7 @@ class Shelf:
 
 def rank(name: str, documents: Sequence[Document], *texts: str, depth: int = 1000, **options: str) -> list[Ranking]:
     queries = [Query(f"t{number}", text) for number, text in enumerate(texts, start=1)]
-    return list(configured(systems.get(name), options).rank(Shelf(documents), queries, depth))
+    return list(search(name, Shelf(documents), queries, depth, options))
 
 
 def first(name: str, documents: Sequence[Document], text: str, **options: str) -> str:
@@ -233,12 +231,12 @@ def test_a_missing_library_is_told_before_any_document_is_read(name, monkeypatch
 
     monkeypatch.setitem(sys.modules, LIBRARIES[name], None)
     with kept.raises(MissingExtra):
-        list(configured(systems.get(name), {}).rank(Unread([]), [Query("1", "wing")], 10))
+        list(search(name, Unread([]), [Query("1", "wing")], 10, {}))
 
 
 def test_listing_the_systems_imports_nothing_heavy(kept: Kept):
     program = (
-        "import sys; from cranfield.runs.baselines import systems; print(*systems.names());"
+        "import sys; from cranfield.runs.baseline import systems; print(*systems.names());"
         "print(*sorted({'numpy', 'scipy', 'sklearn', 'bm25s', 'Stemmer', 'sqlite3'} & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -262,7 +260,7 @@ def test_fts5_asks_for_single_words_and_sorts_what_it_gets():
             self.asked.append((query, limit))
             return [("a", 2.5), ("b", 2.5), ("c", 1e-7), ("d", 0.0)]
 
-    [ranking] = Fts5().rank(Recorder(), [Query("1", '"Heat-conduction", heat OR wing*')], 7)
+    [ranking] = search("fts5", Recorder(), [Query("1", '"Heat-conduction", heat OR wing*')], 7, {})
     assert Recorder.asked == [("heat conduction or wing", 8)]
     assert ranking == Ranking("1", ("b", "a", "c"), (2.5, 2.5, 1e-7))
 
@@ -275,15 +273,15 @@ def test_fts5_sees_ties_of_32_bits_that_the_index_would_cut():
         def search(self, query: str, limit: int) -> list[tuple[str, float]]:
             return [(f"d{number}", 1 - number * 1e-12) for number in range(9)][:limit]
 
-    assert list(Fts5().rank(Nearly(), [Query("1", "wing")], 2)) == [Ranking("1", ("d8", "d7"), (1.0, 1.0))]
+    assert list(search("fts5", Nearly(), [Query("1", "wing")], 2, {})) == [Ranking("1", ("d8", "d7"), (1.0, 1.0))]
 
 
 @pytest.mark.parametrize(("dims", "documents"), [(100, 41), (100, 199), (2, 3), (30, 41)])
 def test_lsa_says_where_it_keeps_too_many_dimensions_to_differ(dims, documents, kept: Kept):
-    doubt = configured(systems.get("lsa"), {"dims": str(dims)}).doubt(documents)
+    doubt = warning_of("lsa", {"dims": str(dims)}, documents)
     kept(doubt)
 
 
 @pytest.mark.parametrize(("dims", "documents"), [(100, 200), (10, 41), (1, 1), (1, 0)])
 def test_lsa_says_nothing_where_its_dimensions_are_few(dims, documents):
-    assert configured(systems.get("lsa"), {"dims": str(dims)}).doubt(documents) == ""
+    assert warning_of("lsa", {"dims": str(dims)}, documents) == ""

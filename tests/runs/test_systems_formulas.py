@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.base.records import Document
-from cranfield.runs.baseline import Query, configured
-from cranfield.runs.baselines import systems
+from cranfield.runs.baseline import Query, search
 
 PLAIN = {"stemmer": "none", "stopwords": "none"}
 THREE = {"d1": "wing flow wing", "d2": "flow plate", "d3": "heat"}
@@ -39,8 +38,7 @@ class Texts:
 
 
 def scores(system: str, texts: dict[str, str], query: str, **options: str) -> dict[str, float]:
-    made = configured(systems.get(system), options)
-    [ranking] = made.rank(Texts(texts), [Query("1", query)], 1000)
+    [ranking] = search(system, Texts(texts), [Query("1", query)], 1000, options)
     return dict(zip(ranking.documents, ranking.scores, strict=True))
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.base.records import Document
-from cranfield.runs.baseline import Query, Ranking, configured
-from cranfield.runs.baselines import systems
+from cranfield.runs.baseline import Query, Ranking, search, systems
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cranfield"
 pytestmark = [pytest.mark.shared, pytest.mark.slow]
@@ -51,7 +50,7 @@ def queries() -> list[Query]:
 
 @cache
 def run(name: str) -> list[Ranking]:
-    return list(configured(systems.get(name), {}).rank(Abstracts(), queries(), 1000))
+    return list(search(name, Abstracts(), queries(), 1000, {}))
 
 
 @pytest.mark.parametrize("name", IN_MEMORY)

@@ -5,32 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
+from cranfield.base.lazy import deferred
+from cranfield.base.options import Option
 from cranfield.runs.baseline import (
     Analyser,
     Corpus,
-    Option,
     Query,
     Ranking,
     Stemmer,
     Stopwords,
     TermMatrix,
+    baseline,
     best,
-    check_depth,
-    check_options,
     term_matrix,
 )
-from cranfield.runs.baselines import systems
+
+with deferred:
+    import numpy as np
 
 Smoothing = Annotated[
     float, Option("how many words of the collection each document is smoothed with", at_least=0.1, at_most=1e9)
 ]
 
 
-@systems.register("dirichlet")
-@dataclass(frozen=True)
-class Dirichlet:
+@baseline("dirichlet", summary="query likelihood with Dirichlet smoothing", family="lexical")
+def dirichlet(
+    corpus: Corpus,
+    queries: Sequence[Query],
+    depth: int,
+    *,
+    mu: Smoothing = 1000.0,
+    stemmer: Stemmer = "english",
+    stopwords: Stopwords = "english",
+) -> Iterator[Ranking]:
     """The likelihood of the query under a language model of the document with Dirichlet smoothing.
 
         score(q, d) = Σ over words w of q: log(1 + tf / (μ · p(w))) + |q| · log(μ / (μ + |d|))
@@ -43,25 +52,11 @@ class Dirichlet:
     Source: Zhai and Lafferty, "A study of smoothing methods for language models applied to ad hoc information
     retrieval", SIGIR 2001.
     """
-
-    mu: Smoothing = 1000.0
-    stemmer: Stemmer = "english"
-    stopwords: Stopwords = "english"
-
-    summary: ClassVar[str] = "query likelihood with Dirichlet smoothing"
-    family: ClassVar[str] = "lexical"
-
-    def __post_init__(self) -> None:
-        check_options(self)
-
-    def rank(self, corpus: Corpus, queries: Sequence[Query], depth: int) -> Iterator[Ranking]:
-        """Give one ranking for each query."""
-        check_depth(depth)
-        analyser = Analyser("dirichlet", self.stemmer, self.stopwords)
-        models = DocumentModels(term_matrix(corpus, analyser.terms, system="dirichlet"), self.mu)
-        for query in queries:
-            scores, found = models.likelihoods(models.matrix.known(analyser.terms(query.text)))
-            yield best(query.topic, models.matrix.documents, scores, found, depth)
+    analyser = Analyser("dirichlet", stemmer, stopwords)
+    models = DocumentModels(term_matrix(corpus, analyser.terms, system="dirichlet"), mu)
+    for query in queries:
+        scores, found = models.likelihoods(models.matrix.known(analyser.terms(query.text)))
+        yield best(query.topic, models.matrix.documents, scores, found, depth)
 
 
 @dataclass(frozen=True)
@@ -74,20 +69,16 @@ class DocumentModels:
     @cached_property
     def lengths(self) -> Any:
         """How many words each document has."""
-        import numpy
-
-        return numpy.asarray(self.matrix.values.sum(axis=1)).ravel()
+        return np.asarray(self.matrix.values.sum(axis=1)).ravel()
 
     def likelihoods(self, weights: Mapping[int, float]) -> tuple[Any, Any]:
         """Give the score of each document for a query of weighted words, and which documents have one of them."""
-        import numpy
-
         postings, words = self.matrix.postings, self.lengths.sum()
-        scores = sum(weights.values()) * numpy.log(self.mu / (self.mu + self.lengths))
-        found = numpy.zeros(len(scores), dtype=bool)
+        scores = sum(weights.values()) * np.log(self.mu / (self.mu + self.lengths))
+        found = np.zeros(len(scores), dtype=bool)
         for column, weight in weights.items():
             here = slice(postings.indptr[column], postings.indptr[column + 1])
             rows, counts = postings.indices[here], postings.data[here]
-            scores[rows] += weight * numpy.log1p(counts * (words / (self.mu * counts.sum())))
+            scores[rows] += weight * np.log1p(counts * (words / (self.mu * counts.sum())))
             found[rows] = True
         return scores, found

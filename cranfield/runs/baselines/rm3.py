@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
+from cranfield.base.lazy import deferred
+from cranfield.base.options import Option
 from cranfield.runs.baseline import (
     Analyser,
     Corpus,
-    Option,
     Query,
     Ranking,
     Stemmer,
     Stopwords,
+    baseline,
     best,
     best_rows,
-    check_depth,
-    check_options,
     term_matrix,
 )
-from cranfield.runs.baselines import systems
 from cranfield.runs.baselines.dirichlet import DocumentModels, Smoothing
 
+with deferred:
+    import numpy as np
 
-@systems.register("rm3")
-@dataclass(frozen=True)
-class Rm3:
+
+@baseline("rm3", summary="pseudo-relevance feedback: relevance model RM3 on dirichlet", family="feedback")
+def rm3(
+    corpus: Corpus,
+    queries: Sequence[Query],
+    depth: int,
+    *,
+    fb_docs: Annotated[int, Option("how many of the first results are believed", at_least=1)] = 10,
+    fb_terms: Annotated[int, Option("how many of their words the query takes over", at_least=1)] = 20,
+    original: Annotated[float, Option("the share the user's own words keep", at_least=0, at_most=1)] = 0.5,
+    mu: Smoothing = 1000.0,
+    stemmer: Stemmer = "english",
+    stopwords: Stopwords = "english",
+) -> Iterator[Ranking]:
     """Query likelihood for a query that has grown by the words of its own first results.
 
         P(w | R)  = Σ over the first fb_docs documents d: (tf / |d|) · P(q | d) / Σ P(q | d')
@@ -41,49 +52,27 @@ class Rm3:
     Source: Lavrenko and Croft, "Relevance-based language models", SIGIR 2001; Abdul-Jaleel et al., "UMass at TREC
     2004: Novelty and HARD".
     """
-
-    fb_docs: Annotated[int, Option("how many of the first results are believed", at_least=1)] = 10
-    fb_terms: Annotated[int, Option("how many of their words the query takes over", at_least=1)] = 20
-    original: Annotated[float, Option("the share the user's own words keep", at_least=0, at_most=1)] = 0.5
-    mu: Smoothing = 1000.0
-    stemmer: Stemmer = "english"
-    stopwords: Stopwords = "english"
-
-    summary: ClassVar[str] = "pseudo-relevance feedback: relevance model RM3 on dirichlet"
-    family: ClassVar[str] = "feedback"
-
-    def __post_init__(self) -> None:
-        check_options(self)
-
-    def rank(self, corpus: Corpus, queries: Sequence[Query], depth: int) -> Iterator[Ranking]:
-        """Give one ranking for each query."""
-        check_depth(depth)
-        analyser = Analyser("rm3", self.stemmer, self.stopwords)
-        models = DocumentModels(term_matrix(corpus, analyser.terms, system="rm3"), self.mu)
-        for query in queries:
-            scores, found = models.likelihoods(self.expanded(models, analyser.terms(query.text)))
-            yield best(query.topic, models.matrix.documents, scores, found, depth)
-
-    def expanded(self, models: DocumentModels, terms: Sequence[str]) -> dict[int, float]:
-        """Give P(w | q') by column. A query that no document answers stays empty."""
-        known = models.matrix.known(terms)
-        if not known:
-            return {}
-        relevant = self._relevance_model(models, *models.likelihoods(known))
+    analyser = Analyser("rm3", stemmer, stopwords)
+    models = DocumentModels(term_matrix(corpus, analyser.terms, system="rm3"), mu)
+    for query in queries:
+        known = models.matrix.known(analyser.terms(query.text))
+        relevant = _relevance_model(models, known, fb_docs, fb_terms) if known else {}
         weights = dict.fromkeys(sorted({*known, *relevant}), 0.0)
         for column, times in known.items():
-            weights[column] += self.original * times / sum(known.values())
+            weights[column] += original * times / sum(known.values())
         for column, share in relevant.items():
-            weights[column] += (1 - self.original) * share
-        return {column: weight for column, weight in weights.items() if weight > 0}
+            weights[column] += (1 - original) * share
+        expanded = {column: weight for column, weight in weights.items() if weight > 0}
+        yield best(query.topic, models.matrix.documents, *models.likelihoods(expanded), depth)
 
-    def _relevance_model(self, models: DocumentModels, scores: Any, found: Any) -> dict[int, float]:
-        import numpy
 
-        rows = best_rows(scores, found, self.fb_docs)
-        likelihoods = numpy.exp(scores[rows] - scores[rows].max())
-        shares = likelihoods / likelihoods.sum() / models.lengths[rows]
-        words = numpy.asarray(models.matrix.values[rows].T @ shares).ravel()
-        columns = numpy.argsort(-words, kind="stable")[: self.fb_terms]
-        columns = columns[words[columns] > 0]
-        return dict(zip(columns.tolist(), (words[columns] / words[columns].sum()).tolist(), strict=True))
+def _relevance_model(models: DocumentModels, known: dict[int, int], fb_docs: int, fb_terms: int) -> dict[int, float]:
+    """Give P(w | R) of the likeliest words, by column."""
+    scores, found = models.likelihoods(known)
+    rows = best_rows(scores, found, fb_docs)
+    likelihoods = np.exp(scores[rows] - scores[rows].max())
+    shares = likelihoods / likelihoods.sum() / models.lengths[rows]
+    words = np.asarray(models.matrix.values[rows].T @ shares).ravel()
+    columns = np.argsort(-words, kind="stable")[:fb_terms]
+    columns = columns[words[columns] > 0]
+    return dict(zip(columns.tolist(), (words[columns] / words[columns].sum()).tolist(), strict=True))

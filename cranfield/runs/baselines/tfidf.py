@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from cranfield.runs.baseline import (
     Analyser,
@@ -14,18 +14,22 @@ from cranfield.runs.baseline import (
     Stemmer,
     Stopwords,
     TermMatrix,
+    baseline,
     best,
-    check_depth,
-    check_options,
     library_for,
     term_matrix,
 )
-from cranfield.runs.baselines import systems
 
 
-@systems.register("tfidf")
-@dataclass(frozen=True)
-class TfIdf:
+@baseline("tfidf", summary="cosine of tf-idf vectors", family="lexical")
+def tfidf(
+    corpus: Corpus,
+    queries: Sequence[Query],
+    depth: int,
+    *,
+    stemmer: Stemmer = "english",
+    stopwords: Stopwords = "english",
+) -> Iterator[Ranking]:
     """The cosine between query and document as tf-idf vectors, by scikit-learn.
 
         weight(w, d) = (1 + log tf) · (1 + log((N + 1) / (n + 1)))
@@ -37,24 +41,7 @@ class TfIdf:
     Source: Salton and Buckley, "Term-weighting approaches in automatic text retrieval", IP&M 24, 1988; the
     smoothing of idf is scikit-learn's.
     """
-
-    stemmer: Stemmer = "english"
-    stopwords: Stopwords = "english"
-
-    summary: ClassVar[str] = "cosine of tf-idf vectors"
-    family: ClassVar[str] = "lexical"
-
-    def __post_init__(self) -> None:
-        check_options(self)
-
-    def rank(self, corpus: Corpus, queries: Sequence[Query], depth: int) -> Iterator[Ranking]:
-        """Give one ranking for each query."""
-        check_depth(depth)
-        analyser = Analyser("tfidf", self.stemmer, self.stopwords)
-        space = vector_space(corpus, analyser.terms, system="tfidf")
-        for query in queries:
-            scores = space.cosines(space.vector(analyser.terms(query.text)))
-            yield best(query.topic, space.matrix.documents, scores, scores > 0, depth)
+    return rank_by_cosine(corpus, queries, depth, Analyser("tfidf", stemmer, stopwords).terms, system="tfidf")
 
 
 @dataclass(frozen=True)
@@ -81,3 +68,13 @@ def vector_space(corpus: Corpus, terms: Callable[[str], list[str]], *, system: s
     weighting = text.TfidfTransformer(sublinear_tf=True)
     vectors = weighting.fit_transform(counts.values) if counts.vocabulary else counts.values
     return VectorSpace(replace(counts, values=vectors), weighting)
+
+
+def rank_by_cosine(
+    corpus: Corpus, queries: Sequence[Query], depth: int, terms: Callable[[str], list[str]], *, system: str
+) -> Iterator[Ranking]:
+    """Rank documents by the cosine of their tf-idf vector and the query's."""
+    space = vector_space(corpus, terms, system=system)
+    for query in queries:
+        scores = space.cosines(space.vector(terms(query.text)))
+        yield best(query.topic, space.matrix.documents, scores, scores > 0, depth)

@@ -6,16 +6,15 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, nearest, quoted
+from cranfield.base.options import described_options
 from cranfield.base.progress import Progress, now, silent
 from cranfield.base.records import Document
 from cranfield.base.tables import Value
-from cranfield.runs.baseline import Doubting, Query, Ranking, TopicField, configured, query_text
-from cranfield.runs.baselines import systems
+from cranfield.runs.baseline import Query, Ranking, TopicField, query_text, search, systems, warning_of
 from cranfield.store.documents import document_count, iter_documents, ranked, topics
 from cranfield.store.runs import (
     RunFacts,
@@ -127,19 +126,18 @@ def made_run(
     progress: Progress = silent,
 ) -> Iterator[Ranking]:
     """Give one ranking per topic, in the order of the topics."""
-    part = configured(systems.get(system), options or {})
     queries = [Query(topic.id, query_text(topic, fields)) for topic in topics(store)]
+    rankings = search(system, StoredCorpus(store, progress), queries, depth, options or {})
     if not queries:
         raise InputError("there are no topics yet: add some with cranfield corpus topics FILE")
     if not document_count(store):
         raise InputError("there are no documents yet: add some with cranfield corpus add FILE…")
-    return part.rank(StoredCorpus(store, progress), queries, depth)
+    return rankings
 
 
 def doubt_of(store: Store, system: str, options: Mapping[str, str] | None = None) -> str:
     """Say what is doubtful about a system with these options on this collection; empty where nothing is."""
-    part = configured(systems.get(system), options or {})
-    return part.doubt(document_count(store)) if isinstance(part, Doubting) else ""
+    return warning_of(system, options or {}, document_count(store))
 
 
 def check_tag(tag: str) -> None:
@@ -163,11 +161,10 @@ def write_rankings(rankings: Iterable[Ranking], stream: BinaryIO, *, tag: str) -
 
 def described_systems() -> list[tuple[Value, ...]]:
     """Give (name, family, summary, options with their defaults) for every system."""
-    return [(name, part.family, part.summary, _defaults(part)) for name, part in systems.items()]
-
-
-def _defaults(part: type[Any]) -> str:
-    return ", ".join(f"{field.name}={field.default}" for field in dataclass_fields(part))
+    return [
+        (name, part.family, part.summary, ", ".join(f"{one.name}={one.default}" for one in described_options(part)))
+        for name, part in systems.items()
+    ]
 
 
 # `runs.toml`: many run files and what their senders say about them, in one file.

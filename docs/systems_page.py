@@ -1,15 +1,15 @@
 """The page of the docs about the baseline systems, made from the systems themselves.
 
-`python -m cranfield.runs.systems_page > docs/systems.md` writes it anew.
+`python docs/generate.py` writes it anew.
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
+from typing import Any
 
-from cranfield.runs.baseline import System, described_options
-from cranfield.runs.baselines import systems
+from cranfield.base.options import described_options
+from cranfield.runs.baseline import systems
 
 _HEAD = """\
 # Baseline systems
@@ -37,7 +37,7 @@ def page() -> str:
     return "\n".join([_HEAD, table, *(f"\n{section(name, system)}" for name, system in systems.items())]) + "\n"
 
 
-def section(name: str, system: type[System]) -> str:
+def section(name: str, system: Any) -> str:
     """Give the part about one system: what it is, its formula, its source, its options."""
     rows = [
         f"| `{option.name}` | {option.default} | {option.help} | {option.values} |"
@@ -45,7 +45,3 @@ def section(name: str, system: type[System]) -> str:
     ]
     options = ["", "| option | default | meaning | values |", "|---|---|---|---|", *rows] if rows else []
     return "\n".join([f"## {name}", "", inspect.getdoc(system) or system.summary, *options])
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())
