@@ -1,6 +1,7 @@
 """Calibration: expected and true losses agree, and few runs called SAFE have lost much."""
 
 import importlib.util
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +13,16 @@ from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import Knowledge, assessed, warnings_of, why_untestable
-from cranfield.reuse.calibrate import calibrated
 from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
 from cranfield.reuse.verdict import Thresholds
 
 ROOT = Path(__file__).parents[2]
 TREC_2 = ROOT.parent / "shared" / "data" / "trec-2-adhoc"
 MEASURES = [parse_measure("nDCG@10"), parse_measure("P@10")]
+
+_specification = importlib.util.spec_from_file_location("calibration_page", ROOT / "docs" / "calibration.py")
+script = sys.modules["calibration_page"] = importlib.util.module_from_spec(_specification)
+_specification.loader.exec_module(script)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +40,7 @@ def test_expected_and_true_losses_of_made_collections_agree_in_the_mean(made, sh
     collections = [made(seed=seed, topics=50, **shape) for seed in range(3)]
     for place, _ in enumerate(MEASURES):
         found = [
-            calibrated(one.alignment, one.prefixes, MEASURES, rng=np.random.default_rng(1))[place]
+            script.calibrated(one.alignment, one.prefixes, MEASURES, rng=np.random.default_rng(1))[place]
             for one in collections
         ]
         true, expected = (np.concatenate([getattr(one, name) for one in found]) for name in ("true", "expected"))
@@ -50,7 +54,7 @@ def test_expected_and_true_losses_of_made_collections_agree_in_the_mean(made, sh
 def test_with_few_topics_too_most_losses_stay_below_their_upper_ends(made, name):
     collections = [made(seed=seed, topics=10, groups=10) for seed in range(6)]
     found = [
-        calibrated(one.alignment, one.prefixes, [parse_measure(name)], rng=np.random.default_rng(1))[0]
+        script.calibrated(one.alignment, one.prefixes, [parse_measure(name)], rng=np.random.default_rng(1))[0]
         for one in collections
     ]
     assert np.mean([one.covered for one in found]) > 0.9
@@ -83,7 +87,7 @@ def test_the_labels_that_only_the_outsider_brought_have_no_say_in_what_it_is_exp
     alignment = align(changed, collection.runs)
     prefixes = prefixes_of(alignment, changed, collection.runs, collection.prefixes.contributors, depth=10)
     before, after = (
-        calibrated(one, pre, MEASURES, rng=np.random.default_rng(1))[0]
+        script.calibrated(one, pre, MEASURES, rng=np.random.default_rng(1))[0]
         for one, pre in ((collection.alignment, collection.prefixes), (alignment, prefixes))
     )
     place = before.run_names.index("run-2-0")
@@ -160,20 +164,12 @@ def test_a_family_with_three_groups_teaches_about_its_own_runs(made):
     assert found.loss.mean[7] != plain.loss.mean[7]
 
 
-def the_script():
-    spec = importlib.util.spec_from_file_location("calibration_page", ROOT / "docs" / "calibration.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def trec_2():
-    script = the_script()
     script.MEASURES = ("nDCG@10", "P@10")
     qrels = TREC_2 / "qrels" / "qrels.101-150.disk1.disk2"
     runs = script.runs_in(TREC_2 / "runs", script.topics_of(qrels))
-    return script, runs, script.rows_of(qrels), script.groups_of(TREC_2 / "meta" / "desc.xml")
+    return runs, script.rows_of(qrels), script.groups_of(TREC_2 / "meta" / "desc.xml")
 
 
 REFERENCE = {
@@ -188,8 +184,7 @@ REFERENCE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("depth", sorted(REFERENCE))
 def test_trec_2_comes_out_at_least_as_well_as_computed_elsewhere_and_as_the_page_says(trec_2, depth):
-    script, *inputs = trec_2
-    ndcg, precision = script.calibrations(*inputs, depth)
+    ndcg, precision = script.calibrations(*trec_2, depth)
     expected, true, correlation, largest = REFERENCE[depth]
     assert len(ndcg.true) == 37
     assert ndcg.true.mean() == pytest.approx(true, abs=0.00005)
