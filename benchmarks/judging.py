@@ -11,8 +11,7 @@ from uuid import UUID
 
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.collection import NAMED, init_collection
-from cranfield.workflows.judge.organise import open_desk
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredSession, open_session
 
 NOW = "2026-01-01T00:00:00.000Z"
 ASSESSORS = 8
@@ -95,7 +94,7 @@ def timed(call: Callable[[], object]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def keys(desk: CollectionDesk, count: int) -> list[float]:
+def keys(desk: StoredSession, count: int) -> list[float]:
     """Judge documents and give the milliseconds of each: saved, next document, progress line."""
     item, times = desk.next_item(), []
     for _ in range(count):
@@ -122,7 +121,7 @@ def measure(path: Path, *, count: int, **options: object) -> None:
     name = " ".join(f"{key}={value}" for key, value in options.items()) or "plan"
     with open_store(path) as store:
         started = time.perf_counter()
-        desk = open_desk(store, assessor="assessor0", **options)  # type: ignore[arg-type]
+        desk = open_session(store, assessor="assessor0", **options)  # type: ignore[arg-type]
         desk.next_item()
         opened = (time.perf_counter() - started) * 1000
         first = timed(desk.progress)

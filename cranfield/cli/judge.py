@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cranfield.base.tables import Column, Value
     from cranfield.judge.queue import Overlap, Probes
     from cranfield.workflows.judge.organise import JudgingProgress, Trial
-    from cranfield.workflows.judge.session import CollectionDesk
+    from cranfield.workflows.judge.session import StoredSession
 
 
 app = typer.Typer(name="judge", help="Judge what is pooled.", invoke_without_command=True, rich_markup_mode=None)
@@ -70,12 +70,13 @@ def judge(
         return
     refuse_without_terminal(plain=plain)
     from cranfield.workflows.collection import open_collection
-    from cranfield.workflows.judge.organise import assessor_of_packet, open_desk
+    from cranfield.workflows.judge.organise import assessor_of_packet
+    from cranfield.workflows.judge.session import open_session
 
     # While the interface is on the screen nothing may be written beside it, not even that we wait.
     opened = console.collection(collection) if plain else open_collection(collection)
     with opened as store:
-        desk = open_desk(
+        desk = open_session(
             store,
             assessor=name_of_assessor(assessor or assessor_of_packet(store)),
             pool=pool,
@@ -101,7 +102,7 @@ def refuse_without_terminal(*, plain: bool) -> None:
 
 
 def sit(
-    desk: CollectionDesk, *, plain: bool, break_after: int | None, theme: str = "auto", language: str = "english"
+    desk: StoredSession, *, plain: bool, break_after: int | None, theme: str = "auto", language: str = "english"
 ) -> int:
     """Let somebody judge at a desk, in the interface or line by line; give the exit status."""
     if plain:
@@ -113,7 +114,7 @@ def sit(
     return run(desk, break_after_minutes=break_after, theme=theme, language=language)
 
 
-def _say_goodbye(desk: CollectionDesk, collection: Path) -> None:
+def _say_goodbye(desk: StoredSession, collection: Path) -> None:
     done = desk.progress()
     if not done.of:
         console.say(f"{desk.assessor}: nothing here is to be judged by you")

@@ -15,8 +15,8 @@ from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name
 from cranfield.workflows.judge.tables import KINDS, long_estimates, long_table, overall_table, shown_table
 
 if TYPE_CHECKING:
-    from cranfield.workflows.judge.adjudicate import StoredBench
     from cranfield.workflows.judge.external import MachineJudged
+    from cranfield.workflows.judge.session import StoredAdjudication
 
 _DATA_FORMATS = ("csv", "json", "jsonl")
 
@@ -232,7 +232,7 @@ def adjudicate(
 ) -> None:
     """Decide where assessors disagree; nobody is named."""
     from cranfield.workflows.collection import open_collection
-    from cranfield.workflows.judge.adjudicate import StoredBench
+    from cranfield.workflows.judge.session import StoredAdjudication
 
     only = tuple(topic or ())
     if listed:
@@ -241,7 +241,7 @@ def adjudicate(
     name = name_of_assessor(assessor)
     # While the screen is on nothing may be written beside it, not even that we wait.
     with console.collection(collection) if plain else open_collection(collection) as store:
-        bench = StoredBench(store, name, layer=layer, across=across, only=only)
+        bench = StoredAdjudication(store, name, layer=layer, across=across, only=only)
         console.say(f"{counted(len(bench), 'case')} open")
         ended = _decide(bench, plain) if len(bench) else 0
         left = len(bench)
@@ -253,7 +253,7 @@ def adjudicate(
 
 def _put_cases(collection: Path, layer: str, across: bool, only: tuple[str, ...], format: str) -> None:
     from cranfield.base.tables import table_of
-    from cranfield.workflows.judge.adjudicate import open_cases
+    from cranfield.workflows.judge.session import open_cases
 
     with console.collection(collection) as store:
         cases = open_cases(store, layer=layer, across=across, only=only)
@@ -262,7 +262,7 @@ def _put_cases(collection: Path, layer: str, across: bool, only: tuple[str, ...]
     console.say(f"{counted(len(rows), 'case')} open")
 
 
-def _decide(bench: StoredBench, plain: bool) -> int:
+def _decide(bench: StoredAdjudication, plain: bool) -> int:
     from assessor_ui.adjudication import run_adjudication, run_plain
 
     if plain:

@@ -1,8 +1,8 @@
-"""What an assessor's interface needs of a collection: the words, and what it may ask for.
+"""What an assessor's interface needs of a collection: the records it is given, and what it may ask for.
 
-Every front (the terminal interface, plain lines, a packet, a test) talks to a `Desk`; `open_desk` in `judging.py`
-gives the one over a collection file. Nothing here tells which run, rank or score brought a document, nor what others
-said of it: assessors stay blind.
+Every front end (the terminal interface, plain lines, a packet, a test) talks to a `JudgingSession`; `open_session` in
+`workflows/judge/session.py` gives the one over a collection file. Nothing here tells which run, rank or score brought
+a document, nor what others said of it: assessors stay blind.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from cranfield.judge.events import Evidence
 class Item:
     """A document to be judged for a topic. `position` of `of` is the place in the topic's queue, from 1.
 
-    `before` is the assessor's own earlier answer where he comes back to the document (undo, history), else None.
-    `left` is how many documents of the topic are left for him; a desk that does not count leaves it away, and what
-    comes from this place on is taken for it.
+    `before` is the assessor's own earlier answer where they come back to the document (undo, history), else None.
+    `left` is how many documents of the topic are left; where that is not counted, all from this place on.
     """
 
     topic: Topic
@@ -64,9 +63,9 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Documents that would be the assessor's, did not somebody have them at the moment.
+    """Documents that would be the assessor's, did not somebody have them open.
 
-    `own` of them another sitting of the same assessor has: one beside this, or one that was cut off. In `seconds` the
+    `own` of them another session of the same assessor has: one beside this, or one that was cut off. In `seconds` the
     first of them comes back, unless it is answered or still being read.
     """
 
@@ -84,7 +83,7 @@ class Held:
 class TopicState:
     """How far a topic is: how many documents it has for this assessor, and how many of them are done, by anybody.
 
-    `held` are those that are not done and cannot be given to him now; None where there are none.
+    `held` are those that are not done and cannot be given now; None where there are none.
     """
 
     topic: Topic
@@ -96,7 +95,7 @@ class TopicState:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class HistoryEntry:
     """One line of the assessor's own history."""
 
     topic: str
@@ -106,7 +105,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """A document found by searching. `state`: judged (by this assessor, with `grade`), pooled, or new.
 
     A grade that was given on another scale than the present one is left away: given again, it is another answer.
@@ -120,10 +119,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class SessionProgress:
     """How far the assessor is in all, and how fast. `seconds` is the median attention per document; None at first.
 
-    `done` of `of` documents need him no more: he has answered them, or others have. `today` are his own answers.
+    `done` of `of` documents need them no more, whoever has answered; `today` are their own answers.
     """
 
     done: int
@@ -133,16 +132,16 @@ class Done:
 
     @property
     def left(self) -> int:
-        """How many documents are left for him."""
+        """How many documents are left for the assessor."""
         return self.of - self.done
 
 
-class Desk(Protocol):
-    """One assessor's seat before one collection. Every method that answers has committed when it returns."""
+class JudgingSession(Protocol):
+    """One assessor's session over one collection. Every method that answers has committed when it returns."""
 
     assessor: str
     like_named: Sequence[str]
-    """Known assessors whose names differ from his in nothing but capitals; only where he is new here."""
+    """Known assessors whose names differ from this one in nothing but capitals; only where it is new here."""
     scale: GradeScale
     guidelines: str
 
@@ -168,7 +167,7 @@ class Desk(Protocol):
         """Record a remark without judging."""
 
     def undo(self) -> Item | None:
-        """Take the latest answer of this sitting back and give its document again; None where nothing is left."""
+        """Take the latest answer of this session back and give its document again; None where nothing is left."""
 
     def topics(self) -> list[TopicState]:
         """Give the topics this assessor may judge, with how far they are."""
@@ -176,38 +175,38 @@ class Desk(Protocol):
     def choose_topic(self, topic: str) -> None:
         """Go on with this topic."""
 
-    def history(self, words: str = "", *, limit: int = 200) -> list[Past]:
+    def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
         """Give this assessor's answers, latest first, those that contain the words."""
 
     def reopen(self, topic: str, document: str) -> Item:
         """Give a document again that was answered before, or that was found by searching."""
 
-    def search(self, topic: str, words: str, *, limit: int = 50) -> list[Found]:
+    def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
         """Search the whole collection for a topic."""
 
     def take(self, topic: str, document: str, words: str) -> Item:
         """Put a found document into the pool, as found by search, lease it and give it."""
 
-    def progress(self) -> Done:
+    def progress(self) -> SessionProgress:
         """Say how far this assessor is."""
 
     def recounted(self, item: Item) -> Item:
         """Give an open document with what is left of its topic now; other answers have changed that."""
 
     def older(self) -> int:
-        """Give how many of his answers were given under an older scale or older guidelines, and wait for him."""
+        """Give how many answers were given under an older scale or older guidelines, and wait to be given again."""
 
     def outdated(self) -> str:
-        """Say what was changed since the sitting began: the scale, the guidelines, both, or nothing (empty)."""
+        """Say what was changed since the session began: the scale, the guidelines, both, or nothing (empty)."""
 
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read."""
 
     def leave(self) -> None:
-        """Give back all leases: the sitting is over."""
+        """Give back all leases: the session is over."""
 
 
-# What deciding between assessors needs of a collection: the disagreements, and a way to settle each.
+# Adjudication: the disagreements of assessors, and a way to decide each.
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +234,8 @@ class Case:
     before: int | None = None
 
 
-class Bench(Protocol):
-    """The seat of the one who decides. Every method that decides has committed when it returns."""
+class AdjudicationSession(Protocol):
+    """The session of the one who decides. Every method that decides has committed when it returns."""
 
     scale: GradeScale
     guidelines: str
@@ -251,7 +250,11 @@ class Bench(Protocol):
         """Put a case off: the others come first."""
 
     def undo(self) -> Case | None:
-        """Take the latest decision of this sitting back and give its case again; None where nothing is left."""
+        """Take the latest decision of this session back and give its case again; None where nothing is left."""
 
     def leave(self) -> None:
-        """The sitting is over."""
+        """The session is over."""
+
+
+# The former names, until the interface uses the new ones.
+Desk, Bench, Past, Found, Done = JudgingSession, AdjudicationSession, HistoryEntry, SearchHit, SessionProgress

@@ -19,7 +19,7 @@ from cranfield.base.errors import CollectionError
 from cranfield.store.events import events, projection_faults, standing
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check_collection
-from cranfield.workflows.judge.organise import open_desk
+from cranfield.workflows.judge.session import open_session
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 1_000 if SOAK else 20
@@ -125,7 +125,7 @@ def test_after_a_kill_the_work_goes_on_where_it_was(pooled: Path, tmp_path: Path
     killed_sitting(path, tmp_path, 0.2)
     with open_store(path) as store:
         before = {event.document for event in standing(store)}
-        desk = open_desk(store, assessor="ana", topics=["t00"], clock=lambda: time.time() + 3_600)
+        desk = open_session(store, assessor="ana", topics=["t00"], clock=lambda: time.time() + 3_600)
         shown = []
         while (item := desk.next_item()) is not None:
             shown.append(item.document.id)
@@ -174,7 +174,7 @@ def test_eight_processes_judge_one_collection_at_once(pooled: Path, tmp_path: Pa
 def test_a_full_disk_is_told_and_the_sitting_goes_on_when_there_is_room(pooled: Path, tmp_path: Path, kept: Kept):
     path = Path(shutil.copy(pooled, tmp_path / "collection.db"))
     with open_store(path) as store, open_store(path) as reader:
-        desk = open_desk(store, assessor="ana")
+        desk = open_session(store, assessor="ana")
         item = desk.next_item()
         assert item is not None
         desk.judge(item, 1, seconds=1)

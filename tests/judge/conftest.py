@@ -10,8 +10,7 @@ from cranfield.base.records import Document, Topic
 from cranfield.store.documents import LoadedFile, add_documents, add_source, add_topics
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.collection import NAMED, init_collection
-from cranfield.workflows.judge.organise import open_desk
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredSession, open_session
 
 NOW = "2026-01-01T00:00:00.000Z"
 TOPICS = {"t1": 12, "t2": 6, "t3": 3}
@@ -93,13 +92,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def sit(collection: Path, clock: Clock) -> Iterator[Callable[..., CollectionDesk]]:
+def sit(collection: Path, clock: Clock) -> Iterator[Callable[..., StoredSession]]:
     """Give a function that seats an assessor with a connection of his own."""
     opened: list[Store] = []
 
-    def seat(assessor: str = "ana", **options: object) -> CollectionDesk:
+    def seat(assessor: str = "ana", **options: object) -> StoredSession:
         opened.append(open_store(collection))
-        return open_desk(opened[-1], assessor=assessor, clock=clock, **options)
+        return open_session(opened[-1], assessor=assessor, clock=clock, **options)
 
     yield seat
     for store in opened:

@@ -11,9 +11,8 @@ from cranfield.judge.events import Event, Evidence, disagreements
 from cranfield.judge.session import Bench, Opinion
 from cranfield.store.events import append_events, events, projection_faults
 from cranfield.store.store import Store
-from cranfield.workflows.judge.adjudicate import StoredBench, open_cases
 from cranfield.workflows.judge.imports import import_judgments
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredAdjudication, StoredSession, open_cases
 from cranfield.workflows.qrels.current import qrels_for
 
 DISPUTED = """topic,document,grade,assessor,note
@@ -46,14 +45,21 @@ def cases(bench: Bench) -> list[tuple[str, str, int, int]]:
 
 
 def test_only_disagreements_come_up_and_across_only_those_about_relevance(disputed: Store):
-    assert [one[:2] for one in cases(StoredBench(disputed, "eve"))] == [("t1", "d01"), ("t1", "d02"), ("t2", "d05")]
-    assert [one[:2] for one in cases(StoredBench(disputed, "eve", across=True))] == [("t1", "d01"), ("t2", "d05")]
-    assert [one[:2] for one in cases(StoredBench(disputed, "eve", only=["t2"]))] == [("t2", "d05")]
+    assert [one[:2] for one in cases(StoredAdjudication(disputed, "eve"))] == [
+        ("t1", "d01"),
+        ("t1", "d02"),
+        ("t2", "d05"),
+    ]
+    assert [one[:2] for one in cases(StoredAdjudication(disputed, "eve", across=True))] == [
+        ("t1", "d01"),
+        ("t2", "d05"),
+    ]
+    assert [one[:2] for one in cases(StoredAdjudication(disputed, "eve", only=["t2"]))] == [("t2", "d05")]
     assert [(one.topic, one.document) for one in open_cases(disputed, across=True)] == [("t1", "d01"), ("t2", "d05")]
 
 
 def test_opinions_stand_by_grade_without_names(disputed: Store):
-    case = StoredBench(disputed, "eve").next_case()
+    case = StoredAdjudication(disputed, "eve").next_case()
     assert case is not None
     assert case.opinions == (Opinion(0, "badly"), Opinion(2, "well"))
     assert (case.topic.title, case.document.title, case.position, case.of) == ("soup t1", "Title d01", 1, 3)
@@ -66,7 +72,7 @@ def test_evidence_is_shown_beside_the_note(disputed: Store):
     )
     with disputed.write():
         append_events(disputed, [said], now="2026")
-    bench = StoredBench(disputed, "eve", only=["t1"])
+    bench = StoredAdjudication(disputed, "eve", only=["t1"])
     found = [bench.next_case()]
     while (case := bench.next_case()) and case.document.id != "d04":
         bench.postpone(case)
@@ -76,7 +82,7 @@ def test_evidence_is_shown_beside_the_note(disputed: Store):
 
 
 def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
-    bench = StoredBench(disputed, "eve")
+    bench = StoredAdjudication(disputed, "eve")
     case = bench.next_case()
     assert case is not None
     bench.decide(case, 1, note="half")
@@ -95,7 +101,7 @@ def test_a_decision_is_an_event_and_settles_the_grade(disputed: Store):
 
 
 def test_undo_takes_the_decision_back_and_gives_the_case_again(disputed: Store):
-    bench = StoredBench(disputed, "eve")
+    bench = StoredAdjudication(disputed, "eve")
     first = bench.next_case()
     assert first is not None
     bench.decide(first, 1)
@@ -110,7 +116,7 @@ def test_undo_takes_the_decision_back_and_gives_the_case_again(disputed: Store):
 
 
 def test_what_another_decided_meanwhile_is_passed_over(disputed: Store):
-    mine, other = StoredBench(disputed, "eve"), StoredBench(disputed, "finn")
+    mine, other = StoredAdjudication(disputed, "eve"), StoredAdjudication(disputed, "finn")
     case = other.next_case()
     assert case is not None
     other.decide(case, 0)
@@ -121,7 +127,7 @@ def test_what_another_decided_meanwhile_is_passed_over(disputed: Store):
 
 
 def test_all_done_is_none_and_a_grade_must_be_on_the_scale(disputed: Store, kept: Kept):
-    bench = StoredBench(disputed, "eve")
+    bench = StoredAdjudication(disputed, "eve")
     case = bench.next_case()
     assert case is not None
     with kept.raises(InputError):
@@ -130,10 +136,10 @@ def test_all_done_is_none_and_a_grade_must_be_on_the_scale(disputed: Store, kept
         bench.decide(case, 0)
     assert (bench.next_case(), len(bench)) == (None, 0)
     with kept.raises(InputError):
-        StoredBench(disputed, " ")
+        StoredAdjudication(disputed, " ")
 
 
-def test_a_probe_answered_otherwise_is_no_dispute(judging: Store, sit: Callable[..., CollectionDesk]):
+def test_a_probe_answered_otherwise_is_no_dispute(judging: Store, sit: Callable[..., StoredSession]):
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
     probe = Event(

@@ -10,10 +10,9 @@ from cranfield.base.errors import InputError
 from cranfield.judge.events import Event
 from cranfield.store.events import append_events
 from cranfield.store.store import Store
-from cranfield.workflows.judge.adjudicate import StoredBench
 from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
 from cranfield.workflows.judge.imports import import_judgments
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredAdjudication, StoredSession
 
 OPINIONS = """topic,document,grade,assessor,time
 t1,d01,2,ada,2026-01-01
@@ -63,7 +62,7 @@ def test_the_same_seed_gives_the_same_report(compared: Store):
 
 def test_a_decision_is_no_opinion(compared: Store):
     before = agreement_report(compared)
-    bench = StoredBench(compared, "ada")
+    bench = StoredAdjudication(compared, "ada")
     while case := bench.next_case():
         bench.decide(case, 3)
     after = agreement_report(compared)
@@ -71,7 +70,7 @@ def test_a_decision_is_no_opinion(compared: Store):
 
 
 def test_probes_are_compared_with_the_first_answer_of_the_same_assessor(
-    judging: Store, sit: Callable[..., CollectionDesk]
+    judging: Store, sit: Callable[..., StoredSession]
 ):
     desk = sit("ana", topics=["t3"])
     first = desk.next_item()

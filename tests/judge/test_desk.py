@@ -13,18 +13,18 @@ from cranfield.store.events import append_events, events, projection_faults, sta
 from cranfield.store.judging import Queued, add_queue, live_leases, plan_overlap, plan_probes, put_assignments
 from cranfield.store.scales import add_guidelines
 from cranfield.store.store import Store
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredSession
 
 NOW = "2026-01-01T00:00:00.000Z"
 T1, T2, T3 = ([f"d{number:02}" for number in range(first, last)] for first, last in ((1, 13), (5, 11), (20, 23)))
-Sit = Callable[..., CollectionDesk]
+Sit = Callable[..., StoredSession]
 
 
 def named(item: Item | None) -> tuple[str, str] | None:
     return None if item is None else (item.topic.id, item.document.id)
 
 
-def judged_to_the_end(desk: CollectionDesk, *, most: int = 200) -> list[tuple[str, str]]:
+def judged_to_the_end(desk: StoredSession, *, most: int = 200) -> list[tuple[str, str]]:
     shown = []
     while (item := desk.next_item()) is not None:
         shown.append((item.topic.id, item.document.id))
@@ -33,7 +33,7 @@ def judged_to_the_end(desk: CollectionDesk, *, most: int = 200) -> list[tuple[st
     return shown
 
 
-def next_of(desk: CollectionDesk) -> Item:
+def next_of(desk: StoredSession) -> Item:
     item = desk.next_item()
     assert item is not None
     return item
@@ -178,6 +178,21 @@ def test_what_one_cannot_judge_another_may(sit: Sit, kept: Kept):
     assert judged_to_the_end(ana) == [("t3", "d21"), ("t3", "d22")]
     ana.leave()
     assert judged_to_the_end(sit("ben", topics=["t3"])) == [("t3", "d20")]
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_what_another_has_taken_over_is_not_taken_back(sit: Sit, judging: Store, answered: bool):
+    ana, ben = sit("ana", topics=["t3"]), sit("ben", topics=["t3"])
+    ana.judge(next_of(ana), 1, seconds=1)
+    ana.cannot(next_of(ana), "blurred", seconds=1)
+    taken_over = next_of(ben)
+    assert named(taken_over) == ("t3", "d21")
+    if answered:
+        ben.judge(taken_over, 2, seconds=1)
+    with pytest.raises(InputError):
+        ana.undo()
+    assert [event.kind for event in events(judging) if event.assessor == "ana"] == ["judged", "cannot-judge"]
+    assert named(ana.undo()) == ("t3", "d20")
 
 
 def test_two_sittings_never_have_the_same_document(sit: Sit):
@@ -344,7 +359,7 @@ def test_a_probe_shows_an_earlier_document_and_never_counts(sit: Sit, judging: S
     assert projection_faults(judging) == []
 
 
-def probed_desk(sit: Sit, judging: Store) -> tuple[CollectionDesk, str]:
+def probed_desk(sit: Sit, judging: Store) -> tuple[StoredSession, str]:
     """Seat somebody who has just answered a probe otherwise than before; give the document."""
     with judging.write():
         plan_probes(judging, Probes(0.5, 3, 1))

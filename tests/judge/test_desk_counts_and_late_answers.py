@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from cranfield.judge.session import Item
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredSession
 
-Sit = Callable[..., CollectionDesk]
+Sit = Callable[..., StoredSession]
 
 
-def next_of(desk: CollectionDesk) -> Item:
+def next_of(desk: StoredSession) -> Item:
     item = desk.next_item()
     assert item is not None
     return item

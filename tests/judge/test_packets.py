@@ -17,14 +17,13 @@ from cranfield.store.scales import add_guidelines, add_scale
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check_collection
 from cranfield.workflows.collection import NAMED, back_up
-from cranfield.workflows.judge.organise import open_desk
 from cranfield.workflows.judge.packets import Packet, PacketRequest, make_packet, merge_packet
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredSession, open_session
 from cranfield.workflows.qrels.current import qrels_for
 from cranfield.workflows.status import collection_status
 
 NOW = "2026-01-02T00:00:00.000Z"
-Sit = Callable[..., CollectionDesk]
+Sit = Callable[..., StoredSession]
 
 
 def packet_for(store: Store, folder: Path, assessor: str = "eve", **options: object) -> Path:
@@ -34,7 +33,7 @@ def packet_for(store: Store, folder: Path, assessor: str = "eve", **options: obj
 
 def judge_all(path: Path, grade: int, assessor: str = "eve") -> int:
     with open_store(path) as store:
-        desk = open_desk(store, assessor=assessor)
+        desk = open_session(store, assessor=assessor)
         count = 0
         while item := desk.next_item():
             desk.judge(item, grade, seconds=1.0)
@@ -78,7 +77,7 @@ def test_a_packet_is_judged_by_the_same_desk_and_comes_back_once(judging: Store,
 def test_what_happened_after_the_first_merge_comes_with_the_second_undoing_included(judging: Store, tmp_path: Path):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet:
-        desk = open_desk(packet, assessor="eve")
+        desk = open_session(packet, assessor="eve")
         desk.judge(desk.next_item(), 2, seconds=1.0)
         merge_packet(judging, path)
         desk.undo()
@@ -168,7 +167,7 @@ def test_a_file_of_another_collection_is_refused(
 def test_a_copy_of_the_collection_that_was_judged_apart_is_merged_too(judging: Store, tmp_path: Path):
     back_up(judging, tmp_path / "copy.db")
     with open_store(tmp_path / "copy.db") as copy:
-        desk = open_desk(copy, assessor="eve", topics=["t3"])
+        desk = open_session(copy, assessor="eve", topics=["t3"])
         desk.judge(desk.next_item(), 3, seconds=1.0)
         desk.leave()
     assert merge_packet(judging, tmp_path / "copy.db").new == 1
@@ -187,7 +186,7 @@ def test_a_packet_of_an_unknown_topic_or_for_a_name_that_is_none_is_refused(
 def test_what_was_found_in_a_packet_by_searching_counts_as_pooled_here(judging: Store, tmp_path: Path):
     path = packet_for(judging, tmp_path, topics=("t2", "t3"))
     with open_store(path) as packet:
-        desk = open_desk(packet, assessor="eve")
+        desk = open_session(packet, assessor="eve")
         desk.judge(desk.take("t3", "d05", "soup"), 3, seconds=1.0)
         desk.leave()
     merge_packet(judging, path)
@@ -300,16 +299,16 @@ def test_a_packet_is_judged_by_whom_and_for_what_it_was_made(judging: Store, tmp
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet:
         with kept.raises(UsageError):
-            open_desk(packet, assessor="bob")
+            open_session(packet, assessor="bob")
         with kept.raises(UsageError):
-            open_desk(packet, assessor="eve", layer="after")
+            open_session(packet, assessor="eve", layer="after")
 
 
 def test_the_status_of_a_packet_says_what_to_do_with_it(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet:
         kept(collection_status(packet).next_step)
-        desk = open_desk(packet, assessor="eve")
+        desk = open_session(packet, assessor="eve")
         desk.judge(desk.next_item(), 2, seconds=1.0)
         desk.cannot(desk.next_item(), "broken", seconds=1.0)
         desk.postpone(desk.next_item(), seconds=1.0)

@@ -21,7 +21,7 @@ from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check_collection
 from cranfield.workflows.collection import NAMED, init_collection
 from cranfield.workflows.judge.imports import import_judgments
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredSession
 from cranfield.workflows.qrels.current import (
     Chosen,
     compare_qrels,
@@ -35,7 +35,7 @@ from cranfield.workflows.qrels.current import (
 from cranfield.workflows.qrels.export import exported_qrels, write_qrels
 
 NOW = "2026-01-01T00:00:00.000Z"
-Sit = Callable[..., CollectionDesk]
+Sit = Callable[..., StoredSession]
 
 
 def given_file(folder: Path, text: str, name: str = "given.csv") -> Path:

@@ -11,10 +11,9 @@ from cranfield.judge.events import Event
 from cranfield.store.events import append_events
 from cranfield.store.store import Store
 from cranfield.workflows.collection import NAMED, change_guidelines, change_scale
-from cranfield.workflows.judge.adjudicate import StoredBench, open_cases
 from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
 from cranfield.workflows.judge.organise import begin_trial, judging_progress, trial_of
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredAdjudication, StoredSession, open_cases
 from cranfield.workflows.qrels.current import (
     Chosen,
     OlderGrades,
@@ -25,14 +24,14 @@ from cranfield.workflows.qrels.current import (
 from cranfield.workflows.qrels.export import export_warning, exported_qrels
 from cranfield.workflows.status import collection_status
 
-Sit = Callable[..., CollectionDesk]
+Sit = Callable[..., StoredSession]
 
 OLD = NAMED["graded"]  # 0 to 3, relevant from 2
 NEW = GradeScale((Grade(0, "no", 0.0), Grade(1, "yes", 1.0)), relevant_from=1)
 NOW = "2026-01-01T00:00:00.000Z"
 
 
-def judge(desk: CollectionDesk, *grades: int) -> None:
+def judge(desk: StoredSession, *grades: int) -> None:
     for grade in grades:
         item = desk.next_item()
         assert item is not None
@@ -159,7 +158,7 @@ def test_a_case_shows_each_opinion_on_its_own_scale(changed: Store):
     with changed.write():
         append_events(changed, [said("b20", "bob", "d20", 1, 2), said("b21", "bob", "d21", 1, 2)], now=NOW)
     assert [(one.topic, one.document) for one in open_cases(changed)] == [("t3", "d20"), ("t3", "d21")]
-    bench = StoredBench(changed, "zoe", across=True)
+    bench = StoredAdjudication(changed, "zoe", across=True)
     case = bench.next_case()
     assert case is not None
     assert case.document.id == "d20"

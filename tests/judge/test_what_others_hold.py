@@ -10,14 +10,14 @@ from cranfield.judge.queue import Assigned, Overlap
 from cranfield.judge.session import Held, TopicState
 from cranfield.store.judging import plan_overlap, put_assignments
 from cranfield.store.store import Store
-from cranfield.workflows.judge.session import CollectionDesk
+from cranfield.workflows.judge.session import StoredSession
 
 NOW = "2026-01-02T00:00:00.000Z"
 T3 = Topic("t3", "soup t3")
-Sit = Callable[..., CollectionDesk]
+Sit = Callable[..., StoredSession]
 
 
-def judge_next(desk: CollectionDesk, times: int = 1) -> list[tuple[str, int, int | None]]:
+def judge_next(desk: StoredSession, times: int = 1) -> list[tuple[str, int, int | None]]:
     """Judge, and give each document with its place and with what was left when it was shown."""
     shown = []
     for _ in range(times):

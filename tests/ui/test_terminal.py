@@ -15,7 +15,7 @@ from command import call
 
 from assessor_ui.screens.reading import SEEN
 from cranfield.workflows.collection import open_collection
-from cranfield.workflows.judge.organise import open_desk
+from cranfield.workflows.judge.session import open_session
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 PATIENCE = 60.0
@@ -94,7 +94,7 @@ def collection(tmp_path: Path) -> Path:
 def answers(collection: Path) -> list[tuple[str, int | None, str]]:
     """Give what the file holds, latest first."""
     with open_collection(collection) as store:
-        past = open_desk(store, assessor="ada").history()
+        past = open_session(store, assessor="ada").history()
     return [(each.document, each.answer.grade, each.answer.note) for each in past]
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from uuid import uuid4
 
-from cranfield.base import progress as watching
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
 from cranfield.base.progress import moment, now
 from cranfield.base.records import Topic
@@ -20,32 +18,28 @@ from cranfield.judge.queue import (
     Assigned,
     Entry,
     Estimate,
-    Order,
     Overlap,
     Probes,
     Size,
     check_names,
     equal_shares,
     estimate,
-    order_named,
     sample_of_hits,
     size_of,
     together,
 )
 from cranfield.store.documents import ranked, topic_ids, topics
-from cranfield.store.events import add_assessor, assessors
+from cranfield.store.events import add_assessor
 from cranfield.store.judging import (
     PACKET,
     Draft,
     DraftState,
     Lease,
-    PacketFacts,
     Refusal,
     answers_of_topic,
     assigned,
     counts_by_assessor,
     draft_of,
-    forget_expired,
     last_seen,
     live_leases,
     older_now,
@@ -65,154 +59,20 @@ from cranfield.store.judging import (
     tried_hits,
 )
 from cranfield.store.pools import (
-    PoolFacts,
-    clusters_by_document,
     documents_to_judge,
     facts_of_pool,
     pool_facts,
     pool_topics,
 )
-from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.store import Store
-from cranfield.workflows.judge.queue import (
-    TRY_LAYER,
-    AgainWork,
-    Filling,
-    PoolWork,
-    QueueWork,
-    Seat,
-    TrialWork,
-    Work,
-    count_topic,
-)
-from cranfield.workflows.judge.session import CollectionDesk
-
-LEASE_SECONDS = 600.0
-"""How long a document is an assessor's before others may have it, unless he renews it."""
-
-BATCH = 10
-"""How many documents a live pool chooses at once for a topic."""
-
-_LONGEST_NAME = 80
-
-
-def open_desk(
-    store: Store,
-    *,
-    assessor: str,
-    pool: str = "",
-    queue: str = "",
-    layer: str = "",
-    order: str = "plan",
-    seed: int = 0,
-    topics: Sequence[str] = (),
-    rejudge: bool = False,
-    lease_seconds: float = LEASE_SECONDS,
-    batch: int = BATCH,
-    clock: Callable[[], float] = watching.moment,
-) -> CollectionDesk:
-    """Seat an assessor before a pool (the latest by default), before a queue, or before his own old judgments.
-
-    In a packet it is the packet's own queue. The layer is `main`, or that of the queue. `topics` are the only ones he
-    sees, where some are given.
-    """
-    if queue and (pool or rejudge):
-        raise UsageError("a queue is judged by itself: leave the pool, or judging again, away")
-    packet = packet_facts(store)
-    if packet is not None:
-        _check_packet(packet, assessor.strip(), layer)
-    if not (queue or pool or rejudge) and packet is not None:
-        queue = PACKET
-    chosen, overlap = order_named(order, seed=seed), planned_overlap(store)
-    clusters = clusters_by_document(store) if chosen.name == "cluster" else {}
-    work: PoolWork | QueueWork | AgainWork
-    if queue:
-        facts = queue_named(store, queue)
-        layer = layer or facts.layer
-        work = QueueWork(store, facts, chosen, overlap, clusters)
-    elif rejudge:
-        versions = current_scale(store)[0], current_guidelines(store)[0]
-        work = AgainWork(store, layer or MAIN, assessor.strip(), versions, chosen, clusters)
-    else:
-        pooled = facts_of_pool(store, pool)
-        chosen = replace(chosen, pooled=_order_of_pool(pooled))
-        # Only the main layer teaches a live pool what to choose next.
-        filling = Filling(store, pooled, batch=batch) if (layer or MAIN) == MAIN else None
-        work = PoolWork(store, pooled, chosen, overlap, clusters, filling=filling)
-    work = _only(work, topics, assessor.strip())
-    return seated(store, work, assessor=assessor, layer=layer or MAIN, lease_seconds=lease_seconds, clock=clock)
-
-
-def _check_packet(packet: PacketFacts, assessor: str, layer: str) -> None:
-    """Refuse what could not be merged: another name, or another layer."""
-    if assessor != packet.assessor:
-        raise UsageError(
-            f"this packet is for {quoted(packet.assessor)}, not for {quoted(assessor)}: judge it with"
-            f" -a {packet.assessor!r}, or ask for a packet of your own"
-        )
-    if layer and layer != packet.layer:
-        raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: leave --layer away")
-
-
-def _order_of_pool(facts: PoolFacts) -> str:
-    """Give how a pool was ordered for judging, where that is not simply its plan."""
-    if facts.judging_order == "plan":
-        return ""
-    return f"random:{facts.seed}" if facts.judging_order == "random" else facts.judging_order
-
-
-def _only(
-    work: PoolWork | QueueWork | AgainWork, topics: Sequence[str], assessor: str
-) -> PoolWork | QueueWork | AgainWork:
-    """Give the work for these topics alone; one that is not the assessor's is refused."""
-    mine = work.roles(assessor) if topics else {}
-    for topic in topics:
-        if topic not in mine:
-            raise UnknownName("topic of yours", topic, mine)
-    return replace(work, only=tuple(topics))
+from cranfield.workflows.judge.queue import TRY_LAYER, Source, pool_source, queue_source, trial_source
+from cranfield.workflows.judge.session import StoredSession, checked_name, session_over
 
 
 def assessor_of_packet(store: Store) -> str:
     """Give the name a packet was made for; empty where the file is no packet."""
     facts = packet_facts(store)
     return "" if facts is None else facts.assessor
-
-
-def seated(
-    store: Store,
-    work: Work,
-    *,
-    assessor: str,
-    layer: str,
-    lease_seconds: float = LEASE_SECONDS,
-    clock: Callable[[], float] = watching.moment,
-) -> CollectionDesk:
-    """Seat an assessor before some work; he becomes known to the collection."""
-    name = checked_name(store, assessor)
-    alike = _like_named(store, name)
-    with store.write():
-        add_assessor(store, name, now=watching.now())
-        forget_expired(store, moment=clock())
-    return CollectionDesk(Seat(store, name, layer, uuid4().hex, lease_seconds, clock), work, like_named=alike)
-
-
-def _like_named(store: Store, name: str) -> list[str]:
-    """Give the people whose names differ from that of somebody new in nothing but capitals: he may be one of them."""
-    known = assessors(store)
-    alike = [other for other, kind in known.items() if kind == "person" and other.casefold() == name.casefold()]
-    return [] if name in known else alike
-
-
-def checked_name(store: Store, assessor: str) -> str:
-    """Give an assessor's name without blanks around it; one that no person can have is refused."""
-    name = assessor.strip()
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise UsageError(
-            f"{quoted(assessor)} is no name for an assessor; give one line of 1 to {_LONGEST_NAME} letters"
-        )
-    if assessors(store).get(name, "person") != "person":
-        raise InputError(f"{quoted(name)} is not a person here, but where judgments came from; take another name")
-    return name
 
 
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
@@ -231,7 +91,7 @@ class Trial:
     sampled: int
 
 
-def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> CollectionDesk:
+def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> StoredSession:
     """Seat the author before a sample of the hits of his draft topic; it is drawn once and kept."""
     name = checked_name(store, author)
     found = _topic(store, topic)
@@ -245,7 +105,7 @@ def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> Coll
         with store.write():
             put_draft(store, Draft(topic, name), now=now())
             put_tried(store, topic, sample_of_hits(topic, hits, seed=seed))
-    return seated(store, TrialWork(store, topic, name), assessor=name, layer=TRY_LAYER)
+    return session_over(trial_source(store, topic, author=name), assessor=name, layer=TRY_LAYER)
 
 
 def _topic(store: Store, topic: str) -> Topic:
@@ -458,26 +318,26 @@ def judging_progress(store: Store, *, pool: str = "", queue: str = "", layer: st
         )
 
 
-def _work(store: Store, pool: str, queue: str, layer: str) -> tuple[Work, str, str]:
+def _work(store: Store, pool: str, queue: str, layer: str) -> tuple[Source, str, str]:
     """Give what is judged: a queue, a pool, and in a packet, where neither is named, its own queue."""
     if not (queue or pool) and packet_facts(store) is not None:
         queue = PACKET
     if queue:
         facts = queue_named(store, queue)
-        return QueueWork(store, facts, Order(), planned_overlap(store)), facts.name, layer or facts.layer
+        return queue_source(store, facts), facts.name, layer or facts.layer
     pooled = facts_of_pool(store, pool)
-    return PoolWork(store, pooled, Order(), planned_overlap(store)), pooled.name, layer or MAIN
+    return pool_source(store, pooled), pooled.name, layer or MAIN
 
 
 def _topics(
-    store: Store, work: Work, layer: str, leases: Sequence[Lease], primaries: dict[str, str]
+    store: Store, work: Source, layer: str, leases: Sequence[Lease], primaries: dict[str, str]
 ) -> list[TopicProgress]:
     out = Counter(lease.topic for lease in leases)
     put_off = postponed_by_topic(store, layer)
     made = []
     for topic in work.topics():
         answers = answers_of_topic(store, layer, topic, assessor="")
-        pairs = [(entry, answers.get(entry.document, NOTHING)) for entry in work.members(topic)]
+        pairs = [(entry, answers.get(entry.document, NOTHING)) for entry in work.find_entries(topic)]
         made.append(
             TopicProgress(
                 topic,
@@ -497,7 +357,7 @@ def _missing(entry: Entry, known: Answers) -> int:
     return 0 if known.decided else max(entry.needed - len(known.graded), 0)
 
 
-def _assessors(store: Store, work: Work, layer: str, seconds: dict[str, list[float]]) -> list[AssessorProgress]:
+def _assessors(store: Store, work: Source, layer: str, seconds: dict[str, list[float]]) -> list[AssessorProgress]:
     given = assigned(store)
     counts: dict[str, Counter[str]] = {one.assessor: Counter() for one in given}
     for name, kind, count in counts_by_assessor(store, layer):
@@ -512,8 +372,7 @@ def _assessors(store: Store, work: Work, layer: str, seconds: dict[str, list[flo
     return made
 
 
-def _left(store: Store, work: Work, layer: str, assessor: str) -> int:
-    seat = Seat(store, assessor, layer, "", 0.0, moment)
+def _left(store: Store, work: Source, layer: str, assessor: str) -> int:
     roles = {topic: role for topic, role in work.roles(assessor).items() if role != "anyone"}
-    counts = [count_topic(seat, work, topic, role) for topic, role in roles.items()]
+    counts = [work.count(topic, role, layer=layer, assessor=assessor) for topic, role in roles.items()]
     return sum(count.of - count.done for count in counts)

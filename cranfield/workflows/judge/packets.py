@@ -46,7 +46,6 @@ from cranfield.store.judging import (
     answers_of_topic,
     live_leases,
     packet_facts,
-    planned_overlap,
     put_lease,
     put_packet_facts,
     queue_documents,
@@ -57,8 +56,8 @@ from cranfield.store.judging import (
 from cranfield.store.pools import clusters_by_document, facts_of_pool
 from cranfield.store.scales import copy_scales, guidelines_versions, scale_versions
 from cranfield.store.store import Store, create_store, open_store, put_setting, setting
-from cranfield.workflows.judge.organise import checked_name
-from cranfield.workflows.judge.queue import PoolWork, QueueWork, Work
+from cranfield.workflows.judge.queue import Source, pool_source, queue_source
+from cranfield.workflows.judge.session import checked_name
 
 DAYS = 14.0
 """How long the documents of a packet are reserved for its assessor."""
@@ -116,23 +115,24 @@ def _check_topics(store: Store, wanted: Sequence[str]) -> None:
             raise UnknownName("topic", topic, known)
 
 
-def _work(store: Store, request: PacketRequest) -> tuple[Work, str]:
+def _work(store: Store, request: PacketRequest) -> tuple[Source, str]:
     if request.pool and request.queue:
         raise UsageError("a packet is made from a pool or from a queue, not from both")
-    order, overlap = order_named(request.order, seed=request.seed), planned_overlap(store)
+    order = order_named(request.order, seed=request.seed)
     clusters = clusters_by_document(store) if request.order == "cluster" else {}
     if request.queue:
         queue = queue_named(store, request.queue)
-        return QueueWork(store, queue, order, overlap, clusters, request.topics), queue.layer
-    return PoolWork(store, facts_of_pool(store, request.pool), order, overlap, clusters, request.topics), MAIN
+        return queue_source(store, queue, order=order, clusters=clusters, only=request.topics), queue.layer
+    pool = facts_of_pool(store, request.pool)
+    return pool_source(store, pool, order=order, clusters=clusters, only=request.topics), MAIN
 
 
-def _open_documents(store: Store, work: Work, assessor: str, layer: str) -> Iterator[tuple[str, str]]:
+def _open_documents(store: Store, work: Source, assessor: str, layer: str) -> Iterator[tuple[str, str]]:
     """Give the (topic, document) that the assessor would be given here, in order, but for those that others have."""
     taken = {(one.topic, one.document) for one in live_leases(store, layer, moment=moment())}
     for topic, role in work.roles(assessor).items():
         answers = answers_of_topic(store, layer, topic, assessor=assessor)
-        for entry in work.in_order(topic, work.members(topic)):
+        for entry in work.entries(topic):
             state = work.state(entry, answers.get(entry.document, NOTHING), role)
             if state in ("open", "postponed") and (topic, entry.document) not in taken:
                 yield topic, entry.document

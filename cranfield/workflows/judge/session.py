@@ -1,390 +1,215 @@
-"""The assessor's seat over a collection file: what he is given, and how each answer is kept."""
+"""Judging sessions over a collection file: what an assessor is given, how each answer is kept; and adjudication."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from statistics import median
 from uuid import uuid4
 
-from cranfield.base.errors import InputError, UnknownName, quoted
-from cranfield.base.progress import now, start_of_today
+from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.base.progress import moment, now, start_of_today
 from cranfield.base.records import Document, GradeScale, Topic
-from cranfield.judge.events import WITH_GRADE, Event, Evidence, Kind
-from cranfield.judge.queue import Answers, Count, Entry, Role, choose_probe, falls_due, probes_to_come, topics_in_turn
-from cranfield.judge.session import Answer, Done, Found, Held, Item, Past, Saved, TopicState
-from cranfield.store.documents import document as stored_document
-from cranfield.store.documents import ids_near, search
-from cranfield.store.documents import topics as stored_topics
-from cranfield.store.events import append_events, event_with_uuid, found_documents, latest_answer
-from cranfield.store.judging import (
-    changes_of_others,
-    judged_in_turn,
-    latest_topic,
-    leases_of_document,
-    live_leases,
-    older_now,
-    own_grades,
-    own_past,
-    pace_of,
-    planned_probes,
-    probed,
-    release_lease,
-    release_session,
+from cranfield.judge import events as rules
+from cranfield.judge.events import MAIN, Disagreement, Event, Evidence, Kind
+from cranfield.judge.queue import Answers, Count, Entry, order_named
+from cranfield.judge.session import (
+    Answer,
+    Case,
+    Held,
+    HistoryEntry,
+    Item,
+    Opinion,
+    Saved,
+    SearchHit,
+    SessionProgress,
+    TopicState,
 )
-from cranfield.store.scales import current_guidelines, current_scale, other_scales
+from cranfield.store import documents, events, judging, live_pools, pools, scales
+from cranfield.store.store import Store
 from cranfield.workflows.judge.queue import (
-    Line,
+    LeasedEntry,
     Pair,
-    Seat,
-    Ticket,
-    Work,
-    count_topic,
-    is_blocked,
-    leased,
-    load_line,
-    pick,
+    Queue,
+    Source,
+    pool_source,
+    queue_source,
+    rejudge_source,
 )
 
-# What an assessor may look at beside his queue: his own answers, and the whole collection by searching.
+LEASE_SECONDS = 600.0
+"""How long a document is an assessor's before others may have it, unless the lease is renewed."""
 
-
-def answer_of(event: Event, older: Mapping[int, GradeScale]) -> Answer:
-    """Give what an event says, as the assessor sees it; the reason of a refusal stands as its note.
-
-    `older` are the versions of the scale that say something else than the present one.
-    """
-    kind = "judged" if event.kind in WITH_GRADE else event.kind
-    said = kind, event.grade, event.note or event.reason, event.evidence, event.uuid, event.happened
-    return Answer(*said, older.get(event.scale))
-
-
-def past_answers(seat: Seat, words: str, *, limit: int) -> list[Past]:
-    """Give the assessor's standing answers, latest first, whose topic, document, title or note has all the words."""
-    wanted, older = words.casefold().split(), other_scales(seat.store)[0]
-    found: list[Past] = []
-    for uuid, title in own_past(seat.store, seat.layer, assessor=seat.assessor):
-        if len(found) == limit:
-            break
-        event = event_with_uuid(seat.store, uuid)
-        if event is None:
-            continue
-        text = "\n".join([event.topic, event.document, title, event.note, event.reason]).casefold()
-        if all(word in text for word in wanted):
-            found.append(Past(event.topic, event.document, title, answer_of(event, older)))
-    return found
-
-
-def searched(seat: Seat, work: Work, topic: str, words: str, *, limit: int) -> list[Found]:
-    """Search the whole collection; of each hit it is told whether he has judged it, or whether it will be judged."""
-    grades = own_grades(seat.store, seat.layer, topic, assessor=seat.assessor, other_than=other_scales(seat.store)[0])
-    pooled = {entry.document for entry in work.members(topic)} | set(found_documents(seat.store, topic))
-    return [
-        Found(hit.document, hit.title, hit.snippet, "judged", grades[hit.document])
-        if hit.document in grades
-        else Found(hit.document, hit.title, hit.snippet, "pooled" if hit.document in pooled else "new")
-        for hit in search(seat.store, words, limit=limit)
-    ]
-
-
-# The way of one assessor through his topics: which document comes next, and how far he is.
-
-_PROBED_AFTER = ("pool", "overlap", "search", "queue")
-"""What a document must have been shown for, so that its answer can make a probe due."""
-
-
-class Round:
-    """The topics of one sitting, the current one with its queue, and the counts of all.
-
-    `deferred` are documents that were put off again after they had come back: they wait until nothing else is left.
-    `owed` are probes that are due and not shown yet, `made_due` the documents whose answers made one due; `probed`
-    counts by topic those that were answered in this sitting.
-    """
-
-    def __init__(self, seat: Seat, work: Work) -> None:
-        self._seat, self._work = seat, work
-        self._probes = planned_probes(seat.store)
-        self.roles: dict[str, Role] = work.roles(seat.assessor)
-        self.line: Line | None = None
-        self.counts: dict[str, Count] = {}
-        self.deferred: set[Pair] = set()
-        self.owed = 0
-        self.made_due: set[Pair] = set()
-        self.probed: Counter[str] = Counter()
-        self._changes = changes_of_others(seat.store)
-        self._finished: set[str] = set()
-        self._begin_with = latest_topic(seat.store, seat.layer, assessor=seat.assessor)
-
-    def role(self, topic: str) -> Role:
-        """Give what the assessor is to a topic."""
-        return self.roles.get(topic, "anyone")
-
-    def known(self, topic: str) -> None:
-        """Refuse a topic that is not the assessor's."""
-        if topic not in self.roles:
-            raise UnknownName("topic of yours", topic, self.roles)
-
-    # The next document
-
-    def pick(self, *, owed: int, deferred: Collection[Pair]) -> Ticket | None:
-        """Lease a probe that is due, else the next document of the current topic, inside `store.write()`."""
-        if self.line is None:
-            return None
-        probe = self._pick_probe(self.line) if owed and self.line.has_work(deferred) else None
-        return probe or pick(self._seat, self._work, self.line, passed_over=deferred)
-
-    def _pick_probe(self, line: Line) -> Ticket | None:
-        store, layer, topic = self._seat.store, self._seat.layer, line.topic
-        judged = judged_in_turn(store, layer, topic, assessor=self._seat.assessor)
-        if len(judged) <= self._probes.after:
-            return None
-        shown = probed(store, layer, topic, assessor=self._seat.assessor)
-        document = choose_probe(self._probes, topic, judged, probed=shown)
-        if document is None:
-            return None
-        place = line.places[line.fresh[0].document] if line.fresh else line.count.of
-        known = self._seat.answers(topic, document)
-        entry = Entry(document, 0, "probe")
-        return leased(self._seat, Ticket(topic, entry, place, line.count.of, "probe", known, None))
-
-    def owes_probe(self, ticket: Ticket, event: Event) -> bool:
-        """Say whether an answer makes a probe due: one that will stand, to a document in its turn."""
-        usual = ticket.purpose in _PROBED_AFTER and event.kind == "judged" and ticket.pair not in self.made_due
-        return usual and falls_due(self._probes, self._seat.assessor, *ticket.pair)
-
-    def waits_long(self, ticket: Ticket, event: Event) -> bool:
-        """Say whether a document waits until nothing else is left: put off again, or the last one of its topic."""
-        if event.kind != "postponed":
-            return False
-        line = self.line
-        waiting = (*line.fresh, *line.postponed) if line is not None and line.topic == ticket.topic else ()
-        more = any((ticket.topic, entry.document) not in {*self.deferred, ticket.pair} for entry in waiting)
-        return bool(ticket.known.own) or not more
-
-    # The next topic
-
-    def move_on(self) -> bool:
-        """Find a topic with work, the current one first; say whether there is one."""
-        for topics in (self.in_turn(skip=self._finished), self.in_turn()):
-            for topic in topics:
-                if self._opened(topic):
-                    return True
-                self._finished.add(topic)
-        if not self.deferred:
-            return False
-        self.deferred = set()
-        return self.move_on()
-
-    def in_turn(self, *, skip: Collection[str] = ()) -> list[str]:
-        """Give the topics in the order he goes through them: where he is, or was last, and then the others."""
-        others: dict[str, set[str]] = {}
-        for lease in live_leases(self._seat.store, self._seat.layer, moment=self._seat.clock()):
-            if lease.assessor != self._seat.assessor:
-                others.setdefault(lease.topic, set()).add(lease.assessor)
-        busy = {topic: len(names) for topic, names in others.items()}
-        ordered = topics_in_turn(list(self.roles), self.roles, busy)
-        first = self.line.topic if self.line else self._begin_with
-        return [topic for topic in dict.fromkeys([first, *ordered]) if topic in self.roles and topic not in skip]
-
-    def _opened(self, topic: str) -> bool:
-        line = self.load(topic)
-        if not line.has_work(self.deferred) and line.role != "second" and self._work.grows(topic):
-            with self._seat.store.write():
-                refilled = self._work.refill(topic)
-            line = self.load(topic) if refilled else line
-        self.counts[topic] = line.count
-        if line.has_work(self.deferred):
-            self.line = line
-            return True
-        return False
-
-    def load(self, topic: str) -> Line:
-        """Read the queue of a topic as it is now."""
-        return load_line(self._seat, self._work, topic, self.role(topic))
-
-    def go_to(self, topic: str) -> None:
-        """Make a topic the current one; what was put off there comes up again."""
-        self._finished.discard(topic)
-        self.deferred = {pair for pair in self.deferred if pair[0] != topic}
-        self.line = self.load(topic)
-        self.counts[topic] = self.line.count
-
-    # Places and counts
-
-    def told(self, topic: str, *, probes: Collection[str] = ()) -> Count:
-        """Give how far a topic is for him, as far as is known here, with the probes that nobody may notice.
-
-        A probe counts as one more document from the beginning, so that the count goes down by one with each answer.
-        `probes` are those he has before him.
-        """
-        count, shown = self.counts.get(topic) or self.count(topic), self.probed[topic]
-        coming = self._coming(self.line, set(probes)) if self.line is not None and self.line.topic == topic else 0
-        return replace(count, done=count.done + shown, of=count.of + shown + coming + len(probes))
-
-    def _coming(self, line: Line, in_hand: set[str]) -> int:
-        if not self._probes.share:
-            return 0
-        store, layer, topic, assessor = self._seat.store, self._seat.layer, line.topic, self._seat.assessor
-        left = (entry for entry in line.entries.values() if entry.document in line.open)
-        due = [
-            entry.purpose in _PROBED_AFTER
-            and (topic, entry.document) not in self.made_due
-            and falls_due(self._probes, assessor, topic, entry.document)
-            for entry in left
-        ]
-        judged = len(judged_in_turn(store, layer, topic, assessor=assessor))
-        shown = len(probed(store, layer, topic, assessor=assessor) | in_hand)
-        return probes_to_come(self._probes, due, owed=self.owed, judged=judged, probed=shown)
-
-    def held(self) -> dict[str, Held]:
-        """Give, for each topic where there are some, the documents that only others' leases keep from him."""
-        moment = self._seat.clock()
-        leases = live_leases(self._seat.store, self._seat.layer, moment=moment)
-        busy = dict.fromkeys(one.topic for one in leases if one.session != self._seat.session)
-        lines = [self.load(topic) for topic in busy if topic in self.roles]
-        return {line.topic: _held(line, self._seat.assessor, moment) for line in lines if line.held}
-
-    def entry(self, topic: str, document: str) -> Entry:
-        """Give a document as it stands in its queue; one that is in none is of the kind the sitting is about."""
-        if self.line is not None and self.line.topic == topic and document in self.line.entries:
-            return self.line.entries[document]
-        found = (entry for entry in self._work.members(topic) if entry.document == document)
-        return next(found, Entry(document, 0, self._work.purpose))
-
-    def placed(self, topic: str, document: str, answers: Answers) -> Ticket:
-        """Give a document with its place in the queue, without a lease."""
-        line = self.line if self.line is not None and self.line.topic == topic else self.load(topic)
-        entry = line.entries.get(document) or self.entry(topic, document)
-        place = line.places.get(document, line.count.of)
-        return Ticket(topic, entry, place, line.count.of, entry.purpose, answers, None)
-
-    def count(self, topic: str) -> Count:
-        """Count the documents of a topic as they stand now."""
-        self.counts[topic] = count_topic(self._seat, self._work, topic, self.role(topic))
-        return self.counts[topic]
-
-    def count_all(self) -> dict[str, Count]:
-        """Count all topics, but for those that nobody can have changed since they were counted."""
-        changes = changes_of_others(self._seat.store)
-        if changes != self._changes:
-            self.counts, self._changes = {}, changes
-        missing = self.roles.keys() - self.counts.keys()
-        at_once = self._work.counted(self._seat.layer, self._seat.assessor) if len(missing) > 1 else {}
-        for topic in missing:
-            if topic in at_once and self.roles[topic] != "second":
-                self.counts[topic] = at_once[topic]
-            else:
-                self.count(topic)
-        return self.counts
-
-    def recount(self, ticket: Ticket, before: Answers) -> None:
-        """Bring the count up to date after one answer; a probe changes nothing."""
-        if ticket.purpose == "probe":
-            return
-        role, after = self.role(ticket.topic), self._seat.answers(*ticket.pair)
-        was, is_now = (self._work.state(ticket.entry, answers, role) for answers in (before, after))
-        if ticket.topic in self.counts:
-            self.counts[ticket.topic] = self.counts[ticket.topic].after(was, is_now)
-        if self.line is not None and self.line.topic == ticket.topic and is_now == "done":
-            self.line.open.discard(ticket.entry.document)
-
-    def put_back(self, ticket: Ticket) -> None:
-        """Bring the count up to date after an answer was taken back."""
-        if ticket.purpose == "probe":
-            self.probed[ticket.topic] -= 1
-        elif self.line is not None and self.line.topic == ticket.topic:
-            self.line.open.add(ticket.entry.document)
-        self.count(ticket.topic)
-
-
-def _held(line: Line, assessor: str, moment: float) -> Held:
-    leases = line.held.values()
-    own = sum(lease.assessor == assessor for lease in leases)
-    return Held(len(leases), min(lease.expires for lease in leases) - moment, own)
-
+BATCH = 10
+"""How many documents a live pool chooses at once for a topic."""
 
 NO_TEXT = "(this document is not in the collection)"
 """The title of a document that was pooled, but whose text nobody has loaded."""
 
+_LONGEST_NAME = 80
 _RECENT = 100
 
 
-class CollectionDesk:
-    """One assessor's seat before one collection; see `desk.Desk` for what each word means.
+def checked_name(store: Store, assessor: str) -> str:
+    """Give an assessor's name without blanks around it; one that no person can have is refused."""
+    name = assessor.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise UsageError(
+            f"{quoted(assessor)} is no name for an assessor; give one line of 1 to {_LONGEST_NAME} letters"
+        )
+    if events.assessors(store).get(name, "person") != "person":
+        raise InputError(f"{quoted(name)} is not a person here, but where judgments came from; take another name")
+    return name
 
-    What he has before him is leased to this sitting. `next_item` gives the same document until it is answered. Each
-    answer is one transaction, which leases the next document of the topic too: one commit for each key. What is kept
-    in memory changes only after the commit, so that an answer that failed (a full disk) can be given again.
+
+def open_session(
+    store: Store,
+    *,
+    assessor: str,
+    pool: str = "",
+    queue: str = "",
+    layer: str = "",
+    order: str = "plan",
+    seed: int = 0,
+    topics: Sequence[str] = (),
+    rejudge: bool = False,
+    lease_seconds: float = LEASE_SECONDS,
+    batch: int = BATCH,
+    clock: Callable[[], float] = moment,
+) -> StoredSession:
+    """Begin to judge a pool (the latest by default), a queue, or one's own judgments under older versions.
+
+    In a packet it is the packet's own queue. The layer is `main`, or that of the queue. `topics` are the only ones
+    that are judged, where some are given.
+    """
+    if queue and (pool or rejudge):
+        raise UsageError("a queue is judged by itself: leave the pool, or judging again, away")
+    name, packet = assessor.strip(), judging.packet_facts(store)
+    if packet is not None:
+        # What could not be merged is refused: another name, or another layer.
+        if name != packet.assessor:
+            raise UsageError(
+                f"this packet is for {quoted(packet.assessor)}, not for {quoted(name)}: judge it with"
+                f" -a {packet.assessor!r}, or ask for a packet of your own"
+            )
+        if layer and layer != packet.layer:
+            raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: leave --layer away")
+        queue = queue if queue or pool or rejudge else judging.PACKET
+    chosen = order_named(order, seed=seed)
+    clusters = pools.clusters_by_document(store) if chosen.name == "cluster" else {}
+    if queue:
+        facts = judging.queue_named(store, queue)
+        layer = layer or facts.layer
+        source = queue_source(store, facts, order=chosen, clusters=clusters)
+    elif rejudge:
+        versions = scales.current_scale(store)[0], scales.current_guidelines(store)[0]
+        source = rejudge_source(
+            store, layer=layer or MAIN, assessor=name, versions=versions, order=chosen, clusters=clusters
+        )
+    else:
+        pooled = pools.facts_of_pool(store, pool)
+        before = f"random:{pooled.seed}" if pooled.judging_order == "random" else pooled.judging_order
+        chosen = replace(chosen, pooled="" if before == "plan" else before)
+        # Only the main layer teaches a live pool what to choose next.
+        grows = batch if (layer or MAIN) == MAIN else 0
+        source = pool_source(store, pooled, order=chosen, clusters=clusters, batch=grows)
+    mine = source.roles(name) if topics else {}
+    for topic in topics:
+        if topic not in mine:
+            raise UnknownName("topic of yours", topic, mine)
+    source = replace(source, only=tuple(topics))
+    return session_over(source, assessor=assessor, layer=layer or MAIN, lease_seconds=lease_seconds, clock=clock)
+
+
+def session_over(
+    source: Source,
+    *,
+    assessor: str,
+    layer: str,
+    lease_seconds: float = LEASE_SECONDS,
+    clock: Callable[[], float] = moment,
+) -> StoredSession:
+    """Begin to judge what a source has; the assessor becomes known to the collection."""
+    store = source.store
+    name, known = checked_name(store, assessor), events.assessors(store)
+    # Somebody new whose name differs in nothing but capitals may be one of those who are known.
+    alike = [other for other, kind in known.items() if kind == "person" and other.casefold() == name.casefold()]
+    with store.write():
+        events.add_assessor(store, name, now=now())
+        judging.forget_expired(store, moment=clock())
+    queue = Queue(source, assessor=name, layer=layer, session=uuid4().hex, lease_seconds=lease_seconds, clock=clock)
+    return StoredSession(queue, like_named=[] if name in known else alike)
+
+
+class StoredSession:
+    """One assessor's session over one collection; see `judge.session.JudgingSession` for what each word means.
+
+    What the assessor has open is leased to this session. `next_item` gives the same document until it is answered.
+    Each answer is one transaction, which leases the next document of the topic too: one commit for each key. What is
+    kept in memory changes only after the commit, so that an answer that failed (a full disk) can be given again.
     """
 
-    def __init__(self, seat: Seat, work: Work, *, like_named: Sequence[str] = ()) -> None:
-        self._seat, self._work, self._store = seat, work, seat.store
-        self.assessor, self.like_named = seat.assessor, like_named
-        self._scale_version, self.scale = current_scale(self._store)
-        self._guidelines_version, self.guidelines = current_guidelines(self._store)
-        self._other_scales = other_scales(self._store)[0]
-        self._topics = {topic.id: topic for topic in stored_topics(self._store)}
-        self._round = Round(seat, work)
-        self._hand: dict[Pair, Ticket] = {}
-        self._reopened: dict[Pair, Ticket] = {}
-        self._answered: list[tuple[str, Ticket]] = []
-        self._today, seconds = pace_of(self._store, assessor=seat.assessor, since=start_of_today(), limit=_RECENT)
+    def __init__(self, queue: Queue, *, like_named: Sequence[str] = ()) -> None:
+        self._queue, self._store, self._layer = queue, queue.store, queue.layer
+        self.assessor, self.like_named = queue.assessor, like_named
+        self._scale_version, self.scale = scales.current_scale(self._store)
+        self._guidelines_version, self.guidelines = scales.current_guidelines(self._store)
+        self._other_scales = scales.other_scales(self._store)[0]
+        self._topics = {topic.id: topic for topic in documents.topics(self._store)}
+        self._open: dict[Pair, LeasedEntry] = {}
+        self._reopened: dict[Pair, LeasedEntry] = {}
+        self._answered: list[tuple[str, LeasedEntry]] = []
+        today = start_of_today()
+        self._today, seconds = judging.pace_of(self._store, assessor=self.assessor, since=today, limit=_RECENT)
         self._seconds = deque(seconds, maxlen=_RECENT)
 
     # The way of the documents
 
     def next_item(self) -> Item | None:
-        """Give the document he has before him, else lease the next one of the topic, else of the next topic."""
-        held = self._still_held()
-        while held is None:
-            if self._round.line is not None:
+        """Give the document that is open, else lease the next one of the topic, else of the next topic."""
+        item, queue = self._still_open(), self._queue
+        while item is None:
+            if queue.current is not None:
                 with self._store.write():
-                    held = self._round.pick(owed=self._round.owed, deferred=self._round.deferred)
-                self._put_in_hand(held)
-            if held is None and not self._round.move_on():
+                    item = queue.next(owed=queue.owed, deferred=queue.deferred)
+                self._keep_open(item)
+            if item is None and not queue.move_on():
                 return None
-        return self._item(held)
+        return self._item(item)
 
-    def _put_in_hand(self, ticket: Ticket | None) -> None:
-        if ticket is not None:
-            self._hand[ticket.pair] = ticket
-            self._round.owed -= ticket.purpose == "probe"
+    def _keep_open(self, item: LeasedEntry | None) -> None:
+        if item is not None:
+            self._open[item.pair] = item
+            self._queue.owed -= item.is_probe
 
-    def _still_held(self) -> Ticket | None:
-        """Give the first document in hand; a lease that has run out is renewed where nobody else has it now."""
-        for ticket in list(self._hand.values()):
-            if ticket.until is None or ticket.until > self._seat.clock():
-                return ticket
+    def _still_open(self) -> LeasedEntry | None:
+        """Give the first open document; a lease that has run out is renewed where nobody else has it now."""
+        for item in list(self._open.values()):
+            if item.until is None or item.until > self._queue.clock():
+                return item
             with self._store.write():
-                renewed = self._renewed(ticket)
+                gone = self._queue.is_gone(item, self._queue.answers(*item.pair))
+                renewed = None if gone else self._queue.lease(item)
             if renewed is not None:
-                self._hand[ticket.pair] = renewed
+                self._open[item.pair] = renewed
                 return renewed
-            del self._hand[ticket.pair]
+            del self._open[item.pair]
         return None
 
-    def _renewed(self, ticket: Ticket) -> Ticket | None:
-        answers = self._seat.answers(*ticket.pair)
-        state = self._work.state(ticket.entry, answers, self._round.role(ticket.topic))
-        gone = state not in ("open", "postponed") and ticket.purpose != "probe"
-        blocked = is_blocked(self._seat, ticket.topic, ticket.entry, answers)
-        return None if gone or blocked else leased(self._seat, ticket)
+    def _item(self, item: LeasedEntry, *, before: Answer | None = None) -> Item:
+        name = item.entry.document
+        if before is None and item.known.own and not item.is_probe:
+            event = events.latest_answer(self._store, self._layer, *item.pair, assessor=self.assessor)
+            before = None if event is None else answer_of(event, self._other_scales)
+        document = documents.document(self._store, name) or Document(name, "", NO_TEXT)
+        return Item(self._topic(item.topic), document, item.position, item.of, before, self._count(item.topic).left)
 
-    def _item(self, ticket: Ticket, *, before: Answer | None = None) -> Item:
-        if before is None and ticket.known.own and ticket.purpose != "probe":
-            event = latest_answer(self._store, self._seat.layer, *ticket.pair, assessor=self.assessor)
-            before = None if event is None else self._answer_of(event)
-        found = stored_document(self._store, ticket.entry.document)
-        document = found or Document(ticket.entry.document, "", NO_TEXT)
-        topic, left = self._topic(ticket.topic), self._told(ticket.topic).left
-        return Item(topic, document, ticket.position, ticket.of, before, left)
-
-    def _told(self, topic: str) -> Count:
+    def _count(self, topic: str) -> Count:
         """Give how far a topic is, as the assessor is told: a probe is a document like all others."""
-        held = [one.entry.document for one in self._hand.values() if one.purpose == "probe" and one.topic == topic]
-        return self._round.told(topic, probes=held)
+        probes = [one.entry.document for one in self._open.values() if one.is_probe and one.topic == topic]
+        return self._queue.count_with_probes(topic, open_probes=probes)
 
     def _topic(self, topic: str) -> Topic:
         return self._topics.get(topic) or Topic(topic, "")
@@ -404,7 +229,7 @@ class CollectionDesk:
         return self._answer(item, self._event(item, "postponed", seconds=seconds))
 
     def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
-        """Record that the document cannot be judged by him, and why; others may still judge it."""
+        """Record that the document cannot be judged by this assessor, and why; others may still judge it."""
         if not reason.strip():
             raise InputError("say why the document cannot be judged")
         return self._answer(item, replace(self._event(item, "cannot-judge", seconds=seconds), reason=reason.strip()))
@@ -413,25 +238,34 @@ class CollectionDesk:
         """Record a remark without judging."""
         event = replace(self._event(item, "noted"), note=text)
         with self._store.write():
-            append_events(self._store, [event], now=now())
+            events.append_events(self._store, [event], now=now())
 
     def undo(self) -> Item | None:
-        """Take the latest answer of this sitting back and give its document again, leased."""
+        """Take the latest answer of this session back and give its document again, leased.
+
+        A document that was postponed or refused is open to others at once: where one of them has it by now, or has
+        judged it, the answer stays, and the next undo goes to the answer before it.
+        """
         if not self._answered:
             return None
-        uuid, ticket = self._answered[-1]
-        taken_back = event_with_uuid(self._store, uuid)
-        item = self._item(ticket, before=None if taken_back is None else self._answer_of(taken_back))
-        event = replace(self._event(item, "undone"), undoes=uuid, purpose=ticket.purpose)
+        (uuid, ticket), queue = self._answered[-1], self._queue
+        undone = events.event_with_uuid(self._store, uuid)
+        before = None if undone is None else answer_of(undone, self._other_scales)
+        item = self._item(ticket, before=before)
+        event = replace(self._event(item, "undone"), undoes=uuid, purpose=ticket.entry.purpose)
         with self._store.write():
-            append_events(self._store, [event], now=now())
-            again = leased(self._seat, replace(ticket, known=self._seat.answers(*ticket.pair)))
+            events.append_events(self._store, [event], now=now())
+            known = queue.answers(*ticket.pair)
+            given_up = undone is not None and undone.grade is None and known.own in ("", "postponed")
+            if given_up and queue.is_gone(ticket, known):
+                self._answered.pop()
+                raise InputError(f"somebody else has taken {quoted(item.document.id)} over meanwhile")
+            again = queue.lease(replace(ticket, known=known))
         self._answered.pop()
-        self._hand = {again.pair: again, **{pair: held for pair, held in self._hand.items() if pair != again.pair}}
-        self._round.deferred.discard(again.pair)
-        self._today -= taken_back is not None and taken_back.kind != "postponed"
-        self._round.put_back(ticket)
-        return replace(item, left=self._told(ticket.topic).left)
+        self._open = {again.pair: again, **{pair: one for pair, one in self._open.items() if pair != again.pair}}
+        self._today -= undone is not None and undone.kind != "postponed"
+        queue.put_back(ticket)
+        return replace(item, left=self._count(ticket.topic).left)
 
     def _event(self, item: Item, kind: Kind, *, seconds: float | None = None) -> Event:
         return Event(
@@ -441,179 +275,318 @@ class CollectionDesk:
             document=item.document.id,
             assessor=self.assessor,
             happened=now(),
-            layer=self._seat.layer,
-            purpose=self._ticket(item).purpose,
+            layer=self._layer,
+            purpose=self._leased(item).entry.purpose,
             seconds=seconds if seconds is not None and isfinite(seconds) and seconds >= 0 else None,
             scale=self._scale_version,
             guidelines=self._guidelines_version,
             document_hash=item.document.content_hash,
-            order=str(self._work.order),
+            order=str(self._queue.source.order),
             position=item.position,
-            session=self._seat.session,
+            session=self._queue.session,
         )
 
-    def _ticket(self, item: Item) -> Ticket:
+    def _leased(self, item: Item) -> LeasedEntry:
         pair = item.topic.id, item.document.id
-        held = self._hand.get(pair) or self._reopened.get(pair)
-        return held or self._round.placed(*pair, self._seat.answers(*pair))
+        known = self._open.get(pair) or self._reopened.get(pair)
+        return known or self._queue.placed(*pair, self._queue.answers(*pair))
 
     def _answer(self, item: Item, event: Event) -> Saved:
         """Record an answer and lease what comes next, in one transaction."""
-        ticket, turn = self._ticket(item), self._round
-        has_more = any(pair != ticket.pair for pair in self._hand)
-        makes_due = turn.owes_probe(ticket, event)
-        owed = turn.owed + makes_due + (ticket.purpose == "probe" and event.kind == "postponed")
-        deferred = turn.deferred | ({ticket.pair} if turn.waits_long(ticket, event) else set())
+        ticket, queue = self._leased(item), self._queue
+        has_more = any(pair != ticket.pair for pair in self._open)
+        makes_due = queue.makes_probe_due(ticket, event)
+        owed = queue.owed + makes_due + (ticket.is_probe and event.kind == "postponed")
+        deferred = queue.deferred | ({ticket.pair} if queue.waits_long(ticket, event) else set())
         with self._store.write():
-            before = self._seat.answers(*ticket.pair)
+            before = queue.answers(*ticket.pair)
             late = self._is_late(ticket, before)
-            append_events(self._store, [event], now=now())
-            release_lease(self._store, self._seat.lease(*ticket.pair))
-            following = None if has_more else turn.pick(owed=owed, deferred=deferred)
-        turn.owed, turn.deferred = owed, deferred
-        turn.made_due.update([ticket.pair] if makes_due else [])
-        self._hand.pop(ticket.pair, None)
+            events.append_events(self._store, [event], now=now())
+            queue.release(ticket)
+            following = None if has_more else queue.next(owed=owed, deferred=deferred)
+        queue.owed, queue.deferred = owed, deferred
+        queue.made_due.update([ticket.pair] if makes_due else [])
+        self._open.pop(ticket.pair, None)
         self._reopened.pop(ticket.pair, None)
-        self._put_in_hand(following)
-        self._remember(replace(ticket, late=late), event, before)
-        return Saved(item, self._answer_of(event), late)
+        self._keep_open(following)
+        self._answered.append((event.uuid, replace(ticket, late=late)))
+        queue.recount(ticket, before)
+        if event.kind != "postponed":
+            queue.probed[ticket.topic] += ticket.is_probe
+            self._today += 1
+            self._seconds.extend(() if event.seconds is None else (event.seconds,))
+        return Saved(item, answer_of(event, self._other_scales), late)
 
-    def _answer_of(self, event: Event) -> Answer:
-        return answer_of(event, self._other_scales)
-
-    def _is_late(self, ticket: Ticket, before: Answers) -> bool:
+    def _is_late(self, ticket: LeasedEntry, before: Answers) -> bool:
         """Say whether the lease had run out and the document was judged meanwhile, inside `store.write()`."""
         if ticket.late:
             return True
-        if ticket.until is None or ticket.purpose in ("probe", "rejudge"):
-            return False
-        leases = leases_of_document(self._store, self._seat.layer, *ticket.pair)
-        if any(one.session == self._seat.session and one.expires > self._seat.clock() for one in leases):
+        if ticket.until is None or ticket.entry.purpose in ("probe", "rejudge") or self._queue.holds(ticket):
             return False
         others = before.graded != ticket.known.graded and len(before.graded) >= ticket.entry.needed
         return others or before.own_event != ticket.known.own_event
 
-    def _remember(self, ticket: Ticket, event: Event, before: Answers) -> None:
-        self._answered.append((event.uuid, ticket))
-        self._round.recount(ticket, before)
-        self._round.probed[ticket.topic] += ticket.purpose == "probe" and event.kind != "postponed"
-        if event.kind != "postponed":
-            self._today += 1
-            self._seconds.extend(() if event.seconds is None else (event.seconds,))
-
     # Topics, history, searching
 
     def topics(self) -> list[TopicState]:
-        """Give the topics he may judge in the order he goes through them, as they stand now."""
-        counts = {topic: self._told(topic) for topic in self._round.count_all()}
-        named = any(role != "anyone" for role in self._round.roles.values())
-        held, found = self._round.held(), []
-        for topic in self._round.in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
-            count, mine = counts[topic], not named or self._round.role(topic) != "anyone"
+        """Give the topics of the assessor in the order of judging, as they stand now."""
+        queue = self._queue
+        counts = {topic: self._count(topic) for topic in queue.count_all()}
+        named = any(role != "anyone" for role in queue.roles.values())
+        held, states = queue.held(), []
+        for topic in queue.topics_in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
+            count, mine = counts[topic], not named or queue.role(topic) != "anyone"
             state = TopicState(self._topic(topic), count.done, count.of, count.postponed, mine, held.get(topic))
-            found.append(state)
-        return found
+            states.append(state)
+        return states
 
     def choose_topic(self, topic: str) -> None:
-        """Go on with this topic; what he has before him of others goes back."""
-        self._round.known(topic)
-        others = [ticket for ticket in self._hand.values() if ticket.topic != topic]
+        """Go on with this topic; what is open of others goes back."""
+        self._queue.check_topic(topic)
+        others = [item for item in self._open.values() if item.topic != topic]
         with self._store.write():
-            for ticket in others:
-                release_lease(self._store, self._seat.lease(*ticket.pair))
-        for ticket in others:
-            del self._hand[ticket.pair]
-        self._round.go_to(topic)
+            for item in others:
+                self._queue.release(item)
+        for item in others:
+            del self._open[item.pair]
+        self._queue.go_to(topic)
 
-    def history(self, words: str = "", *, limit: int = 200) -> list[Past]:
-        """Give his answers that stand, latest first, those that contain the words."""
-        return past_answers(self._seat, words, limit=limit)
+    def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
+        """Give the answers that stand, latest first, whose topic, document, title or note has all the words."""
+        wanted, older = words.casefold().split(), scales.other_scales(self._store)[0]
+        found: list[HistoryEntry] = []
+        for uuid, title in judging.own_past(self._store, self._layer, assessor=self.assessor):
+            if len(found) == limit:
+                break
+            event = events.event_with_uuid(self._store, uuid)
+            if event is None:
+                continue
+            text = "\n".join([event.topic, event.document, title, event.note, event.reason]).casefold()
+            if all(word in text for word in wanted):
+                found.append(HistoryEntry(event.topic, event.document, title, answer_of(event, older)))
+        return found
 
     def reopen(self, topic: str, document: str) -> Item:
         """Give a document again that was answered before, or that was found by searching."""
-        pair, answers = (topic, document), self._seat.answers(topic, document)
-        held = self._hand.get(pair)
-        if held is not None and held.purpose != "probe":
-            return self._item(held)
+        pair, answers = (topic, document), self._queue.answers(topic, document)
+        item = self._open.get(pair)
+        if item is not None and not item.is_probe:
+            return self._item(item)
         if not answers.own:
             return self.take(topic, document, "")
-        self._hand.pop(pair, None)
-        self._reopened[pair] = self._round.placed(topic, document, answers)
+        self._open.pop(pair, None)
+        self._reopened[pair] = self._queue.placed(topic, document, answers)
         return self._item(self._reopened[pair])
 
-    def search(self, topic: str, words: str, *, limit: int = 50) -> list[Found]:
-        """Search the whole collection for a topic."""
-        return searched(self._seat, self._work, topic, words, limit=limit)
+    def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
+        """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
+        older = scales.other_scales(self._store)[0]
+        grades = judging.own_grades(self._store, self._layer, topic, assessor=self.assessor, other_than=older)
+        pooled = {entry.document for entry in self._queue.source.find_entries(topic)}
+        pooled |= set(events.found_documents(self._store, topic))
+        return [
+            SearchHit(hit.document, hit.title, hit.snippet, "judged", grades[hit.document])
+            if hit.document in grades
+            else SearchHit(hit.document, hit.title, hit.snippet, "pooled" if hit.document in pooled else "new")
+            for hit in documents.search(self._store, words, limit=limit)
+        ]
 
     def take(self, topic: str, document: str, words: str) -> Item:
         """Put a found document into the pool, as found by search, lease it and give it."""
-        self._round.known(topic)
-        if stored_document(self._store, document) is None:
-            raise UnknownName("document", document, ids_near(self._store, document))
-        entry, answers = Entry(document, 0), self._seat.answers(topic, document)
+        queue = self._queue
+        queue.check_topic(topic)
+        if documents.document(self._store, document) is None:
+            raise UnknownName("document", document, documents.ids_near(self._store, document))
+        entry, answers = Entry(document, 0), queue.answers(topic, document)
         with self._store.write():
-            if is_blocked(self._seat, topic, entry, replace(answers, graded=frozenset())):
+            if queue.is_blocked(topic, entry, replace(answers, graded=frozenset())):
                 raise InputError(f"somebody else is judging {quoted(document)} at the moment")
-            self._work.add(topic, document, assessor=self.assessor, words=words, now=now())
-            held = leased(self._seat, Ticket(topic, entry, 1, 1, self._work.purpose, answers, None))
-        if self._round.line is not None and self._round.line.topic == topic:
-            self._round.line = self._round.load(topic)
-        self._hand[held.pair] = replace(self._round.placed(topic, document, answers), until=held.until)
-        self._round.count(topic)
-        return self._item(self._hand[held.pair])
+            queue.source.add(topic, document, assessor=self.assessor, words=words, now=now())
+            until = queue.lease(LeasedEntry(topic, entry, 1, 1, answers)).until
+        if queue.current is not None and queue.current.topic == topic:
+            queue.current = queue.load(topic)
+        item = replace(queue.placed(topic, document, answers), until=until)
+        self._open[item.pair] = item
+        queue.count(topic)
+        return self._item(item)
 
-    def progress(self) -> Done:
-        """Say how far he is; what others did since shows when the topics are looked at again."""
-        if self._round.roles.keys() - self._round.counts.keys():
-            self._round.count_all()
-        counts = [self._told(topic) for topic in self._round.roles]
+    def progress(self) -> SessionProgress:
+        """Say how far the assessor is; what others did since shows when the topics are looked at again."""
+        if self._queue.roles.keys() - self._queue.counts.keys():
+            self._queue.count_all()
+        counts = [self._count(topic) for topic in self._queue.roles]
         seconds = median(self._seconds) if self._seconds else None
-        return Done(sum(count.done for count in counts), sum(count.of for count in counts), self._today, seconds)
+        done, of = sum(count.done for count in counts), sum(count.of for count in counts)
+        return SessionProgress(done, of, self._today, seconds)
 
     def recounted(self, item: Item) -> Item:
         """Give an open document with what is left of its topic now."""
-        told = self._told(item.topic.id)
-        return replace(item, left=told.left, of=max(told.of, item.position))
-
-    # The sitting
+        count = self._count(item.topic.id)
+        return replace(item, left=count.left, of=max(count.of, item.position))
 
     def older(self) -> int:
-        """Give how many of his grades here were given under an older version; none while he gives them again."""
-        if self._work.purpose == "rejudge":
+        """Give how many grades here were given under an older version; none while they are given again."""
+        if self._queue.source.purpose == "rejudge":
             return 0
-        return older_now(self._store, layer=self._seat.layer, assessor=self.assessor)
+        return judging.older_now(self._store, layer=self._layer, assessor=self.assessor)
 
     def outdated(self) -> str:
-        """Say what was changed since the sitting began; it goes on under what the assessor was shown."""
-        changed = [
-            what
-            for what, known, now_known in (
-                ("scale", self._scale_version, current_scale(self._store)[0]),
-                ("guidelines", self._guidelines_version, current_guidelines(self._store)[0]),
-            )
-            if known != now_known
-        ]
-        return " and ".join(f"the {what}" for what in changed)
+        """Say what was changed since the session began; it goes on under what the assessor was given."""
+        scale, guidelines = scales.current_scale(self._store)[0], scales.current_guidelines(self._store)[0]
+        changed = ["the scale"] if scale != self._scale_version else []
+        changed += ["the guidelines"] if guidelines != self._guidelines_version else []
+        return " and ".join(changed)
 
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read, unless another has it by now."""
-        held = self._hand.get((item.topic.id, item.document.id))
-        if held is None or held.until is None:
+        ticket = self._open.get((item.topic.id, item.document.id))
+        if ticket is None or ticket.until is None:
             return
         with self._store.write():
-            blocked = is_blocked(self._seat, held.topic, held.entry, held.known)
-            renewed = None if blocked else leased(self._seat, held)
+            blocked = self._queue.is_blocked(ticket.topic, ticket.entry, ticket.known)
+            renewed = None if blocked else self._queue.lease(ticket)
         if renewed is not None:
-            self._hand[held.pair] = renewed
+            self._open[ticket.pair] = renewed
 
     def leave(self) -> None:
-        """Give back all leases: the sitting is over."""
+        """Give back all leases: the session is over."""
         with self._store.write():
-            release_session(self._store, self._seat.session)
-        self._hand.clear()
+            judging.release_session(self._store, self._queue.session)
+        self._open.clear()
 
     def waiting(self) -> Held | None:
-        """Give the documents of all topics that somebody has at the moment and that may still come to him."""
-        held = list(self._round.held().values())
-        documents, own = sum(one.documents for one in held), sum(one.own for one in held)
-        return Held(documents, min(one.seconds for one in held), own) if held else None
+        """Give the documents of all topics that somebody has open and that may still come to the assessor."""
+        held = list(self._queue.held().values())
+        count, own = sum(one.documents for one in held), sum(one.own for one in held)
+        return Held(count, min(one.seconds for one in held), own) if held else None
+
+
+def answer_of(event: Event, older: Mapping[int, GradeScale]) -> Answer:
+    """Give what an event says, as the assessor sees it; the reason of a refusal stands as its note.
+
+    `older` are the versions of the scale that say something else than the present one.
+    """
+    kind = "judged" if event.kind in rules.WITH_GRADE else event.kind
+    note = event.note or event.reason
+    return Answer(kind, event.grade, note, event.evidence, event.uuid, event.happened, older.get(event.scale))
+
+
+# Adjudication: deciding between assessors.
+
+
+def open_cases(
+    store: Store, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
+) -> list[Disagreement]:
+    """Give the disagreements that nobody has decided; `across`: only those between relevant and not relevant."""
+    wanted = [pair for pair in events.disputed_pairs(store, layer) if not only or pair[0] in only]
+    standing = [event for pair in wanted for event in events.standing_of(store, layer, *pair)]
+    return rules.disagreements(standing, relevant_from=live_pools.thresholds(store), across=across)
+
+
+class StoredAdjudication:
+    """One adjudicator's session over one collection.
+
+    The cases are those of the start, each looked at again before it is given: one that has been decided meanwhile, or
+    is no longer disputed, is passed over. `across` limits them to disputes between relevant and not relevant.
+    """
+
+    def __init__(
+        self, store: Store, adjudicator: str, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
+    ) -> None:
+        if not adjudicator.strip():
+            raise InputError("an adjudicator needs a name")
+        self._store, self._adjudicator, self._layer = store, adjudicator.strip(), layer
+        self._scale_version, self.scale = scales.current_scale(store)
+        self._guidelines_version, self.guidelines = scales.current_guidelines(store)
+        self._other_scales = scales.other_scales(store)[0]
+        self._relevant_from, self._across = live_pools.thresholds(store), across
+        self._topics = {topic.id: topic for topic in documents.topics(store)}
+        self._session = str(uuid4())
+        cases = open_cases(store, layer=layer, across=across, only=only)
+        self._open: list[Pair] = [(case.topic, case.document) for case in cases]
+        self._of, self._decisions = len(self._open), list[Event]()
+
+    def __len__(self) -> int:
+        """How many cases are open."""
+        return len(self._open)
+
+    def next_case(self) -> Case | None:
+        """Give the next disagreement that is neither decided nor put off; None: all done."""
+        while self._open:
+            standing = events.standing_of(self._store, self._layer, *self._open[0])
+            opinions = rules.opinions_among(standing)
+            differ = rules.differ(opinions, relevant_from=self._relevant_from, across=self._across)
+            if differ and not rules.is_decided(standing):
+                return self._case(self._open[0], opinions)
+            self._open.pop(0)
+        return None
+
+    def decide(self, case: Case, grade: int, *, note: str = "") -> None:
+        """Record the decision."""
+        self.scale.named(grade)
+        pair = case.topic.id, case.document.id
+        event = self._append("adjudicated", pair, grade=grade, note=note, document_hash=case.document.content_hash)
+        self._decisions.append(event)
+        self._open = [other for other in self._open if other != pair]
+
+    def postpone(self, case: Case) -> None:
+        """Put a case off: the others come first."""
+        pair = (case.topic.id, case.document.id)
+        if pair in self._open:
+            self._open.remove(pair)
+            self._open.append(pair)
+
+    def undo(self) -> Case | None:
+        """Take the latest decision of this session back and give its case again; None where nothing is left."""
+        if not self._decisions:
+            return None
+        decision = self._decisions.pop()
+        pair = decision.topic, decision.document
+        self._append("undone", pair, undoes=decision.uuid)
+        self._open.insert(0, pair)
+        opinions = rules.opinions_among(events.standing_of(self._store, self._layer, *pair))
+        return self._case(pair, opinions, before=decision.grade)
+
+    def leave(self) -> None:
+        """The session is over; there is nothing to give back."""
+
+    def _case(self, pair: Pair, opinions: Sequence[Event], *, before: int | None = None) -> Case:
+        told = tuple(
+            Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale)) for one in opinions
+        )
+        found = documents.document(self._store, pair[1])
+        if found is None or pair[0] not in self._topics:
+            raise CollectionError(f"topic {quoted(pair[0])} or document {quoted(pair[1])} is not in the collection")
+        position = self._of - len(self._open) + 1
+        return Case(self._topics[pair[0]], found, told, position, self._of, before)
+
+    def _append(
+        self,
+        kind: Kind,
+        pair: Pair,
+        *,
+        grade: int | None = None,
+        note: str = "",
+        undoes: str = "",
+        document_hash: str = "",
+    ) -> Event:
+        event = Event(
+            uuid=str(uuid4()),
+            kind=kind,
+            topic=pair[0],
+            document=pair[1],
+            assessor=self._adjudicator,
+            happened=now(),
+            layer=self._layer,
+            grade=grade,
+            note=note,
+            undoes=undoes,
+            purpose="overlap",
+            scale=self._scale_version,
+            guidelines=self._guidelines_version,
+            document_hash=document_hash,
+            session=self._session,
+        )
+        with self._store.write():
+            events.append_events(self._store, [event], now=now())
+        return event
