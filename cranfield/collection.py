@@ -1,73 +1,58 @@
-"""What Python users open: a collection, or bare files. Both give the same interface, and pandas frames come out.
+"""The API under both fronts: what can be done with qrels and runs, and with a collection.
 
-`import cranfield` brings this module along: so nothing heavy is imported here before something is opened.
+`Files` and `Collection` give results, which the command line prints. `Opened` is what Python users open: the same
+methods, with frames for results. `import cranfield` brings this module along, so nothing heavy is imported here
+before something is opened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec
+
+from cranfield.base.lazy import deferred
+from cranfield.base.tables import Result, facts_table, html
+
+with deferred:
+    import pandas as pd
+
+    from cranfield.workflows import collection as collections
+    from cranfield.workflows import display, frames, results
+    from cranfield.workflows import inputs as input_kinds
+    from cranfield.workflows import progress as progress_bars
+    from cranfield.workflows import settle as settle_workflow
+    from cranfield.workflows import simulate as simulate_workflow
+    from cranfield.workflows.compare import compare as compare_workflow
+    from cranfield.workflows.evaluate import tables as evaluate_tables
 
 if TYPE_CHECKING:
     import os
 
-    import pandas
     from rich.console import RenderableType
 
-    from cranfield.workflows.inputs import Work
+    from cranfield.base.tables import Value
+    from cranfield.store.store import Store
+    from cranfield.workflows.inputs import Inputs
     from cranfield.workflows.results import Plots, ReuseResult
+    from cranfield.workflows.settle import Queue
 
-
-if TYPE_CHECKING:
     PathLike = str | os.PathLike[str]
-    Judged = PathLike | Mapping[str, Mapping[str, int]] | pandas.DataFrame
-    Nameless = PathLike | pandas.DataFrame
+    Judged = PathLike | Mapping[str, Mapping[str, int]] | pd.DataFrame
+    Nameless = PathLike | pd.DataFrame
     Ranked = Nameless | Mapping[str, Mapping[str, float]]
-    Grouped = PathLike | Mapping[str, str] | pandas.DataFrame
+    Grouped = PathLike | Mapping[str, str] | pd.DataFrame
     Clusters = PathLike | Mapping[str, Hashable] | None
 
+Options = ParamSpec("Options")
 
-class Opened:
-    """Runs and qrels at hand, to be scored, compared and doubted as often as one likes: they are read once.
 
-    The words are those of the command line. A wrong call or bad input is a `CranfieldError`, whose text says what to
-    do. Work that takes longer than a second shows a bar, in a notebook and on a terminal.
-    """
+class Files:
+    """Qrels and runs at hand, to be scored, compared and doubted as often as one likes: they are read once."""
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
-
-    def __enter__(self) -> Opened:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the collection; files need no closing."""
-        self._work.is_closed = True
-        self._work.material.close()
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """The names of all runs."""
-        return self._work.material.names()
-
-    @property
-    def groups(self) -> pandas.DataFrame:
-        """Who the runs belong to: run, group, and whether it was `pooled` or is `new`."""
-        import pandas as pd
-
-        rows = [(one.run, one.group, "pooled" if one.pooled else "new") for one in self._work.material.members()]
-        return pd.DataFrame(rows, columns=["run", "group", "role"])
-
-    @property
-    def plot(self) -> Plots:
-        """Figures of scores: strips, precision_recall and differences, each on matplotlib axes."""
-        from cranfield.workflows.results import Plots
-
-        return Plots(self._work)
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
 
     def evaluate(
         self,
@@ -82,7 +67,7 @@ class Opened:
         clusters: Clusters = None,
         letters: Literal["tukey", "t"] | None = None,
         verdicts: bool = True,
-    ) -> pandas.DataFrame:
+    ) -> Result:
         """Score runs (all, if none is named): one row for each run, topic and measure; topic `all` is the mean.
 
         Each score says how far it can be trusted: the lowest and highest value that unjudged documents allow (`low`,
@@ -91,21 +76,11 @@ class Opened:
         to be reproduced. The frame's `attrs` tell the hash of the qrels, the reference, and in `notes` what the
         command line would say.
         """
-        from cranfield.workflows.frames import scores_frame
-
-        asked = self._work.asked(
-            measures,
-            runs,
-            topics=topics,
-            like=like,
-            ties=ties,
-            duplicates=duplicates,
-            clusters=clusters,
-            letters=letters,
-        )
-        with self._work.watched() as progress:
-            found = self._work.evaluated(asked, verdicts=verdicts, progress=progress)
-        return scores_frame(*found, by_topic=by_topic)
+        options = {"like": like, "ties": ties, "duplicates": duplicates, "letters": letters}
+        asked = self.inputs.request(measures, runs, topics=topics, clusters=clusters, **options)
+        with self.inputs.progress() as progress:
+            found, trust = self.inputs.evaluated(asked, verdicts=verdicts, progress=progress)
+        return frames.Framed(lambda: frames.scores_frame(found, trust, by_topic=by_topic))
 
     def compare(
         self,
@@ -127,7 +102,7 @@ class Opened:
         clusters: Clusters = None,
         verdicts: bool = True,
         by_topic: bool = False,
-    ) -> pandas.DataFrame:
+    ) -> Result:
         """Compare runs (all of them if none is named): one row for each measure and pair, differences being a − b.
 
         `claim` is what may be said while documents are unjudged: proved, supported, conservative win or open, with
@@ -137,25 +112,13 @@ class Opened:
         `power`, and how many a true `difference` would need. Without a correction it is Holm's, or Tukey's own.
         With `by_topic` there is one row for each measure, pair and topic: both scores and their difference.
         """
-        from cranfield.workflows.compare.compare import Comparing
-        from cranfield.workflows.frames import compared
-
-        asked = self._work.asked(
-            measures, runs or None, topics=topics, like=like, duplicates=duplicates, clusters=clusters
-        )
+        options = {"like": like, "duplicates": duplicates}
+        asked = self.inputs.request(measures, runs or None, topics=topics, clusters=clusters, **options)
         seeds = {name: tuple(members) for name, members in (systems or {}).items()}
         named = (baselines,) if isinstance(baselines, str) else tuple(baselines)
-        how = Comparing(named, test, correction or "", alpha, tolerance, draws, seed, systems=seeds)
-        return compared(
-            self._work,
-            asked,
-            runs or None,
-            how,
-            verdicts=verdicts,
-            power=power,
-            difference=difference,
-            by_topic=by_topic,
-        )
+        how = compare_workflow.Comparing(named, test, correction or "", alpha, tolerance, draws, seed, systems=seeds)
+        wanted = compare_workflow.Wanted(power=power, difference=difference)
+        return frames.compared(self.inputs, asked, runs, how, wanted, verdicts=verdicts, by_topic=by_topic)
 
     def reuse(
         self,
@@ -170,9 +133,7 @@ class Opened:
         `closure` says which holes may be relevant: those within the depth that matters, in the whole list, or also
         `further` documents that nobody retrieved. `thresholds` are set for this call.
         """
-        from cranfield.workflows.frames import examined
-
-        return examined(self._work, runs, measures, closure=closure, further=further, thresholds=thresholds)
+        return results.reuse(self.inputs, runs, measures, closure, further=further, thresholds=thresholds)
 
     def settle(
         self,
@@ -184,17 +145,15 @@ class Opened:
         everything: bool = False,
         queue: str = "",
         into: str = "main",
-    ) -> pandas.DataFrame:
+    ) -> Queue:
         """Find the documents whose judging decides between two runs; of one run, those that make its score safe.
 
         One row for each document, the heaviest first: those that suffice if none of them is relevant, or with
         `everything` all that could matter. `queue` keeps them in the collection for `cranfield judge --queue`, and
         their judgments go into the layer `into`. `attrs["notes"]` says how the runs stand.
         """
-        from cranfield.workflows.frames import settled_frame
-
-        return settled_frame(
-            self._work, first, second, measures, closure=closure, everything=everything, queue=queue, into=into
+        return settle_workflow.settle(
+            self.inputs, first, second, measures, closure, everything=everything, queue=queue, into=into
         )
 
     def simulate(
@@ -207,7 +166,7 @@ class Opened:
         difference: float | None = None,
         seconds_per_document: float | None = None,
         seed: int = 0,
-    ) -> pandas.DataFrame:
+    ) -> Result:
         """Play plans against the judgments that are known: one row for each plan and measure.
 
         It tells what each plan would have cost, found (a share of the known relevant documents), and done to the
@@ -215,19 +174,17 @@ class Opened:
         `outsiders` every plan is played without each group too; `difference` also tells the topics it would need.
         Without plans depths are played. `attrs["notes"]` says what a replay cannot know.
         """
-        from cranfield.workflows.frames import simulated_frame
-        from cranfield.workflows.simulate import Simulating
-
-        how = Simulating(
+        how = simulate_workflow.Simulating(
             plans=plans,
             budgets=tuple(budgets),
-            groups=self._work.material.told.groups,
+            groups=self.inputs.pool.groups,
             outsiders=outsiders,
             difference=difference,
             seconds=seconds_per_document,
             seed=seed,
         )
-        return simulated_frame(self._work, measures, runs, how)
+        asked = self.inputs.request(measures, runs, with_ids=True)
+        return frames.Framed(lambda: frames.simulated_frame(self.inputs, asked, how))
 
     def explain(
         self,
@@ -239,53 +196,119 @@ class Opened:
         ties: Literal["trec", "best", "worst"] = "trec",
         duplicates: Literal["plain", "novelty"] = "plain",
         clusters: Clusters = None,
-    ) -> pandas.DataFrame:
+    ) -> Result:
         """Lay open the lists of runs for a topic: each rank with its document, what is known of it, P, R and DCG.
 
         Of `measures` the threshold counts: `P(rel=2)` takes grades from 2 up as relevant.
         """
-        from cranfield.workflows.evaluate.tables import explain_lists
-        from cranfield.workflows.frames import lists_frame
+        options = {"like": like, "ties": ties, "duplicates": duplicates}
+        asked = self.inputs.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
+        explained = evaluate_tables.explain_lists(asked, topic, depth=depth, store=self.inputs.store)
+        return frames.Framed(lambda: frames.lists_frame(explained))
 
-        asked = self._work.asked(
-            measures,
-            runs or None,
-            with_ids=True,
-            like=like,
-            ties=ties,
-            duplicates=duplicates,
-            clusters=clusters,
-        )
-        return lists_frame(explain_lists(asked, topic, depth=depth, store=self._work.store))
 
-    def qrels(self, *, unjudged: bool = False) -> pandas.DataFrame:
+class Collection(Files):
+    """An open collection: what `Files` can do with its runs and qrels, and its stages."""
+
+    @property
+    def store(self) -> Store:
+        """The open file."""
+        return self.inputs.collection("this")
+
+
+def _framed(
+    method: Callable[Concatenate[Files, Options], Result],
+) -> Callable[Concatenate[Opened, Options], pd.DataFrame]:
+    """Give a method of `Files` as one that gives the frame of its result."""
+
+    @wraps(method)
+    def framed(self: Opened, *arguments: Options.args, **options: Options.kwargs) -> pd.DataFrame:
+        return method(self.results, *arguments, **options).frame()
+
+    framed.__annotations__ = {**method.__annotations__, "return": "pandas.DataFrame"}
+    return framed
+
+
+class Opened:
+    """Runs and qrels at hand, to be scored, compared and doubted as often as one likes: they are read once.
+
+    The words are those of the command line. A wrong call or bad input is a `CranfieldError`, whose text says what to
+    do. Work that takes longer than a second shows a bar, in a notebook and on a terminal.
+    """
+
+    def __init__(self, results: Files) -> None:
+        self.results = results
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the collection; files need no closing."""
+        self.results.inputs.close()
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of all runs."""
+        return self.results.inputs.names()
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """Who the runs belong to: run, group, and whether it was `pooled` or is `new`."""
+        members = self.results.inputs.members()
+        rows = [(one.run, one.group, "pooled" if one.pooled else "new") for one in members]
+        return pd.DataFrame(rows, columns=["run", "group", "role"])
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of scores: strips, precision_recall and differences, each on matplotlib axes."""
+        return results.Plots(self.results.inputs)
+
+    evaluate = _framed(Files.evaluate)
+    compare = _framed(Files.compare)
+
+    def reuse(
+        self,
+        *runs: str,
+        measures: str | Sequence[str] = ("nDCG@10", "P@10", "AP"),
+        closure: Literal["at-k", "list", "open"] = "at-k",
+        further: int = 0,
+        thresholds: Mapping[str, float] | None = None,
+    ) -> ReuseResult:
+        """Say how far scores can be trusted: for outsiders of the collection, and for each run (all by default).
+
+        `closure` says which holes may be relevant: those within the depth that matters, in the whole list, or also
+        `further` documents that nobody retrieved. `thresholds` are set for this call.
+        """
+        return self.results.reuse(*runs, measures=measures, closure=closure, further=further, thresholds=thresholds)
+
+    settle = _framed(Files.settle)
+    simulate = _framed(Files.simulate)
+    explain = _framed(Files.explain)
+
+    def qrels(self, *, unjudged: bool = False) -> pd.DataFrame:
         """Give what runs are scored by: topic, document and grade; -1 is pooled and not judged, where asked for."""
-        from cranfield.qrels.qrels import judged_only
-        from cranfield.workflows.frames import qrels_frame
-
-        found = self._work.material.judged(unjudged=unjudged)
-        return qrels_frame(found if unjudged else judged_only(found))
+        return frames.qrels_frame(self.results.inputs.judged(unjudged=unjudged), unjudged=unjudged)
 
     def pool(
         self,
         name: str = "",
         *,
         by: Literal["document", "run", "group", "topic", "depth", "version", "overlap"] = "document",
-    ) -> pandas.DataFrame:
+    ) -> pd.DataFrame:
         """Give a pool of the collection, the latest unless one is named: its documents, or one table about it."""
-        from cranfield.workflows.frames import pool_frame
+        known = self.results.inputs
+        return frames.pool_frame(known.collection("a pool"), name or known.pool.pool, by)
 
-        return pool_frame(self._work.collection("a pool"), name or self._work.material.told.pool, by)
-
-    def judgments(self, *, layers: str | Sequence[str] = (), every: bool = False) -> pandas.DataFrame:
+    def judgments(self, *, layers: str | Sequence[str] = (), every: bool = False) -> pd.DataFrame:
         """Give the judgments that count now, one row for each assessor and document; `every` event where asked for.
 
         Without `layers` they are of all layers.
         """
-        from cranfield.workflows.frames import judgments_frame
-        from cranfield.workflows.inputs import words_of
-
-        return judgments_frame(self._work.collection("a judgment"), layers=words_of(layers), every=every)
+        store = self.results.inputs.collection("a judgment")
+        return frames.judgments_frame(store, layers=input_kinds.words_of(layers), every=every)
 
     def agreement(
         self,
@@ -295,13 +318,10 @@ class Opened:
         seed: int = 1,
         draws: int = 1000,
         blocks: int = 5,
-    ) -> pandas.DataFrame:
+    ) -> pd.DataFrame:
         """Say how far assessors agree: one row for each coefficient, with its interval."""
-        from cranfield.workflows.frames import agreement_frame
-        from cranfield.workflows.inputs import words_of
-
-        store = self._work.collection("agreement")
-        return agreement_frame(store, by, layers=words_of(layers), seed=seed, draws=draws, blocks=blocks)
+        store, chosen = self.results.inputs.collection("agreement"), input_kinds.words_of(layers)
+        return frames.agreement_frame(store, by, layers=chosen, seed=seed, draws=draws, blocks=blocks)
 
     def report(
         self,
@@ -316,26 +336,26 @@ class Opened:
         `public` leaves out the names of assessors and the titles of documents; `card` is a file for the collection
         card.
         """
-        from cranfield.workflows.frames import written_report
+        told = None if card is None else Path(card)
+        return frames.written_report(self.results.inputs, Path(path), measures, public=public, card=told)
 
-        return written_report(
-            self._work, Path(path), measures, public=public, card=None if card is None else Path(card)
-        )
+    def _facts(self) -> dict[str, Value]:
+        known = self.results.inputs
+        return {"closed": "yes"} if known.is_closed else known.facts()
 
     def __repr__(self) -> str:
-        from cranfield.workflows.frames import in_short
-
-        return in_short(self._work)
+        known = self._facts()
+        if "closed" in known:
+            return "Opened(closed)"
+        where = f"collection {known['collection']!r}" if "collection" in known else f"files, qrels {known['qrels']}"
+        many = str(known["runs"]).partition(":")[0]
+        return f"Opened({where}, {'no' if many == 'none' else many} runs)"
 
     def _repr_html_(self) -> str:
-        from cranfield.workflows.frames import as_html
-
-        return as_html(self._work)
+        return html([facts_table(self._facts(), caption="Opened")])
 
     def __rich__(self) -> RenderableType:
-        from cranfield.workflows.frames import as_rich
-
-        return as_rich(self._work)
+        return display.grouped([facts_table(self._facts(), caption="Opened")])
 
 
 def open_collection(
@@ -355,10 +375,12 @@ def open_collection(
     main layer, unless `layers` are named. Verdicts look at the latest pool, at the one that `pool` names, or at what
     `groups`, `pool_depth` and `card` tell, as in `open_files`. `progress=False` shows no bars.
     """
-    from cranfield.workflows.inputs import CollectionMaterial, Work, pool_told
-
-    told = pool_told(groups=groups, depth=pool_depth, card=card, pool=pool)
-    return Opened(Work(CollectionMaterial.opened(path, qrels, layers, told), progress))
+    told = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
+    # Checked before the collection is opened, so that nothing stays open if they are wrong.
+    judged = qrels if qrels is None or isinstance(qrels, str) else input_kinds.qrels_or_file(qrels)
+    chosen = (layers,) if isinstance(layers, str) else tuple(layers)
+    store, watch = collections.open_collection(Path(path)), partial(progress_bars.shown_progress, wanted=progress)
+    return Opened(Collection(input_kinds.Inputs(store, judged, told, watch, layers=chosen)))
 
 
 def open_files(
@@ -378,7 +400,6 @@ def open_files(
     pooled runs. `pool_depth` is the rank that the pool went down to; `card` a file in which a published collection
     tells of its pool. `progress=False` shows no bars.
     """
-    from cranfield.workflows.inputs import FilesMaterial, Work, pool_told
-
-    told = pool_told(groups=groups, depth=pool_depth, card=card)
-    return Opened(Work(FilesMaterial.opened(qrels, runs, told), progress))
+    told = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card)
+    watch = partial(progress_bars.shown_progress, wanted=progress)
+    return Opened(Files(input_kinds.FilesInputs(qrels, runs, told, watch)))

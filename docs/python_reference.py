@@ -68,7 +68,8 @@ def function(value: Callable[..., Any], name: str, *, level: int = 2) -> str:
     node = definition(value)
     lines = [f"    {line}," for line in parameters(node.args)]
     arguments = "\n" + "\n".join(lines) + "\n" if lines else ""
-    code = f"{name}({arguments}) -> {written(node.returns)}"
+    given = "DataFrame" if hasattr(value, "__wrapped__") else written(node.returns)
+    code = f"{name}({arguments}) -> {given}"
     return f"{'#' * level} {name}\n\n```text\n{code}\n```\n\n{prose(value)}\n"
 
 
@@ -97,9 +98,14 @@ def written(annotation: ast.expr | None) -> str:
         return "None"
     quoted = isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)
     text = annotation.value if quoted else ast.unparse(annotation)  # type: ignore[attr-defined]
-    return (
-        str(text).replace("pandas.", "").replace("os.PathLike[str]", "PathLike").replace("str | PathLike", "PathLike")
-    )
+    for long, short in (
+        ("pandas.", ""),
+        ("pd.", ""),
+        ("os.PathLike[str]", "PathLike"),
+        ("str | PathLike", "PathLike"),
+    ):
+        text = str(text).replace(long, short)
+    return str(text)
 
 
 def definition(value: Callable[..., Any]) -> ast.FunctionDef:

@@ -96,11 +96,13 @@ class Result:
     """What a command gives, in Python and on the command line.
 
     A result declares `table`; where people read something else than files and frames carry, `tables` too. Sentences
-    go to standard error: `notes` before the table, `remarks` after it.
+    go to standard error: `notes` before the table, `remarks` after it. `wide` tables are of many numbers: on a narrow
+    terminal they are turned on their side or cut into several, while others fold.
     """
 
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    wide = False
 
     def table(self) -> Table:
         """Give the rows as data formats and frames have them."""

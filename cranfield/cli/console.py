@@ -6,22 +6,32 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, BinaryIO
 
+import typer
+
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UsageError
 from cranfield.base.files import whole_file
-from cranfield.base.tables import Table, plain_text, table_of
+from cranfield.base.lazy import deferred
+from cranfield.base.tables import DATA_FORMATS, Result, Table, plain_text, table_of
 from cranfield.base.text import begins_with, counted, visible, visible_line
 from cranfield.report.rendering import renderers
+
+with deferred:
+    from cranfield import collection as collection_module
+    from cranfield.workflows import inputs
+    from cranfield.workflows.evaluate import inputs as evaluate_inputs
+    from cranfield.workflows.reuse import field
 
 if TYPE_CHECKING:
     from cranfield.base.progress import Progress
     from cranfield.base.records import Document
+    from cranfield.collection import Collection
     from cranfield.store.store import Store
     from cranfield.workflows.runs.submit import Checked
 
@@ -52,6 +62,16 @@ def put(text: str) -> None:
     """Write data to standard output: to a file or pipe as it is, to a terminal made harmless."""
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()
+
+
+def show(result: Result, format: str = "table") -> None:
+    """Print a result: its notes, its tables for people or the one table of data, and its remarks."""
+    for note in result.notes:
+        say(note)
+    for table in [result.table()] if format in DATA_FORMATS else result.tables():
+        put_wide_table(table, format) if result.wide else put_table(table, format)
+    for remark in result.remarks:
+        say(remark)
 
 
 def put_table(table: Table, format: str = "table") -> None:
@@ -205,6 +225,75 @@ def collection(path: Path) -> Iterator[Store]:
         if store.kept_as:
             say(f"{path} was of an older version and has been brought up to date; as it was, it is {store.kept_as}")
         yield store
+
+
+@contextmanager
+def opened(
+    path: Path,
+    *,
+    qrels: str | None,
+    runs: Sequence[str] | None,
+    layers: Sequence[str] | None = None,
+    groups: Path | None = None,
+    pool_depth: int | None = None,
+    card: Path | None = None,
+    pool: str = "",
+    warn: Callable[[str], None] | None = None,
+) -> Iterator[Collection]:
+    """Open what a command is about: the collection that is meant, or files, with what is told about the pool.
+
+    With `warn` (that is `say`) words that name nothing are refused first, and warnings about the qrels are told.
+    """
+    told = field.PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
+    with collection_meant(path, qrels, runs) as store:
+        if warn is not None:
+            _refuse_nothing(store, qrels, runs, layers)
+        given = inputs.CommandInputs(store, qrels, told, progress, layers=layers or (), warn=warn)
+        yield collection_module.Collection(given)
+
+
+def _refuse_nothing(
+    store: Store | None, qrels: str | None, runs: Sequence[str] | None, layers: Sequence[str] | None
+) -> None:
+    """Refuse a call that does not say which qrels and runs are meant, with the usage of its command."""
+    if qrels == "":
+        raise typer.BadParameter("--qrels names nothing; is a variable of the shell empty?")
+    if store is None and layers:
+        raise typer.BadParameter("--layer is for the judgments of a collection; there is none here")
+    if store is None and qrels is None:
+        raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
+    if "" in (runs or ()):
+        raise typer.BadParameter("a run without a name; is a variable of the shell empty?")
+    if not runs and not evaluate_inputs.stored_names(store):
+        raise typer.BadParameter("which runs? name their files, or a collection that has some with -C")
+
+
+@contextmanager
+def collection_meant(path: Path, qrels: str | None, runs: Sequence[str] | None) -> Iterator[Store | None]:
+    """Open the collection that is meant: none where qrels and runs are files and nobody has named a collection.
+
+    A collection that happens to lie in the folder must not change what files say by its pool and its scale.
+    """
+    from cranfield.cli.options import COLLECTION
+
+    are_files = qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs))
+    if path == COLLECTION and path.exists() and _is_default() and are_files:
+        say(f"qrels and runs are files, so {path} is not looked at; -C {path} takes its pool and scale")
+        yield None
+        return
+    with collection_if_any(path) as store:
+        yield store
+
+
+def _is_default() -> bool:
+    """Say whether the collection was named by nobody, neither on the command line nor in the environment."""
+    try:
+        from typer._click.globals import get_current_context  # newer versions of typer carry their own click
+    except ImportError:
+        from click import get_current_context  # type: ignore[no-redef]
+    context = get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source("collection")
+    return source is not None and source.name == "DEFAULT"
 
 
 @contextmanager

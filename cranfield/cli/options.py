@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ import typer
 
 from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.cli import console
+from cranfield.cli.console import collection_meant as collection_meant
 
 if TYPE_CHECKING:
     from cranfield.base.tables import Table, Value
@@ -67,37 +67,6 @@ Format = Annotated[
 
 
 # What `evaluate` and `compare` share: which qrels and runs are meant, and marks behind scores.
-
-
-@contextmanager
-def collection_meant(path: Path, qrels: str | None, runs: Sequence[str] | None) -> Iterator[Store | None]:
-    """Open the collection that is meant: none where qrels and runs are files and nobody has named a collection.
-
-    A collection that happens to lie in the folder must not change what files say by its pool and its scale.
-    """
-    if path == COLLECTION and path.exists() and _is_default() and _are_files(qrels, runs):
-        console.say(f"qrels and runs are files, so {path} is not looked at; -C {path} takes its pool and scale")
-        yield None
-        return
-    with console.collection_if_any(path) as store:
-        yield store
-
-
-def _is_default() -> bool:
-    """Say whether the collection was named by nobody, neither on the command line nor in the environment."""
-    try:
-        from typer._click.globals import get_current_context  # newer versions of typer carry their own click
-    except ImportError:
-        from click import get_current_context  # type: ignore[no-redef]
-    context = get_current_context(silent=True)
-    source = None if context is None else context.get_parameter_source("collection")
-    return source is not None and source.name == "DEFAULT"
-
-
-def _are_files(qrels: str | None, runs: Sequence[str] | None) -> bool:
-    return (
-        qrels is not None and Path(qrels).is_file() and bool(runs) and all(Path(run).is_file() for run in runs or ())
-    )
 
 
 def qrels_named(store: Store | None, word: str | None, layers: Sequence[str] | None) -> Path | Qrels:

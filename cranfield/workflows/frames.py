@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import UnknownName, UsageError
-from cranfield.base.tables import Table, facts_table, html
+from cranfield.base.tables import Result
 from cranfield.simulate.tables import outcomes_data
 from cranfield.workflows.compare.compare import Compared, Comparing, Wanted, compare_runs, power_notes
 from cranfield.workflows.compare.tables import (
@@ -24,22 +24,15 @@ from cranfield.workflows.compare.tables import (
 )
 from cranfield.workflows.evaluate.inputs import Asked
 from cranfield.workflows.evaluate.verdicts import first_runs
-from cranfield.workflows.inputs import CollectionMaterial, Work, refuse_unknown, words_of
+from cranfield.workflows.inputs import Inputs, words_of
 from cranfield.workflows.report.material import Wanted as material_Wanted
 from cranfield.workflows.report.report import collection_report, report_and_card, write_card, write_page
-from cranfield.workflows.results import ReuseResult
-from cranfield.workflows.reuse.field import trusted
-from cranfield.workflows.reuse.reuse import about_titles, examine_collection, without_verdict
-from cranfield.workflows.settle import decided, keep_queue, made_safe, narrowed, purpose_of, queue_table, settled
 from cranfield.workflows.simulate import Simulating, simulate_plans
 
 if TYPE_CHECKING:
     import pandas
-    from rich.console import RenderableType
 
     from cranfield.qrels.qrels import Qrels
-    from cranfield.reuse.intervals import Closure
-    from cranfield.reuse.pairs import QueuedDocument
     from cranfield.store.store import Store
     from cranfield.workflows.evaluate.evaluate import Evaluated
     from cranfield.workflows.evaluate.tables import Explained
@@ -62,6 +55,17 @@ _EVENT_COLUMNS = (
     ),
 )
 _NUMBERS = {"low", "high", "judged", "loss", "loss_upper"}
+
+
+class Framed(Result):
+    """A result of which there is only the frame so far."""
+
+    def __init__(self, make: Callable[[], pandas.DataFrame]) -> None:
+        self._made = make()
+
+    def frame(self) -> pandas.DataFrame:
+        """Give the frame."""
+        return self._made
 
 
 def scores_frame(found: Evaluated, trust: Trusted | None, *, by_topic: bool) -> pandas.DataFrame:
@@ -98,9 +102,13 @@ def lists_frame(explained: Explained) -> pandas.DataFrame:
     return frame
 
 
-def qrels_frame(qrels: Qrels) -> pandas.DataFrame:
+def qrels_frame(qrels: Qrels, *, unjudged: bool) -> pandas.DataFrame:
     """Give qrels as topic, document and grade, sorted; the attributes carry their name and hash."""
     import pandas as pd
+
+    from cranfield.qrels.qrels import judged_only
+
+    qrels = qrels if unjudged else judged_only(qrels)
 
     frame = pd.DataFrame(list(qrels), columns=["topic", "document", "grade"])
     frame.attrs.update(qrels=qrels.content_hash, name=qrels.name)
@@ -149,44 +157,43 @@ def agreement_frame(
 
 
 def compared(
-    work: Work,
+    inputs: Inputs,
     asked: Asked,
-    runs: Sequence[str] | None,
+    runs: Sequence[str],
     how: Comparing,
+    wanted: Wanted,
     *,
     verdicts: bool,
-    power: float,
-    difference: float | None,
     by_topic: bool = False,
-) -> pandas.DataFrame:
+) -> Framed:
     """Compare, and say what may be claimed where that can be worked out, and what the topics could have shown.
 
     With `by_topic` there is a row for each pair and topic, of which nothing is claimed.
     """
-    wanted = Wanted(power=power, difference=difference)
     rows_of = partial(long_records, wanted=wanted)
     verdicts = verdicts and not by_topic
     why = list(why_no_claims(asked, how)) if verdicts else []
     told = verdicts and len(asked.runs) > 1 and may_have_verdicts(asked)
-    with work.watched() as progress:
-        field = work.field(asked, progress) if told else None
+    store = inputs.store
+    with inputs.progress() as progress:
+        field = inputs.field(asked, progress) if told else None
         if field is None or why:
-            known = work.known(asked)
+            known = inputs.known(asked)
             found, results = compare_runs(
-                asked, how, store=work.store, progress=progress, kept=work.alignment, read=known
+                asked, how, store=store, progress=progress, kept=inputs.alignment, read=known
             )
         else:
             read = first_runs(field.read, field.asked)
-            found, results = compare_runs(asked, how, store=work.store, read=read)
+            found, results = compare_runs(asked, how, store=store, read=read)
         if field is None:
             records = topic_records(results, found.scores) if by_topic else rows_of(results, found.scores)
             frame = compared_frame(found, results, records, notes=why, by_topic=by_topic)
-            return _told(frame, results, wanted)
-        full = replace(asked, runs=work.asked(asked.measures, runs, with_ids=True, like=asked.like).runs)
-        said = said_of(results, full, how, work.material.told, store=work.store, progress=progress, field=field)
+            return Framed(lambda: _told(frame, results, wanted))
+        full = replace(asked, runs=inputs.request(asked.measures, runs or None, with_ids=True, like=asked.like).runs)
+        said = said_of(results, full, how, inputs.pool, store=store, progress=progress, field=field)
     records = rows_of(results, found.scores)
     add_said(records, said, results)
-    return _told(compared_frame(found, results, records, notes=said.notes), results, wanted)
+    return Framed(lambda: _told(compared_frame(found, results, records, notes=said.notes), results, wanted))
 
 
 def _told(frame: pandas.DataFrame, results: Sequence[Compared], wanted: Wanted) -> pandas.DataFrame:
@@ -195,40 +202,16 @@ def _told(frame: pandas.DataFrame, results: Sequence[Compared], wanted: Wanted) 
     return frame
 
 
-# How far scores can be trusted, worked out for Python users.
-
-
-def examined(
-    work: Work,
-    runs: Sequence[str],
-    measures: str | Sequence[str],
-    *,
-    closure: Closure,
-    further: int,
-    thresholds: Mapping[str, float] | None,
-) -> ReuseResult:
-    """Say how far scores can be trusted, by the steps of `cranfield reuse`."""
-    refuse_unknown({"closure": closure})
-    wanted = work.own_measures(words_of(measures))
-    asked = work.asked(words_of(measures), runs or None)
-    values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
-    with work.watched() as progress:
-        field = work.field(asked, progress)
-        found = trusted(field, wanted, store=work.store, thresholds=values, closure=closure, further=further)
-        progress("holding out runs and groups", 0, None)
-        report = examine_collection(field, [trust.measure for trust in found.trusts], thresholds=found.thresholds)
-        titles = () if work.store is None else about_titles(work.store, field)
-    return ReuseResult(work, found, report, (*found.notes, *titles, *without_verdict(found, wanted)))
-
-
 # The report, for Python users.
 
 
-def written_report(work: Work, path: Path, measures: str | Sequence[str], *, public: bool, card: Path | None) -> Path:
+def written_report(
+    inputs: Inputs, path: Path, measures: str | Sequence[str], *, public: bool, card: Path | None
+) -> Path:
     """Write the page about the collection, and its card where one is asked for; gives the path of the page."""
-    store = work.collection("a report")
-    wanted = material_Wanted(measures=words_of(measures), public=public, **_qrels_of(work))  # type: ignore[arg-type]
-    with work.watched() as progress:
+    store = inputs.collection("a report")
+    wanted = material_Wanted(measures=words_of(measures), public=public, **_qrels_of(inputs))  # type: ignore[arg-type]
+    with inputs.progress() as progress:
         if card is None:
             made = collection_report(store, wanted, progress=progress)
         else:
@@ -238,96 +221,23 @@ def written_report(work: Work, path: Path, measures: str | Sequence[str], *, pub
     return path
 
 
-def _qrels_of(work: Work) -> dict[str, object]:
+def _qrels_of(inputs: Inputs) -> dict[str, object]:
     """Give the qrels and layers that the collection was opened with, as a report names them."""
-    material = work.material
-    if not isinstance(material, CollectionMaterial):
-        return {}
-    qrels, layers = material.qrels, {"layers": material.layers} if material.layers else {}
+    qrels = inputs.qrels
     if qrels is not None and not isinstance(qrels, str | Path):
         raise UsageError(
             "a report is made of the collection's judgments, a release or a file; these qrels were given"
         )
-    return {"qrels": None if qrels is None else str(qrels), **layers}
-
-
-# How what was opened shows itself: in a word, as rich text, as HTML.
-
-
-def in_short(work: Work) -> str:
-    """Give one line."""
-    if work.is_closed:
-        return "Opened(closed)"
-    known = work.material.facts()
-    where = f"collection {known['collection']!r}" if "collection" in known else f"files, qrels {known['qrels']}"
-    many = str(known["runs"]).partition(":")[0]
-    return f"Opened({where}, {'no' if many == 'none' else many} runs)"
-
-
-def as_html(work: Work) -> str:
-    """Give a small table for a notebook."""
-    return html([_table(work)])
-
-
-def as_rich(work: Work) -> RenderableType:
-    """Give a small table for a terminal."""
-    from cranfield.workflows.display import grouped
-
-    return grouped([_table(work)])
-
-
-def _table(work: Work) -> Table:
-    return facts_table({"closed": "yes"} if work.is_closed else work.material.facts(), caption="Opened")
-
-
-# The documents whose judging decides, for Python users.
-
-
-def settled_frame(
-    work: Work,
-    first: str,
-    second: str | None,
-    measures: str | Sequence[str],
-    *,
-    closure: Closure,
-    everything: bool,
-    queue: str,
-    into: str,
-) -> pandas.DataFrame:
-    """Give what to judge, the heaviest first, and keep it as a queue where that is asked for."""
-    refuse_unknown({"closure": closure})
-    store = work.collection("a queue") if queue else work.store
-    said, documents = _found(work, first, second, words_of(measures), closure, everything=everything)
-    frame = queue_table(documents).frame()
-    frame.attrs["notes"] = said
-    if queue and store is not None:
-        keep_queue(store, queue, documents, purpose="settle", why=purpose_of(first, second), layer=into)
-    return frame
-
-
-def _found(
-    work: Work, first: str, second: str | None, measures: Sequence[str], closure: Closure, *, everything: bool
-) -> tuple[list[str], list[QueuedDocument]]:
-    names = [first] if second is None else [first, second]
-    wanted, asked = work.own_measures(measures), work.asked(measures, names)
-    runs = work.asked(measures, names, with_ids=True).runs
-    with work.watched() as progress:
-        field = work.field(asked, progress)
-        if second is None:
-            return narrowed(made_safe(field, wanted, runs, store=work.store), everything=everything)
-        return decided(settled(field, wanted, runs, store=work.store, closure=closure), everything=everything)
+    return {"qrels": None if qrels is None else str(qrels), **inputs.layers}
 
 
 # Plans replayed against known judgments, for Python users.
 
 
-def simulated_frame(
-    work: Work, measures: str | Sequence[str], runs: Sequence[str] | None, how: Simulating
-) -> pandas.DataFrame:
+def simulated_frame(inputs: Inputs, asked: Asked, how: Simulating) -> pandas.DataFrame:
     """Give one row for each plan and measure, as `cranfield simulate -f csv` has them; the attributes have notes."""
-    asked = work.asked(words_of(measures), runs, with_ids=True)
-    with work.watched() as progress:
-        found = simulate_plans(asked, how, store=work.store, progress=progress)
+    with inputs.progress() as progress:
+        found = simulate_plans(asked, how, store=inputs.store, progress=progress)
     frame = outcomes_data(found.outcomes, found.needed, seconds=found.speed.seconds).frame()
     frame.attrs["notes"] = list(found.notes)
     return frame

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from cranfield.base.tables import Table
     from cranfield.report.figures import On
     from cranfield.reuse.collection import CollectionReport
+    from cranfield.reuse.intervals import Closure
     from cranfield.reuse.parts import Part
-    from cranfield.workflows.inputs import Work
+    from cranfield.workflows.inputs import Inputs
     from cranfield.workflows.reuse.field import Trust, Trusted
 
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 class Plots:
     """Figures of scores. Each is drawn on `ax`, or on a new figure of pyplot, and gives the axes."""
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
 
     def strips(
         self,
@@ -53,7 +54,7 @@ class Plots:
         """
         from cranfield.workflows.evaluate.tables import draw_strips
 
-        found, _ = self._work.evaluated(self._work.asked(measure, runs, topics=topics), verdicts=False)
+        found, _ = self._inputs.evaluated(self._inputs.request(measure, runs, topics=topics), verdicts=False)
         return draw_strips(found.scores, on=_on(ax))
 
     def precision_recall(
@@ -69,8 +70,8 @@ class Plots:
         """
         from cranfield.workflows.evaluate.tables import draw_curves
 
-        asked = replace(self._work.asked("AP", runs, topics=topics), curve=True)
-        found, _ = self._work.evaluated(asked, verdicts=False)
+        asked = replace(self._inputs.request("AP", runs, topics=topics), curve=True)
+        found, _ = self._inputs.evaluated(asked, verdicts=False)
         if found.curve is None:
             raise UsageError("there is no curve to draw")
         return draw_curves(found.curve, on=_on(ax))
@@ -91,8 +92,8 @@ class Plots:
         from cranfield.workflows.compare.compare import Comparing, compare_scores
         from cranfield.workflows.evaluate.tables import draw_differences
 
-        asked = self._work.asked(measure, [first, second], topics=topics)
-        found, _ = self._work.evaluated(asked, verdicts=False)
+        asked = self._inputs.request(measure, [first, second], topics=topics)
+        found, _ = self._inputs.evaluated(asked, verdicts=False)
         (compared,) = compare_scores(found.scores, Comparing())
         return draw_differences(compared, found.scores.topic_ids, on=_on(ax))
 
@@ -180,7 +181,7 @@ class ReuseResult:
     `cranfield reuse --table` writes as CSV.
     """
 
-    _work: Work
+    _inputs: Inputs
     _found: Trusted
     _report: CollectionReport | None
     notes: tuple[str, ...]
@@ -250,12 +251,12 @@ class ReuseResult:
         from cranfield.workflows.reuse.reuse import about_collection
         from cranfield.workflows.settle import accounts
 
-        if self._work.is_closed:
+        if self._inputs.is_closed:
             raise UsageError("describe looks at pairs of runs: ask before the collection is closed")
         about = () if self._report is None else tuple(about_collection(self._report))
-        words = self._work.with_ids(self._found.field)
+        words = tuple(self._inputs.in_full(self._found.field.words))
         found = replace(self._found, field=replace(self._found.field, words=words))
-        return (*about, *accounts(found, store=self._work.store))
+        return (*about, *accounts(found, store=self._inputs.store))
 
     def write_card(self, path: str | os.PathLike[str]) -> Path:
         """Write the card of the pool, with which others judge their runs without these; gives its path."""
@@ -305,3 +306,29 @@ def _in_short(table: Table) -> Table:
     places = [place for place, column in enumerate(table.columns) if column.name in SHOWN]
     rows = tuple(tuple(row[place] for place in places) for row in table.rows)
     return replace(table, columns=tuple(table.columns[place] for place in places), rows=rows)
+
+
+def reuse(
+    inputs: Inputs,
+    runs: Sequence[str],
+    measures: str | Sequence[str],
+    closure: Closure,
+    *,
+    further: int,
+    thresholds: Mapping[str, float] | None,
+) -> ReuseResult:
+    """Say how far scores can be trusted, and whether the pool is fair to outsiders."""
+    from cranfield.workflows.inputs import refuse_unknown
+    from cranfield.workflows.reuse.field import trusted
+    from cranfield.workflows.reuse.reuse import about_titles, examine_collection, without_verdict
+
+    refuse_unknown({"closure": closure})
+    asked, wanted = inputs.request(measures, runs or None), inputs.own_measures(measures)
+    values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
+    with inputs.progress() as progress:
+        field = inputs.field(asked, progress)
+        found = trusted(field, wanted, store=inputs.store, thresholds=values, closure=closure, further=further)
+        progress("holding out runs and groups", 0, None)
+        report = examine_collection(field, [trust.measure for trust in found.trusts], thresholds=found.thresholds)
+        titles = () if inputs.store is None else about_titles(inputs.store, field)
+    return ReuseResult(inputs, found, report, (*found.notes, *titles, *without_verdict(found, wanted)))

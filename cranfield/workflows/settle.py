@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.progress import now
+from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted
 from cranfield.store.documents import known_among
 from cranfield.store.judging import Queued, add_queue
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import Asked, read_in_full, runs_without_pipes
+from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.workflows.reuse.field import SEED, Field, Trust, Trusted, trusted
-from cranfield.workflows.reuse.reuse import Doubt, account_of, asked_field
+from cranfield.workflows.reuse.reuse import account_of
 
 if TYPE_CHECKING:
-    from cranfield.base.tables import Table
     from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
     from cranfield.evaluate.expression import Measure
     from cranfield.reuse.intervals import Closure, Identities
@@ -37,12 +38,58 @@ class Settled:
     speed: Speed
 
 
-def settle_runs(doubt: Doubt, *, store: Store | None, closure: Closure = "at-k") -> list[Settled]:
-    """Find what to judge to decide between two runs, measure by measure."""
-    if len(doubt.runs) != 2:
-        raise UsageError("settle takes two runs")
-    doubt = _without_pipes(doubt)
-    return settled(*asked_field(doubt, store=store), doubt.runs, store=store, closure=closure)
+class Queue(Result):
+    """The documents to judge, the heaviest first, and how the runs stand. `kept` are those that were queued."""
+
+    def __init__(self, documents: Sequence[QueuedDocument], notes: Sequence[str], kept: int | None) -> None:
+        self.documents, self.notes, self.kept = documents, notes, kept
+
+    def table(self) -> Table:
+        """Give one row for each document."""
+        rows = [(one.topic, one.document, one.weight, one.run, one.rank, one.other_rank) for one in self.documents]
+        columns = [
+            Column("topic"),
+            Column("document"),
+            Column("weight", kind="number"),
+            Column("run", "good for"),
+            Column("rank", "at rank", "number"),
+            Column("other_rank", "other's rank", "number"),
+        ]
+        return table_of(columns, rows, caption="What to judge, the heaviest first" if rows else "Nothing to judge")
+
+
+def settle(
+    inputs: Inputs,
+    first: str,
+    second: str | None,
+    measures: str | Sequence[str],
+    closure: Closure,
+    *,
+    everything: bool,
+    queue: str,
+    into: str,
+) -> Queue:
+    """Find what to judge to decide between two runs, or to make one safe; keep it as a queue where one is named."""
+    refuse_unknown({"closure": closure})
+    store = inputs.collection("a queue") if queue else inputs.store
+    asked = inputs.request(measures, [first] if second is None else [first, second])
+    problems: list[Problem] = []
+    asked = replace(asked, runs=runs_without_pipes(asked.runs, problems))  # they are looked at twice
+    if problems:
+        raise ProblemsFound("these runs cannot be read", problems)
+    wanted, runs = inputs.own_measures(measures), inputs.in_full(asked.runs)
+    with inputs.progress() as progress:
+        field = inputs.field(asked, progress)
+        if second is None:
+            said, documents = narrowed(made_safe(field, wanted, runs, store=store), everything=everything)
+        else:
+            found = settled(field, wanted, runs, store=store, closure=closure)
+            said, documents = decided(found, everything=everything)
+    kept = None
+    if queue and store is not None:
+        why = f"settles {first} against {second}" if second else f"makes {first} safe"
+        kept = keep_queue(store, queue, documents, purpose="settle", why=why, layer=into)
+    return Queue(documents, said, kept)
 
 
 def settled(
@@ -113,21 +160,6 @@ def claim_with_test(
     rng = np.random.default_rng(SEED)
     p_value = float(student(values, np.zeros_like(values), rng=rng).p) if len(values) > 1 else None
     return claim_of(contest, loss95=upper, p_value=p_value, name_documents=name_documents)
-
-
-def safe_run(doubt: Doubt, *, store: Store | None) -> list[tuple[Narrowing, Speed]]:
-    """Find what to judge to bring a run to SAFE, measure by measure that takes a verdict."""
-    doubt = _without_pipes(doubt)
-    return made_safe(*asked_field(doubt, store=store), doubt.runs, store=store)
-
-
-def _without_pipes(doubt: Doubt) -> Doubt:
-    """Give the same doubt with the runs read that come through pipes: they are looked at twice."""
-    problems: list[Problem] = []
-    runs = runs_without_pipes(doubt.runs, problems)
-    if problems:
-        raise ProblemsFound("these runs cannot be read", problems)
-    return replace(doubt, runs=runs)
 
 
 def made_safe(
@@ -244,21 +276,6 @@ def _merged(queues: Sequence[Sequence[QueuedDocument]]) -> list[QueuedDocument]:
             if known is None or abs(one.weight) > abs(known.weight):
                 best[one.topic, one.document] = one
     return sorted(best.values(), key=lambda one: (-abs(one.weight), one.topic, one.document))
-
-
-def queue_table(documents: Sequence[QueuedDocument]) -> Table:
-    """Give documents to judge as a table, the heaviest first."""
-    from cranfield.base.tables import Column, table_of
-
-    rows = [(one.topic, one.document, one.weight, one.run, one.rank, one.other_rank) for one in documents]
-    columns = [Column("topic"), Column("document"), Column("weight", kind="number"), Column("run", "good for")]
-    columns += [Column("rank", "at rank", kind="number"), Column("other_rank", "other's rank", kind="number")]
-    return table_of(columns, rows, caption="What to judge, the heaviest first" if rows else "Nothing to judge")
-
-
-def purpose_of(run: str, other: str | None) -> str:
-    """Say what a queue is for."""
-    return f"settles {run} against {other}" if other else f"makes {run} safe"
 
 
 # Runs in sentences: what each score is, why it is doubtful, what of its wins and defeats stands, what settles it.
