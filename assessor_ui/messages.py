@@ -1,4 +1,4 @@
-"""Every sentence the chair says."""
+"""Every sentence the interface says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence for the assessor. Only `saved` and `undone` tell of something that is in the file.
+    """A sentence for the assessor with {fields} to fill in. Only `saved` and `undone` tell of what is in the file.
 
     An `aside` is a hint that nobody asked for: it never takes the place of what was saved. `words` is the same for
     plain lines, where `text` speaks of keys that only a screen has.
@@ -27,82 +27,140 @@ class Notice:
     text: str
     words: str = ""
 
+    def filled(self, **fields: object) -> Notice:
+        """Give the sentence with its fields; foreign text in them is made harmless here, errors become sentences."""
+        values: dict[str, object] = {}
+        for name, value in fields.items():
+            if isinstance(value, Exception):
+                said = str(value) if isinstance(value, CranfieldError) else f"{type(value).__name__}: {value}"
+                value = shortened(said, 300)
+            values[name] = visible_line(value) if isinstance(value, str) else value
+        return Notice(self.kind, self.text.format_map(values), self.words.format_map(values))
+
     @property
     def in_words(self) -> str:
         """The sentence as plain lines say it."""
         return self.words or self.text
 
 
-NOT_SAVED = "NOT saved"
-QUIET = Notice("hint", "")
-NOTHING_HERE = Notice("hint", "there is no document to judge here")
-NOTHING_TO_UNDO = Notice("hint", "nothing left to take back: this is where the sitting began")
-NO_HITS = Notice("hint", "none of the topic's words stands in this document")
-NO_TEXT_TO_MARK = Notice("hint", "there is no text to mark")
-MARKING = Notice("hint", "marking: ↓ ↑ move · ⇧↓ ⇧↑ more, less · → ← words · Enter keeps · Esc")
-MARK_LEFT = Notice("hint", "nothing was marked")
-NOWHERE_TO_GO_BACK = Notice("hint", "this is the document in turn")
-BACK = Notice("hint", "back where you were")
-NOTE_GONE = Notice("hint", "the note is empty now")
+def _hint(text: str, words: str = "") -> Notice:
+    return Notice("hint", text, words)
+
+
+# What is in the file, and what is not
+SAVED = Notice("saved", "saved: {answer}{note} for {document}{late}")
+DECIDED = Notice("saved", "saved: decided {grade} for {document}")
+UNDONE = Notice("undone", "taken back{answer}: {document} is open again")
+NOT_SAVED = Notice("trouble", "NOT saved: {error}")
+SAVED_BUT = Notice("trouble", "{before}; but then: {error}")
+TROUBLE = Notice("trouble", "{error}")
+CHANGED = Notice(
+    "trouble",
+    "{what} changed meanwhile; here you still judge by the old: end with q and begin again",
+    "{what} changed meanwhile; here you still judge by the old: quit and begin again",
+)
+
+# The way of the documents
+QUIET = _hint("")
+NEW_NAME = _hint(
+    "{name} is new here; if you are {known}: q, then judge -a {known}",
+    "{name} is new here; if you are {known}: quit, then judge -a {known}",
+)
+REJUDGE = _hint(
+    "{answers} of yours from before the scale or guidelines changed: cranfield judge --rejudge brings them again"
+)
+NOTHING_HERE = _hint("there is no document to judge here")
+NOTHING_TO_UNDO = _hint("nothing left to take back: this is where the sitting began")
+NOT_ON_SCALE = _hint("{grade} is not on the scale ({known}); nothing was saved")
+GRADE_OPEN = _hint("{digits}… {enter}another digit, or Esc")
+REASON_NEEDED = _hint("please give a reason; nothing was saved")
+NOTED = _hint("note: {note}, goes with your answer")
+NOTE_GONE = _hint("the note is empty now")
+PUT_OFF = _hint("{document} comes again after the others")
+OPENED = _hint(
+    "found by search; without an answer, Esc leads back", "found by search; without an answer, back leads back"
+)
+REOPENED = _hint(
+    "you said {answer}; a new grade replaces it, Esc goes back",
+    "you said {answer}; a new grade replaces it, back goes back",
+)
+NOWHERE_TO_GO_BACK = _hint("this is the document in turn")
+BACK = _hint("back where you were")
+TOPIC_CHOSEN = _hint("topic: {title}")
+GIVEN_ALREADY = _hint("{document} has {grade} from you already; nothing was changed")
+SEARCHED = _hint("{documents}; Enter reads one, a digit judges it at once")
+SEARCHED_IN_VAIN = _hint("no document has any of these words: {words}")
+WORDS_NEEDED = _hint("there was no word to look for")
+
+# Reading and marking
+HIT = _hint("hit {number} of {of}")
+NO_HITS = _hint("none of the topic's words stands in this document")
+FOUND = _hint(
+    "{places} with: {words}; n and N go through them", "{places} with: {words}; next and previous go through them"
+)
+NOT_FOUND = _hint("not in this document: {words}")
+BEST_PASSAGE = _hint(
+    "the passage with most of the topic's words; Home goes to the top",
+    "the passage with most of the topic's words; read shows it all",
+)
+BEST_FIRST = _hint(
+    "every document opens at its best passage now (B: at the top again)",
+    "every document opens at its best passage now (best-first: at the top again)",
+)
+TOP_FIRST = _hint("every document opens at the top now")
+HIGHLIGHTED = _hint("highlighting {words}: {hits} here; for this topic")
+HIGHLIGHTED_NO_MORE = _hint("no longer highlighting {words}")
+NARRATIVE_FOLDED = Notice("aside", "narrative folded, f shows it")
+NO_TEXT_TO_MARK = _hint("there is no text to mark")
+MARKING = _hint("marking: ↓ ↑ move · ⇧↓ ⇧↑ more, less · → ← words · Enter keeps · Esc")
+MARKED = _hint("evidence: “{text}”, goes with your grade")
+MARK_LEFT = _hint("nothing was marked")
+UNMARKED = _hint("{marks} taken away")
+
+# Haste, waiting and breaks
 HELD_KEY = Notice("aside", "key held down: ignored")
 TOO_QUICK = Notice("aside", "too quick to be read: ignored")
 STILL_SAVING = Notice("aside", "still saving the answer before; this key did nothing")
 STILL_OPENING = Notice("aside", "the next document is still coming; this key did nothing")
-SAVING = Notice("hint", "not saved yet: the collection is busy, somebody else may be writing …")
-OPENING = Notice("aside", "opening the document …")
-LOOKING = Notice("aside", "looking in the collection …")
-BEST_FIRST = Notice(
-    "hint",
-    "every document opens at its best passage now (B: at the top again)",
-    "every document opens at its best passage now (best-first: at the top again)",
+WAITING = {
+    "saving": _hint("not saved yet: the collection is busy, somebody else may be writing …"),
+    "opening": Notice("aside", "opening the document …"),
+    "looking": Notice("aside", "looking in the collection …"),
+}
+BREAK = Notice(
+    "break",
+    "{minutes:.0f} minutes without a break: a short walk helps (R: no reminders)",
+    "{minutes:.0f} minutes without a break: a short walk helps (reminder: no reminders)",
 )
-TOP_FIRST = Notice("hint", "every document opens at the top now")
-REMINDER_ON = Notice("hint", "you will be reminded of breaks")
-REMINDER_OFF = Notice(
-    "hint", "no reminders of breaks any more (R: on again)", "no reminders of breaks any more (reminder: on again)"
+REMINDER_ON = _hint("you will be reminded of breaks")
+REMINDER_OFF = _hint(
+    "no reminders of breaks any more (R: on again)", "no reminders of breaks any more (reminder: on again)"
 )
-REASON_NEEDED = Notice("hint", "please give a reason; nothing was saved")
-WORDS_NEEDED = Notice("hint", "there was no word to look for")
+
+# In the place of a document
+ENTER = "Enter looks again"
 ALL_DONE = "Nothing is left to judge. Thank you!"
 ALL_DONE_MORE = "u takes the last one back · h history · s search · t topics · q ends"
 ALL_DONE_WORDS = "undo takes the last answer back; history, search WORDS, topics; quit ends"
-ENTER = "Enter looks again"
 LOOK_AGAIN = f"Nothing for you at this moment, but not everything is judged ({ENTER})"
-NARRATIVE_FOLDED = Notice("aside", "narrative folded, f shows it")
 STUCK = "The next document could not be opened."
 STUCK_MORE = "Enter tries again · u takes the last answer back · q ends; all that was saved is safe"
 NO_GUIDELINES = "This collection has no guidelines."
 ALL_DECIDED = "No disagreement is left to decide. Thank you!"
 ALL_DECIDED_MORE = "u takes the last decision back · q ends"
-GOODBYE = "Every answer that was shown as saved is in the collection."
-
-
-def waiting_for(doing: str) -> Notice:
-    """Say what takes so long."""
-    return {"saving": SAVING, "opening": OPENING}.get(doing, LOOKING)
-
-
-def like_named(name: str, others: Sequence[str]) -> Notice:
-    """Say that somebody new here is called nearly like somebody known; nothing where there is nobody like that."""
-    if not others:
-        return QUIET
-    known = visible_line(others[0])
-    told = f"{visible_line(name)} is new here; if you are {known}:"
-    return Notice("hint", f"{told} q, then judge -a {known}", f"{told} quit, then judge -a {known}")
+GOODBYE = _hint("Every answer that was shown as saved is in the collection.")
 
 
 def saved(what: Saved, scale: GradeScale) -> Notice:
-    """Say what is safely in the file."""
-    document = visible_line(what.item.document.id)
-    note = ", with your note" if what.answer.kind == "judged" and what.answer.note else ""
-    text = f"saved: {answered(what.answer, scale)}{note} for {document}"
-    return Notice("saved", f"{text}{_late(what.answer)}" if what.late else text)
-
-
-def _late(answer: Answer) -> str:
-    """Say what a late answer is; only a grade is an opinion."""
-    opinion = ", as a second opinion" if answer.kind == "judged" else ""
-    return f"{opinion}: your time with it was over and somebody else judged it meanwhile"
+    """Say what is safely in the file. Of late answers, only a grade is an opinion."""
+    judged = what.answer.kind == "judged"
+    late = ": your time with it was over and somebody else judged it meanwhile" if what.late else ""
+    return SAVED.filled(
+        answer=answered(what.answer, scale),
+        note=", with your note" if judged and what.answer.note else "",
+        document=what.item.document.id,
+        late=", as a second opinion" + late if late and judged else late,
+    )
 
 
 def answered(answer: Answer, scale: GradeScale) -> str:
@@ -121,144 +179,12 @@ def graded(grade: int, scale: GradeScale, *, given_on: GradeScale | None = None)
     return (f"{grade} {visible_line(labels[grade])}" if grade in labels else str(grade)) + older
 
 
-def judged_before(count: int) -> Notice:
-    """Say that some of the assessor's answers wait to be given again; nothing where there are none."""
-    if not count:
-        return QUIET
-    again = "cranfield judge --rejudge brings them again"
-    return Notice("hint", f"{counted(count, 'answer')} of yours from before the scale or guidelines changed: {again}")
-
-
-def changed_meanwhile(what: str) -> Notice:
-    """Say that the scale or the guidelines were changed while the assessor sits here."""
-    told = f"{what} changed meanwhile; here you still judge by the old:"
-    return Notice("trouble", f"{told} end with q and begin again", f"{told} quit and begin again")
-
-
-def decided(document: str, grade: int, scale: GradeScale) -> Notice:
-    """Say which decision is safely in the file."""
-    return Notice("saved", f"saved: decided {graded(grade, scale)} for {visible_line(document)}")
-
-
-def put_off(document: str) -> Notice:
-    """Say that a case was put off."""
-    return Notice("hint", f"{visible_line(document)} comes again after the others")
-
-
-def reopened(document: str, grade: int | None, scale: GradeScale) -> Notice:
-    """Say that a decision was taken back."""
-    what = f" ({graded(grade, scale)})" if grade is not None else ""
-    return Notice("undone", f"taken back{what}: {visible_line(document)} is open again")
-
-
 def opinion(number: int, grade: int, scale: GradeScale, *, given_on: GradeScale | None = None) -> str:
     """Give an opinion by a letter that stands for nobody."""
     return f"{chr(ord('A') + number)}: {graded(grade, scale, given_on=given_on)}"
 
 
-def saved_but(notice: Notice, error: Exception) -> Notice:
-    """Say that the answer is safe, but not what comes next."""
-    return Notice("trouble", f"{notice.text}; but then: {_sentence(error)}")
-
-
-def not_saved(error: Exception) -> Notice:
-    """Say that an answer is not in the file, and why."""
-    return Notice("trouble", f"{NOT_SAVED}: {_sentence(error)}")
-
-
-def trouble(error: Exception) -> Notice:
-    """Say what went wrong."""
-    return Notice("trouble", _sentence(error))
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error) if isinstance(error, CranfieldError) else f"{type(error).__name__}: {error}"
-    return visible_line(shortened(text, 300))
-
-
-def undone(document: str, answer: Answer | None, scale: GradeScale) -> Notice:
-    """Say what was taken back."""
-    what = f" ({answered(answer, scale)})" if answer else ""
-    return Notice("undone", f"taken back{what}: {visible_line(document)} is open again")
-
-
-def not_on_scale(digits: str, scale: GradeScale) -> Notice:
-    """Say that no grade is called so."""
-    known = ", ".join(str(step.grade) for step in scale.grades)
-    return Notice("hint", f"{digits} is not on the scale ({known}); nothing was saved")
-
-
-def grade_open(digits: str, grade: int | None) -> Notice:
-    """Say that more digits may come."""
-    enter = f"Enter for {grade}, " if grade is not None else ""
-    return Notice("hint", f"{digits}… {enter}another digit, or Esc")
-
-
-def opened(before: Answer | None, scale: GradeScale) -> Notice:
-    """Say what was answered before where a document is open again."""
-    if before is None:
-        found = "found by search; without an answer,"
-        return Notice("hint", f"{found} Esc leads back", f"{found} back leads back")
-    said = f"you said {answered(before, scale)}; a new grade replaces it,"
-    return Notice("hint", f"{said} Esc goes back", f"{said} back goes back")
-
-
-def station(number: int, of: int) -> Notice:
-    """Say which hit is looked at."""
-    return Notice("hint", f"hit {number} of {of}")
-
-
-def found(words: str, times: int) -> Notice:
-    """Say how often words stand in the document."""
-    if not times:
-        return Notice("hint", f"not in this document: {visible_line(words)}")
-    told = f"{counted(times, 'place')} with: {visible_line(words)};"
-    return Notice("hint", f"{told} n and N go through them", f"{told} next and previous go through them")
-
-
-def highlighted(word: str, times: int) -> Notice:
-    """Say that a term of the assessor's own is shown."""
-    return Notice("hint", f"highlighting {visible_line(word)}: {counted(times, 'hit')} here; for this topic")
-
-
-def plain_again(word: str) -> Notice:
-    """Say that a term is no longer shown."""
-    return Notice("hint", f"no longer highlighting {visible_line(word)}")
-
-
-def noted(text: str) -> Notice:
-    """Say what happens with the note."""
-    return Notice("hint", f"note: {visible_line(shortened(text, 40))}, goes with your answer")
-
-
-def marked(text: str) -> Notice:
-    """Say what was marked as evidence."""
-    return Notice("hint", f"evidence: “{visible_line(shortened(text, 40))}”, goes with your grade")
-
-
-def unmarked(number: int) -> Notice:
-    """Say how many marks are gone."""
-    return Notice("hint", f"{counted(number, 'mark')} taken away") if number else MARK_LEFT
-
-
-def best_passage(*, there: bool) -> Notice:
-    """Say that this is the densest passage."""
-    told = "the passage with most of the topic's words;"
-    return Notice("hint", f"{told} Home goes to the top", f"{told} read shows it all") if there else NO_HITS
-
-
-def time_for_a_break(minutes: float) -> Notice:
-    """Remind of a break."""
-    told = f"{minutes:.0f} minutes without a break: a short walk helps"
-    return Notice("break", f"{told} (R: no reminders)", f"{told} (reminder: no reminders)")
-
-
-def topic_chosen(title: str) -> Notice:
-    """Say which topic comes now."""
-    return Notice("hint", f"topic: {visible_line(shortened(title, 60))}")
-
-
-def topic_line(state: TopicState) -> str:
+def topic_progress(state: TopicState) -> str:
     """Give the progress of a topic, and why what is left cannot be had now: "8/9, 1 with another assessor"."""
     later = f", {state.postponed} later" if state.postponed else ""
     held, own = (state.held.documents, state.held.own) if state.held else (0, 0)
@@ -293,86 +219,18 @@ def left(item: Item | None, done: Done | None) -> str:
     return f"{item.to_do:,} left in this topic{everywhere}"
 
 
-def given_already(document: str, grade: int, scale: GradeScale) -> Notice:
-    """Say that a found document has this grade, and that it was not given again."""
-    return Notice(
-        "hint", f"{visible_line(document)} has {graded(grade, scale)} from you already; nothing was changed"
-    )
-
-
 def found_state(hit: Found) -> str:
     """Say what is known of a found document: "judged 2", "pooled", "new"."""
     return f"{hit.state} {hit.grade}" if hit.state == "judged" and hit.grade is not None else hit.state
 
 
-def search_result(words: str, times: int) -> Notice:
-    """Say how many documents were found."""
-    if not times:
-        return Notice("hint", f"no document has any of these words: {visible_line(words)}")
-    return Notice("hint", f"{counted(times, 'document')}; Enter reads one, a digit judges it at once")
-
-
 def pace(done: Done) -> str:
-    """Give how fast it goes and how long it will take: "12 s each, about 53 min left"."""
+    """Give how fast it goes and how long it will take, as people say it: "12 s each, about 3 h 20 min left"."""
     if done.seconds is None or done.seconds < 1 or done.left <= 0:
         return ""
-    return f"{done.seconds:.0f} s each, about {duration(done.seconds * done.left)} left"
-
-
-def duration(seconds: float) -> str:
-    """Give a time as people say it: 40 s, 12 min, 3 h 20 min."""
-    if seconds < 60:
-        return f"{max(seconds, 1):.0f} s"
+    seconds = done.seconds * done.left
     minutes = round(seconds / 60)
     hours, rest = divmod(minutes, 60)
-    return f"{minutes} min" if not hours else f"{hours} h {rest} min" if rest else f"{hours} h"
-
-
-# From digits typed to a grade of the scale.
-
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """What the digits typed so far mean: a grade, the beginning of one, or nothing on this scale."""
-
-    state: Literal["grade", "open", "unknown"]
-    digits: str
-    grade: int | None = None
-    """The grade the digits name by themselves, if any."""
-
-
-def typed(scale: GradeScale, digits: str) -> Typed:
-    """Say what the digits typed so far mean."""
-    names = {str(step.grade): step.grade for step in scale.grades}
-    grade = names.get(digits)
-    if any(name != digits and name.startswith(digits) for name in names):
-        return Typed("open", digits, grade)
-    return Typed("unknown" if grade is None else "grade", digits, grade)
-
-
-class GradeKeys:
-    """The digits somebody is typing."""
-
-    def __init__(self, scale: GradeScale) -> None:
-        self._scale, self.digits = scale, ""
-
-    def press(self, digit: str) -> int | Notice:
-        """Take a digit: give the grade that is meant, or say what is still open."""
-        meaning = typed(self._scale, self.digits + digit)
-        self.digits = meaning.digits if meaning.state == "open" else ""
-        if meaning.state == "open":
-            return grade_open(meaning.digits, meaning.grade)
-        return not_on_scale(meaning.digits, self._scale) if meaning.grade is None else meaning.grade
-
-    def enter(self) -> int | Notice | None:
-        """Take what was typed as it stands; None where nothing was."""
-        digits, self.digits = self.digits, ""
-        if not digits:
-            return None
-        grade = typed(self._scale, digits).grade
-        return not_on_scale(digits, self._scale) if grade is None else grade
-
-    def clear(self) -> bool:
-        """Forget what was typed; say whether there was anything."""
-        digits, self.digits = self.digits, ""
-        return bool(digits)
+    whole = f"{hours} h {rest} min" if rest else f"{hours} h"
+    duration = f"{max(seconds, 1):.0f} s" if seconds < 60 else whole if hours else f"{minutes} min"
+    return f"{done.seconds:.0f} s each, about {duration} left"

@@ -11,20 +11,16 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import snowballstemmer
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
-from textual.content import Content
 
 from cranfield.base.errors import UnknownName
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import begins_with, shortened, visible, visible_line
-
-if TYPE_CHECKING:
-    from markdown_it.tree import SyntaxTreeNode
-
 
 Span = tuple[int, int]
 
@@ -70,27 +66,17 @@ def page_of(document: Document) -> Page:
     A title that is the first line of the text is not shown twice: it is where it stands in the text.
     """
     title = "" if begins_with(document.text, document.title) else visible_line(document.title).strip()
-    head = f"{title}\n{_facts(document)}\n\n" if title else f"{_facts(document)}\n\n"
-    body, origins = _shown(document.text)
+    facts = [visible_line(document.id)]
+    for name, value in document.metadata.items():
+        facts.append(f"{visible_line(name)}: {visible_line(shortened(str(value), LONGEST_FACT))}")
+    head = f"{title}\n" * bool(title) + " · ".join(facts) + "\n\n"
+    body, origins = document.text, None
+    pieces = {letter: TAB if letter == "\t" else visible(letter) for letter in set(body)}
+    if any(letter != piece for letter, piece in pieces.items()):
+        origins = [position for position, letter in enumerate(body) for _ in pieces[letter]]
+        body = "".join(pieces[letter] for letter in body)
     text = head + (body if body.strip() else NO_TEXT)
     return Page(text, len(title), len(head), len(head) + (len(body) if body.strip() else 0), origins)
-
-
-def _facts(document: Document) -> str:
-    facts = [f"{visible_line(name)}: {_fact(value)}" for name, value in document.metadata.items()]
-    return " · ".join([visible_line(document.id), *facts])
-
-
-def _fact(value: object) -> str:
-    return visible_line(shortened(str(value), LONGEST_FACT))
-
-
-def _shown(text: str) -> tuple[str, Sequence[int] | None]:
-    pieces = {letter: TAB if letter == "\t" else visible(letter) for letter in set(text)}
-    if all(letter == piece for letter, piece in pieces.items()):
-        return text, None
-    origins = [position for position, letter in enumerate(text) for _ in pieces[letter]]
-    return "".join(pieces[letter] for letter in text), origins
 
 
 # Text cut into lines that fit a width, measured in the cells of a terminal.
@@ -114,11 +100,15 @@ class Line:
 def wrap(text: str, width: int) -> list[Line]:
     """Give the lines of `text` at this width. Blanks at which a line was broken belong to no line."""
     lines: list[Line] = []
-    start = 0
+    start, width = 0, max(width, 2)
     for paragraph in text.split("\n"):
-        plain = paragraph.isascii() and paragraph.isprintable() and paragraph[:1] not in ("", " ")
-        cut = _ascii_lines_of if plain else _lines_of
-        lines += cut(paragraph, start, max(width, 2))
+        if paragraph.isascii() and paragraph.isprintable() and paragraph[:1] not in ("", " "):
+            # The same as `_lines_of`, ten times as fast, where every character is one cell wide.
+            lines += [
+                Line(start + line.start(), start + line.end()) for line in _ascii_line(width).finditer(paragraph)
+            ]
+        else:
+            lines += _lines_of(paragraph, start, width)
         start += len(paragraph) + 1
     return lines
 
@@ -126,12 +116,6 @@ def wrap(text: str, width: int) -> list[Line]:
 def line_at(lines: Sequence[Line], position: int) -> int:
     """Give the number of the line that shows a character."""
     return max(bisect_right(lines, position, key=lambda line: line.start) - 1, 0)
-
-
-def _ascii_lines_of(paragraph: str, offset: int, width: int) -> Iterator[Line]:
-    """Do the same as `_lines_of`, ten times as fast, where every character is one cell wide."""
-    for line in _ascii_line(width).finditer(paragraph):
-        yield Line(offset + line.start(), offset + line.end())
 
 
 @cache
@@ -158,22 +142,19 @@ def _pieces(paragraph: str, width: int) -> Iterator[tuple[int, int, int]]:
     """Give the chunks of a paragraph with their width; a chunk wider than the line comes in parts that fit."""
     measure = cells_of if _JOINED.search(paragraph) else cell_len
     for chunk in _CHUNK.finditer(paragraph):
-        cells = measure(chunk.group())
+        text, offset = chunk.group(), chunk.start()
+        cells = measure(text)
         if cells <= width:
-            yield chunk.start(), chunk.end(), cells
-        else:
-            yield from _cut(chunk.group(), chunk.start(), width)
-
-
-def _cut(chunk: str, offset: int, width: int) -> Iterator[tuple[int, int, int]]:
-    start = used = 0
-    for first, end, _ in split_graphemes(chunk)[0]:
-        cells = cells_of(chunk[first:end])
-        if used and used + cells > width:
-            yield offset + start, offset + first, used
-            start, used = first, 0
-        used += cells
-    yield offset + start, offset + len(chunk), used
+            yield offset, chunk.end(), cells
+            continue
+        start = used = 0
+        for first, end, _ in split_graphemes(text)[0]:
+            cells = cells_of(text[first:end])
+            if used and used + cells > width:
+                yield offset + start, offset + first, used
+                start, used = first, 0
+            used += cells
+        yield offset + start, offset + len(text), used
 
 
 def cells_of(text: str) -> int:
@@ -184,12 +165,12 @@ def cells_of(text: str) -> int:
     """
     if not _JOINED.search(text):
         return cell_len(text)
-    apart = ((cells, text[start:end]) for start, end, cells in split_graphemes(text)[0])
-    return sum(max(joined, sum(map(_alone, cluster))) for joined, cluster in apart)
-
-
-def _alone(character: str) -> int:
-    return 2 if "\U0001f3fb" <= character <= "\U0001f3ff" else get_character_cell_size(character)
+    total = 0
+    for start, end, joined in split_graphemes(text)[0]:
+        cluster = text[start:end]
+        alone = (2 if "\U0001f3fb" <= one <= "\U0001f3ff" else get_character_cell_size(one) for one in cluster)
+        total += max(joined, sum(alone))
+    return total
 
 
 # Where a document speaks the words of the topic: terms, hits, the densest passage.
@@ -207,7 +188,7 @@ _MARKS = (
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{_MARKS}]|['’](?=\w))*")
 _ONE_UNSPACED = re.compile(rf"[{UNSPACED}]")
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
-_STOPWORDS = """
+_UNINFORMATIVE = """
     a about above after again against all also although am among an and any are as at be because been before being
     below between both but by can cannot could did do does doing done down during each either else ever every few for
     from further get give gives had has have having he hence her here hers him his how however i if in into is it its
@@ -217,6 +198,7 @@ _STOPWORDS = """
     when where whether which while who whom whose why will with within without would yet you your yours best way
     find document documents relevant information
 """
+_STOPWORDS = frozenset(_UNINFORMATIVE.split())
 """Words without a subject of their own, and those every description uses."""
 
 
@@ -246,8 +228,12 @@ class Stems:
     """Cuts words of one language to their stems, and remembers them: texts repeat themselves."""
 
     def __init__(self, language: str = "english") -> None:
-        self._cut = _stemmer(language)
+        self._cut: Callable[[str], str] = str
         self._known: dict[str, str] = {}
+        if language != "none":
+            if language not in snowballstemmer.algorithms():
+                raise UnknownName("language", language, ["none", *snowballstemmer.algorithms()])
+            self._cut = snowballstemmer.stemmer(language).stemWord
 
     def __call__(self, word: str) -> str:
         """Give the stem of a word, whatever its case and its form of writing."""
@@ -258,23 +244,6 @@ class Stems:
         return known
 
 
-@cache
-def _stemmer(language: str) -> Callable[[str], str]:
-    if language == "none":
-        return str
-    import snowballstemmer
-
-    if language not in snowballstemmer.algorithms():
-        raise UnknownName("language", language, ["none", *snowballstemmer.algorithms()])
-    cut: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
-    return cut
-
-
-@cache
-def _left_out() -> frozenset[str]:
-    return frozenset(_STOPWORDS.split())
-
-
 def words_of(text: str) -> Iterator[re.Match[str]]:
     """Give the words of a text with their places; a character of a script without blanks is a word of its own."""
     return _WORD.finditer(text)
@@ -282,16 +251,13 @@ def words_of(text: str) -> Iterator[re.Match[str]]:
 
 def terms_of(topic: Topic, own: Iterable[str], stems: Stems) -> tuple[Term, ...]:
     """Give the terms of a topic and the assessor's own, the heavier source first where they agree."""
-    found: dict[tuple[str, ...], Source] = {}
-    for phrase in own:
-        words = tuple(stems(word.group()) for word in words_of(phrase))
-        if words:
-            found.setdefault(words, "own")
+    phrases = (tuple(stems(word.group()) for word in words_of(phrase)) for phrase in own)
+    sources: dict[tuple[str, ...], Source] = dict.fromkeys(filter(None, phrases), "own")
     for words in _topic_terms(topic.title, stems):
-        found.setdefault(words, "title")
+        sources.setdefault(words, "title")
     for words in _topic_terms(topic.description, stems):
-        found.setdefault(words, "description")
-    return tuple(Term(words, source) for words, source in found.items())
+        sources.setdefault(words, "description")
+    return tuple(Term(words, source) for words, source in sources.items())
 
 
 def _topic_terms(text: str, stems: Stems) -> Iterator[tuple[str, ...]]:
@@ -304,7 +270,7 @@ def _topic_terms(text: str, stems: Stems) -> Iterator[tuple[str, ...]]:
             previous = word
             continue
         previous = None
-        if word.group().casefold() not in _left_out() and (len(word.group()) > 1 or word.group().isdigit()):
+        if word.group().casefold() not in _STOPWORDS and (len(word.group()) > 1 or word.group().isdigit()):
             yield (stems(word.group()),)
 
 
@@ -321,21 +287,14 @@ def hits_of(text: str, terms: Sequence[Term], stems: Stems) -> tuple[Hit, ...]:
             if tuple(stems(each.group()) for each in run) == term.stems:
                 hits.append(Hit(word.start(), run[-1].end(), term))
                 break
-    return tuple(_without_overlap(hits))
-
-
-def _without_overlap(hits: Iterable[Hit]) -> Iterator[Hit]:
-    """Join what overlaps: pairs of characters do, in scripts without blanks."""
-    last: Hit | None = None
+    joined: list[Hit] = []
     for hit in hits:
-        if last is not None and hit.start < last.end:
-            last = Hit(last.start, max(last.end, hit.end), last.term)
-            continue
-        if last is not None:
-            yield last
-        last = hit
-    if last is not None:
-        yield last
+        # What overlaps is one hit: pairs of characters do, in scripts without blanks.
+        if joined and hit.start < joined[-1].end:
+            joined[-1] = replace(joined[-1], end=max(joined[-1].end, hit.end))
+        else:
+            joined.append(hit)
+    return tuple(joined)
 
 
 def densest(hits: Sequence[Hit], *, window: int = WINDOW) -> Span | None:
@@ -368,149 +327,3 @@ def find(text: str, words: str) -> tuple[Span, ...]:
     if not pattern:
         return ()
     return tuple(match.span() for match in re.finditer(pattern, text, re.IGNORECASE))
-
-
-# Markdown as styled lines of a given width: the guidelines, drawn at once as one text.
-
-NARROW = 16
-"""Cells of a table's last column below which its cells stand one below the other."""
-
-_STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
-
-
-def markdown_content(text: str, width: int) -> Content:
-    """Give a text in Markdown as it is shown, no line wider than `width`."""
-    from markdown_it import MarkdownIt
-    from markdown_it.tree import SyntaxTreeNode
-
-    parsed = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
-    return Content("\n").join(_blocks(SyntaxTreeNode(parsed), width))
-
-
-def _wrapped(text: Content, width: int) -> list[Content]:
-    return [text[line.start : line.end] for line in wrap(text.plain, max(width, 10))]
-
-
-def _behind(lines: Sequence[Content], first: Content, indent: int) -> Iterator[Content]:
-    """Put `first` before the first line, and blanks before the others."""
-    for number, line in enumerate(lines):
-        yield (Content(" " * indent) if number else first) + line
-
-
-def _blocks(node: SyntaxTreeNode, width: int, *, tight: bool = False) -> list[Content]:
-    """Give the lines of all blocks in a node, with an empty line between two."""
-    lines: list[Content] = []
-    for block in node.children:
-        if lines and not tight:
-            lines.append(Content(""))
-        lines += _block(block, width)
-    return lines
-
-
-def _block(node: SyntaxTreeNode, width: int) -> list[Content]:
-    match node.type:
-        case "heading":
-            return _wrapped(_inline(node).stylize("bold $key"), width)
-        case "bullet_list" | "ordered_list":
-            return _list(node, width)
-        case "blockquote":
-            return [Content.styled("│ ", "$rule") + line for line in _blocks(node, width - 2)]
-        case "table":
-            return _table(node, width)
-        case "hr":
-            return [Content.styled("─" * width, "$rule")]
-        case "fence" | "code_block":
-            return list(
-                _behind(_wrapped(Content.styled(node.content.rstrip("\n"), "$soft"), width - 2), Content("  "), 2)
-            )
-        case "html_block":
-            return _wrapped(Content(node.content.rstrip("\n")), width)
-        case _:
-            return _wrapped(_inline(node), width)
-
-
-def _list(node: SyntaxTreeNode, width: int) -> list[Content]:
-    begin = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else None
-    lines: list[Content] = []
-    tight = all(block.hidden for item in node.children for block in item.children if block.type == "paragraph")
-    for number, item in enumerate(node.children):
-        if lines and not tight:
-            lines.append(Content(""))
-        sign = "• " if begin is None else f"{begin + number}. "
-        inside = _blocks(item, width - len(sign), tight=tight) or [Content("")]
-        lines += _behind(inside, Content.styled(sign, "$key"), len(sign))
-    return lines
-
-
-def _table(node: SyntaxTreeNode, width: int) -> list[Content]:
-    """Give a table: the last column takes the room that is left and wraps there."""
-    rows = [[_inline(cell) for cell in row.children] for part in node.children for row in part.children]
-    columns = [
-        max(cells_of(cell.plain) for cell in column) for column in zip(*(row[:-1] for row in rows), strict=True)
-    ]
-    rest = width - sum(columns) - 2 * len(columns)
-    lines: list[Content] = []
-    for number, row in enumerate(rows):
-        look = "$quiet" if not number else ""
-        if rest < NARROW:
-            lines += [line.stylize(look) for cell in row for line in _wrapped(cell, width)]
-            continue
-        pads = [
-            cell + Content(" " * (room - cells_of(cell.plain) + 2)) for cell, room in zip(row, columns, strict=False)
-        ]
-        behind = _behind(_wrapped(row[-1], rest), Content("").join(pads), width - rest)
-        lines += [line.stylize(look) for line in behind]
-    return lines
-
-
-def _inline(node: SyntaxTreeNode) -> Content:
-    """Give the words of a paragraph, a heading or a cell with their looks."""
-    return Content("").join(_pieces_markdown(node))
-
-
-def _pieces_markdown(node: SyntaxTreeNode) -> Iterator[Content]:
-    for piece in node.children:
-        match piece.type:
-            case "softbreak":
-                yield Content(" ")
-            case "hardbreak":
-                yield Content("\n")
-            case "code_inline":
-                yield Content.styled(piece.content, "$soft")
-            case "link":
-                words, address = _inline(piece), str(piece.attrs.get("href", ""))
-                yield words if words.plain == address else words + Content.styled(f" ({address})", "$quiet")
-            case kind if kind in _STYLES:
-                yield _inline(piece).stylize(_STYLES[kind])
-            case _:
-                yield _inline(piece) if piece.children else Content(piece.content)
-
-
-# A long text, a screenful at a time.
-
-_FEWEST = 10
-_NOT_WORTH_A_PAGE = 3
-
-
-class Pager:
-    """What is left of a text that is read page by page."""
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-
-    @property
-    def left(self) -> int:
-        """How many lines have not been given yet."""
-        return len(self._lines)
-
-    def begin(self, text: str, *, width: int, height: int) -> str:
-        """Give the first page of a text, wrapped at `width`; a page has `height` lines, but never very few."""
-        self._lines = [text[line.start : line.end] for line in wrap(text, width)]
-        return self.more(height=height)
-
-    def more(self, *, height: int) -> str:
-        """Give the next page. Two or three lines that would be left are given with it."""
-        size = max(height, _FEWEST)
-        size = size if len(self._lines) > size + _NOT_WORTH_A_PAGE else len(self._lines)
-        page, self._lines = self._lines[:size], self._lines[size:]
-        return "\n".join(page)

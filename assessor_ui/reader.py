@@ -5,36 +5,43 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from assessor_ui import messages
-from assessor_ui.messages import GradeKeys, Notice
-from assessor_ui.page import Hit, Page, Span, Stems, Term, densest, find, hits_of, page_of, terms_of, words_of
+from assessor_ui.messages import Notice
+from assessor_ui.page import Hit, Page, Span, Stems, densest, find, hits_of, page_of, terms_of, words_of
+from cranfield.base.errors import CranfieldError
 from cranfield.base.records import Document, GradeScale, Topic
+from cranfield.base.text import counted, shortened
 from cranfield.judge.events import Evidence
 
-# Sentences and words of a text, and how a marked span grows and moves over them.
+FAILURES = (CranfieldError, OSError)
+"""What a collection may raise: it is told to the assessor, and the judging goes on."""
+
+FOLDS = ("full", "short", "title")
+"""How much of the topic is in sight: everything, title and description, the title alone."""
+
+ROOM = 12
+"""The lines a document should have on the screen, at least."""
 
 Move = Literal["next", "previous", "more", "less", "word more", "word less", "start later", "start earlier"]
 
-_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？]+[」』）]*|\n+""")
+_SENTENCE_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？]+[」』）]*|\n+""")
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """Give the sentences between two places of a text, without the white space around them."""
     stop = len(text) if end is None else end
-    ends = [match.end() for match in _END.finditer(text, start, stop)]
-    found, opening = [], start
-    for closing in [*ends, stop]:
+    spans, opening = [], start
+    for closing in [*(match.end() for match in _SENTENCE_END.finditer(text, start, stop)), stop]:
         piece = text[opening:closing]
         left = opening + len(piece) - len(piece.lstrip())
-        right = left + len(piece.strip())
-        if left < right:
-            found.append((left, right))
+        if piece.strip():
+            spans.append((left, left + len(piece.strip())))
         opening = closing
-    return found
+    return spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,29 @@ class Marker:
 
     def moved(self, move: Move) -> Marker:
         """Give the marker after one step; at the edge of the text it stays."""
-        return Marker(self.sentences, self.words, _MOVES[move](self))
+        start, end = self.span
+        ends = [span[1] for span in (self.words if move.startswith("word") else self.sentences)]
+        starts = [span[0] for span in self.words]
+        match move:
+            case "next" | "previous":
+                here = _index(self.sentences, start) + (1 if move == "next" else -1)
+                start, end = self.sentences[min(max(here, 0), len(self.sentences) - 1)]
+            case "more":
+                end = ends[min(bisect_right(ends, end), len(ends) - 1)]
+            case "less":
+                end = max((place for place in ends if start < place < end), default=end)
+            case "word more":
+                end = ends[bisect_right(ends, end)] if ends and ends[-1] > end else end
+            case "word less":
+                within = ends[bisect_right(ends, start) : bisect_right(ends, end)]
+                end = within[-2] if len(within) > 1 else end
+            case "start later":
+                later = bisect_right(starts, start)
+                start = starts[later] if later < len(starts) and starts[later] < end else start
+            case "start earlier":
+                earlier = bisect_left(starts, start) - 1
+                start = starts[earlier] if earlier >= 0 else start
+        return replace(self, span=(start, end))
 
 
 def marker_at(page: Page, position: int) -> Marker | None:
@@ -63,173 +92,72 @@ def _index(spans: Sequence[Span], position: int) -> int:
     return max(bisect_right(spans, position, key=lambda span: span[0]) - 1, 0)
 
 
-def _sentence(marker: Marker, *, step: int) -> Span:
-    here = _index(marker.sentences, marker.span[0])
-    return marker.sentences[min(max(here + step, 0), len(marker.sentences) - 1)]
-
-
-def _sentence_end(marker: Marker, *, step: int) -> Span:
-    start, end = marker.span
-    ends = [span[1] for span in marker.sentences]
-    if step > 0:
-        return start, ends[min(bisect_right(ends, end), len(ends) - 1)]
-    earlier = [place for place in ends if start < place < end]
-    return (start, earlier[-1]) if earlier else marker.span
-
-
-def _word_end(marker: Marker, *, step: int) -> Span:
-    start, end = marker.span
-    ends = [span[1] for span in marker.words]
-    if step > 0:
-        return start, ends[bisect_right(ends, end)] if ends and ends[-1] > end else end
-    within = ends[bisect_right(ends, start) : bisect_right(ends, end)]
-    return (start, within[-2]) if len(within) > 1 else marker.span
-
-
-def _word_start(marker: Marker, *, step: int) -> Span:
-    start, end = marker.span
-    starts = [span[0] for span in marker.words]
-    if step > 0:
-        later = bisect_right(starts, start)
-        return (starts[later], end) if later < len(starts) and starts[later] < end else marker.span
-    earlier = bisect_left(starts, start) - 1
-    return (starts[earlier], end) if earlier >= 0 else marker.span
-
-
-_MOVES = {
-    "next": lambda marker: _sentence(marker, step=1),
-    "previous": lambda marker: _sentence(marker, step=-1),
-    "more": lambda marker: _sentence_end(marker, step=1),
-    "less": lambda marker: _sentence_end(marker, step=-1),
-    "word more": lambda marker: _word_end(marker, step=1),
-    "word less": lambda marker: _word_end(marker, step=-1),
-    "start later": lambda marker: _word_start(marker, step=1),
-    "start earlier": lambda marker: _word_start(marker, step=-1),
-}
-
-
-# One document under the eyes of the assessor: where the hits are, which one is looked at, what was marked.
-
-
+@dataclass
 class Reading:
-    """A page that is being read. All places are characters of the page, only `kept` gives those of the document."""
+    """A page that is being read: its hits, what was found, looked at and marked.
 
-    def __init__(self, document: Document, page: Page, *, evidence: Iterable[Evidence] = ()) -> None:
-        self.document, self.page = document, page
-        self.hits: tuple[Hit, ...] = ()
-        self.found: tuple[Span, ...] = ()
-        self.current: Span | None = None
-        self.marker: Marker | None = None
-        self.marked: tuple[Span, ...] = tuple(page.from_document((span.start, span.end)) for span in evidence)
+    All places are characters of the page, only `kept` gives those of the document.
+    """
 
-    def look_for(self, terms: Sequence[Term], stems: Stems) -> None:
-        """Find the terms of the topic."""
-        self.hits = hits_of(self.page.text, terms, stems)
-
-    def find(self, words: str) -> int:
-        """Find words letter for letter; give how often they stand there."""
-        self.found = find(self.page.text, words)
-        self.current = None
-        return len(self.found)
+    document: Document
+    page: Page
+    marked: tuple[Span, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    found: tuple[Span, ...] = ()
+    current: Span | None = None
+    marker: Marker | None = None
 
     @property
     def stations(self) -> Sequence[Span]:
         """Where n and N go: what was searched for, else the heavy terms, else the light ones."""
-        if self.found:
-            return self.found
         heavy = [(hit.start, hit.end) for hit in self.hits if hit.source != "description"]
-        return heavy or [(hit.start, hit.end) for hit in self.hits]
-
-    def jump(self, step: int) -> tuple[int, int] | None:
-        """Go to the next station or the one before, round the ends; give (number, of) or None without stations."""
-        stations = self.stations
-        if not stations:
-            return None
-        there = self._station_after(stations, step) % len(stations)
-        self.current = stations[there]
-        return there + 1, len(stations)
-
-    def _station_after(self, stations: Sequence[Span], step: int) -> int:
-        if self.current is None:
-            return 0 if step > 0 else -1
-        if self.current in stations:
-            return stations.index(self.current) + step
-        following = bisect_left(stations, self.current[0], key=lambda span: span[0])
-        return following if step > 0 else following - 1
-
-    def best(self) -> Span | None:
-        """Give the densest passage of the body; hits in the title are in sight anyway."""
-        return densest([hit for hit in self.hits if hit.start >= self.page.body_start])
-
-    def begin_mark(self, position: int) -> Marker | None:
-        """Start marking at the hit that is looked at, else at a place."""
-        self.marker = marker_at(self.page, self.current[0] if self.current else position)
-        return self.marker
-
-    def move_mark(self, move: Move) -> None:
-        """Move or trim what is being marked."""
-        if self.marker is not None:
-            self.marker = self.marker.moved(move)
-
-    def drag_mark(self, span: Span) -> Marker | None:
-        """Mark a span as the mouse drew it."""
-        start, end = max(span[0], self.page.body_start), min(span[1], self.page.body_end)
-        began = marker_at(self.page, start) if start < end else None
-        self.marker = Marker(began.sentences, began.words, (start, end)) if began else None
-        return self.marker
-
-    def keep_mark(self) -> Evidence | None:
-        """Take what is being marked as evidence; marks that touch it become one with it."""
-        marker, self.marker = self.marker, None
-        if marker is None:
-            return None
-        start, end = marker.span
-        touching = [span for span in self.marked if span[0] < end and start < span[1]]
-        joined = min([start, *(span[0] for span in touching)]), max([end, *(span[1] for span in touching)])
-        self.marked = tuple(sorted([span for span in self.marked if span not in touching] + [joined]))
-        return self._evidence(joined)
-
-    def drop_mark(self) -> int:
-        """Stop marking; take away the marks under the marker, and give how many those were."""
-        marker, self.marker = self.marker, None
-        if marker is None:
-            return 0
-        left = tuple(span for span in self.marked if span[1] <= marker.span[0] or marker.span[1] <= span[0])
-        gone, self.marked = len(self.marked) - len(left), left
-        return gone
+        return self.found or heavy or [(hit.start, hit.end) for hit in self.hits]
 
     @property
     def kept(self) -> tuple[Evidence, ...]:
         """The evidence, in characters of the document's text."""
-        return tuple(kept for span in self.marked if (kept := self._evidence(span)) is not None)
-
-    def _evidence(self, span: Span) -> Evidence | None:
-        place = self.page.to_document(span)
-        return Evidence(place[0], place[1], self.document.text[place[0] : place[1]]) if place else None
+        places = [place for span in self.marked if (place := self.page.to_document(span)) is not None]
+        return tuple(Evidence(start, end, self.document.text[start:end]) for start, end in places)
 
 
-FOLDS = ("full", "short", "title")
-"""How much of the topic is in sight: everything, title and description, the title alone."""
+class GradeKeys:
+    """The digits somebody is typing, as a grade of the scale."""
 
+    def __init__(self, scale: GradeScale) -> None:
+        self.grades, self.digits = {str(step.grade): step.grade for step in scale.grades}, ""
 
-ROOM = 12
-"""The lines a document should have on the screen, at least."""
+    def is_open(self, digits: str) -> bool:
+        """Say whether more digits may follow these."""
+        return any(name != digits and name.startswith(digits) for name in self.grades)
 
+    def meaning(self, digits: str) -> int | Notice:
+        """Give the grade that is called so, or say that there is none."""
+        if digits in self.grades:
+            return self.grades[digits]
+        return messages.NOT_ON_SCALE.filled(grade=digits, known=", ".join(self.grades))
 
-Doing = Literal["saving", "opening", "looking"]
-"""What somebody who waits is waiting for: an answer to be safe, a document to come, a list to be found."""
+    def press(self, digit: str) -> int | Notice:
+        """Take a digit: give the grade that is meant, or say what is still open."""
+        typed, self.digits = self.digits + digit, ""
+        if not self.is_open(typed):
+            return self.meaning(typed)
+        self.digits = typed
+        return messages.GRADE_OPEN.filled(digits=typed, enter=f"Enter for {typed}, " if typed in self.grades else "")
+
+    def enter(self) -> int | Notice | None:
+        """Take what was typed as it stands; None where nothing was."""
+        typed, self.digits = self.digits, ""
+        return self.meaning(typed) if typed else None
 
 
 class Opened(Protocol):
-    """A document open before a topic: an item of a desk, or a case of a bench."""
+    """A document open before a topic: one to judge, or one to decide."""
 
     @property
-    def topic(self) -> Topic:
-        """The topic it is judged for."""
+    def topic(self) -> Topic: ...
 
     @property
-    def document(self) -> Document:
-        """The document."""
+    def document(self) -> Document: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,41 +178,30 @@ class Reader(ABC):
         self.scale, self.guidelines, self.stems = scale, guidelines, Stems(language)
         self.open: Opened | None = None
         self.reading: Reading | None = None
+        self.others_evidence: Sequence[Span] = ()
         self.note, self.fold = "", FOLDS[0]
         self.notice = self.last = messages.QUIET
-        self.doing: Doing = "opening"
-        self.best_first = self.stuck = False
+        self.doing: Literal["saving", "opening", "looking"] = "opening"
+        self.best_first = self.stuck = self.refused = False
         self.keys = GradeKeys(scale)
         self.own_terms: dict[str, tuple[str, ...]] = {}
         self._folding = Folding()
-
-    @abstractmethod
-    def start(self) -> Notice:
-        """Open the first document."""
-
-    @abstractmethod
-    def again(self) -> Notice:
-        """Try once more to open the next document where that failed."""
 
     @abstractmethod
     def judge(self, grade: int) -> Notice:
         """Give a grade and go on."""
 
     @abstractmethod
-    def later(self) -> Notice:
-        """Put the document off."""
+    def _go_on(self, notice: Notice) -> Notice:
+        """Open the next document; `notice` tells of the answer before, which is safe whatever happens here."""
 
-    @abstractmethod
-    def undo(self) -> Notice:
-        """Take the latest answer back and return to its document."""
-
-    @abstractmethod
-    def leave(self) -> Notice:
-        """End the sitting."""
-
-    @abstractmethod
     def touch(self) -> None:
-        """A key was pressed."""
+        """A key was pressed; only the time of who judges is measured."""
+        return
+
+    def tick(self) -> Notice | None:
+        """Some seconds have passed; give what there is to tell."""
+        return None
 
     def digit(self, digit: str) -> Notice:
         """A digit was typed: it judges where only one grade can be meant."""
@@ -300,33 +217,52 @@ class Reader(ABC):
             return self.again()
         return self._say(meant) if isinstance(meant, Notice) else self.judge(meant)
 
+    def again(self) -> Notice:
+        """Try once more to open the next document where that failed."""
+        return self._go_on(messages.QUIET) if self.open is None else self._say(messages.QUIET)
+
     def set_note(self, text: str) -> Notice:
         """Write the note that goes with the answer; an empty one takes it away."""
         if self.open is None:
             return self._say(messages.NOTHING_HERE)
         self.note = text.strip()
-        return self._say(messages.noted(self.note) if self.note else messages.NOTE_GONE)
+        return self._say(messages.NOTED if self.note else messages.NOTE_GONE, note=shortened(self.note, 40))
 
     def jump(self, step: int) -> Notice:
-        """Go to the next hit, or to the one before."""
-        place = self.reading.jump(step) if self.reading else None
-        return self._say(messages.station(*place) if place else messages.NO_HITS)
+        """Go to the next hit or the one before, round the ends."""
+        reading = self.reading
+        if reading is None or not (stations := reading.stations):
+            return self._say(messages.NO_HITS)
+        if reading.current is None:
+            there = 0 if step > 0 else -1
+        elif reading.current in stations:
+            there = stations.index(reading.current) + step
+        else:
+            following = bisect_left(stations, reading.current[0], key=lambda span: span[0])
+            there = following if step > 0 else following - 1
+        there %= len(stations)
+        reading.current = stations[there]
+        return self._say(messages.HIT, number=there + 1, of=len(stations))
 
     def find(self, words: str) -> Notice:
-        """Find words in the document; without words the hits of the topic are gone through again."""
+        """Find words letter for letter; without words the hits of the topic are gone through again."""
         if self.reading is None:
             return self._say(messages.NOTHING_HERE)
-        times = self.reading.find(words)
-        if times:
-            self.reading.jump(1)
-        return self._say(messages.found(words, times) if words.strip() else messages.QUIET)
+        found = find(self.reading.page.text, words)
+        self.reading.found, self.reading.current = found, found[0] if found else None
+        if not words.strip():
+            return self._say(messages.QUIET)
+        return self._say(
+            messages.FOUND if found else messages.NOT_FOUND, words=words, places=counted(len(found), "place")
+        )
 
     def best(self) -> Notice:
         """Look at the passage with most of the topic in it."""
-        passage = self.reading.best() if self.reading else None
-        if self.reading is not None and passage is not None:
-            self.reading.current = passage
-        return self._say(messages.best_passage(there=passage is not None))
+        passage = self._best_passage()
+        if self.reading is None or passage is None:
+            return self._say(messages.NO_HITS)
+        self.reading.current = passage
+        return self._say(messages.BEST_PASSAGE)
 
     def switch_best_first(self) -> Notice:
         """Open every document at its best passage, or at the top again."""
@@ -347,9 +283,7 @@ class Reader(ABC):
         before = self._folding
         if opened.topic.id != before.topic:
             self.fold = FOLDS[0] if before.by_itself else self.fold
-            self._folding = replace(
-                before, topic=opened.topic.id, first=opened.document.id, by_itself=False, chosen=False
-            )
+            self._folding = Folding(opened.topic.id, opened.document.id, told=before.told)
             return
         settled = before.by_itself or before.chosen or opened.document.id == before.first
         if settled or self.fold != FOLDS[0] or not 0 < lines < ROOM or not opened.topic.narrative.strip():
@@ -368,34 +302,64 @@ class Reader(ABC):
         own = self.own_terms.get(self.open.topic.id, ())
         added = term not in own
         self.own_terms[self.open.topic.id] = (*own, term) if added else tuple(word for word in own if word != term)
-        self._look()
-        times = sum(hit.source == "own" for hit in self.reading.hits)
-        return self._say(messages.highlighted(term, times) if added else messages.plain_again(term))
+        self._find_terms()
+        hits = counted(sum(hit.source == "own" for hit in self.reading.hits), "hit")
+        return self._say(messages.HIGHLIGHTED if added else messages.HIGHLIGHTED_NO_MORE, words=term, hits=hits)
+
+    # Evidence
 
     def begin_mark(self, position: int) -> Notice:
-        """Start marking evidence."""
-        began = self.reading.begin_mark(position) if self.reading else None
+        """Start marking at the hit that is looked at, else at a place."""
+        if self.reading is not None:
+            current = self.reading.current
+            self.reading.marker = marker_at(self.reading.page, current[0] if current else position)
+        began = self.reading is not None and self.reading.marker is not None
         return self._say(messages.MARKING if began else messages.NO_TEXT_TO_MARK)
 
     def drag_mark(self, span: Span) -> Notice:
         """Mark what the mouse drew; Enter keeps it."""
-        began = self.reading.drag_mark(span) if self.reading else None
+        if self.reading is None:
+            return self._say(messages.MARK_LEFT)
+        page = self.reading.page
+        start, end = max(span[0], page.body_start), min(span[1], page.body_end)
+        began = marker_at(page, start) if start < end else None
+        self.reading.marker = replace(began, span=(start, end)) if began else None
         return self._say(messages.MARKING if began else messages.MARK_LEFT)
 
     def move_mark(self, move: Move) -> Notice:
         """Move or trim what is being marked."""
-        if self.reading is not None:
-            self.reading.move_mark(move)
+        if self.reading is not None and self.reading.marker is not None:
+            self.reading.marker = self.reading.marker.moved(move)
         return self.notice
 
     def keep_mark(self) -> Notice:
-        """Take what is being marked as evidence."""
-        kept = self.reading.keep_mark() if self.reading else None
-        return self._say(messages.marked(kept.text) if kept else messages.MARK_LEFT)
+        """Take what is being marked as evidence; marks that touch it become one with it."""
+        reading = self.reading
+        if reading is None or reading.marker is None:
+            return self._say(messages.MARK_LEFT)
+        (start, end), reading.marker = reading.marker.span, None
+        touching = [span for span in reading.marked if span[0] < end and start < span[1]]
+        joined = min([start, *(span[0] for span in touching)]), max([end, *(span[1] for span in touching)])
+        reading.marked = tuple(sorted([span for span in reading.marked if span not in touching] + [joined]))
+        place = reading.page.to_document(joined)
+        if place is None:
+            return self._say(messages.MARK_LEFT)
+        return self._say(messages.MARKED, text=shortened(reading.document.text[slice(*place)], 40))
 
     def drop_mark(self) -> Notice:
-        """Take the marks under the marker away."""
-        return self._say(messages.unmarked(self.reading.drop_mark() if self.reading else 0))
+        """Stop marking, and take the marks under the marker away."""
+        reading = self.reading
+        if reading is None or reading.marker is None:
+            return self._say(messages.MARK_LEFT)
+        (start, end), reading.marker = reading.marker.span, None
+        return self.unmark([span for span in reading.marked if span[0] < end and start < span[1]])
+
+    def unmark(self, spans: Sequence[Span]) -> Notice:
+        """Take marks away."""
+        if self.reading is None or not spans:
+            return self._say(messages.MARK_LEFT)
+        self.reading.marked = tuple(span for span in self.reading.marked if span not in spans)
+        return self._say(messages.UNMARKED, marks=counted(len(spans), "mark"))
 
     def leave_mark(self) -> Notice:
         """Stop marking, and leave the evidence as it is."""
@@ -403,25 +367,43 @@ class Reader(ABC):
             self.reading.marker = None
         return self._say(messages.MARK_LEFT)
 
-    def show(self, opened: Opened, *, note: str = "", evidence: tuple[Evidence, ...] = ()) -> None:
-        """Open a document."""
-        self.open, self.note = opened, note
-        self.reading = Reading(opened.document, page_of(opened.document), evidence=evidence)
-        self._look()
+    # Inner workings
+
+    def _show(self, opened: Opened, *, note: str = "", evidence: Sequence[Evidence] = ()) -> None:
+        page = page_of(opened.document)
+        self.open, self.note, self.stuck = opened, note, False
+        self.reading = Reading(
+            opened.document, page, tuple(page.from_document((span.start, span.end)) for span in evidence)
+        )
+        self.keys.digits = ""
+        self._find_terms()
         if self.best_first:
-            self.reading.current = self.reading.best()
+            self.reading.current = self._best_passage()
 
-    def close(self) -> None:
-        """Put the document away."""
-        self.open, self.reading, self.note = None, None, ""
+    def _close(self) -> None:
+        self.open, self.reading, self.note, self.keys.digits = None, None, "", ""
 
-    def _look(self) -> None:
+    def _find_terms(self) -> None:
         if self.open is not None and self.reading is not None:
-            own = self.own_terms.get(self.open.topic.id, ())
-            self.reading.look_for(terms_of(self.open.topic, own, self.stems), self.stems)
+            terms = terms_of(self.open.topic, self.own_terms.get(self.open.topic.id, ()), self.stems)
+            self.reading.hits = hits_of(self.reading.page.text, terms, self.stems)
 
-    def _say(self, notice: Notice) -> Notice:
-        self.notice = notice
+    def _best_passage(self) -> Span | None:
+        """Give the densest passage of the body; hits in the title are in sight anyway."""
+        reading = self.reading
+        return densest([hit for hit in reading.hits if hit.start >= reading.page.body_start]) if reading else None
+
+    def _say(self, notice: Notice, **fields: object) -> Notice:
+        self.notice = notice.filled(**fields) if fields else notice
         if notice.kind in ("saved", "undone"):
-            self.last = notice
-        return notice
+            self.last = self.notice
+        return self.notice
+
+    def _refuse(self, error: Exception) -> Notice:
+        """Say that an answer is not in the file, and why."""
+        self.refused = True
+        return self._say(messages.NOT_SAVED, error=error)
+
+    def _fail(self, notice: Notice, error: Exception) -> Notice:
+        """Say what went wrong after an answer that is safe, where there was one."""
+        return self._say(messages.SAVED_BUT if notice.text else messages.TROUBLE, before=notice.text, error=error)

@@ -1,4 +1,4 @@
-"""The sitting of one assessor, as a state machine that knows no screen.
+"""The judging session of one assessor, as a state machine that knows no screen.
 
 A front calls one method per action and shows the notice it gives; what else changed stands in the attributes. Nothing
 here says "saved" before the desk has returned.
@@ -15,13 +15,9 @@ from typing import TypeVar
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span
-from assessor_ui.reader import Reader
-from cranfield.base.errors import CranfieldError
-from cranfield.judge.session import Answer, Desk, Done, Found, Item, Past, Saved, TopicState
-
-# How long an assessor really looked, and when a break is due.
-
-Clock = Callable[[], float]
+from assessor_ui.reader import FAILURES, Reader
+from cranfield.base.text import counted, shortened
+from cranfield.judge.session import Desk, Done, Found, Item, Past, Saved, TopicState
 
 IDLE_LIMIT = 60.0
 """Seconds without a key after which nobody is taken to be reading."""
@@ -29,22 +25,36 @@ IDLE_LIMIT = 60.0
 PAUSE = 300.0
 """Seconds without a key that count as a break."""
 
+BREAK_AFTER_MINUTES = 45
 
-class Attention:
-    """Seconds spent on one document. A gap between two keys counts at most `limit`: the rest was idle."""
+TOLD_AGAIN_AFTER = 120.0
+"""Seconds after which it is said again that the scale or the guidelines were changed."""
 
-    def __init__(self, clock: Clock, *, limit: float = IDLE_LIMIT) -> None:
-        self._clock, self._limit = clock, limit
-        self._counted, self._last = 0.0, clock()
+Listed = TypeVar("Listed")
+
+
+class Watch:
+    """How long an assessor really looked at a document, and when a break is due.
+
+    A gap between two keys counts at most IDLE_LIMIT: the rest was idle. A break is due after `minutes` of work
+    without a pause, and again after as long; None is never.
+    """
+
+    def __init__(self, clock: Callable[[], float], *, minutes: float | None) -> None:
+        self._clock, self.minutes, self._wanted = clock, minutes, minutes or BREAK_AFTER_MINUTES
+        self._counted = 0.0
+        self._last = self._since = self._reminded = clock()
 
     def begin(self, seconds: float = 0.0) -> None:
         """Start with a document; `seconds` were spent on it before."""
         self._counted, self._last = seconds, self._clock()
 
     def touch(self) -> None:
-        """A key was pressed: somebody is there."""
-        self._counted = self.seconds
-        self._last = self._clock()
+        """A key was pressed: somebody is there; after a long gap the work begins anew."""
+        now = self._clock()
+        if self.idle >= PAUSE:
+            self._since = self._reminded = now
+        self._counted, self._last = self.seconds, now
 
     @property
     def idle(self) -> float:
@@ -54,53 +64,21 @@ class Attention:
     @property
     def seconds(self) -> float:
         """Seconds of attention so far."""
-        return self._counted + min(self.idle, self._limit)
+        return self._counted + min(self.idle, IDLE_LIMIT)
 
-
-class Rest:
-    """When a break is due: after `minutes` of work without a pause, and again after as long; None is never."""
-
-    def __init__(self, clock: Clock, *, minutes: float | None) -> None:
-        self._clock, self.minutes = clock, minutes
-        self._since = self._last = self._reminded = clock()
-        self._wanted = minutes
-
-    def touch(self) -> None:
-        """A key was pressed; after a long gap the work begins anew."""
+    def break_due(self) -> float | None:
+        """Give the minutes of work where it is time to remind of a break, once per stretch of work; else None."""
         now = self._clock()
-        if now - self._last >= PAUSE:
-            self._since = self._reminded = now
-        self._last = now
-
-    @property
-    def worked(self) -> float:
-        """Minutes since the last break."""
-        return (self._clock() - self._since) / 60
-
-    def due(self) -> bool:
-        """Say whether it is time to remind of a break; true once per stretch of work."""
-        now = self._clock()
-        if self.minutes is None or now - self._last >= PAUSE or now - self._reminded < self.minutes * 60:
-            return False
+        if self.minutes is None or self.idle >= PAUSE or now - self._reminded < self.minutes * 60:
+            return None
         self._reminded = now
-        return True
+        return (now - self._since) / 60
 
-    def switch(self, *, usual: float) -> bool:
+    def switch_reminder(self) -> bool:
         """Turn the reminder off, or on again; say whether it is on now."""
-        self.minutes = (self._wanted or usual) if self.minutes is None else None
+        self.minutes = self._wanted if self.minutes is None else None
         self._reminded = self._clock()
         return self.minutes is not None
-
-
-TROUBLE = (CranfieldError, OSError)
-"""What a desk may raise: it is told to the assessor, and the sitting goes on."""
-
-BREAK_AFTER_MINUTES = 45
-
-TOLD_AGAIN_AFTER = 120.0
-"""Seconds after which it is said again that the scale or the guidelines were changed."""
-
-Listed = TypeVar("Listed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,154 +98,138 @@ class Session(Reader):
         self,
         desk: Desk,
         *,
-        clock: Clock = time.monotonic,
-        idle_limit: float = IDLE_LIMIT,
+        clock: Callable[[], float] = time.monotonic,
         break_after_minutes: float | None = BREAK_AFTER_MINUTES,
         language: str = "english",
     ) -> None:
         super().__init__(desk.scale, desk.guidelines, language=language)
-        self.desk = desk
-        self.attention, self.rest = Attention(clock, limit=idle_limit), Rest(clock, minutes=break_after_minutes)
+        self.desk, self._clock, self.watch = desk, clock, Watch(clock, minutes=break_after_minutes)
         self.item: Item | None = None
         self.progress: Done | None = None
         self.waiting: tuple[TopicState, ...] = ()
         self._taken_back: set[tuple[str, str]] = set()
         self._aside: list[Draft] = []
-        self._last_topic = ""
+        self.topic = ""
+        """The topic that is being judged, or was last."""
         self._before_search: float | None = None
-        self._clock = clock
         self._told_at: float | None = None
 
     # The way of the documents
 
     def start(self) -> Notice:
-        """Open the first document; say what the assessor should know: a name like his, answers to be given again."""
-        alike = messages.like_named(self.desk.assessor, self.desk.like_named)
-        return self._go_on(alike if alike.text else self._judged_before())
-
-    def _judged_before(self) -> Notice:
-        with suppress(*TROUBLE):
-            return messages.judged_before(self.desk.older())
-        return messages.QUIET
-
-    def again(self) -> Notice:
-        """Try once more to open the next document where that failed."""
-        return self._go_on(messages.QUIET) if self.item is None else self._say(messages.QUIET)
+        """Open the first document; say what the assessor should know: a name like theirs, answers to give again."""
+        notice = messages.QUIET
+        if self.desk.like_named:
+            notice = messages.NEW_NAME.filled(name=self.desk.assessor, known=self.desk.like_named[0])
+        else:
+            with suppress(*FAILURES):
+                if older := self.desk.older():
+                    notice = messages.REJUDGE.filled(answers=counted(older, "answer"))
+        return self._go_on(notice)
 
     def touch(self) -> None:
         """A key was pressed."""
-        self.attention.touch()
-        self.rest.touch()
+        self.watch.touch()
 
     def tick(self) -> Notice | None:
         """Some seconds have passed: keep the document while it is being read; tell of changes, remind of a break."""
-        if self.item is not None and self.attention.idle < PAUSE:
+        if self.item is not None and self.watch.idle < PAUSE:
             # A lost lease harms nothing: the answer is kept as a second opinion.
-            with suppress(*TROUBLE):
+            with suppress(*FAILURES):
                 self.desk.keep(self.item)
-        if changed := self._changed_meanwhile():
-            return self._say(messages.changed_meanwhile(changed))
-        return self._say(messages.time_for_a_break(self.rest.worked)) if self.rest.due() else None
-
-    def _changed_meanwhile(self) -> str:
-        """Give what was changed since the sitting began, now and then as long as it goes on."""
-        if self._told_at is not None and self._clock() - self._told_at < TOLD_AGAIN_AFTER:
-            return ""
-        changed = ""
-        with suppress(*TROUBLE):
-            changed = self.desk.outdated()
-        self._told_at = self._clock() if changed else None
-        return changed
+        if self._told_at is None or self._clock() - self._told_at >= TOLD_AGAIN_AFTER:
+            changed = ""
+            with suppress(*FAILURES):
+                changed = self.desk.outdated()
+            self._told_at = self._clock() if changed else None
+            if changed:
+                return self._say(messages.CHANGED, what=changed)
+        minutes = self.watch.break_due()
+        return None if minutes is None else self._say(messages.BREAK, minutes=minutes)
 
     def leave(self) -> Notice:
-        """End the sitting. A note that belongs to no answer yet is saved on its own."""
+        """End the session. A note that belongs to no answer yet is saved on its own."""
         self.doing = "saving"
         try:
             self._save_note(stands=self._standing_note)
             self.desk.leave()
-        except TROUBLE as error:
-            return self._say(messages.trouble(error))
-        return Notice("hint", messages.GOODBYE)
+        except FAILURES as error:
+            return self._say(messages.TROUBLE, error=error)
+        return messages.GOODBYE
 
     # Answers
 
     def judge(self, grade: int) -> Notice:
         """Give a grade and go on."""
-        if all(step.grade != grade for step in self.scale.grades):
-            return self._say(messages.not_on_scale(str(grade), self.scale))
-        evidence = self.reading.kept if self.reading else ()
-        note = self.note
+        if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
+            return self._say(unknown)
+        evidence, note = self.reading.kept if self.reading else (), self.note
         return self._answer(
             lambda item, seconds: self.desk.judge(item, grade, seconds=seconds, note=note, evidence=evidence)
         )
 
     def later(self) -> Notice:
         """Put the document off."""
-        return self._answer(self._later)
-
-    def _later(self, item: Item, seconds: float) -> Saved:
-        self._save_note(stands=self._standing_note)
-        return self.desk.postpone(item, seconds=seconds)
+        return self._answer(
+            lambda item, seconds: self.desk.postpone(item, seconds=seconds), standing=self._standing_note
+        )
 
     def cannot(self, reason: str) -> Notice:
         """Say that the document cannot be judged, and why."""
-        if not reason.strip():
+        if not (told := reason.strip()):
             return self._say(messages.REASON_NEEDED)
-        return self._answer(lambda item, seconds: self._cannot(item, reason.strip(), seconds))
-
-    def _cannot(self, item: Item, reason: str, seconds: float) -> Saved:
-        self._save_note()
-        return self.desk.cannot(item, reason, seconds=seconds)
+        return self._answer(lambda item, seconds: self.desk.cannot(item, told, seconds=seconds), standing="")
 
     def undo(self) -> Notice:
         """Take the latest answer back and return to its document."""
         self.doing = "saving"
         try:
             item = self.desk.undo()
-        except TROUBLE as error:
-            return self._say(messages.trouble(error))
+        except FAILURES as error:
+            return self._say(messages.TROUBLE, error=error)
         if item is None:
             return self._say(messages.NOTHING_TO_UNDO)
-        notice = messages.undone(item.document.id, item.before, self.scale)
+        answer = f" ({messages.answered(item.before, self.scale)})" if item.before else ""
         self._put_aside()
         self._taken_back.add(_key(item))
         self._open(item)
-        return self._count(notice)
+        return self._count(messages.UNDONE.filled(answer=answer, document=item.document.id))
 
     def back(self) -> Notice:
         """Leave a document that was opened out of turn, unanswered."""
-        if self.keys.clear():
+        if self.keys.digits:
+            self.keys.digits = ""
             return self._say(messages.QUIET)
         if not self._aside:
             return self._say(messages.NOWHERE_TO_GO_BACK)
         self._take_up(self._aside.pop())
         return self._count(messages.BACK)
 
-    # Other documents and topics
-
     def switch_reminder(self) -> Notice:
         """Turn the break reminder off, or on again."""
-        on = self.rest.switch(usual=BREAK_AFTER_MINUTES)
-        return self._say(messages.REMINDER_ON if on else messages.REMINDER_OFF)
+        return self._say(messages.REMINDER_ON if self.watch.switch_reminder() else messages.REMINDER_OFF)
+
+    # Other documents and topics
 
     def topics(self) -> list[TopicState]:
         """Give the topics with their progress; none where the desk is in trouble, which the notice tells."""
-        return self._asked(self.desk.topics)
+        return self._list(self.desk.topics)
 
     def choose_topic(self, topic: str) -> Notice:
         """Go on with another topic."""
         try:
             self.desk.choose_topic(topic)
-        except TROUBLE as error:
-            return self._say(messages.trouble(error))
+        except FAILURES as error:
+            return self._say(messages.TROUBLE, error=error)
         self._aside.clear()
         notice = self._go_on(messages.QUIET)
-        chosen = self.item is not None and notice is messages.QUIET
-        return self._say(messages.topic_chosen(self.item.topic.title)) if chosen and self.item else notice
+        if self.item is None or notice is not messages.QUIET:
+            return notice
+        return self._say(messages.TOPIC_CHOSEN, title=shortened(self.item.topic.title, 60))
 
     def history(self, words: str = "") -> list[Past]:
         """Give the assessor's own answers, latest first."""
-        return self._asked(lambda: self.desk.history(words))
+        return self._list(lambda: self.desk.history(words))
 
     def reopen(self, topic: str, document: str) -> Notice:
         """Open a document that was answered before."""
@@ -275,31 +237,29 @@ class Session(Reader):
 
     def search(self, words: str) -> list[Found]:
         """Search the whole collection for the current topic."""
-        if self.item is None and not self._last_topic:
-            self._say(messages.NOTHING_HERE)
-            return []
-        if not words.strip():
-            self._say(messages.WORDS_NEEDED)
+        if not self.topic or not words.strip():
+            self._say(messages.WORDS_NEEDED if self.topic else messages.NOTHING_HERE)
             return []
         if self._before_search is None:
-            self._before_search = self.attention.seconds
-            self.attention.begin()
+            self._before_search = self.watch.seconds
+            self.watch.begin()
         self._say(messages.QUIET)
-        hits = self._asked(lambda: self.desk.search(self.topic, words))
+        hits = self._list(lambda: self.desk.search(self.topic, words))
         if self.notice.kind != "trouble":
-            self._say(messages.search_result(words, len(hits)))
+            searched = messages.SEARCHED if hits else messages.SEARCHED_IN_VAIN
+            self._say(searched, documents=counted(len(hits), "document"), words=words)
         return hits
 
     def end_search(self) -> None:
         """Go back to the document in turn; neither the time spent on searching nor what was said there is its own."""
         if self._before_search is not None:
-            self.attention.begin(self._before_search)
+            self.watch.begin(self._before_search)
             self._before_search = None
             self._say(messages.QUIET)
 
     def take(self, hit: Found, words: str) -> Notice:
         """Open a found document."""
-        return self._turn_to(lambda: self._taken(hit, words))
+        return self._turn_to(lambda: self._take(hit, words))
 
     def judge_found(self, hit: Found, words: str, grade: int) -> Notice:
         """Judge a found document at once; the document in turn stays open, unless it is the same.
@@ -308,63 +268,77 @@ class Session(Reader):
         """
         if self.item is not None and _key(self.item) == (self.topic, hit.document):
             return self.judge(grade)
-        if all(step.grade != grade for step in self.scale.grades):
-            return self._say(messages.not_on_scale(str(grade), self.scale))
+        if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
+            return self._say(unknown)
         if hit.state == "judged" and hit.grade == grade:
-            return self._say(messages.given_already(hit.document, grade, self.scale))
+            given = messages.graded(grade, self.scale)
+            return self._say(messages.GIVEN_ALREADY, document=hit.document, grade=given)
         self.doing = "saving"
         try:
-            saved = self.desk.judge(self._taken(hit, words), grade, seconds=self.attention.seconds)
-        except TROUBLE as error:
-            return self._say(messages.not_saved(error))
-        self.attention.begin()
+            saved = self.desk.judge(self._take(hit, words), grade, seconds=self.watch.seconds)
+        except FAILURES as error:
+            return self._refuse(error)
+        self.watch.begin()
         self._taken_back.discard(_key(saved.item))
         self._aside = [draft for draft in self._aside if _key(draft.item) != _key(saved.item)]
         return self._count(messages.saved(saved, self.scale))
 
-    @property
-    def topic(self) -> str:
-        """The topic that is being judged, or was last."""
-        return self.item.topic.id if self.item is not None else self._last_topic
+    # What a front shows beside topic and document
 
     @property
-    def nothing(self) -> str:
-        """Why no document is open."""
-        return messages.STUCK if self.stuck else messages.nothing_now(self.waiting, self.progress)
+    def status(self) -> tuple[str, tuple[int, int] | None, Done | None]:
+        """What is left, the share of the topic that is done, and the pace."""
+        item = self.item
+        share = (max(item.of - item.to_do, 0), item.of) if item else None
+        return messages.left(item, self.progress), share, self.progress
 
     @property
-    def out_of_turn(self) -> bool:
-        """Whether Esc leads back to another document."""
-        return bool(self._aside)
+    def grade_before(self) -> int | None:
+        """The assessor's own earlier grade; one of an older scale has no place on this one."""
+        before = self.item.before if self.item else None
+        return before.grade if before and before.scale is None else None
+
+    @property
+    def nothing(self) -> tuple[str, str]:
+        """Why no document is open, and what can be done."""
+        if self.stuck:
+            return messages.STUCK, messages.STUCK_MORE
+        nothing = messages.nothing_now(self.waiting, self.progress)
+        return nothing, messages.what_now(nothing, messages.ALL_DONE_MORE, " · ")
 
     # Inner workings
 
-    def _taken(self, hit: Found, words: str) -> Item:
+    def _take(self, hit: Found, words: str) -> Item:
         if hit.state == "judged":
             return self.desk.reopen(self.topic, hit.document)
         return self.desk.take(self.topic, hit.document, words)
 
-    def _turn_to(self, call: Callable[[], Item]) -> Notice:
+    def _turn_to(self, fetch: Callable[[], Item]) -> Notice:
         self.doing = "opening"
         try:
-            item = call()
-        except TROUBLE as error:
-            return self._say(messages.trouble(error))
+            item = fetch()
+        except FAILURES as error:
+            return self._say(messages.TROUBLE, error=error)
         self.end_search()
         if self.item is None or _key(self.item) != _key(item):
             self._put_aside()
         self._open(item)
-        return self._count(messages.opened(item.before, self.scale))
+        if item.before is None:
+            return self._count(messages.OPENED)
+        return self._count(messages.REOPENED.filled(answer=messages.answered(item.before, self.scale)))
 
-    def _answer(self, send: Callable[[Item, float], Saved]) -> Notice:
+    def _answer(self, send: Callable[[Item, float], Saved], *, standing: str | None = None) -> Notice:
+        """Send an answer and go on. A note that is no part of it is saved before, unless it is the `standing` one."""
         if self.item is None:
             return self._say(messages.NOTHING_HERE)
         self.end_search()
         self.doing = "saving"
         try:
-            saved = send(self.item, self.attention.seconds)
-        except TROUBLE as error:
-            return self._say(messages.not_saved(error))
+            if standing is not None:
+                self._save_note(stands=standing)
+            saved = send(self.item, self.watch.seconds)
+        except FAILURES as error:
+            return self._refuse(error)
         self._taken_back.discard(_key(saved.item))
         return self._go_on(self._say(messages.saved(saved, self.scale)))
 
@@ -372,6 +346,7 @@ class Session(Reader):
         """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
         self.doing = "opening"
         self._close()
+        self.item = None
         try:
             if self._aside:
                 self._take_up(self._aside.pop())
@@ -379,63 +354,57 @@ class Session(Reader):
                 self._open(item)
             else:
                 self.stuck, self.waiting = False, tuple(self.desk.topics())
-        except TROUBLE as error:
+        except FAILURES as error:
             self.stuck = True
-            return self._say(messages.saved_but(notice, error) if notice.text else messages.trouble(error))
+            return self._fail(notice, error)
         return self._count(notice)
 
     def _count(self, notice: Notice) -> Notice:
-        """Say how far he is now: what was put aside meanwhile must not count as it did then."""
+        """Say how far they are now: what was put aside meanwhile must not count as it did then."""
         try:
             self.progress = self.desk.progress()
             self.item = self.desk.recounted(self.item) if self.item is not None else None
-        except TROUBLE as error:
-            return self._say(messages.saved_but(notice, error) if notice.text else messages.trouble(error))
+        except FAILURES as error:
+            return self._fail(notice, error)
         return self._say(notice)
 
     def _open(self, item: Item) -> None:
-        before: Answer | None = item.before
-        self.item, self.stuck = item, False
-        self.keys.clear()
-        self._last_topic = item.topic.id
-        self.show(item, note=before.note if before else "", evidence=before.evidence if before else ())
-        self.attention.begin()
-
-    def _close(self) -> None:
-        self.close()
-        self.item = None
-        self.keys.clear()
+        self.item, self.topic = item, item.topic.id
+        self._show(
+            item, note=item.before.note if item.before else "", evidence=item.before.evidence if item.before else ()
+        )
+        self.watch.begin()
 
     def _put_aside(self) -> None:
         if self.item is not None and self.reading is not None:
-            self._aside.append(Draft(self.item, self.note, self.reading.marked, self.attention.seconds))
+            self._aside.append(Draft(self.item, self.note, self.reading.marked, self.watch.seconds))
 
     def _take_up(self, draft: Draft) -> None:
         self._open(draft.item)
         self.note = draft.note
         if self.reading is not None:
             self.reading.marked = draft.marked
-        self.attention.begin(draft.seconds)
+        self.watch.begin(draft.seconds)
 
     @property
     def _standing_note(self) -> str:
         """The note of the answer that stands; one that was taken back stands no more, and neither does its note."""
-        standing = self.item is not None and _key(self.item) not in self._taken_back
-        before = self.item.before if standing and self.item is not None else None
-        return before.note if before else ""
+        if self.item is None or self.item.before is None or _key(self.item) in self._taken_back:
+            return ""
+        return self.item.before.note
 
-    def _save_note(self, *, stands: str = "") -> None:
+    def _save_note(self, *, stands: str) -> None:
         """Save the note on its own, unless it `stands` already and goes on standing."""
         if self.item is not None and self.note and self.note != stands:
             self.desk.note(self.item, self.note)
             self.note = ""
 
-    def _asked(self, ask: Callable[[], list[Listed]]) -> list[Listed]:
+    def _list(self, fetch: Callable[[], list[Listed]]) -> list[Listed]:
         self.doing = "looking"
         try:
-            return ask()
-        except TROUBLE as error:
-            self._say(messages.trouble(error))
+            return fetch()
+        except FAILURES as error:
+            self._say(messages.TROUBLE, error=error)
             return []
 
 

@@ -13,14 +13,12 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "ui"))
 # ruff: noqa: E402 (the desk in memory lies with the tests)
 
-from fake_bench import FakeBench
-from fake_desk import FakeDesk
+from fakes import FakeBench, FakeDesk
 from textual.app import App
 from textual.pilot import Pilot
 
 from assessor_ui.adjudication import Adjudication
-from assessor_ui.app import ChairApp, ReaderApp
-from assessor_ui.screens.adjudicate import AdjudicateScreen
+from assessor_ui.app import AssessorApp
 from assessor_ui.session import Session
 from cranfield.base.records import Document, Topic
 from cranfield.corpus.documents import read_documents, read_topics
@@ -111,9 +109,9 @@ def main() -> int:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
     for name, (theme, size, keys) in PICTURES.items():
-        asyncio.run(draw(ChairApp(Session(kitchen_desk()), theme=theme, held=0, seen=0), name, size, keys))
+        asyncio.run(draw(AssessorApp(Session(kitchen_desk()), theme=theme, held=0, seen=0), name, size, keys))
     deciding = Adjudication(kitchen_bench())
-    app = ReaderApp(deciding, AdjudicateScreen(deciding), theme="dark", held=0, seen=0)
+    app = AssessorApp(deciding, theme="dark", held=0, seen=0)
     asyncio.run(draw(app, "adjudication", (80, 24), ("f",)))
     return 0
 

@@ -19,7 +19,18 @@ class Ended(NamedTuple):
     err: str
 
 
-class Terminal(io.TextIOWrapper):
+class Stream(io.TextIOWrapper):
+    """A stream in memory, as standard input or output are."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(io.BytesIO(text.encode()), "utf-8", newline="")
+
+    def getvalue(self) -> str:
+        self.flush()
+        return self.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
+
+
+class Terminal(Stream):
     """A stream that passes for a terminal."""
 
     def isatty(self) -> bool:
@@ -30,14 +41,13 @@ def call(
     *words: object, folder: Path | None = None, status: int = 0, answers: str | None = None, terminal: bool = False
 ) -> Ended:
     """Run a command in a folder with these answers on standard input; it has to end with this status."""
-    out = (Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), "utf-8", newline="")
+    out = Terminal() if terminal else Stream()
     err = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder or "."):
         if answers is not None:
             patch.setattr(sys, "stdin", io.StringIO(answers))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             ended = status_of([str(word) for word in words])
-            out.flush()
-    text = out.buffer.getvalue().decode("utf-8")
+    text = out.getvalue()
     assert ended == status, f"cranfield {' '.join(map(str, words))}\n{text}{err.getvalue()}"
     return Ended(ended, text, err.getvalue())

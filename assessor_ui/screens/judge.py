@@ -1,106 +1,320 @@
-"""The judging screen: topic, document, scale, and what was just saved."""
+"""The screens with a topic and a document on them: judging, and deciding between assessors."""
 
 from __future__ import annotations
 
+import time
+from typing import TYPE_CHECKING, Generic, TypeVar
+
 from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container, HorizontalScroll, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
 
 from assessor_ui import keymap, messages
-from assessor_ui.reader import Move
+from assessor_ui.adjudication import Adjudication
+from assessor_ui.keymap import Command, Groups
+from assessor_ui.messages import Notice
+from assessor_ui.reader import Reading
 from assessor_ui.screens.lists import HistoryScreen, SearchScreen, TopicsScreen
-from assessor_ui.screens.reading import ReadingScreen, table_of_keys
+from assessor_ui.screens.sheets import Prompt, guidelines_sheet, keys_sheet
 from assessor_ui.session import Session
-from assessor_ui.widgets.bars import StatusLine
-from assessor_ui.widgets.document_view import DocumentView
+from assessor_ui.widgets.bars import HintLine, NoticeBar, ScaleBar, StatusLine
+from assessor_ui.widgets.document_view import DocumentView, TopicPanel
+from cranfield.base.text import visible, visible_line
+from cranfield.judge.session import Case
+
+if TYPE_CHECKING:
+    from assessor_ui.app import AssessorApp
+
+LOW = 22
+"""A terminal with fewer lines begins with the narrative folded away."""
+
+HELD = 0.15
+"""Seconds between two events of one key below which it is held down: systems repeat a key every 30 to 90 ms."""
+
+SEEN = 0.2
+"""Seconds a document must have been on the screen before a key answers: nobody has seen it sooner."""
+
+PROMPTS = {
+    "set_note": ("Note", ""),
+    "cannot": ("Cannot judge, because", "the language, broken text, …"),
+    "find": ("Find in this document", ""),
+    "highlight": ("Highlight", "a word or a phrase"),
+}
+"""What is asked, and what is meant by it, before the session does something with the words."""
+
+Judging = TypeVar("Judging", Session, Adjudication)
 
 
-class JudgeScreen(ReadingScreen):
+class ReadingScreen(Screen[None], Generic[Judging]):
+    """A topic, a document, the scale, and what was just saved.
+
+    `do_…` is what a command of the keymap does here; one without goes to the session, with words where it needs some.
+    """
+
+    ALLOW_SELECT = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    app: AssessorApp
+
+    def __init__(self, session: Judging, groups: Groups) -> None:
+        super().__init__()
+        self.session: Judging = session
+        self._groups = groups
+        self._commands = _by_key(*(command for _, group in groups for command in group))
+        self._marking = _by_key(*keymap.MARKING)
+        self._shown: Reading | None = None
+        self._last_key, self._painted = ("", 0.0), 0.0
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        yield StatusLine()
+        with Container(id="desk"):
+            yield TopicPanel()
+            yield from self.compose_document()
+        yield ScaleBar(self.session.scale)
+        yield NoticeBar()
+        yield HintLine(self._groups)
+
+    def compose_document(self) -> ComposeResult:
+        """Make the part with the document."""
+        yield DocumentView()
+
+    def on_mount(self) -> None:
+        """Open the first document."""
+        if self.app.size.height < LOW:
+            self.session.fold = "short"
+        self.app.perform(self.session.start)
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show a notice beside the latest answer."""
+        self.query_one(NoticeBar).show(notice, self.session.last)
+
+    def refresh_all(self) -> None:
+        """Show the state of the session; what has not changed is left alone."""
+        session, reading, view = self.session, self.session.reading, self.query_one(DocumentView)
+        self.query_one(StatusLine).show(*session.status)
+        self.query_one(TopicPanel).show(session.open.topic if session.open else None, session.fold)
+        self.query_one(ScaleBar).display = reading is not None
+        self.query_one(ScaleBar).show(session.grade_before, session.keys.digits)
+        self.query_one(HintLine).show(is_open=reading is not None)
+        self.show_notice(session.notice)
+        if reading is None:
+            view.show("\n\n".join(session.nothing))
+        elif reading is not self._shown:
+            view.show(reading, others_evidence=session.others_evidence)
+            self._note_painted()
+            self.call_after_refresh(self._note_painted)
+        else:
+            view.look()
+        self._shown = reading
+
+    def _note_painted(self) -> None:
+        self._painted = time.monotonic()
+
+    # Keys
+
+    def on_key(self, event: events.Key) -> None:
+        """Find out what a key means here and now: while a span is being marked, it never judges."""
+        self.session.touch()
+        marking = self.session.reading is not None and self.session.reading.marker is not None
+        command = (self._marking if marking else self._commands).get(event.key)
+        if marking:
+            event.stop()
+        elif event.character is not None and event.character in "0123456789":
+            event.stop()
+            self._press_digit(event.character)
+            return
+        elif event.key == "enter":
+            event.stop()
+            self.app.perform(self.session.enter, answers=True)
+            return
+        if command is not None:
+            event.stop()
+            self.call_next(self._obey, command)
+
+    def _obey(self, command: Command) -> None:
+        arguments = () if command.step is None else (command.step,)
+        if (own := getattr(self, f"do_{command.action}", None)) is not None:
+            own(*arguments)
+        elif command.action in PROMPTS:
+            self._ask(command.action)
+        else:
+            act = getattr(self.session, command.action)
+            self.app.perform(lambda: act(*arguments))
+
+    def _ask(self, action: str) -> None:
+        """Ask for one line, then let the session do something with it."""
+        session, (question, hint) = self.session, PROMPTS[action]
+        if session.open is None:
+            self.show_notice(messages.NOTHING_HERE)
+            return
+        own = session.own_terms.get(session.open.topic.id, ()) if action == "highlight" else ()
+        hint = f"now: {', '.join(own)}" if own else hint
+
+        def answered(text: str | None) -> None:
+            session.touch()
+            if text is not None:
+                self.app.perform(lambda: getattr(session, action)(text))
+
+        value = session.note if action == "set_note" else ""
+        self.app.push_screen(Prompt(question, value, hint=hint), answered)
+
+    def _press_digit(self, digit: str) -> None:
+        keys = self.session.keys
+        typed = keys.digits + digit
+        if not keys.digits and self._is_hasty(digit):
+            return
+        if typed in keys.grades and not keys.is_open(typed):
+            self.app.perform(lambda: self.session.digit(digit), answers=True)
+        else:
+            self.session.digit(digit)
+            self.refresh_all()
+
+    def _is_hasty(self, key: str, *, unseen: bool = True) -> bool:
+        """Say whether a key is ignored: a repeat of one held down, or one for a document that was not yet `seen`."""
+        now = time.monotonic()
+        before, self._last_key = self._last_key, (key, now)
+        if before[0] == key and now - before[1] < self.app.held:
+            self.show_notice(messages.HELD_KEY)
+            return True
+        if unseen and self.session.reading is not None and now - self._painted < self.app.seen:
+            self.show_notice(messages.TOO_QUICK)
+            return True
+        return False
+
+    def on_scale_bar_chosen(self, message: ScaleBar.Chosen) -> None:
+        """Judge with the grade that was clicked."""
+        self.session.touch()
+        if not self._is_hasty("click"):
+            self.app.perform(lambda: self.session.judge(message.grade), answers=True)
+
+    # What commands do here
+
+    def do_undo(self) -> None:
+        """Take the last answer back; a key held down takes back one."""
+        if not self._is_hasty("u", unseen=False):
+            self.app.perform(self.session.undo, answers=True)
+
+    def do_later(self) -> None:
+        """Put the document off."""
+        if not self._is_hasty("l"):
+            self.app.perform(self.session.later, answers=True)
+
+    def do_scroll(self, lines: int) -> None:
+        """Scroll the document by lines."""
+        view = self.query_one(DocumentView)
+        view.scroll_to(y=view.scroll_offset.y + lines, animate=False, immediate=True)
+
+    def do_page(self, pages: int) -> None:
+        """Scroll the document by pages, with one line of overlap."""
+        self.do_scroll(pages * max(self.query_one(DocumentView).scrollable_content_region.height - 1, 1))
+
+    def do_scroll_topic(self, lines: int) -> None:
+        """Scroll the topic, and the opinions where there are any."""
+        for side in self.query("TopicPanel, Opinions VerticalScroll"):
+            side.scroll_relative(y=lines, animate=False)
+
+    def do_fold(self) -> None:
+        """Show less of the topic, or more."""
+        self.session.switch_fold()
+        self.refresh_all()
+
+    def do_guidelines(self) -> None:
+        """Show topic, scale and guidelines."""
+        topic = self.session.open.topic if self.session.open else None
+        self.app.push_screen(guidelines_sheet(topic, self.session.scale, self.session.guidelines))
+
+    def do_help(self) -> None:
+        """Show all keys."""
+        self.app.push_screen(keys_sheet(self._groups))
+
+    def do_theme(self) -> None:
+        """Change between dark and light."""
+        self.app.switch_theme()
+
+    def do_leave(self) -> None:
+        """End the session."""
+        self.app.action_leave()
+
+
+def _by_key(*commands: Command) -> dict[str, Command]:
+    return {key: command for command in commands for key in command.keys.split(",")}
+
+
+class JudgeScreen(ReadingScreen[Session]):
     """One document, one topic, one key."""
-
-    session: Session
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, keymap.GROUPS)
-        self._marking_keys = table_of_keys(keymap.MARKING)
 
     def refresh_all(self) -> None:
-        """Show the state of the session."""
-        item, done = self.session.item, self.session.progress
-        share = (max(item.of - item.to_do, 0), item.of) if item else None
-        self.query_one(StatusLine).show(messages.left(item, done), share, done)
+        """Show the state of the session; above the document, a long narrative is folded away."""
+        item = self.session.item
         if item is not None and not self.has_class("-wide"):
             self.session.fold_if_crowded(item, lines=self.query_one(DocumentView).scrollable_content_region.height)
         super().refresh_all()
 
-    @property
-    def nothing(self) -> tuple[str, str]:
-        """What to say where there is no document."""
-        nothing = self.session.nothing
-        return nothing, messages.what_now(nothing, messages.ALL_DONE_MORE, " · ")
-
-    @property
-    def before(self) -> int | None:
-        """The assessor's own earlier grade; one of an older scale has no place on this one."""
-        item = self.session.item
-        return item.before.grade if item and item.before and item.before.scale is None else None
-
-    def handle_first(self, event: events.Key) -> bool:
-        """While a span is being marked, keys move the mark, and no digit judges."""
-        if self.session.reading is None or self.session.reading.marker is None:
-            return False
-        action = self._marking_keys.get(event.key)
-        if action is not None:
-            self.call_next(self.run_action, action)
-        return True
-
     def on_document_view_dragged(self, message: DocumentView.Dragged) -> None:
         """Mark what was drawn with the mouse."""
-        self.chair.perform(lambda: self.session.drag_mark(message.span))
+        self.app.perform(lambda: self.session.drag_mark(message.span))
 
-    def action_cannot(self) -> None:
-        """Ask why the document cannot be judged."""
-        self.ask("Cannot judge, because", self.session.cannot, hint="the language, broken text, …")
-
-    # Evidence
-
-    def action_mark(self) -> None:
+    def do_mark(self) -> None:
         """Start marking at the top of what is in sight."""
         position = self.query_one(DocumentView).top_position
-        self.chair.perform(lambda: self.session.begin_mark(position))
+        self.app.perform(lambda: self.session.begin_mark(position))
 
-    def action_mark_move(self, move: Move) -> None:
-        """Move or trim the mark."""
-        self.chair.perform(lambda: self.session.move_mark(move))
-
-    def action_mark_keep(self) -> None:
-        """Keep the mark as evidence."""
-        self.chair.perform(self.session.keep_mark)
-
-    def action_mark_drop(self) -> None:
-        """Take the mark away."""
-        self.chair.perform(self.session.drop_mark)
-
-    def action_mark_leave(self) -> None:
-        """Leave the evidence as it is."""
-        self.chair.perform(self.session.leave_mark)
-
-    # Places
-
-    def action_topics(self) -> None:
+    def do_topics(self) -> None:
         """Show all topics."""
         self.app.push_screen(TopicsScreen(self.session))
 
-    def action_history(self) -> None:
+    def do_history(self) -> None:
         """Show the assessor's own answers."""
         self.app.push_screen(HistoryScreen(self.session))
 
-    def action_search(self) -> None:
+    def do_search(self) -> None:
         """Search the collection."""
         self.app.push_screen(SearchScreen(self.session))
 
-    def action_back(self) -> None:
-        """Leave a document that was opened out of turn."""
-        self.chair.perform(self.session.back)
 
-    def action_reminder(self) -> None:
-        """Turn break reminders off, or on."""
-        self.chair.perform(self.session.switch_reminder)
+class Opinions(HorizontalScroll, can_focus=False):
+    """What was said of a document, side by side: grade, note, evidence."""
+
+    _case: Case | None = None
+
+    async def show(self, deciding: Adjudication) -> None:
+        """Show the opinions of a case; the same case again costs nothing."""
+        if deciding.case is self._case:
+            return
+        self._case = deciding.case
+        await self.remove_children()
+        columns = []
+        for number, opinion in enumerate(deciding.opinions):
+            grade = messages.opinion(number, opinion.grade, deciding.scale, given_on=opinion.scale)
+            parts = [Content.styled(grade, "bold $key")]
+            if opinion.note.strip():
+                parts.append(Content(visible(opinion.note.strip())))
+            parts += [Content.styled(f"“{visible_line(piece.text)}”", "$saved") for piece in opinion.evidence]
+            if len(parts) == 1:
+                parts.append(Content.styled("no note, no evidence", "$quiet"))
+            columns.append(VerticalScroll(Static(Content("\n").join(parts)), can_focus=False))
+        await self.mount_all(columns)
+
+
+class AdjudicateScreen(ReadingScreen[Adjudication]):
+    """One disagreement, one key: the document, and below it what was said of it."""
+
+    def __init__(self, session: Adjudication) -> None:
+        super().__init__(session, keymap.ADJUDICATION)
+
+    def compose_document(self) -> ComposeResult:
+        """Make the part with the document and the opinions."""
+        with Container(id="case"):
+            yield DocumentView()
+            yield Opinions()
+
+    def refresh_all(self) -> None:
+        """Show the state of the session."""
+        super().refresh_all()
+        self.run_worker(self.query_one(Opinions).show(self.session), group="opinions")

@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 
 from assessor_ui import messages
-from assessor_ui.messages import GradeKeys, Notice
-from assessor_ui.screens.reading import ChairScreen, indented
+from assessor_ui.messages import Notice
+from assessor_ui.reader import GradeKeys
+from assessor_ui.screens.sheets import indent
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import NoticeBar, meter
-from cranfield.base.text import shortened, visible_line
+from cranfield.base.text import HIT_END, HIT_START, shortened, visible_line
 from cranfield.judge.session import Found, Past, TopicState
-from cranfield.workflows.corpus import HIT_END, HIT_START
+
+if TYPE_CHECKING:
+    from assessor_ui.app import AssessorApp
 
 STATE_WIDTH = 10
 
 
-class Chooser(ChairScreen[None]):
+class Chooser(Screen[None]):
     """A list over the whole screen, with a line to type in where it can be searched."""
 
+    ALLOW_SELECT = False
     BINDINGS = [  # noqa: RUF012
         ("escape,q", "leave", "back"),
         ("slash", "type", "type"),
-        ("j", "cursor(1)", ""),
-        ("k", "cursor(-1)", ""),
+        ("j", "cursor('down')", ""),
+        ("k", "cursor('up')", ""),
     ]
     heading = ""
     hint = ""
     placeholder = ""
+    app: AssessorApp
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -49,31 +56,33 @@ class Chooser(ChairScreen[None]):
         yield NoticeBar()
         yield Static(self.hint, id="foot", markup=False)
 
-    def fill(self, lines: Iterator[Content], *, keep: bool = False) -> None:
+    @property
+    def options(self) -> OptionList:
+        """The lines to choose from."""
+        return self.query_one(OptionList)
+
+    def do(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something that asks the desk, after what was asked before."""
+        self.run_worker(work(), group="desk")
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show a notice below the list."""
+        self.query_one(NoticeBar).show(notice)
+
+    def fill(self, lines: Iterable[Content], *, keep: bool = False) -> None:
         """Show these lines; the cursor stays where it is asked to."""
-        options = self.query_one(OptionList)
-        place = options.highlighted
+        options, place = self.options, self.options.highlighted
         options.clear_options()
         options.add_options(list(lines))
         if options.option_count:
             options.highlighted = min(place or 0, options.option_count - 1) if keep else 0
         self.show_notice(self.session.notice if self.session.notice.kind == "trouble" else messages.QUIET)
 
-    @property
-    def width(self) -> int:
-        """The cells a line of the list has."""
-        return self.app.size.width - 4
-
-    @property
-    def chosen(self) -> int | None:
-        """The number of the line the cursor is on."""
-        return self.query_one(OptionList).highlighted
-
     def on_key(self, event: events.Key) -> None:
         """Somebody is there."""
         self.session.touch()
         if event.key == "down" and isinstance(self.focused, Input):
-            self.query_one(OptionList).focus()
+            self.options.focus()
             event.stop()
 
     def action_leave(self) -> None:
@@ -85,10 +94,9 @@ class Chooser(ChairScreen[None]):
         for words in self.query("#words"):
             words.focus()
 
-    def action_cursor(self, step: int) -> None:
+    def action_cursor(self, where: str) -> None:
         """Move the cursor."""
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if step > 0 else options.action_cursor_up()
+        self.options.action_cursor_down() if where == "down" else self.options.action_cursor_up()
 
 
 class TopicsScreen(Chooser):
@@ -103,31 +111,29 @@ class TopicsScreen(Chooser):
         self.do(self._load)
 
     async def _load(self) -> None:
-        self._states = await self.chair.ask(self.session.topics)
-        column = max([14, *(len(messages.topic_line(state)) + 1 for state in self._states)])
-        lines = (topic_line(one, here=one.topic.id == self.session.topic, column=column) for one in self._states)
-        self.fill(lines)
-        places = [number for number, state in enumerate(self._states) if state.topic.id == self.session.topic]
-        if places:
-            self.query_one(OptionList).highlighted = places[0]
-        self.query_one(OptionList).focus()
+        self._states = await self.app.ask(self.session.topics)
+        progress = [messages.topic_progress(state) for state in self._states]
+        column = max([14, *(len(text) + 1 for text in progress)])
+        here = [state.topic.id == self.session.topic for state in self._states]
+        self.fill(
+            Content.assemble(
+                ("▸ " if current else "  ", "$key"),
+                (meter(state.done, state.of), "$saved" if state.done >= state.of else "$key"),
+                (f" {text:<{column}}", "$quiet"),
+                (visible_line(shortened(state.topic.title, 120)), "" if state.mine else "$quiet"),
+                (f"  {visible_line(state.topic.id)}", "$quiet"),
+            )
+            for state, text, current in zip(self._states, progress, here, strict=True)
+        )
+        if True in here:
+            self.options.highlighted = here.index(True)
+        self.options.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Go on with the topic."""
         topic = self._states[event.option_index].topic.id
         self.dismiss(None)
-        self.chair.perform(lambda: self.session.choose_topic(topic))
-
-
-def topic_line(state: TopicState, *, here: bool, column: int = 14) -> Content:
-    """Give a topic with its progress."""
-    return Content.assemble(
-        ("▸ " if here else "  ", "$key"),
-        (meter(state.done, state.of), "$saved" if state.done >= state.of else "$key"),
-        (f" {messages.topic_line(state):<{column}}", "$quiet"),
-        (visible_line(shortened(state.topic.title, 120)), "" if state.mine else "$quiet"),
-        (f"  {visible_line(state.topic.id)}", "$quiet"),
-    )
+        self.app.perform(lambda: self.session.choose_topic(topic))
 
 
 class HistoryScreen(Chooser):
@@ -141,12 +147,26 @@ class HistoryScreen(Chooser):
         """Ask for the latest answers."""
         self._past: list[Past] = []
         self.do(self._load)
-        self.query_one(OptionList).focus()
+        self.options.focus()
 
     async def _load(self) -> None:
         words = self.query_one("#words", Input).value
-        self._past = await self.chair.ask(lambda: self.session.history(words))
-        self.fill(past_line(past, self.session, self.width) for past in self._past)
+        self._past = await self.app.ask(lambda: self.session.history(words))
+        self.fill(map(self._line, self._past))
+
+    def _line(self, past: Past) -> Content:
+        """Give one answer of the past: what was said of which document, and below when and with which note."""
+        answer, scale, width = past.answer, self.session.scale, self.app.size.width - 4
+        grades = [messages.graded(step.grade, scale) for step in scale.grades]
+        column = max(map(len, ["cannot judge", *grades]))
+        said = f"{messages.answered(answer, scale):<{column}}  "
+        look = "bold" if answer.kind == "judged" else "$quiet"
+        head = Content.assemble((said, look), visible_line(past.title) or "(no title)")
+        when = answer.happened[:16].replace("T", " ")
+        facts = " · ".join([visible_line(past.document), visible_line(past.topic), when])
+        note = f" · “{visible_line(shortened(answer.note, 200))}”" if answer.note else ""
+        below = indent(Content.styled(facts + note, "$quiet"), width, by=len(said))
+        return Content("\n").join([head.truncate(width, ellipsis=True), below])
 
     def on_input_changed(self) -> None:
         """Search while typing."""
@@ -154,29 +174,13 @@ class HistoryScreen(Chooser):
 
     def on_input_submitted(self) -> None:
         """Go into the list."""
-        self.query_one(OptionList).focus()
+        self.options.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Open the document again."""
         past = self._past[event.option_index]
         self.dismiss(None)
-        self.chair.perform(lambda: self.session.reopen(past.topic, past.document))
-
-
-def past_line(past: Past, session: Session, width: int) -> Content:
-    """Give one answer of the past: what was said of which document, and below when and with which note."""
-    answer, when = past.answer, past.answer.happened[:16].replace("T", " ")
-    column = max(
-        len("cannot judge"), *(len(messages.graded(step.grade, session.scale)) for step in session.scale.grades)
-    )
-    said = f"{messages.answered(answer, session.scale):<{column}}  "
-    head = Content.assemble(
-        (said, "bold" if answer.kind == "judged" else "$quiet"), visible_line(past.title) or "(no title)"
-    )
-    facts = " · ".join([visible_line(past.document), visible_line(past.topic), when])
-    note = f" · “{visible_line(shortened(answer.note, 200))}”" if answer.note else ""
-    below = indented(Content.styled(facts + note, "$quiet"), width, indent=len(said))
-    return Content("\n").join([head.truncate(width, ellipsis=True), below])
+        self.app.perform(lambda: self.session.reopen(past.topic, past.document))
 
 
 class SearchScreen(Chooser):
@@ -200,18 +204,18 @@ class SearchScreen(Chooser):
         self.do(self._search)
 
     async def _search(self, *, again: bool = False) -> None:
-        self._found = await self.chair.ask(lambda: self.session.search(self._words))
+        self._found = await self.app.ask(lambda: self.session.search(self._words))
         notice = self.session.notice
-        self.fill((found_line(hit, self.width) for hit in self._found), keep=again)
+        self.fill((found_line(hit, self.app.size.width - 4) for hit in self._found), keep=again)
         if not again:
             self.show_notice(notice)
         if self._found:
-            self.query_one(OptionList).focus()
+            self.options.focus()
 
     def on_key(self, event: events.Key) -> None:
         """Judge the document under the cursor, unless somebody is typing."""
         super().on_key(event)
-        if isinstance(self.focused, Input) or self.chosen is None or not self._found:
+        if isinstance(self.focused, Input) or self.options.highlighted is None or not self._found:
             return
         if event.character is not None and event.character in "0123456789":
             event.stop()
@@ -219,21 +223,22 @@ class SearchScreen(Chooser):
         elif event.key == "u":
             event.stop()
             self.action_leave()
-            self.chair.perform(self.session.undo)
+            self.app.perform(self.session.undo)
 
     def _give(self, meant: int | Notice) -> None:
+        chosen = self.options.highlighted
         if isinstance(meant, Notice):
             self.show_notice(meant)
         elif self._judging:
             self.show_notice(messages.STILL_SAVING)
-        elif self.chosen is not None:
-            hit, self._judging = self._found[self.chosen], True
+        elif chosen is not None:
+            hit, self._judging = self._found[chosen], True
             self.do(lambda: self._judge(hit, meant))
 
     async def _judge(self, hit: Found, grade: int) -> None:
         """Judge a document; until the list shows its grade no other digit is taken."""
         try:
-            notice = await self.chair.ask(lambda: self.session.judge_found(hit, self._words, grade))
+            notice = await self.app.ask(lambda: self.session.judge_found(hit, self._words, grade))
             if notice.kind == "saved":
                 await self._search(again=True)
         finally:
@@ -248,34 +253,27 @@ class SearchScreen(Chooser):
             return
         hit = self._found[event.option_index]
         self.dismiss(None)
-        self.chair.perform(lambda: self.session.take(hit, self._words))
+        self.app.perform(lambda: self.session.take(hit, self._words))
 
     def action_leave(self) -> None:
         """Go back to the document in turn."""
         self.session.end_search()
         self.dismiss(None)
-        self.chair.show_all()
+        self.app.reading.refresh_all()
 
 
 def found_line(hit: Found, width: int) -> Content:
     """Give a found document: what is known of it, its title, and where the words stand."""
-    style = {"judged": "$saved", "pooled": "$quiet", "new": "bold $hit"}[hit.state]
-    sign = {"judged": "●", "pooled": "○", "new": "+"}[hit.state]
+    sign, style = {"judged": ("●", "$saved"), "pooled": ("○", "$quiet"), "new": ("+", "bold $hit")}[hit.state]
     head = Content.assemble(
         (f"{sign} {messages.found_state(hit):<{STATE_WIDTH}}", style),
         (f" {visible_line(hit.title) or '(no title)'}", "bold"),
         (f"  {visible_line(hit.document)}", "$quiet"),
     )
-    below = indented(Content.assemble(*_snippet(hit.snippet)), width, indent=STATE_WIDTH + 3)
-    return Content("\n").join([head.truncate(width, ellipsis=True), below])
-
-
-def _snippet(snippet: str) -> Iterator[tuple[str, str]]:
-    folded = " ".join(snippet.split())
-    for number, piece in enumerate(folded.split(HIT_START)):
+    first, *marked = " ".join(hit.snippet.split()).split(HIT_START)
+    pieces = [(first, "$quiet")]
+    for piece in marked:
         word, end, rest = piece.partition(HIT_END)
-        if number and end:
-            yield visible_line(word), "$hit"
-            yield visible_line(rest), "$quiet"
-        else:
-            yield visible_line(piece), "$quiet"
+        pieces += [(word, "$hit"), (rest, "$quiet")] if end else [(piece, "$quiet")]
+    snippet = Content.assemble(*((visible_line(text), look) for text, look in pieces))
+    return Content("\n").join([head.truncate(width, ellipsis=True), indent(snippet, width, by=STATE_WIDTH + 3)])

@@ -39,29 +39,24 @@ def meter(done: int, of: int, *, width: int = _METER) -> str:
 class StatusLine(Widget):
     """How far the assessor is, in the topic and in all, and how long it will take."""
 
-    _left = ""
-    _share: tuple[int, int] | None = None
-    _done: Done | None = None
+    _shown: tuple[str, tuple[int, int] | None, Done | None] = ("", None, None)
 
     def show(self, left: str, share: tuple[int, int] | None, done: Done | None) -> None:
         """Show what is left, the share of the topic that is done, and the pace."""
-        self._left, self._share, self._done = left, share, done
+        self._shown = left, share, done
         self.refresh()
 
     def render(self) -> Content:
         """Draw as much as fits: what is left first, the pace after it."""
-        left, right = self._parts()
+        text, share, done = self._shown
+        left = [part for part in (text, meter(*share) if share else "") if part]
+        right = [f"{done.today} today" if done.today else "", messages.pace(done)] if done is not None else []
+        right = [part for part in right if part]
         while len(left + right) > 1 and sum(cell_len(part) + 3 for part in [*left, *right]) > self.size.width + 3:
             right.pop(0) if right else left.pop()
         shown = " · ".join(left)
         gap = self.size.width - cell_len(shown) - cell_len(" · ".join(right))
         return Content.assemble((shown, "bold"), " " * max(gap, 1), (" · ".join(right), "$quiet"))
-
-    def _parts(self) -> tuple[list[str], list[str]]:
-        done = self._done
-        left = [self._left, meter(*self._share) if self._share else ""]
-        right = [f"{done.today} today" if done.today else "", messages.pace(done)] if done is not None else []
-        return [part for part in left if part], [part for part in right if part]
 
 
 class ScaleBar(Widget):
@@ -76,15 +71,15 @@ class ScaleBar(Widget):
 
     def __init__(self, scale: GradeScale) -> None:
         super().__init__()
-        self._scale = scale
+        self._grades = [(step.grade, visible_line(step.label)) for step in scale.grades]
         self._before: int | None = None
-        self._open = ""
+        self._typed = ""
         self._gaps = _ROOMY
         self._places: list[tuple[int, int, int, int]] = []
 
     def show(self, before: int | None, typed: str) -> None:
         """Show the earlier grade of this document, and the digits typed so far."""
-        self._before, self._open = before, typed
+        self._before, self._typed = before, typed
         self.refresh()
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
@@ -95,12 +90,17 @@ class ScaleBar(Widget):
         """Draw the grades, each whole, on as many lines as they need."""
         self._places = []
         lines = []
-        rows = self._rows(self.size.width)
-        for y, row in enumerate(rows):
-            x, parts = 0, []
+        for y, row in enumerate(self._rows(self.size.width)):
+            x, parts, (pad, gap) = 0, [], self._gaps
             for grade, label in row:
-                parts += self._drawn(grade, label)
-                width = _width(grade, label, self._gaps)
+                typed = bool(self._typed) and str(grade).startswith(self._typed)
+                parts += [
+                    (f"{grade:^{len(str(grade)) + 2 * pad}}", "bold reverse" if typed else "bold $key on $rule"),
+                    (" ", ""),
+                    (label, "bold underline" if grade == self._before else "$foreground"),
+                    (" " * gap, ""),
+                ]
+                width = self._width(grade, label)
                 self._places.append((y, x, x + width, grade))
                 x += width
             lines.append(Content.assemble(*parts))
@@ -113,32 +113,23 @@ class ScaleBar(Widget):
             if offset is not None and offset.y == y and start <= offset.x < end:
                 self.post_message(self.Chosen(grade))
 
-    def _drawn(self, grade: int, label: str) -> list[tuple[str, str]]:
-        fits = bool(self._open) and str(grade).startswith(self._open)
-        look = "bold underline" if grade == self._before else "$foreground"
-        pad, gap = " " * self._gaps[0], " " * self._gaps[1]
-        key = (f"{pad}{grade}{pad}", "bold reverse" if fits else "bold $key on $rule")
-        return [key, (" ", ""), (label, look), (gap, "")]
+    def _width(self, grade: int, label: str) -> int:
+        return len(str(grade)) + 2 * self._gaps[0] + 1 + cell_len(label) + self._gaps[1]
 
     def _rows(self, width: int) -> list[list[tuple[int, str]]]:
-        grades = [(step.grade, visible_line(step.label)) for step in self._scale.grades]
         for self._gaps in (_ROOMY, _TIGHT):
-            if sum(_width(grade, label, self._gaps) for grade, label in grades) - self._gaps[1] <= width:
+            if sum(self._width(*each) for each in self._grades) - self._gaps[1] <= width:
                 break
         rows: list[list[tuple[int, str]]] = [[]]
         used = 0
-        for grade, label in grades:
-            needed = _width(grade, label, self._gaps)
+        for each in self._grades:
+            needed = self._width(*each)
             if rows[-1] and used + needed - self._gaps[1] > width:
                 rows.append([])
                 used = 0
-            rows[-1].append((grade, label))
+            rows[-1].append(each)
             used += needed
         return rows
-
-
-def _width(grade: int, label: str, gaps: tuple[int, int]) -> int:
-    return len(str(grade)) + 2 * gaps[0] + 1 + cell_len(label) + gaps[1]
 
 
 class NoticeBar(Widget):
@@ -155,11 +146,6 @@ class NoticeBar(Widget):
         self.set_class(long, "-long")
         self.refresh(layout=long or self.size.height > 1)
 
-    @property
-    def notice(self) -> Notice:
-        """What is shown."""
-        return self._notice
-
     def render(self) -> Content:
         """Draw the latest answer and the notice.
 
@@ -168,31 +154,27 @@ class NoticeBar(Widget):
         """
         notice, last = self._notice, self._last
         if not last.text or notice.kind == "trouble":
-            return _with_key(notice)
+            return _content(notice)
         if notice in (last, messages.QUIET):
-            return _with_key(last)
-        shown = _notice_content(notice)
-        for answer in (_with_key(last), _notice_content(last)):
+            return _content(last)
+        shown = _content(notice, with_key=False)
+        for answer in (_content(last), _content(last, with_key=False)):
             room = self.size.width - answer.cell_length
             if shown.cell_length <= room - _APART:
                 return Content.assemble(answer, (" " * (room - shown.cell_length), ""), shown)
         if notice.kind != "aside":
             return shown
         if room - _APART < _WORTH_READING:
-            return _with_key(last)
+            return _content(last)
         return Content.assemble(answer, (" " * _APART, ""), shown.truncate(room - _APART, ellipsis=True))
 
 
-def _notice_content(notice: Notice) -> Content:
-    return Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
-
-
-def _with_key(notice: Notice) -> Content:
-    """Give what is in the file, and how to take it back."""
-    shown = _notice_content(notice)
-    if notice.kind != "saved":
-        return shown
-    return Content.assemble(shown, ("   ", ""), ("u", "bold $key"), (" takes it back", "$quiet"))
+def _content(notice: Notice, *, with_key: bool = True) -> Content:
+    """Give a notice as it is drawn; of what is in the file, with how to take it back."""
+    text = Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
+    if notice.kind != "saved" or not with_key:
+        return text
+    return Content.assemble(text, ("   ", ""), ("u", "bold $key"), (" takes it back", "$quiet"))
 
 
 class HintLine(Widget):
@@ -200,19 +182,18 @@ class HintLine(Widget):
 
     def __init__(self, groups: keymap.Groups) -> None:
         super().__init__()
-        self._groups = groups
-        self._hints = keymap.hints(groups)
+        self._groups, self._is_open = groups, True
 
     def show(self, *, is_open: bool) -> None:
         """Show what can be done with an open document, or where there is none."""
-        self._hints = keymap.hints(self._groups, keymap.HINTS if is_open else keymap.HINTS_AT_THE_END)
+        self._is_open = is_open
         self.refresh()
 
     def render(self) -> Content:
         """Draw the keys with their words."""
         parts: list[tuple[str, str]] = []
         used = 0
-        for key, word in self._hints:
+        for key, word in keymap.hints(self._groups, keymap.HINTS if self._is_open else keymap.HINTS_AT_THE_END):
             used += cell_len(key) + cell_len(word) + 3
             if used - 2 > self.size.width:
                 break

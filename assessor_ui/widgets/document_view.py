@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from rich.cells import split_graphemes
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -20,7 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-from assessor_ui.page import Line, Span, line_at, wrap
+from assessor_ui.page import WEIGHTS, Line, Span, line_at, wrap
 from assessor_ui.reader import Reading
 from cranfield.base.records import Topic
 from cranfield.base.text import visible, visible_line
@@ -59,32 +58,30 @@ class DocumentView(ScrollView, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self._reading: Reading | None = None
-        self._extra: Layers = []
-        self._sentence = ""
+        self._others_evidence: Sequence[Span] = ()
+        self._text = ""
         self._lines: list[Line] = []
         self._layers: Layers = []
         self._pressed: int | None = None
 
-    def show(self, reading: Reading, *, extra: Layers | None = None) -> None:
-        """Show another document from its top, or from the hit that is looked at."""
-        self._reading, self._extra = reading, extra or []
-        self._wrap()
-        self.scroll_to(y=0, animate=False, immediate=True)
-        self.look()
-
-    def show_sentence(self, text: str) -> None:
-        """Show a sentence instead of a document."""
-        self._reading, self._extra, self._sentence = None, [], text
+    def show(self, what: Reading | str, *, others_evidence: Sequence[Span] = ()) -> None:
+        """Show another document from its top or from the hit that is looked at; or a sentence instead of one."""
+        self._reading = None if isinstance(what, str) else what
+        self._text = what if isinstance(what, str) else what.page.text
+        self._others_evidence = others_evidence
         self._wrap()
         self.scroll_to(y=0, animate=False, immediate=True)
         self.look()
 
     def look(self) -> None:
         """Show hits and marks as they are now, and bring what is looked at into sight."""
-        self._layers = self._extra + _layers(self._reading) if self._reading else []
-        span = _looked_at(self._reading)
+        reading, height = self._reading, self.scrollable_content_region.height
+        self._layers = _layers(reading, self._others_evidence) if reading else []
+        span = (reading.marker.span if reading.marker else reading.current) if reading else None
         if span is not None:
-            self._bring_into_sight(span)
+            first, last = line_at(self._lines, span[0]), line_at(self._lines, max(span[1] - 1, span[0]))
+            if first < self.scroll_offset.y or last >= self.scroll_offset.y + height:
+                self.scroll_to(y=max(first - height // 3, 0), animate=False, immediate=True)
         self._tell_the_rest()
         self.refresh()
 
@@ -96,14 +93,15 @@ class DocumentView(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         """Draw one line."""
-        number = y + self.scroll_offset.y
-        width = self.scrollable_content_region.width
+        number, width = y + self.scroll_offset.y, self.scrollable_content_region.width
         if number >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        line, text = self._lines[number], self._text
-        segments = [
-            Segment(text[start:end], self._style(names)) for start, end, names in styled_runs(line, self._layers)
-        ]
+        segments = []
+        for start, end, names in styled_runs(self._lines[number], self._layers):
+            style = self.rich_style
+            for name in names:
+                style += self.get_component_rich_style(f"page--{name}", partial=True)
+            segments.append(Segment(self._text[start:end], style))
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
     def on_resize(self) -> None:
@@ -130,10 +128,6 @@ class DocumentView(ScrollView, can_focus=False):
         if self._reading is not None and pressed is not None and released is not None and pressed != released:
             self.post_message(self.Dragged((min(pressed, released), max(pressed, released) + 1)))
 
-    @property
-    def _text(self) -> str:
-        return self._reading.page.text if self._reading else self._sentence
-
     def _wrap(self) -> None:
         width = min(self.scrollable_content_region.width, LONGEST_LINE)
         lines = wrap(self._text, width) if width > 0 else []
@@ -141,18 +135,6 @@ class DocumentView(ScrollView, can_focus=False):
             lines = [line for line in lines if line.start != self._reading.page.body_start - 1]
         self._lines = lines
         self.virtual_size = Size(width, len(self._lines))
-
-    def _style(self, names: Sequence[str]) -> Style:
-        style = self.rich_style
-        for name in names:
-            style += self.get_component_rich_style(f"page--{name}", partial=True)
-        return style
-
-    def _bring_into_sight(self, span: Span) -> None:
-        height = self.scrollable_content_region.height
-        first, last = line_at(self._lines, span[0]), line_at(self._lines, max(span[1] - 1, span[0]))
-        if first < self.scroll_offset.y or last >= self.scroll_offset.y + height:
-            self.scroll_to(y=max(first - height // 3, 0), animate=False, immediate=True)
 
     def _tell_the_rest(self) -> None:
         height = self.scrollable_content_region.height
@@ -178,42 +160,36 @@ class DocumentView(ScrollView, can_focus=False):
         return line.end - 1 if line.end > line.start else line.start
 
 
-def _layers(reading: Reading) -> Layers:
-    page = reading.page
+def _layers(reading: Reading, others_evidence: Sequence[Span]) -> Layers:
+    """Give what is to be seen on a page, the lowest layer first."""
+    page, current = reading.page, reading.current
     facts_start = page.title_end + 1 if page.title_end else 0
-    layers: Layers = [("title", [(0, page.title_end)]), ("facts", [(facts_start, page.body_start)])]
-    layers.append(("evidence", reading.marked))
-    for source in ("title", "description", "own"):
-        layers.append((f"{source}-hit", [(hit.start, hit.end) for hit in reading.hits if hit.source == source]))
-    layers.append(("own-hit", reading.found))
-    looked = reading.current
-    layers.append(("look", [looked] if looked is not None and looked in reading.stations else []))
-    layers.append(("mark", [reading.marker.span] if reading.marker else []))
-    return layers
-
-
-def _looked_at(reading: Reading | None) -> Span | None:
-    if reading is None:
-        return None
-    return reading.marker.span if reading.marker else reading.current
+    hits = {source: [(hit.start, hit.end) for hit in reading.hits if hit.source == source] for source in WEIGHTS}
+    return [
+        ("evidence", others_evidence),
+        ("title", [(0, page.title_end)]),
+        ("facts", [(facts_start, page.body_start)]),
+        ("evidence", reading.marked),
+        *((f"{source}-hit", spans) for source, spans in hits.items()),
+        ("own-hit", reading.found),
+        ("look", [current] if current is not None and current in reading.stations else []),
+        ("mark", [reading.marker.span] if reading.marker else []),
+    ]
 
 
 def styled_runs(line: Line, layers: Layers) -> Iterator[tuple[int, int, list[str]]]:
     """Cut a line where its look changes: (start, end, names of the layers that cover it, the lowest first)."""
-    covering = [(name, span) for name, spans in layers for span in _crossing(spans, line)]
+    covering: list[tuple[str, Span]] = []
+    for name, spans in layers:
+        # The spans of a layer are in order and do not overlap.
+        first = bisect_right(spans, line.start, key=lambda span: span[1])
+        last = bisect_right(spans, line.end - 1, key=lambda span: span[0])
+        covering += [(name, span) for span in spans[first:last]]
     edges = {line.start, line.end}
     for _, (start, end) in covering:
         edges |= {max(start, line.start), min(end, line.end)}
-    places = sorted(edges)
-    for start, end in pairwise(places):
+    for start, end in pairwise(sorted(edges)):
         yield start, end, [name for name, span in covering if span[0] <= start and end <= span[1]]
-
-
-def _crossing(spans: Sequence[Span], line: Line) -> Sequence[Span]:
-    """Give the spans that touch the line. They are in order and do not overlap."""
-    first = bisect_right(spans, line.start, key=lambda span: span[1])
-    last = bisect_right(spans, line.end - 1, key=lambda span: span[0])
-    return spans[first:last]
 
 
 # The topic, always in sight.
@@ -226,9 +202,7 @@ class TopicPanel(VerticalScroll, can_focus=False):
 
     ALLOW_SELECT = False
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._now: tuple[Topic | None, str, bool] = (None, "", False)
+    _now: tuple[Topic | None, str, bool] = (None, "", False)
 
     def compose(self) -> ComposeResult:
         """Make the one text it consists of."""
@@ -246,7 +220,13 @@ class TopicPanel(VerticalScroll, can_focus=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw the lines; beside the document the frame's corner is the foot of the line between the two."""
-        return [_with_foot(strip) for strip in super().render_lines(crop)]
+        strips = []
+        for strip in super().render_lines(crop):
+            *others, last = list(strip) or [Segment("")]
+            if last.text.endswith(CORNER):
+                strip = Strip([*others, Segment(last.text[:-1] + FOOT, last.style)], strip.cell_length)
+            strips.append(strip)
+        return strips
 
     def on_resize(self) -> None:
         """Say whether there is more below."""
@@ -270,10 +250,3 @@ def topic_content(topic: Topic, fold: str = "full", *, airy: bool = True) -> Con
     if fold == "full" and topic.narrative.strip():
         parts.append(Content.styled(visible(topic.narrative.strip()), "$soft"))
     return Content("\n\n" if airy else "\n").join(parts)
-
-
-def _with_foot(strip: Strip) -> Strip:
-    *others, last = list(strip) or [Segment("")]
-    if not last.text.endswith(CORNER):
-        return strip
-    return Strip([*others, Segment(last.text[:-1] + FOOT, last.style)], strip.cell_length)

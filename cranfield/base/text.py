@@ -15,6 +15,9 @@ _KEPT = "\n\t"
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _HOSTILE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ufeff\ud800-\udfff]")
 
+HIT_START, HIT_END = "\ufdd0", "\ufdd1"
+"""What stands around a hit in a snippet; Unicode keeps these two for such inner uses, no document may hold them."""
+
 
 def visible(text: str) -> str:
     """Give `text` with control, escape and bidi-override characters replaced by something harmless to see.

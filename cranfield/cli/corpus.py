@@ -163,7 +163,7 @@ def search(
 ) -> None:
     """Search the documents (BM25, best first)."""
     from cranfield.base.tables import table_of
-    from cranfield.store.documents import HIT_END, HIT_START
+    from cranfield.base.text import HIT_END, HIT_START
     from cranfield.workflows.corpus import search_documents
 
     with console.collection(collection) as store:

@@ -263,12 +263,14 @@ def _put_cases(collection: Path, layer: str, across: bool, only: tuple[str, ...]
 
 
 def _decide(bench: StoredAdjudication, plain: bool) -> int:
-    from assessor_ui.adjudication import run_adjudication, run_plain
-
     if plain:
+        from assessor_ui.adjudication import run_plain
+
         return run_plain(bench, lines=sys.stdin, out=sys.stdout)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the screen needs a terminal; through a pipe, decide with --plain")
+    from assessor_ui.app import run_adjudication
+
     return run_adjudication(bench)
 
 

@@ -113,7 +113,7 @@ class SearchHit:
 
     document: str
     title: str
-    snippet: str  # hits stand between store.search.HIT_START and HIT_END
+    snippet: str  # hits stand between base.text.HIT_START and HIT_END
     state: Literal["judged", "pooled", "new"]
     grade: int | None = None
 

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.records import Document, Topic
+from cranfield.base.text import HIT_END, HIT_START
 from cranfield.store import engine
 from cranfield.store.store import Store
 
@@ -291,9 +292,6 @@ def latest_scan(store: Store) -> Scan | None:
 
 
 # Full-text search over the documents: the embedded search engine (FTS5, BM25).
-
-HIT_START, HIT_END = "\ufdd0", "\ufdd1"
-"""Marks around the words that were hit: two code points that are never characters of a text."""
 
 _PHRASE_OR_WORD = re.compile(r'"([^"]*)"|(\S+)')
 _SNIPPET_WORDS = 24

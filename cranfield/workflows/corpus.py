@@ -26,8 +26,6 @@ from cranfield.base.records import Document, Topic
 from cranfield.base.text import counted, storable
 from cranfield.store import documents as stored_documents
 from cranfield.store import documents as stored_topics
-from cranfield.store.documents import HIT_END as HIT_END
-from cranfield.store.documents import HIT_START as HIT_START
 from cranfield.store.documents import (
     Added,
     Hit,

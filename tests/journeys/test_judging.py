@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from command import call
+from command import Terminal, call
 from kept import Kept
 
 from cranfield.cli.options import name_of_assessor
@@ -210,10 +210,6 @@ def test_the_name_is_asked_once_and_remembered(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     monkeypatch.setattr("sys.platform", "linux")
     asked = []
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
 
     def prompt(text: str, **options: object) -> str:
         asked.append(text)

@@ -9,6 +9,7 @@ from time import sleep
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from command import Terminal
 
 import cranfield as cf
 from cranfield.base.progress import Progress, silent
@@ -40,11 +41,6 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Screen:
     monkeypatch.setitem(sys.modules, "IPython", known)
     monkeypatch.setitem(sys.modules, "IPython.display", shown)
     return screen
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def until(screen: Screen) -> None:

@@ -1,10 +1,10 @@
 """Tables on narrow terminals: names are cut in the middle or folded, numbers never."""
 
-import io
 import re
 from collections import Counter
 
 import pytest
+from command import Terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,20 +16,15 @@ WIDE = "日本語検索システム名前が長い"
 LONG = [f"anserini-bm25-rm3-title-k0.9-b0.4-{seed}" for seed in ("one", "two", "three")]
 
 
-class Terminal(io.TextIOWrapper):
-    def isatty(self) -> bool:
-        return True
-
-
 def on_terminal(table: Table, width: int, *, wide: bool = True) -> str:
     """Give what a terminal of this width gets, without colours."""
-    out = Terminal(io.BytesIO(), "utf-8")
+    out = Terminal()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(width))
         patch.setenv("TERM", "xterm")
         patch.setattr("sys.stdout", out)
         (console.put_wide_table if wide else console.put_table)(table)
-    return re.sub("\x1b\\[[0-9;]*m", "", out.buffer.getvalue().decode())
+    return re.sub("\x1b\\[[0-9;]*m", "", out.getvalue())
 
 
 def pairs(names: list[str]) -> Table:

@@ -5,13 +5,13 @@ import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from fake_desk import FakeDesk
+from fakes import FakeDesk
 from kept import Kept
 from textual.app import App
 from textual.events import Key
 from textual.pilot import Pilot
 
-from assessor_ui.app import ChairApp
+from assessor_ui.app import AssessorApp
 from assessor_ui.session import Session
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -57,7 +57,7 @@ class Chair:
     @property
     def session(self) -> Session:
         """The state machine below."""
-        assert isinstance(self.app, ChairApp)
+        assert isinstance(self.app, AssessorApp)
         return self.app.session
 
 
@@ -80,7 +80,7 @@ def seated(
 
         async def sit(*more: Kept) -> None:
             made = desk()
-            app = ChairApp(Session(made), theme=theme, held=held, seen=seen)
+            app = AssessorApp(Session(made), theme=theme, held=held, seen=seen)
             async with app.run_test(size=size) as pilot:
                 chair = Chair(pilot, made)
                 await chair.settle()

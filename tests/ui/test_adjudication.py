@@ -3,17 +3,16 @@
 import asyncio
 import io
 
-from fake_bench import CASES, FakeBench
+from fakes import CASES, FakeBench
 from kept import Kept
 from seat import rows_of
 
 from assessor_ui.adjudication import Adjudication, run_plain
-from assessor_ui.app import ReaderApp
-from assessor_ui.screens.adjudicate import AdjudicateScreen
+from assessor_ui.app import AssessorApp
 from cranfield.base.errors import CollectionError
 
 
-async def settle(app: ReaderApp, pilot: object) -> None:
+async def settle(app: AssessorApp, pilot: object) -> None:
     for _ in range(3):
         await app.workers.wait_for_complete()
         await pilot.pause()  # type: ignore[attr-defined]
@@ -24,7 +23,7 @@ def decide(bench: FakeBench, *keys: str, size: tuple[int, int] = (80, 24)) -> st
 
     async def sit() -> str:
         deciding = Adjudication(bench)
-        app = ReaderApp(deciding, AdjudicateScreen(deciding), theme="dark", held=0, seen=0)
+        app = AssessorApp(deciding, theme="dark", held=0, seen=0)
         async with app.run_test(size=size) as pilot:
             await settle(app, pilot)
             for key in keys:
@@ -69,7 +68,7 @@ def test_evidence_of_several_is_joined_where_it_overlaps():
     deciding.start()
     assert deciding.reading is not None
     start = deciding.reading.page.body_start
-    assert deciding.evidence == [(start, start + 41)]
+    assert deciding.others_evidence == [(start, start + 41)]
 
 
 def test_opinions_stand_in_the_order_of_their_grades():

@@ -4,14 +4,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from fake_desk import BREAD, PANS, FakeDesk
+from fakes import BREAD, PANS, FakeDesk
 from kept import Kept
 from seat import Chair, seated
 
 from assessor_ui import keymap
-from assessor_ui.screens.adjudicate import AdjudicateScreen
-from assessor_ui.screens.judge import JudgeScreen
-from assessor_ui.screens.reading import HELD, SEEN
+from assessor_ui.adjudication import Adjudication
+from assessor_ui.plain import Lines
+from assessor_ui.screens.judge import HELD, SEEN, AdjudicateScreen, JudgeScreen
+from assessor_ui.session import Session
 from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.judge.session import Held
 
@@ -168,7 +169,7 @@ async def test_question_mark_lists_all_keys(chair: Chair):
     for _ in range(12):
         await chair.press("space")
         seen += chair.text
-    missing = [command.help for command in keymap.commands() if command.help.split(";")[0][:30] not in seen]
+    missing = [command.help for command in keymap.COMMANDS if command.help.split(";")[0][:30] not in seen]
     assert missing == []
 
 
@@ -375,7 +376,7 @@ def test_a_repeating_key_judges_one_document_and_a_quick_finger_all(
     gap: float, grades: list[int], monkeypatch: pytest.MonkeyPatch
 ):
     now = [1000.0]
-    monkeypatch.setattr("assessor_ui.screens.reading.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("assessor_ui.screens.judge.time", SimpleNamespace(monotonic=lambda: now[0]))
 
     @seated(held=HELD, seen=SEEN)
     async def press(chair: Chair) -> None:
@@ -409,17 +410,21 @@ async def test_a_span_drawn_with_the_mouse_is_marked_and_kept_with_enter(chair: 
 
 
 def test_no_key_means_two_things_and_no_digit_is_taken():
-    for commands in (list(keymap.commands()), list(keymap.MARKING)):
+    for commands in (list(keymap.COMMANDS), list(keymap.MARKING)):
         keys = [key for command in commands for key in command.keys.split(",")]
         assert len(keys) == len(set(keys))
         assert [key for key in keys if key in "0123456789" or key == "enter"] in ([], ["enter"])
 
 
 def test_every_action_of_the_keymap_exists():
-    actions = {command.action.partition("(")[0] for command in [*keymap.commands(), *keymap.MARKING]}
-    assert {action for action in actions if not hasattr(JudgeScreen, f"action_{action}")} == set()
-    deciding = {command.action for _, group in keymap.adjudication() for command in group}
-    assert {action for action in deciding if not hasattr(AdjudicateScreen, f"action_{action}")} == set()
+    def missing(commands: list[keymap.Command], front: type, session: type) -> list[str]:
+        actions = [command.action for command in commands]
+        return [name for name in actions if not hasattr(front, f"do_{name}") and not hasattr(session, name)]
+
+    assert missing([*keymap.COMMANDS, *keymap.MARKING], JudgeScreen, Session) == []
+    deciding = [command for _, group in keymap.ADJUDICATION for command in group]
+    assert missing(deciding, AdjudicateScreen, Adjudication) == []
+    assert missing([*keymap.PLAIN], Lines, Session) == []
 
 
 @seated()

@@ -9,12 +9,12 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from fake_desk import FakeDesk
+from fakes import FakeDesk
 from kept import Kept
 from seat import GOLDEN, Chair, picture_of, seated
 from textual.color import Color
 
-from assessor_ui.app import DARK, LIGHT, ChairApp, theme_named, themes
+from assessor_ui.app import DARK, LIGHT, AssessorApp, theme_named, themes
 from assessor_ui.session import Session
 from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.base.records import Document, Topic
@@ -215,7 +215,7 @@ class SlowDesk(FakeDesk):
 def test_waiting_for_a_busy_collection_is_told_and_nothing_is_called_saved_meanwhile(kept: Kept):
     async def sit() -> None:
         desk = SlowDesk()
-        app = ChairApp(Session(desk), theme="dark", held=0, seen=0)
+        app = AssessorApp(Session(desk), theme="dark", held=0, seen=0)
         async with app.run_test(size=(80, 24)) as pilot:
             chair = Chair(pilot, desk)
             await chair.settle()
@@ -248,7 +248,7 @@ class SlowToOpen(FakeDesk):
 def test_a_document_that_opens_slowly_is_told_beside_the_answer_that_is_safe(kept: Kept):
     async def sit() -> None:
         desk = SlowToOpen()
-        app = ChairApp(Session(desk), theme="dark", held=0, seen=0)
+        app = AssessorApp(Session(desk), theme="dark", held=0, seen=0)
         async with app.run_test(size=(80, 24)) as pilot:
             chair = Chair(pilot, desk)
             await chair.settle()

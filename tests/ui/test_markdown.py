@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assessor_ui.page import cells_of, markdown_content
+from assessor_ui.page import cells_of
+from assessor_ui.screens.sheets import markdown_content
 
 EVERYTHING = """# The scale
 

@@ -3,20 +3,14 @@
 import io
 
 import pytest
-from fake_desk import FakeDesk
+from command import Terminal
+from fakes import FakeDesk
 from kept import Kept
 
 from assessor_ui import keymap, plain
 from cranfield.base.errors import CollectionError
 from cranfield.base.records import Document
 from cranfield.judge.session import Held
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def sit(desk: FakeDesk, *lines: str) -> tuple[int, str]:
@@ -114,8 +108,8 @@ def test_help_begins_with_everyday_words_and_has_the_rest_under_all(kept: Kept):
     told = said.split("answer> \n")[1].split("answer> ")[0]
     kept(told)
     listed = [line.split(" ")[0].rstrip(":") for line in told.splitlines()[1:-1]]
-    assert listed == [command.word for command in keymap.everyday_commands()]
-    for command in keymap.plain_commands():
+    assert listed == [command.word for command in keymap.EVERYDAY]
+    for command in keymap.PLAIN:
         assert not (command.plain or command.help).startswith(f"{command.word}:")
 
 
@@ -184,11 +178,11 @@ def test_a_search_lists_what_it_finds_and_judges_by_number(kept: Kept):
 def test_guidelines_topics_history_and_help_are_told(kept: Kept):
     _, said = sit(FakeDesk(), "2", "g", "t", "h", "help all", "f", "read")
     kept(said)
-    assert all(f"\n{command.word}" in said for command in keymap.plain_commands())
+    assert all(f"\n{command.word}" in said for command in keymap.PLAIN)
 
 
 def test_every_command_with_a_word_is_obeyed(kept: Kept):
-    for command in keymap.plain_commands():
+    for command in keymap.PLAIN:
         _, said = sit(FakeDesk(), f"{command.word} x")
         kept(said)
 

@@ -1,7 +1,7 @@
 """The sitting as a state machine, without any screen."""
 
 import pytest
-from fake_desk import FakeDesk
+from fakes import FakeDesk, HandClock
 from kept import Kept
 
 from assessor_ui import messages
@@ -10,16 +10,6 @@ from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.base.records import Topic
 from cranfield.judge.events import Evidence
 from cranfield.judge.session import Found, Held
-
-
-class HandClock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -401,19 +391,19 @@ def test_documents_that_others_hold_are_not_called_done(held: dict[str, Held], k
     desk = FakeDesk(held=held, held_documents={"d1", "d2", "d3", "d4"})
     session = Session(desk)
     session.start()
-    kept(session.nothing)
+    kept(session.nothing[0])
 
 
 def test_what_is_left_but_held_by_nobody_is_not_called_done(kept: Kept):
     session = Session(FakeDesk(held_documents={"d1", "d2", "d3", "d4"}))
     session.start()
-    kept(session.nothing)
+    kept(session.nothing[0])
 
 
 def test_a_desk_that_holds_nothing_back_is_done_when_it_is_done(session: Session, kept: Kept):
     for _ in range(4):
         session.judge(0)
-    kept(session.nothing)
+    kept(session.nothing[0])
 
 
 def test_the_narrative_folds_after_the_first_document_of_a_topic_where_room_is_scarce(session: Session, kept: Kept):

@@ -1,19 +1,10 @@
 """What an assessor is told of scale and guidelines that were changed, before and during the sitting."""
 
-from fake_desk import FakeDesk
+from fakes import FakeDesk, HandClock
 from kept import Kept
 
 from assessor_ui.session import TOLD_AGAIN_AFTER, Session
 from cranfield.base.errors import CollectionBusy
-
-
-class HandClock:
-    """A clock that is set by hand."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_a_sitting_begins_with_what_waits_to_be_judged_again(kept: Kept):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from command import call
 
-from assessor_ui.screens.reading import SEEN
+from assessor_ui.screens.judge import SEEN
 from cranfield.workflows.collection import open_collection
 from cranfield.workflows.judge.session import open_session
 

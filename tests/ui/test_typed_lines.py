@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from assessor_ui.plain import TypedGrade, asked_back, grade_of
+from assessor_ui.plain import TypedGrade, ask_back, grade_of
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from assessor_ui.plain import TypedGrade, asked_back, grade_of
 )
 def test_a_grade_stands_alone_or_before_a_colon_or_the_word_note(line: str, meant: TypedGrade):
     assert grade_of(line) == meant
-    assert asked_back(line) == ""
+    assert ask_back(line) == ""
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_a_grade_stands_alone_or_before_a_colon_or_the_word_note(line: str, mean
 def test_a_remark_that_begins_with_a_digit_is_asked_back(line: str, kept: Kept):
     assert grade_of(line) is None
     line[0]
-    kept(asked_back(line))
+    kept(ask_back(line))
 
 
 @pytest.mark.parametrize("line", ["", "yes", "-1", "²", "2x", "later", "1.5 l of water"])
 def test_other_lines_are_neither(line: str):
-    assert (grade_of(line), asked_back(line)) == (None, "")
+    assert (grade_of(line), ask_back(line)) == (None, "")
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="\n\r"), max_size=20))
 def test_no_line_is_both_a_grade_and_asked_back(line: str):
-    assert grade_of(line) is None or asked_back(line) == ""
+    assert grade_of(line) is None or ask_back(line) == ""

@@ -1,13 +1,13 @@
-"""A desk in memory: what the chair is tested on. It keeps every call that changes something in `log`."""
+"""A desk, a bench and a clock in memory: what the interface is tested on. `log` keeps what changes something."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from cranfield.base.errors import CollectionError, CranfieldError
 from cranfield.base.records import Document, Grade, GradeScale, Topic
+from cranfield.base.text import HIT_END, HIT_START
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import Answer, Done, Found, Held, Item, Past, Saved, TopicState
-from cranfield.store.documents import HIT_END, HIT_START
+from cranfield.judge.session import Answer, Case, Done, Found, Held, Item, Opinion, Past, Saved, TopicState
 
 FOUR_GRADES = GradeScale(
     (
@@ -220,3 +220,75 @@ class FakeDesk:
         ]
         state = "judged" if answer else "pooled" if document.id in self.queues[topic] else "new"
         return Found(document.id, document.title, " ".join(words), state, answer.grade if answer else None)
+
+
+class HandClock:
+    """A clock that is set by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+CASES = (
+    Case(
+        PANS,
+        DOCUMENTS[0],
+        (
+            Opinion(3, "A full method.", (Evidence(0, 24, "Soda cleans a burnt pan."),)),
+            Opinion(1, "", (Evidence(13, 41, "a burnt pan. Wait an hour. T"),)),
+        ),
+        1,
+        2,
+    ),
+    Case(BREAD, DOCUMENTS[2], (Opinion(0, "No."), Opinion(2), Opinion(3, "Yes.")), 2, 2),
+)
+
+
+@dataclass
+class FakeBench:
+    """The seat of the one who decides, without a collection. Set `trouble` to let the next calls fail."""
+
+    cases: tuple[Case, ...] = CASES
+    scale: GradeScale = FOUR_GRADES
+    guidelines: str = "# Guidelines\n\nDecide.\n"
+    trouble: CranfieldError | None = None
+    log: list[tuple[object, ...]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._open = list(self.cases)
+        self._decided: list[tuple[Case, int]] = []
+
+    def next_case(self) -> Case | None:
+        self._check()
+        return self._open[0] if self._open else None
+
+    def decide(self, case: Case, grade: int, *, note: str = "") -> None:
+        self._check()
+        plain = replace(case, before=None)
+        self._open.remove(plain)
+        self._decided.append((plain, grade))
+        self.log.append(("decide", case.document.id, grade, note))
+
+    def postpone(self, case: Case) -> None:
+        self._check()
+        self._open.append(self._open.pop(self._open.index(replace(case, before=None))))
+        self.log.append(("postpone", case.document.id))
+
+    def undo(self) -> Case | None:
+        self._check()
+        if not self._decided:
+            return None
+        case, grade = self._decided.pop()
+        self._open.insert(0, case)
+        self.log.append(("undo", case.document.id))
+        return replace(case, before=grade)
+
+    def leave(self) -> None:
+        self._check()
+        self.log.append(("leave",))
+
+    def _check(self) -> None:
+        if self.trouble is not None:
+            raise self.trouble
