@@ -11,17 +11,17 @@ from assessor_ui.page import Span
 from assessor_ui.plain import ask_back, grade_of
 from assessor_ui.reader import FAILURES, Reader
 from cranfield.base.text import shortened, visible, visible_line
-from cranfield.judge.session import Bench, Case, Opinion
+from cranfield.judge.session import AdjudicationSession, Case, Opinion
 
 PROMPT = "decision> "
 
 
 class Adjudication(Reader):
-    """The one who decides, before one bench. Nobody's time is measured here."""
+    """The one who decides, over one adjudication session. Nobody's time is measured here."""
 
-    def __init__(self, bench: Bench, *, language: str = "english") -> None:
-        super().__init__(bench.scale, bench.guidelines, language=language)
-        self.bench = bench
+    def __init__(self, judging: AdjudicationSession, *, language: str = "english") -> None:
+        super().__init__(judging.scale, judging.guidelines, language=language)
+        self.judging = judging
         self.case: Case | None = None
         self.opinions: tuple[Opinion, ...] = ()
         """The opinions from the lowest grade up: their order tells nothing of who said it."""
@@ -36,12 +36,12 @@ class Adjudication(Reader):
             return self._say(unknown)
         given = messages.graded(grade, self.scale)
         return self._answer(
-            lambda case: self.bench.decide(case, grade, note=self.note), messages.DECIDED, grade=given
+            lambda case: self.judging.decide(case, grade, note=self.note), messages.DECIDED, grade=given
         )
 
     def later(self) -> Notice:
         """Put the case off."""
-        return self._answer(self.bench.postpone, messages.PUT_OFF)
+        return self._answer(self.judging.postpone, messages.PUT_OFF)
 
     def _answer(self, send: Callable[[Case], None], notice: Notice, **fields: object) -> Notice:
         case = self.case
@@ -58,7 +58,7 @@ class Adjudication(Reader):
         """Take the latest decision back and return to its case."""
         self.doing = "saving"
         try:
-            case = self.bench.undo()
+            case = self.judging.undo()
         except FAILURES as error:
             return self._say(messages.TROUBLE, error=error)
         if case is None:
@@ -70,7 +70,7 @@ class Adjudication(Reader):
     def leave(self) -> Notice:
         """End the session."""
         try:
-            self.bench.leave()
+            self.judging.leave()
         except FAILURES as error:
             return self._say(messages.TROUBLE, error=error)
         return messages.GOODBYE
@@ -98,7 +98,7 @@ class Adjudication(Reader):
         self._close()
         self.case, self.opinions, self.stuck = None, (), False
         try:
-            case = self.bench.next_case()
+            case = self.judging.next_case()
         except FAILURES as error:
             self.stuck = True
             return self._fail(notice, error)
@@ -123,13 +123,13 @@ class Adjudication(Reader):
         self.others_evidence = joined
 
 
-def run_plain(bench: Bench, *, lines: TextIO, out: TextIO, language: str = "english") -> int:
+def run_plain(judging: AdjudicationSession, *, lines: TextIO, out: TextIO, language: str = "english") -> int:
     """Let somebody decide over plain lines; give the exit status: 1 where a decision could not be saved.
 
     A line is a grade (`2`, or `2: TEXT` with a note), `later`, `undo`, `guidelines`, or `quit`. Where nobody can be
     asked back, a line that may have been meant as a grade counts as a decision that was not saved.
     """
-    deciding = Adjudication(bench, language=language)
+    deciding = Adjudication(judging, language=language)
     failed, shown = False, None
     notice = deciding.start()
     while True:

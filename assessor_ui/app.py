@@ -19,11 +19,11 @@ from assessor_ui.messages import Notice
 from assessor_ui.screens.judge import HELD, SEEN, AdjudicateScreen, JudgeScreen, ReadingScreen
 from assessor_ui.screens.lists import Chooser
 from assessor_ui.session import BREAK_AFTER_MINUTES, Session
-from cranfield.judge.session import Bench, Desk
+from cranfield.judge.session import AdjudicationSession, JudgingSession
 
 TICK_SECONDS = 20.0
 PATIENCE_SECONDS = 0.4
-"""How long the desk may take before the assessor is told that it is waiting."""
+"""How long the collection may take before the assessor is told that it is waiting."""
 
 DARK, LIGHT = "cranfield-dark", "cranfield-light"
 
@@ -88,10 +88,10 @@ Answer = TypeVar("Answer")
 
 
 class AssessorApp(App[int]):
-    """A program around one session. The desk is asked in one thread, one call after the other, so nothing freezes."""
+    """A program around one session, which acts in one thread, one call after the other, so that nothing freezes."""
 
     TITLE = "Cranfield"
-    CSS_PATH = "chair.tcss"
+    CSS_PATH = "interface.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", "quit", priority=True)]
 
@@ -109,7 +109,7 @@ class AssessorApp(App[int]):
             self.register_theme(known)
         self.theme = theme_named(theme)
         self._turn, self._answering = asyncio.Lock(), False
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="desk")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judging")
 
     def get_default_screen(self) -> Screen[None]:
         """Give the screen with topic and document."""
@@ -121,7 +121,7 @@ class AssessorApp(App[int]):
 
     def on_mount(self) -> None:
         """Start the clock for leases and breaks."""
-        self.set_interval(TICK_SECONDS, lambda: self.run_worker(self._tick(), group="desk"))
+        self.set_interval(TICK_SECONDS, lambda: self.run_worker(self._tick(), group="judging"))
 
     async def _tick(self) -> None:
         notice: Notice | None = await self.ask(self.session.tick)
@@ -129,7 +129,7 @@ class AssessorApp(App[int]):
             self.reading.show_notice(notice)
 
     async def ask(self, call: Callable[[], Answer]) -> Answer:
-        """Ask the desk, after whoever asked before; say so where it takes long."""
+        """Ask the session, after whoever asked before; say so where it takes long."""
         async with self._turn:
             waiting = self.set_timer(PATIENCE_SECONDS, self._say_waiting)
             try:
@@ -151,7 +151,7 @@ class AssessorApp(App[int]):
             self.reading.show_notice(messages.STILL_SAVING if saving else messages.STILL_OPENING)
             return
         self._answering = self._answering or answers
-        self.run_worker(self._perform(action, answers=answers), group="desk")
+        self.run_worker(self._perform(action, answers=answers), group="judging")
 
     async def _perform(self, action: Callable[[], object], *, answers: bool) -> None:
         try:
@@ -166,7 +166,7 @@ class AssessorApp(App[int]):
 
     def action_leave(self) -> None:
         """End the session."""
-        self.run_worker(self._leave(), group="desk")
+        self.run_worker(self._leave(), group="judging")
 
     async def _leave(self) -> None:
         await self.ask(self.session.leave)
@@ -174,19 +174,21 @@ class AssessorApp(App[int]):
 
 
 def run(
-    desk: Desk,
+    judging: JudgingSession,
     *,
     break_after_minutes: int | None = BREAK_AFTER_MINUTES,
     theme: str = "auto",
     language: str = "english",
 ) -> int:
     """Let an assessor judge; give the exit status. `theme` is dark, light or auto; `language` that of the stemmer."""
-    return _run(AssessorApp(Session(desk, break_after_minutes=break_after_minutes, language=language), theme=theme))
+    return _run(
+        AssessorApp(Session(judging, break_after_minutes=break_after_minutes, language=language), theme=theme)
+    )
 
 
-def run_adjudication(bench: Bench) -> int:
+def run_adjudication(judging: AdjudicationSession) -> int:
     """Let somebody decide between assessors, on the screen; give the exit status."""
-    return _run(AssessorApp(Adjudication(bench)))
+    return _run(AssessorApp(Adjudication(judging)))
 
 
 def _run(app: AssessorApp) -> int:

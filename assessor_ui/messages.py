@@ -10,7 +10,7 @@ from cranfield.base.errors import CranfieldError
 from cranfield.base.progress import in_words
 from cranfield.base.records import GradeScale
 from cranfield.base.text import counted, shortened, visible_line
-from cranfield.judge.session import Answer, Done, Found, Item, Saved, TopicState
+from cranfield.judge.session import Answer, Item, Saved, SearchHit, SessionProgress, TopicState
 
 Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]
 
@@ -193,7 +193,7 @@ def topic_progress(state: TopicState) -> str:
     return f"{state.done}/{state.of}{later}{mine}{others}"
 
 
-def nothing_now(states: Sequence[TopicState], done: Done | None) -> str:
+def nothing_now(states: Sequence[TopicState], done: SessionProgress | None) -> str:
     """Say why there is no document: all is judged, or what is left is before somebody else."""
     waiting = [(state.topic.id, state.held) for state in states if state.held is not None]
     if not waiting:
@@ -211,7 +211,7 @@ def what_now(nothing: str, more: str, between: str) -> str:
     return more if ENTER in nothing else f"{ENTER}{between}{more}"
 
 
-def left(item: Item | None, done: Done | None) -> str:
+def left(item: Item | None, done: SessionProgress | None) -> str:
     """Say what is left for the assessor: "2 left in this topic, 48 in all"."""
     if item is None:
         return f"{done.left:,} left in all" if done is not None and done.left else ""
@@ -219,12 +219,12 @@ def left(item: Item | None, done: Done | None) -> str:
     return f"{item.to_do:,} left in this topic{everywhere}"
 
 
-def found_state(hit: Found) -> str:
+def found_state(hit: SearchHit) -> str:
     """Say what is known of a found document: "judged 2", "pooled", "new"."""
     return f"{hit.state} {hit.grade}" if hit.state == "judged" and hit.grade is not None else hit.state
 
 
-def pace(done: Done) -> str:
+def pace(done: SessionProgress) -> str:
     """Give how fast it goes and how long it will take, as people say it: "12 s each, about 3 h 20 min left"."""
     if done.seconds is None or done.seconds < 1 or done.left <= 0:
         return ""

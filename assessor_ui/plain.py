@@ -18,7 +18,7 @@ from assessor_ui.reader import sentences
 from assessor_ui.session import BREAK_AFTER_MINUTES, Session
 from cranfield.base.records import Topic
 from cranfield.base.text import HIT_END, HIT_START, counted, shortened, visible, visible_line
-from cranfield.judge.session import Desk, Found, Past
+from cranfield.judge.session import HistoryEntry, JudgingSession, SearchHit
 
 PROMPT = "answer> "
 FORMS = "a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note"
@@ -63,7 +63,7 @@ def ask_back(line: str) -> str:
 
 
 def run(
-    desk: Desk,
+    judging: JudgingSession,
     *,
     lines: TextIO,
     out: TextIO,
@@ -75,7 +75,7 @@ def run(
     The end of the lines ends the session. Where nobody can be asked back (`lines` is a pipe), a line that may have
     been meant as a grade is an answer that was not saved.
     """
-    return Lines(Session(desk, break_after_minutes=break_after_minutes, language=language), lines, out).run()
+    return Lines(Session(judging, break_after_minutes=break_after_minutes, language=language), lines, out).run()
 
 
 class Lines:
@@ -88,7 +88,7 @@ class Lines:
         self._session, self._lines, self._out = session, lines, out
         self._shown: object = None
         self._topic = ""
-        self._listed: list[Found] | list[Past] = []
+        self._listed: list[SearchHit] | list[HistoryEntry] = []
         self._words, self._history_words, self._history_end = "", "", 0
         self._unread: list[str] = []
         self._failed = self._ended = False
@@ -263,7 +263,7 @@ class Lines:
 
     def do_take(self, number: str) -> None:
         line = self._line(number)
-        if isinstance(line, Found):
+        if isinstance(line, SearchHit):
             self._tell(self._session.take(line, self._words))
         elif line is not None:
             self._tell(self._session.reopen(line.topic, line.document))
@@ -271,7 +271,7 @@ class Lines:
     def do_give(self, rest: str) -> None:
         number, _, grade = rest.partition(" ")
         line = self._line(number)
-        if isinstance(line, Past):
+        if isinstance(line, HistoryEntry):
             how = f"take {number} opens this one, then type the grade"
             self._say(f"give is for what search found; {how}; nothing was saved")
         elif line is not None and not re.fullmatch("[0-9]+", grade.strip()):
@@ -279,7 +279,7 @@ class Lines:
         elif line is not None:
             self._tell(self._session.judge_found(line, self._words, int(grade)))
 
-    def _line(self, number: str) -> Found | Past | None:
+    def _line(self, number: str) -> SearchHit | HistoryEntry | None:
         if re.fullmatch("[0-9]+", number) and 1 <= int(number) <= len(self._listed):
             return self._listed[int(number) - 1]
         self._say(f"there is no line {visible_line(number) or '?'} in the last list; search or history make one")
@@ -334,6 +334,6 @@ class Lines:
         self._out.write(f"{text}\n")
 
 
-def _title(line: Found | Past) -> str:
+def _title(line: SearchHit | HistoryEntry) -> str:
     """Give the title in a list: one that is a whole first paragraph is cut."""
     return visible_line(shortened(line.title, LONGEST_TITLE))

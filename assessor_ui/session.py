@@ -1,7 +1,7 @@
 """The judging session of one assessor, as a state machine that knows no screen.
 
 A front calls one method per action and shows the notice it gives; what else changed stands in the attributes. Nothing
-here says "saved" before the desk has returned.
+here says "saved" before the collection has it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assessor_ui.messages import Notice
 from assessor_ui.page import Span
 from assessor_ui.reader import FAILURES, Reader
 from cranfield.base.text import counted, shortened
-from cranfield.judge.session import Desk, Done, Found, Item, Past, Saved, TopicState
+from cranfield.judge.session import HistoryEntry, Item, JudgingSession, Saved, SearchHit, SessionProgress, TopicState
 
 IDLE_LIMIT = 60.0
 """Seconds without a key after which nobody is taken to be reading."""
@@ -92,20 +92,20 @@ class Draft:
 
 
 class Session(Reader):
-    """One assessor before one desk."""
+    """One assessor and what they are judging."""
 
     def __init__(
         self,
-        desk: Desk,
+        judging: JudgingSession,
         *,
         clock: Callable[[], float] = time.monotonic,
         break_after_minutes: float | None = BREAK_AFTER_MINUTES,
         language: str = "english",
     ) -> None:
-        super().__init__(desk.scale, desk.guidelines, language=language)
-        self.desk, self._clock, self.watch = desk, clock, Watch(clock, minutes=break_after_minutes)
+        super().__init__(judging.scale, judging.guidelines, language=language)
+        self.judging, self._clock, self.watch = judging, clock, Watch(clock, minutes=break_after_minutes)
         self.item: Item | None = None
-        self.progress: Done | None = None
+        self.progress: SessionProgress | None = None
         self.waiting: tuple[TopicState, ...] = ()
         self._taken_back: set[tuple[str, str]] = set()
         self._aside: list[Draft] = []
@@ -119,11 +119,11 @@ class Session(Reader):
     def start(self) -> Notice:
         """Open the first document; say what the assessor should know: a name like theirs, answers to give again."""
         notice = messages.QUIET
-        if self.desk.like_named:
-            notice = messages.NEW_NAME.filled(name=self.desk.assessor, known=self.desk.like_named[0])
+        if self.judging.like_named:
+            notice = messages.NEW_NAME.filled(name=self.judging.assessor, known=self.judging.like_named[0])
         else:
             with suppress(*FAILURES):
-                if older := self.desk.older():
+                if older := self.judging.older():
                     notice = messages.REJUDGE.filled(answers=counted(older, "answer"))
         return self._go_on(notice)
 
@@ -136,11 +136,11 @@ class Session(Reader):
         if self.item is not None and self.watch.idle < PAUSE:
             # A lost lease harms nothing: the answer is kept as a second opinion.
             with suppress(*FAILURES):
-                self.desk.keep(self.item)
+                self.judging.keep(self.item)
         if self._told_at is None or self._clock() - self._told_at >= TOLD_AGAIN_AFTER:
             changed = ""
             with suppress(*FAILURES):
-                changed = self.desk.outdated()
+                changed = self.judging.outdated()
             self._told_at = self._clock() if changed else None
             if changed:
                 return self._say(messages.CHANGED, what=changed)
@@ -152,7 +152,7 @@ class Session(Reader):
         self.doing = "saving"
         try:
             self._save_note(stands=self._standing_note)
-            self.desk.leave()
+            self.judging.leave()
         except FAILURES as error:
             return self._say(messages.TROUBLE, error=error)
         return messages.GOODBYE
@@ -165,26 +165,26 @@ class Session(Reader):
             return self._say(unknown)
         evidence, note = self.reading.kept if self.reading else (), self.note
         return self._answer(
-            lambda item, seconds: self.desk.judge(item, grade, seconds=seconds, note=note, evidence=evidence)
+            lambda item, seconds: self.judging.judge(item, grade, seconds=seconds, note=note, evidence=evidence)
         )
 
     def later(self) -> Notice:
         """Put the document off."""
         return self._answer(
-            lambda item, seconds: self.desk.postpone(item, seconds=seconds), standing=self._standing_note
+            lambda item, seconds: self.judging.postpone(item, seconds=seconds), standing=self._standing_note
         )
 
     def cannot(self, reason: str) -> Notice:
         """Say that the document cannot be judged, and why."""
         if not (told := reason.strip()):
             return self._say(messages.REASON_NEEDED)
-        return self._answer(lambda item, seconds: self.desk.cannot(item, told, seconds=seconds), standing="")
+        return self._answer(lambda item, seconds: self.judging.cannot(item, told, seconds=seconds), standing="")
 
     def undo(self) -> Notice:
         """Take the latest answer back and return to its document."""
         self.doing = "saving"
         try:
-            item = self.desk.undo()
+            item = self.judging.undo()
         except FAILURES as error:
             return self._say(messages.TROUBLE, error=error)
         if item is None:
@@ -212,13 +212,13 @@ class Session(Reader):
     # Other documents and topics
 
     def topics(self) -> list[TopicState]:
-        """Give the topics with their progress; none where the desk is in trouble, which the notice tells."""
-        return self._list(self.desk.topics)
+        """Give the topics with their progress; none where the collection is in trouble, which the notice tells."""
+        return self._list(self.judging.topics)
 
     def choose_topic(self, topic: str) -> Notice:
         """Go on with another topic."""
         try:
-            self.desk.choose_topic(topic)
+            self.judging.choose_topic(topic)
         except FAILURES as error:
             return self._say(messages.TROUBLE, error=error)
         self._aside.clear()
@@ -227,15 +227,15 @@ class Session(Reader):
             return notice
         return self._say(messages.TOPIC_CHOSEN, title=shortened(self.item.topic.title, 60))
 
-    def history(self, words: str = "") -> list[Past]:
+    def history(self, words: str = "") -> list[HistoryEntry]:
         """Give the assessor's own answers, latest first."""
-        return self._list(lambda: self.desk.history(words))
+        return self._list(lambda: self.judging.history(words))
 
     def reopen(self, topic: str, document: str) -> Notice:
         """Open a document that was answered before."""
-        return self._turn_to(lambda: self.desk.reopen(topic, document))
+        return self._turn_to(lambda: self.judging.reopen(topic, document))
 
-    def search(self, words: str) -> list[Found]:
+    def search(self, words: str) -> list[SearchHit]:
         """Search the whole collection for the current topic."""
         if not self.topic or not words.strip():
             self._say(messages.WORDS_NEEDED if self.topic else messages.NOTHING_HERE)
@@ -244,7 +244,7 @@ class Session(Reader):
             self._before_search = self.watch.seconds
             self.watch.begin()
         self._say(messages.QUIET)
-        hits = self._list(lambda: self.desk.search(self.topic, words))
+        hits = self._list(lambda: self.judging.search(self.topic, words))
         if self.notice.kind != "trouble":
             searched = messages.SEARCHED if hits else messages.SEARCHED_IN_VAIN
             self._say(searched, documents=counted(len(hits), "document"), words=words)
@@ -257,11 +257,11 @@ class Session(Reader):
             self._before_search = None
             self._say(messages.QUIET)
 
-    def take(self, hit: Found, words: str) -> Notice:
+    def take(self, hit: SearchHit, words: str) -> Notice:
         """Open a found document."""
         return self._turn_to(lambda: self._take(hit, words))
 
-    def judge_found(self, hit: Found, words: str, grade: int) -> Notice:
+    def judge_found(self, hit: SearchHit, words: str, grade: int) -> Notice:
         """Judge a found document at once; the document in turn stays open, unless it is the same.
 
         A grade that it has already is not given again: a digit typed twice is one judgment.
@@ -275,7 +275,7 @@ class Session(Reader):
             return self._say(messages.GIVEN_ALREADY, document=hit.document, grade=given)
         self.doing = "saving"
         try:
-            saved = self.desk.judge(self._take(hit, words), grade, seconds=self.watch.seconds)
+            saved = self.judging.judge(self._take(hit, words), grade, seconds=self.watch.seconds)
         except FAILURES as error:
             return self._refuse(error)
         self.watch.begin()
@@ -286,7 +286,7 @@ class Session(Reader):
     # What a front shows beside topic and document
 
     @property
-    def status(self) -> tuple[str, tuple[int, int] | None, Done | None]:
+    def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
         """What is left, the share of the topic that is done, and the pace."""
         item = self.item
         share = (max(item.of - item.to_do, 0), item.of) if item else None
@@ -308,10 +308,10 @@ class Session(Reader):
 
     # Inner workings
 
-    def _take(self, hit: Found, words: str) -> Item:
+    def _take(self, hit: SearchHit, words: str) -> Item:
         if hit.state == "judged":
-            return self.desk.reopen(self.topic, hit.document)
-        return self.desk.take(self.topic, hit.document, words)
+            return self.judging.reopen(self.topic, hit.document)
+        return self.judging.take(self.topic, hit.document, words)
 
     def _turn_to(self, fetch: Callable[[], Item]) -> Notice:
         self.doing = "opening"
@@ -350,10 +350,10 @@ class Session(Reader):
         try:
             if self._aside:
                 self._take_up(self._aside.pop())
-            elif (item := self.desk.next_item()) is not None:
+            elif (item := self.judging.next_item()) is not None:
                 self._open(item)
             else:
-                self.stuck, self.waiting = False, tuple(self.desk.topics())
+                self.stuck, self.waiting = False, tuple(self.judging.topics())
         except FAILURES as error:
             self.stuck = True
             return self._fail(notice, error)
@@ -362,8 +362,8 @@ class Session(Reader):
     def _count(self, notice: Notice) -> Notice:
         """Say how far they are now: what was put aside meanwhile must not count as it did then."""
         try:
-            self.progress = self.desk.progress()
-            self.item = self.desk.recounted(self.item) if self.item is not None else None
+            self.progress = self.judging.progress()
+            self.item = self.judging.recounted(self.item) if self.item is not None else None
         except FAILURES as error:
             return self._fail(notice, error)
         return self._say(notice)
@@ -396,7 +396,7 @@ class Session(Reader):
     def _save_note(self, *, stands: str) -> None:
         """Save the note on its own, unless it `stands` already and goes on standing."""
         if self.item is not None and self.note and self.note != stands:
-            self.desk.note(self.item, self.note)
+            self.judging.note(self.item, self.note)
             self.note = ""
 
     def _list(self, fetch: Callable[[], list[Listed]]) -> list[Listed]:

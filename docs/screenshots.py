@@ -1,4 +1,4 @@
-"""Draws the pictures of the assessor's chair: docs/images/*.svg, from the kitchen collection and a desk in memory.
+"""Draws the pictures of the assessor's chair: docs/images/*.svg, from the kitchen collection and a session in memory.
 
 The pictures hold no dates and no times of this machine, so they change only with the program.
 """
@@ -11,9 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "ui"))
-# ruff: noqa: E402 (the desk in memory lies with the tests)
+# ruff: noqa: E402 (the session in memory lies with the tests)
 
-from fakes import FakeBench, FakeDesk
+from fakes import FakeAdjudication, FakeJudging
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -42,14 +42,14 @@ PICTURES: dict[str, tuple[str, tuple[int, int], Sequence[str]]] = {
 }
 
 
-def kitchen_desk() -> FakeDesk:
-    """Give a desk with the shipped collection on it: the first documents of one run, by id."""
+def kitchen_judging() -> FakeJudging:
+    """Give a session with the shipped collection on it: the first documents of one run, by id."""
     queues: dict[str, list[str]] = {}
     for line in (KITCHEN / "runs" / "larder-bm25.run").read_text(encoding="utf-8").splitlines():
         topic, _, document, rank, *_ = line.split()
         if int(rank) <= DEPTH:
             queues.setdefault(topic, []).append(document)
-    return FakeDesk(
+    return FakeJudging(
         scale=parse_scale(str(KITCHEN / "scale.toml")),
         guidelines=(KITCHEN / "guidelines.md").read_text(encoding="utf-8"),
         topic_list=tuple(topic for topic in read_topics(KITCHEN / "topics.trec") if isinstance(topic, Topic)),
@@ -63,17 +63,19 @@ def documents() -> tuple[Document, ...]:
     return tuple(each for each in read_documents(KITCHEN / "documents.jsonl") if isinstance(each, Document))
 
 
-def kitchen_bench() -> FakeBench:
-    """Give a bench with one disagreement on it."""
+def kitchen_cases() -> FakeAdjudication:
+    """Give a session with one disagreement on it."""
     document = next(each for each in documents() if each.id == "K003")
-    topic = next(each for each in kitchen_desk().topic_list if each.id == "T01")
+    topic = next(each for each in kitchen_judging().topic_list if each.id == "T01")
     careful = "Do not use it on bare aluminium, which goes dark."
     method = "Cover the burnt layer with an inch of water, tip in three tablespoons of baking soda"
     opinions = (
         Opinion(2, "For stainless pans only.", (marked(document, careful),)),
         Opinion(3, "Complete: what to take, how long, and what to do with the rest.", (marked(document, method),)),
     )
-    return FakeBench(cases=(Case(topic, document, opinions, 3, 14),), scale=parse_scale(str(KITCHEN / "scale.toml")))
+    return FakeAdjudication(
+        cases=(Case(topic, document, opinions, 3, 14),), scale=parse_scale(str(KITCHEN / "scale.toml"))
+    )
 
 
 def marked(document: Document, words: str) -> Evidence:
@@ -109,8 +111,8 @@ def main() -> int:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
     for name, (theme, size, keys) in PICTURES.items():
-        asyncio.run(draw(AssessorApp(Session(kitchen_desk()), theme=theme, held=0, seen=0), name, size, keys))
-    deciding = Adjudication(kitchen_bench())
+        asyncio.run(draw(AssessorApp(Session(kitchen_judging()), theme=theme, held=0, seen=0), name, size, keys))
+    deciding = Adjudication(kitchen_cases())
     app = AssessorApp(deciding, theme="dark", held=0, seen=0)
     asyncio.run(draw(app, "adjudication", (80, 24), ("f",)))
     return 0

@@ -70,7 +70,7 @@ class ReadingScreen(Screen[None], Generic[Judging]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield StatusLine()
-        with Container(id="desk"):
+        with Container(id="judging"):
             yield TopicPanel()
             yield from self.compose_document()
         yield ScaleBar(self.session.scale)

@@ -19,7 +19,7 @@ from assessor_ui.screens.sheets import indent
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import NoticeBar, meter
 from cranfield.base.text import HIT_END, HIT_START, shortened, visible_line
-from cranfield.judge.session import Found, Past, TopicState
+from cranfield.judge.session import HistoryEntry, SearchHit, TopicState
 
 if TYPE_CHECKING:
     from assessor_ui.app import AssessorApp
@@ -62,8 +62,8 @@ class Chooser(Screen[None]):
         return self.query_one(OptionList)
 
     def do(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something that asks the desk, after what was asked before."""
-        self.run_worker(work(), group="desk")
+        """Do something that asks the session, after what was asked before."""
+        self.run_worker(work(), group="judging")
 
     def show_notice(self, notice: Notice) -> None:
         """Show a notice below the list."""
@@ -145,7 +145,7 @@ class HistoryScreen(Chooser):
 
     def on_mount(self) -> None:
         """Ask for the latest answers."""
-        self._past: list[Past] = []
+        self._past: list[HistoryEntry] = []
         self.do(self._load)
         self.options.focus()
 
@@ -154,7 +154,7 @@ class HistoryScreen(Chooser):
         self._past = await self.app.ask(lambda: self.session.history(words))
         self.fill(map(self._line, self._past))
 
-    def _line(self, past: Past) -> Content:
+    def _line(self, past: HistoryEntry) -> Content:
         """Give one answer of the past: what was said of which document, and below when and with which note."""
         answer, scale, width = past.answer, self.session.scale, self.app.size.width - 4
         grades = [messages.graded(step.grade, scale) for step in scale.grades]
@@ -192,7 +192,7 @@ class SearchScreen(Chooser):
 
     def on_mount(self) -> None:
         """Begin with the words."""
-        self._found: list[Found] = []
+        self._found: list[SearchHit] = []
         self._words = ""
         self._keys = GradeKeys(self.session.scale)
         self._judging = False
@@ -235,7 +235,7 @@ class SearchScreen(Chooser):
             hit, self._judging = self._found[chosen], True
             self.do(lambda: self._judge(hit, meant))
 
-    async def _judge(self, hit: Found, grade: int) -> None:
+    async def _judge(self, hit: SearchHit, grade: int) -> None:
         """Judge a document; until the list shows its grade no other digit is taken."""
         try:
             notice = await self.app.ask(lambda: self.session.judge_found(hit, self._words, grade))
@@ -262,7 +262,7 @@ class SearchScreen(Chooser):
         self.app.reading.refresh_all()
 
 
-def found_line(hit: Found, width: int) -> Content:
+def found_line(hit: SearchHit, width: int) -> Content:
     """Give a found document: what is known of it, its title, and where the words stand."""
     sign, style = {"judged": ("●", "$saved"), "pooled": ("○", "$quiet"), "new": ("+", "bold $hit")}[hit.state]
     head = Content.assemble(

@@ -12,7 +12,7 @@ from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
 from cranfield.base.records import GradeScale
 from cranfield.base.text import visible_line
-from cranfield.judge.session import Done
+from cranfield.judge.session import SessionProgress
 
 _STYLES = {
     "saved": "$saved",
@@ -39,9 +39,9 @@ def meter(done: int, of: int, *, width: int = _METER) -> str:
 class StatusLine(Widget):
     """How far the assessor is, in the topic and in all, and how long it will take."""
 
-    _shown: tuple[str, tuple[int, int] | None, Done | None] = ("", None, None)
+    _shown: tuple[str, tuple[int, int] | None, SessionProgress | None] = ("", None, None)
 
-    def show(self, left: str, share: tuple[int, int] | None, done: Done | None) -> None:
+    def show(self, left: str, share: tuple[int, int] | None, done: SessionProgress | None) -> None:
         """Show what is left, the share of the topic that is done, and the pace."""
         self._shown = left, share, done
         self.refresh()

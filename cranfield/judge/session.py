@@ -254,7 +254,3 @@ class AdjudicationSession(Protocol):
 
     def leave(self) -> None:
         """The session is over."""
-
-
-# The former names, until the interface uses the new ones.
-Desk, Bench, Past, Found, Done = JudgingSession, AdjudicationSession, HistoryEntry, SearchHit, SessionProgress

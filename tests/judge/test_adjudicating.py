@@ -8,7 +8,7 @@ from kept import Kept
 
 from cranfield.base.errors import InputError
 from cranfield.judge.events import Event, Evidence, disagreements
-from cranfield.judge.session import Bench, Opinion
+from cranfield.judge.session import AdjudicationSession, Opinion
 from cranfield.store.events import append_events, events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import import_judgments
@@ -35,7 +35,7 @@ def disputed(judging: Store, tmp_path: Path) -> Store:
     return judging
 
 
-def cases(bench: Bench) -> list[tuple[str, str, int, int]]:
+def cases(bench: AdjudicationSession) -> list[tuple[str, str, int, int]]:
     """Go through all cases by putting each off, until the first comes again."""
     found: list[tuple[str, str, int, int]] = []
     while (case := bench.next_case()) and (case.topic.id, case.document.id) not in {one[:2] for one in found}:

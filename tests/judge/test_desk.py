@@ -8,7 +8,7 @@ from kept import Kept
 from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
-from cranfield.judge.session import Done, Held, Item
+from cranfield.judge.session import Held, Item, SessionProgress
 from cranfield.store.events import append_events, events, projection_faults, standing
 from cranfield.store.judging import Queued, add_queue, live_leases, plan_overlap, plan_probes, put_assignments
 from cranfield.store.scales import add_guidelines
@@ -50,7 +50,7 @@ def test_one_topic_after_the_other_in_the_order_of_the_plan(sit: Sit):
     desk = sit()
     assert judged_to_the_end(desk) == ALL
     assert desk.next_item() is None
-    assert desk.progress() == Done(21, 21, 21, 2.0)
+    assert desk.progress() == SessionProgress(21, 21, 21, 2.0)
 
 
 def test_the_same_document_is_given_until_it_is_answered(sit: Sit):

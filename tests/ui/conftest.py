@@ -1,4 +1,4 @@
-"""Makes the fake desk and the screen grid importable for the tests beside it."""
+"""Makes the fake judging and the screen grid importable for the tests beside it."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A desk, a bench and a clock in memory: what the interface is tested on. `log` keeps what changes something."""
+"""Sessions and a clock in memory: what the interface is tested on. `log` keeps what changes something."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,18 @@ from cranfield.base.errors import CollectionError, CranfieldError
 from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.base.text import HIT_END, HIT_START
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import Answer, Case, Done, Found, Held, Item, Opinion, Past, Saved, TopicState
+from cranfield.judge.session import (
+    Answer,
+    Case,
+    Held,
+    HistoryEntry,
+    Item,
+    Opinion,
+    Saved,
+    SearchHit,
+    SessionProgress,
+    TopicState,
+)
 
 FOUR_GRADES = GradeScale(
     (
@@ -34,7 +45,7 @@ DOCUMENTS = (
 
 
 @dataclass
-class FakeDesk:
+class FakeJudging:
     """An assessor's seat without a collection. `trouble` lets calls fail, `late` makes answers late.
 
     `held_documents` are never given, and `held` is what the topics say of them.
@@ -110,10 +121,10 @@ class FakeDesk:
         self._check("choose_topic")
         self._current = topic
 
-    def history(self, words: str = "", *, limit: int = 200) -> list[Past]:
+    def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
         self._check("history")
         lines = [
-            Past(topic, document, self._document(document).title, answer)
+            HistoryEntry(topic, document, self._document(document).title, answer)
             for (topic, document), answer in reversed(self._answers.items())
         ]
         wanted = words.casefold().split()
@@ -129,7 +140,7 @@ class FakeDesk:
         self._check("reopen")
         return self._item(topic, document)
 
-    def search(self, topic: str, words: str, *, limit: int = 50) -> list[Found]:
+    def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
         self._check("search")
         wanted = words.casefold().split()
         return [
@@ -145,10 +156,10 @@ class FakeDesk:
             self.queues[topic].append(document)
         return self._item(topic, document)
 
-    def progress(self) -> Done:
+    def progress(self) -> SessionProgress:
         self._check("progress")
         done = sum(answer.kind != "postponed" for answer in self._answers.values())
-        return Done(done, sum(map(len, self.queues.values())), done, 12.0 if done else None)
+        return SessionProgress(done, sum(map(len, self.queues.values())), done, 12.0 if done else None)
 
     def recounted(self, item: Item) -> Item:
         now = self._item(item.topic.id, item.document.id)
@@ -212,14 +223,14 @@ class FakeDesk:
         done = sum(answer is not None for answer in answers) - later
         return TopicState(topic, done, len(answers), later, held=self.held.get(topic.id))
 
-    def _found(self, topic: str, document: Document, wanted: list[str]) -> Found:
+    def _found(self, topic: str, document: Document, wanted: list[str]) -> SearchHit:
         answer = self._answers.get((topic, document.id))
         words = [
             f"{HIT_START}{word}{HIT_END}" if any(each in word.casefold() for each in wanted) else word
             for word in document.text.split()[:16]
         ]
         state = "judged" if answer else "pooled" if document.id in self.queues[topic] else "new"
-        return Found(document.id, document.title, " ".join(words), state, answer.grade if answer else None)
+        return SearchHit(document.id, document.title, " ".join(words), state, answer.grade if answer else None)
 
 
 class HandClock:
@@ -247,7 +258,7 @@ CASES = (
 
 
 @dataclass
-class FakeBench:
+class FakeAdjudication:
     """The seat of the one who decides, without a collection. Set `trouble` to let the next calls fail."""
 
     cases: tuple[Case, ...] = CASES

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from fakes import FakeDesk
+from fakes import FakeJudging
 from kept import Kept
 from textual.app import App
 from textual.events import Key
@@ -20,8 +20,8 @@ GOLDEN = Path(__file__).parent / "golden"
 class Chair:
     """A program that runs, driven by keys."""
 
-    def __init__(self, pilot: Pilot[int], desk: FakeDesk) -> None:
-        self.pilot, self.app, self.desk = pilot, pilot.app, desk
+    def __init__(self, pilot: Pilot[int], judging: FakeJudging) -> None:
+        self.pilot, self.app, self.judging = pilot, pilot.app, judging
 
     async def settle(self) -> None:
         """Wait until everything that was asked is done and drawn."""
@@ -65,7 +65,7 @@ def seated(
     *,
     size: tuple[int, int] = (80, 24),
     theme: str = "dark",
-    desk: Callable[[], FakeDesk] = FakeDesk,
+    judging: Callable[[], FakeJudging] = FakeJudging,
     held: float = 0.0,
     seen: float = 0.0,
 ) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
@@ -79,7 +79,7 @@ def seated(
             asyncio.run(sit(kept))
 
         async def sit(*more: Kept) -> None:
-            made = desk()
+            made = judging()
             app = AssessorApp(Session(made), theme=theme, held=held, seen=seen)
             async with app.run_test(size=size) as pilot:
                 chair = Chair(pilot, made)

@@ -3,7 +3,7 @@
 import asyncio
 import io
 
-from fakes import CASES, FakeBench
+from fakes import CASES, FakeAdjudication
 from kept import Kept
 from seat import rows_of
 
@@ -18,11 +18,11 @@ async def settle(app: AssessorApp, pilot: object) -> None:
         await pilot.pause()  # type: ignore[attr-defined]
 
 
-def decide(bench: FakeBench, *keys: str, size: tuple[int, int] = (80, 24)) -> str:
+def decide(judging: FakeAdjudication, *keys: str, size: tuple[int, int] = (80, 24)) -> str:
     """Press keys on the screen; give what stands there in the end."""
 
     async def sit() -> str:
-        deciding = Adjudication(bench)
+        deciding = Adjudication(judging)
         app = AssessorApp(deciding, theme="dark", held=0, seen=0)
         async with app.run_test(size=size) as pilot:
             await settle(app, pilot)
@@ -35,36 +35,36 @@ def decide(bench: FakeBench, *keys: str, size: tuple[int, int] = (80, 24)) -> st
 
 
 def test_document_grades_notes_and_evidence_are_side_by_side_without_names(kept: Kept):
-    said = decide(FakeBench())
+    said = decide(FakeAdjudication())
     kept(said)
 
 
 def test_a_digit_decides_and_goes_on_and_u_takes_it_back(kept: Kept):
-    bench = FakeBench()
-    said = decide(bench, "2", "u", "c", "h", "m", "enter", "3")
-    assert bench.log == [("decide", "d1", 2, ""), ("undo", "d1"), ("decide", "d1", 3, "hm")]
+    judging = FakeAdjudication()
+    said = decide(judging, "2", "u", "c", "h", "m", "enter", "3")
+    assert judging.log == [("decide", "d1", 2, ""), ("undo", "d1"), ("decide", "d1", 3, "hm")]
     kept(said)
 
 
 def test_a_case_put_off_comes_after_the_others(kept: Kept):
-    bench = FakeBench()
-    said = decide(bench, "l", "2")
-    assert bench.log == [("postpone", "d1"), ("decide", "d3", 2, "")]
+    judging = FakeAdjudication()
+    said = decide(judging, "l", "2")
+    assert judging.log == [("postpone", "d1"), ("decide", "d3", 2, "")]
     kept(said)
-    kept(decide(bench, "2"))
+    kept(decide(judging, "2"))
 
 
 def test_a_decision_that_is_not_in_the_file_is_not_called_saved(kept: Kept):
-    bench = FakeBench()
-    deciding = Adjudication(bench)
+    judging = FakeAdjudication()
+    deciding = Adjudication(judging)
     deciding.start()
-    bench.trouble = CollectionError("the disk is full")
+    judging.trouble = CollectionError("the disk is full")
     kept(deciding.judge(2).text)
     assert deciding.case is CASES[0]
 
 
 def test_evidence_of_several_is_joined_where_it_overlaps():
-    deciding = Adjudication(FakeBench())
+    deciding = Adjudication(FakeAdjudication())
     deciding.start()
     assert deciding.reading is not None
     start = deciding.reading.page.body_start
@@ -72,22 +72,22 @@ def test_evidence_of_several_is_joined_where_it_overlaps():
 
 
 def test_opinions_stand_in_the_order_of_their_grades():
-    deciding = Adjudication(FakeBench())
+    deciding = Adjudication(FakeAdjudication())
     deciding.start()
     assert [opinion.grade for opinion in deciding.opinions] == [1, 3]
 
 
 def test_the_screen_works_at_sixty_columns(kept: Kept):
-    said = decide(FakeBench(), size=(60, 20))
+    said = decide(FakeAdjudication(), size=(60, 20))
     kept(said)
 
 
 def test_cases_are_decided_over_plain_lines(kept: Kept):
-    bench, out = FakeBench(), io.StringIO()
-    status = run_plain(bench, lines=io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out=out)
+    judging, out = FakeAdjudication(), io.StringIO()
+    status = run_plain(judging, lines=io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out=out)
     said = out.getvalue()
     assert status == 0
-    assert bench.log == [
+    assert judging.log == [
         ("decide", "d1", 2, "as B says"),
         ("undo", "d1"),
         ("postpone", "d1"),
@@ -99,15 +99,15 @@ def test_cases_are_decided_over_plain_lines(kept: Kept):
 
 
 def test_a_remark_that_begins_with_a_digit_decides_nothing(kept: Kept):
-    bench, out = FakeBench(), io.StringIO()
-    assert run_plain(bench, lines=io.StringIO("2 or 3\n"), out=out) == 1
-    assert bench.log == [("leave",)]
+    judging, out = FakeAdjudication(), io.StringIO()
+    assert run_plain(judging, lines=io.StringIO("2 or 3\n"), out=out) == 1
+    assert judging.log == [("leave",)]
     kept(out.getvalue())
 
 
 def test_a_decision_refused_over_plain_lines_is_the_exit_status(kept: Kept):
-    bench, out = FakeBench(), io.StringIO()
+    judging, out = FakeAdjudication(), io.StringIO()
     lines = io.StringIO("2\n")
-    bench.decide = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
-    assert run_plain(bench, lines=lines, out=out) == 1
+    judging.decide = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
+    assert run_plain(judging, lines=lines, out=out) == 1
     kept(out.getvalue())

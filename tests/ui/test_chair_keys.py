@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from fakes import BREAD, PANS, FakeDesk
+from fakes import BREAD, PANS, FakeJudging
 from kept import Kept
 from seat import Chair, seated
 
@@ -21,42 +21,46 @@ LONG = Document(
 )
 
 
-def long_desk() -> FakeDesk:
-    return FakeDesk(documents=(LONG,), queues={"T1": ["long"], "T2": []})
+def long_document() -> FakeJudging:
+    return FakeJudging(documents=(LONG,), queues={"T1": ["long"], "T2": []})
 
 
-def judged(desk: FakeDesk) -> list[tuple[object, ...]]:
-    return [call[:4] for call in desk.log if call[0] in ("judge", "postpone", "cannot", "undo")]
+def judged(judging: FakeJudging) -> list[tuple[object, ...]]:
+    return [call[:4] for call in judging.log if call[0] in ("judge", "postpone", "cannot", "undo")]
 
 
 @seated()
 async def test_a_digit_judges_saves_and_moves_on(chair: Chair, kept: Kept):
     kept(chair.text)
     await chair.press("2")
-    assert judged(chair.desk) == [("judge", "T1", "d1", 2)]
+    assert judged(chair.judging) == [("judge", "T1", "d1", 2)]
     kept(chair.text)
 
 
 @seated()
 async def test_a_digit_that_is_not_on_the_scale_saves_nothing_and_says_so(chair: Chair, kept: Kept):
     await chair.press("7")
-    assert chair.desk.log == []
+    assert chair.judging.log == []
     kept(chair.text)
 
 
-@seated(desk=lambda: FakeDesk(scale=GradeScale(tuple(Grade(n, f"g{n}", n) for n in (1, 2, 3)), relevant_from=2)))
+@seated(
+    judging=lambda: FakeJudging(scale=GradeScale(tuple(Grade(n, f"g{n}", n) for n in (1, 2, 3)), relevant_from=2))
+)
 async def test_on_a_scale_from_one_to_three_the_key_is_the_grade(chair: Chair):
     await chair.press("0", "3")
-    assert judged(chair.desk) == [("judge", "T1", "d1", 3)]
+    assert judged(chair.judging) == [("judge", "T1", "d1", 3)]
 
 
-@seated(desk=lambda: FakeDesk(scale=GradeScale(tuple(Grade(n, f"g{n}", n) for n in range(11)), relevant_from=1)))
+@seated(
+    judging=lambda: FakeJudging(scale=GradeScale(tuple(Grade(n, f"g{n}", n) for n in range(11)), relevant_from=1))
+)
 async def test_a_grade_of_two_digits_waits_for_the_second_one_or_for_enter(chair: Chair, kept: Kept):
     await chair.press("1")
-    assert chair.desk.log == []
+    assert chair.judging.log == []
     kept(chair.text)
     await chair.press("0", "1", "enter", "1", "escape", "4")
-    assert judged(chair.desk) == [("judge", "T1", "d1", 10), ("judge", "T1", "d2", 1), ("judge", "T2", "d3", 4)]
+    assert judged(chair.judging) == [("judge", "T1", "d1", 10), ("judge", "T1", "d2", 1), ("judge", "T2", "d3", 4)]
 
 
 @seated()
@@ -68,7 +72,7 @@ async def test_u_takes_the_answers_back_one_by_one_down_to_the_start_of_the_sitt
     await chair.press("u")
     kept(chair.text)
     await chair.press("0", "0", "0")
-    assert [call[:4] for call in chair.desk.log if call[0] == "judge"][2:] == [
+    assert [call[:4] for call in chair.judging.log if call[0] == "judge"][2:] == [
         ("judge", "T1", "d1", 0),
         ("judge", "T1", "d2", 0),
         ("judge", "T2", "d3", 0),
@@ -88,21 +92,21 @@ async def test_l_puts_a_document_off_and_it_comes_again_at_the_end(chair: Chair,
 async def test_x_asks_for_a_reason_before_it_says_that_a_document_cannot_be_judged(chair: Chair, kept: Kept):
     await chair.press("x")
     await chair.press("enter")
-    assert chair.desk.log == []
+    assert chair.judging.log == []
     kept(chair.text)
     await chair.press("x")
     await chair.type("it is 100 % Dutch")
     await chair.press("enter")
-    assert judged(chair.desk) == [("cannot", "T1", "d1", "it is 100 % Dutch")]
+    assert judged(chair.judging) == [("cannot", "T1", "d1", "it is 100 % Dutch")]
 
 
 @seated()
 async def test_while_a_note_is_typed_no_digit_judges(chair: Chair):
     await chair.press("c")
     await chair.type("12 uxl")
-    assert chair.desk.log == []
+    assert chair.judging.log == []
     await chair.press("enter", "3")
-    assert [(*call[:4], call[5]) for call in chair.desk.log] == [("judge", "T1", "d1", 3, "12 uxl")]
+    assert [(*call[:4], call[5]) for call in chair.judging.log] == [("judge", "T1", "d1", 3, "12 uxl")]
 
 
 @seated()
@@ -110,7 +114,7 @@ async def test_escape_leaves_a_prompt_as_if_it_had_not_been_opened(chair: Chair)
     await chair.press("c")
     await chair.type("no")
     await chair.press("escape", "3")
-    assert [call[5] for call in chair.desk.log] == [""]
+    assert [call[5] for call in chair.judging.log] == [""]
 
 
 @seated()
@@ -121,7 +125,7 @@ async def test_g_shows_topic_scale_and_guidelines_and_no_digit_judges_meanwhile(
     kept(chair.text)
     assert len(chair.app.screen.query("#sheet *")) == 3  # a widget for each paragraph takes half a second to build
     await chair.press("escape")
-    assert chair.desk.log == []
+    assert chair.judging.log == []
     kept(chair.text)
 
 
@@ -146,7 +150,7 @@ async def test_h_finds_an_earlier_answer_and_a_new_grade_replaces_it(chair: Chai
     await chair.press("enter", "enter")
     kept(chair.text)
     await chair.press("0")
-    assert judged(chair.desk)[-1] == ("judge", "T1", "d1", 0)
+    assert judged(chair.judging)[-1] == ("judge", "T1", "d1", 0)
     kept(chair.text)
 
 
@@ -159,7 +163,7 @@ async def test_escape_leads_back_to_the_document_in_turn_with_its_note(chair: Ch
     await chair.press("escape")
     kept(chair.text)
     await chair.press("1")
-    assert chair.desk.log[-1][1:] == ("T1", "d2", 1, chair.desk.log[-1][4], "hm", ())
+    assert chair.judging.log[-1][1:] == ("T1", "d2", 1, chair.judging.log[-1][4], "hm", ())
 
 
 @seated()
@@ -188,7 +192,7 @@ async def test_a_found_document_is_judged_at_once_by_a_digit_and_marked(chair: C
     await chair.press("s")
     await chair.type("vinegar")
     await chair.press("enter", "3")
-    assert [call[:4] for call in chair.desk.log] == [("take", "T1", "d5", "vinegar"), ("judge", "T1", "d5", 3)]
+    assert [call[:4] for call in chair.judging.log] == [("take", "T1", "d5", "vinegar"), ("judge", "T1", "d5", 3)]
     kept(chair.text)
     await chair.press("escape")
     kept(chair.text)
@@ -209,7 +213,7 @@ async def test_digits_typed_into_the_search_line_judge_nothing(chair: Chair):
     await chair.press("s")
     await chair.type("2 pans")
     await chair.press("enter", "slash", "1")
-    assert judged(chair.desk) == []
+    assert judged(chair.judging) == []
 
 
 @seated()
@@ -217,11 +221,11 @@ async def test_u_in_the_list_of_found_documents_takes_back_and_returns_to_the_do
     await chair.press("s")
     await chair.type("vinegar")
     await chair.press("enter", "3", "u")
-    assert judged(chair.desk)[-1] == ("undo", "T1", "d5")
+    assert judged(chair.judging)[-1] == ("undo", "T1", "d5")
     kept(chair.text)
 
 
-@seated(size=(80, 20), desk=long_desk)
+@seated(size=(80, 20), judging=long_document)
 async def test_a_long_document_says_how_much_is_left_and_scrolls_by_keys(chair: Chair, kept: Kept):
     kept(chair.text)
     await chair.press("down", "j", "up", "k", "space", "pagedown", "pageup")
@@ -232,7 +236,7 @@ async def test_a_long_document_says_how_much_is_left_and_scrolls_by_keys(chair: 
     kept(chair.text)
 
 
-@seated(size=(80, 20), desk=long_desk)
+@seated(size=(80, 20), judging=long_document)
 async def test_n_and_N_go_from_hit_to_hit(chair: Chair, kept: Kept):
     await chair.press("n")
     kept(chair.text)
@@ -246,7 +250,7 @@ async def test_n_goes_on_and_N_goes_back_round_the_ends(chair: Chair, kept: Kept
     kept(chair.text)
 
 
-@seated(size=(80, 20), desk=long_desk)
+@seated(size=(80, 20), judging=long_document)
 async def test_slash_finds_words_and_n_goes_through_them(chair: Chair, kept: Kept):
     await chair.press("slash")
     await chair.type("line 5")
@@ -260,7 +264,7 @@ async def test_slash_finds_words_and_n_goes_through_them(chair: Chair, kept: Kep
     kept(chair.text)
 
 
-@seated(size=(80, 20), desk=long_desk)
+@seated(size=(80, 20), judging=long_document)
 async def test_b_goes_to_the_best_passage_and_B_opens_every_document_there(chair: Chair, kept: Kept):
     await chair.press("b")
     kept(chair.text)
@@ -268,7 +272,7 @@ async def test_b_goes_to_the_best_passage_and_B_opens_every_document_there(chair
     kept(chair.text)
 
 
-@seated(size=(80, 20), desk=long_desk)
+@seated(size=(80, 20), judging=long_document)
 async def test_plus_highlights_words_of_ones_own_and_takes_them_away_again(chair: Chair, kept: Kept):
     await chair.press("plus")
     await chair.type("texts")
@@ -291,7 +295,7 @@ async def test_f_folds_the_topic_to_less_and_back(chair: Chair, kept: Kept):
     kept(chair.text)
 
 
-@seated(desk=lambda: FakeDesk(topic_list=(Topic("T1", "pans", "d", "word " * 130), Topic("T2", "b"))))
+@seated(judging=lambda: FakeJudging(topic_list=(Topic("T1", "pans", "d", "word " * 130), Topic("T2", "b"))))
 async def test_brackets_scroll_a_topic_that_is_too_long(chair: Chair):
     assert "] more" in chair.text
     await chair.press(*["right_square_bracket"] * 5)
@@ -305,11 +309,11 @@ async def test_v_marks_a_sentence_as_evidence_that_is_saved_with_the_grade(chair
     await chair.press("v")
     assert "marking:" in chair.text
     await chair.press("2", "down", "shift+down", "left", "shift+right", "enter")
-    assert judged(chair.desk) == []
+    assert judged(chair.judging) == []
     kept(chair.text)
     await chair.press("2")
-    (evidence,) = chair.desk.log[-1][6]  # type: ignore[misc]
-    text = chair.desk.documents[0].text
+    (evidence,) = chair.judging.log[-1][6]  # type: ignore[misc]
+    text = chair.judging.documents[0].text
     assert (evidence.text, text[evidence.start : evidence.end]) == ("an hour. Then scrub the pans with",) * 2
 
 
@@ -344,17 +348,17 @@ async def test_q_ends_the_sitting_and_gives_the_leases_back(chair: Chair):
     await chair.pilot.press("q")
     await chair.pilot.pause()
     await chair.app.workers.wait_for_complete()
-    assert chair.desk.log[-1] == ("leave",)
+    assert chair.judging.log[-1] == ("leave",)
     assert chair.app.return_value == 0
 
 
 @seated(held=1000.0)
 async def test_a_key_held_down_answers_once(chair: Chair, kept: Kept):
     await chair.press("2", "2", "2")
-    assert judged(chair.desk) == [("judge", "T1", "d1", 2)]
+    assert judged(chair.judging) == [("judge", "T1", "d1", 2)]
     kept(chair.text)
     await chair.press("1", "l", "l", "u", "u", "u")
-    assert judged(chair.desk)[1:] == [
+    assert judged(chair.judging)[1:] == [
         ("judge", "T1", "d2", 1),
         ("postpone", "T2", "d3", None),
         ("undo", "T2", "d3"),
@@ -367,7 +371,7 @@ async def test_no_key_answers_for_a_document_that_nobody_can_have_seen_yet(chair
     row = next(number for number, line in enumerate(chair.rows) if "not relevant" in line)
     await chair.pilot.click(offset=(chair.rows[row].index("marginal"), row))
     await chair.settle()
-    assert chair.desk.log == []
+    assert chair.judging.log == []
     kept(chair.text)
 
 
@@ -384,7 +388,7 @@ def test_a_repeating_key_judges_one_document_and_a_quick_finger_all(
         for _ in range(4):
             await chair.press("1")
             now[0] += gap
-        assert [call[3] for call in judged(chair.desk)] == grades
+        assert [call[3] for call in judged(chair.judging)] == grades
 
     press()
 
@@ -395,7 +399,7 @@ async def test_a_click_on_a_grade_judges(chair: Chair):
     column = chair.rows[row].index("marginal")
     await chair.pilot.click(offset=(column, row))
     await chair.settle()
-    assert judged(chair.desk) == [("judge", "T1", "d1", 1)]
+    assert judged(chair.judging) == [("judge", "T1", "d1", 1)]
 
 
 @seated()
@@ -434,15 +438,15 @@ async def test_a_digit_typed_twice_in_the_list_of_found_documents_judges_once(ch
     await chair.press("enter")
     await chair.type("33")
     await chair.press("3")
-    assert judged(chair.desk) == [("judge", "T1", "d5", 3)]
+    assert judged(chair.judging) == [("judge", "T1", "d5", 3)]
     kept(chair.text)
 
 
-def crowded_desk() -> FakeDesk:
-    return FakeDesk(topic_list=(replace(PANS, narrative="Prevention alone is marginal. " * 30), BREAD))
+def crowded() -> FakeJudging:
+    return FakeJudging(topic_list=(replace(PANS, narrative="Prevention alone is marginal. " * 30), BREAD))
 
 
-@seated(desk=crowded_desk)
+@seated(judging=crowded)
 async def test_a_long_narrative_folds_after_the_first_document_and_f_shows_it_again(chair: Chair, kept: Kept):
     assert "Prevention" in chair.text
     await chair.press("2")
@@ -451,19 +455,19 @@ async def test_a_long_narrative_folds_after_the_first_document_and_f_shows_it_ag
     assert "Prevention" in chair.text
 
 
-@seated(desk=crowded_desk)
+@seated(judging=crowded)
 async def test_what_nobody_asked_for_does_not_hide_what_was_saved(chair: Chair, kept: Kept):
     await chair.press("3")
     kept(chair.text)
 
 
-def lengthy_desk() -> FakeDesk:
-    made = crowded_desk()
+def lengthy() -> FakeJudging:
+    made = crowded()
     long = replace(made.documents[0], id="clueweb09-en0000-00-00000-and-still-more")
     return replace(made, documents=(long, *made.documents[1:]), queues={"T1": [long.id, "d2"], "T2": []})
 
 
-@seated(desk=lengthy_desk)
+@seated(judging=lengthy)
 async def test_where_there_is_no_room_for_both_what_was_saved_stays(chair: Chair, kept: Kept):
     await chair.press("3")
     kept(chair.text)
@@ -471,7 +475,7 @@ async def test_where_there_is_no_room_for_both_what_was_saved_stays(chair: Chair
     kept(chair.text)
 
 
-@seated(desk=lambda: FakeDesk(late=True))
+@seated(judging=lambda: FakeJudging(late=True))
 async def test_a_long_confirmation_is_seen_whole(chair: Chair, kept: Kept):
     await chair.press("1")
     shown = " ".join(chair.text.split())
@@ -480,17 +484,17 @@ async def test_a_long_confirmation_is_seen_whole(chair: Chair, kept: Kept):
     kept(chair.text)
 
 
-@seated(size=(120, 34), desk=crowded_desk)
+@seated(size=(120, 34), judging=crowded)
 async def test_beside_the_document_the_narrative_stays(chair: Chair):
     await chair.press("2")
     assert "Prevention" in chair.text
 
 
-def held_desk() -> FakeDesk:
-    return FakeDesk(held={"T2": Held(1, 500.0)}, held_documents={"d4"})
+def held_back() -> FakeJudging:
+    return FakeJudging(held={"T2": Held(1, 500.0)}, held_documents={"d4"})
 
 
-@seated(desk=held_desk)
+@seated(judging=held_back)
 async def test_the_last_document_before_somebody_else_is_told_and_enter_looks_again(chair: Chair, kept: Kept):
     await chair.press("1", "1", "1")
     shown = " ".join(chair.text.split())
@@ -499,6 +503,6 @@ async def test_the_last_document_before_somebody_else_is_told_and_enter_looks_ag
     await chair.press("t")
     kept(chair.text)
     await chair.press("escape")
-    chair.desk.held_documents.clear()
+    chair.judging.held_documents.clear()
     await chair.press("enter")
     assert "The baker" in chair.text

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from fakes import FakeDesk
+from fakes import FakeJudging
 from kept import Kept
 from seat import GOLDEN, Chair, picture_of, seated
 from textual.color import Color
@@ -110,16 +110,16 @@ def test_a_light_terminal_gets_the_light_theme():
     assert (theme_named("light"), theme_named("dark")) == (LIGHT, DARK)
 
 
-def hostile() -> FakeDesk:
+def hostile() -> FakeJudging:
     evil = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202eabc\u2066 [bold red]no markup[/] [@click=app.quit]x[/] \x00\r\n"
     topic = Topic("T\x1b1", f"title {evil}", f"description {evil}", f"narrative {evil}")
     document = Document("d\x1b1", f"text {evil}", f"document {evil}", {f"key {evil}": f"value {evil}"})
-    return FakeDesk(
+    return FakeJudging(
         topic_list=(topic,), documents=(document,), queues={topic.id: [document.id]}, guidelines=f"guide {evil}"
     )
 
 
-@seated(desk=hostile, size=(100, 40))
+@seated(judging=hostile, size=(100, 40))
 async def test_hostile_text_is_visible_and_harmless_on_every_screen(chair: Chair, kept: Kept):
     shown = chair.text
     for keys in (("g",), ("escape", "question_mark"), ("escape", "t"), ("escape", "2", "h"), ("escape", "s")):
@@ -132,15 +132,15 @@ async def test_hostile_text_is_visible_and_harmless_on_every_screen(chair: Chair
     kept(shown)
 
 
-def unusual() -> FakeDesk:
+def unusual() -> FakeJudging:
     text = "日本語の文章です。鍋が焦げた。 한국어 문장. שלום עולם، مرحبا بالعالم. "
     text += "Cafe\u0301 naïve. 👩\u200d👩\u200d👧 👍🏽 🇩🇪 pan."
-    return FakeDesk(documents=(Document("d1", f"{text} " * 3, "鍋 שלום 👍🏽"),), queues={"T1": ["d1"], "T2": []})
+    return FakeJudging(documents=(Document("d1", f"{text} " * 3, "鍋 שלום 👍🏽"),), queues={"T1": ["d1"], "T2": []})
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_wide_combining_right_to_left_and_emoji_text_stays_intact(size: tuple[int, int]):
-    @seated(size=size, desk=unusual)
+    @seated(size=size, judging=unusual)
     async def read(chair: Chair) -> None:
         joined = "".join("".join(chair.rows).split())
         await chair.press("end")
@@ -164,7 +164,7 @@ def test_tiny_and_huge_terminals_do_not_break_it(size: tuple[int, int]):
     @seated(size=size)
     async def judge(chair: Chair) -> None:
         await chair.press("2", "n", "v", "enter", "g", "escape", "h", "escape", "1")
-        assert [call[3] for call in chair.desk.log] == [2, 1]
+        assert [call[3] for call in chair.judging.log] == [2, 1]
 
     judge()
 
@@ -181,17 +181,17 @@ async def test_a_resized_terminal_keeps_the_words_in_sight(chair: Chair, kept: K
 
 @seated()
 async def test_a_full_disk_is_told_and_the_sitting_goes_on(chair: Chair, kept: Kept):
-    chair.desk.trouble = CollectionError("the disk is full: nothing was written")
+    chair.judging.trouble = CollectionError("the disk is full: nothing was written")
     await chair.press("2")
     kept(chair.text)
-    chair.desk.trouble = None
+    chair.judging.trouble = None
     await chair.press("2")
     kept(chair.text)
 
 
 @seated()
 async def test_trouble_in_a_list_is_told_there(chair: Chair, kept: Kept):
-    chair.desk.trouble = CollectionBusy("somebody is writing")
+    chair.judging.trouble = CollectionBusy("somebody is writing")
     await chair.press("t")
     kept(chair.text)
     await chair.press("escape", "h")
@@ -200,8 +200,8 @@ async def test_trouble_in_a_list_is_told_there(chair: Chair, kept: Kept):
     kept(chair.text)
 
 
-class SlowDesk(FakeDesk):
-    """A desk that waits for a go before it saves."""
+class SlowToSave(FakeJudging):
+    """A judging that waits for a go before it saves."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -214,26 +214,26 @@ class SlowDesk(FakeDesk):
 
 def test_waiting_for_a_busy_collection_is_told_and_nothing_is_called_saved_meanwhile(kept: Kept):
     async def sit() -> None:
-        desk = SlowDesk()
-        app = AssessorApp(Session(desk), theme="dark", held=0, seen=0)
+        judging = SlowToSave()
+        app = AssessorApp(Session(judging), theme="dark", held=0, seen=0)
         async with app.run_test(size=(80, 24)) as pilot:
-            chair = Chair(pilot, desk)
+            chair = Chair(pilot, judging)
             await chair.settle()
             await pilot.press("2")
             await pilot.pause(0.6)
             kept(chair.text)
             await pilot.press("3", "l", "u")
             kept(chair.text)
-            desk.go.set()
+            judging.go.set()
             await chair.settle()
             kept(chair.text)
-            assert [call[:4] for call in desk.log] == [("judge", "T1", "d1", 2)]
+            assert [call[:4] for call in judging.log] == [("judge", "T1", "d1", 2)]
 
     asyncio.run(sit())
 
 
-class SlowToOpen(FakeDesk):
-    """A desk that waits for a go before it gives the second document."""
+class SlowToOpen(FakeJudging):
+    """A judging that waits for a go before it gives the second document."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -247,20 +247,20 @@ class SlowToOpen(FakeDesk):
 
 def test_a_document_that_opens_slowly_is_told_beside_the_answer_that_is_safe(kept: Kept):
     async def sit() -> None:
-        desk = SlowToOpen()
-        app = AssessorApp(Session(desk), theme="dark", held=0, seen=0)
+        judging = SlowToOpen()
+        app = AssessorApp(Session(judging), theme="dark", held=0, seen=0)
         async with app.run_test(size=(80, 24)) as pilot:
-            chair = Chair(pilot, desk)
+            chair = Chair(pilot, judging)
             await chair.settle()
             await pilot.press("2")
             await pilot.pause(0.6)
             kept(chair.text)
             await pilot.press("3")
             kept(chair.text)
-            desk.go.set()
+            judging.go.set()
             await chair.settle()
             kept(chair.text)
-            assert [call[:4] for call in desk.log] == [("judge", "T1", "d1", 2)]
+            assert [call[:4] for call in judging.log] == [("judge", "T1", "d1", 2)]
 
     asyncio.run(sit())
 

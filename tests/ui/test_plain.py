@@ -4,7 +4,7 @@ import io
 
 import pytest
 from command import Terminal
-from fakes import FakeDesk
+from fakes import FakeJudging
 from kept import Kept
 
 from assessor_ui import keymap, plain
@@ -13,24 +13,24 @@ from cranfield.base.records import Document
 from cranfield.judge.session import Held
 
 
-def sit(desk: FakeDesk, *lines: str) -> tuple[int, str]:
+def sit(judging: FakeJudging, *lines: str) -> tuple[int, str]:
     out = io.StringIO()
-    status = plain.run(desk, lines=io.StringIO("".join(f"{line}\n" for line in lines)), out=out)
+    status = plain.run(judging, lines=io.StringIO("".join(f"{line}\n" for line in lines)), out=out)
     return status, out.getvalue()
 
 
-def calls(desk: FakeDesk) -> list[tuple[object, ...]]:
-    return [call[:4] for call in desk.log if call[0] != "keep"]
+def calls(judging: FakeJudging) -> list[tuple[object, ...]]:
+    return [call[:4] for call in judging.log if call[0] != "keep"]
 
 
 def test_a_sitting_reads_as_question_document_and_answer(kept: Kept):
-    status, said = sit(FakeDesk(queues={"T1": ["d1"], "T2": []}), "2")
+    status, said = sit(FakeJudging(queues={"T1": ["d1"], "T2": []}), "2")
     assert status == 0
     kept(said)
 
 
 def test_words_and_letters_do_the_same():
-    by_words, by_letters = FakeDesk(), FakeDesk()
+    by_words, by_letters = FakeJudging(), FakeJudging()
     sit(by_words, "later", "2", "undo", "cannot read this", "topics T2", "note so so", "3", "quit", "1")
     sit(by_letters, "l", "2", "u", "x read this", "t T2", "c so so", "3", "q", "1")
     expected = [
@@ -46,25 +46,25 @@ def test_words_and_letters_do_the_same():
 
 def test_a_note_given_with_the_grade_is_saved_and_confirmed(kept: Kept):
     for line in ("3: a full method", "3 note a full method"):
-        desk = FakeDesk()
-        _, said = sit(desk, line)
-        assert desk.log[0][:6] == ("judge", "T1", "d1", 3, desk.log[0][4], "a full method")
+        judging = FakeJudging()
+        _, said = sit(judging, line)
+        assert judging.log[0][:6] == ("judge", "T1", "d1", 3, judging.log[0][4], "a full method")
         kept(said)
 
 
 def test_a_remark_that_begins_with_a_digit_never_judges(kept: Kept):
-    desk = FakeDesk()
-    status, said = sit(desk, "2 or 3: it depends on the pan")
-    assert calls(desk) == [("leave",)]
+    judging = FakeJudging()
+    status, said = sit(judging, "2 or 3: it depends on the pan")
+    assert calls(judging) == [("leave",)]
     assert status == 1  # through a pipe nobody can be asked
     kept(said)
 
 
 def test_on_a_terminal_a_remark_that_was_asked_back_is_no_failure():
     lines = Terminal("2 or 3: it depends\n2\n")
-    desk = FakeDesk()
-    assert plain.run(desk, lines=lines, out=io.StringIO()) == 0
-    assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
+    judging = FakeJudging()
+    assert plain.run(judging, lines=lines, out=io.StringIO()) == 0
+    assert calls(judging) == [("judge", "T1", "d1", 2), ("leave",)]
 
 
 def test_long_lines_are_wrapped_at_blanks_on_a_terminal_and_left_alone_in_a_pipe(
@@ -74,37 +74,37 @@ def test_long_lines_are_wrapped_at_blanks_on_a_terminal_and_left_alone_in_a_pipe
     text = "Soda cleans a burnt pan. Wait an hour. Then scrub the pans with salt."
     terminal, pipe = Terminal(), io.StringIO()
     for out in (terminal, pipe):
-        plain.run(FakeDesk(), lines=io.StringIO(""), out=out)
+        plain.run(FakeJudging(), lines=io.StringIO(""), out=out)
     assert f"\n{text}\n" in pipe.getvalue()
     kept(terminal.getvalue())
     assert max(len(line) for line in terminal.getvalue().splitlines() if not line.startswith("answer>")) <= 40
 
 
 def test_what_others_hold_is_told_with_the_time_and_enter_looks_again(kept: Kept):
-    desk = FakeDesk(
+    judging = FakeJudging(
         queues={"T1": ["d1"], "T2": []}, held_documents={"d1"}, held={"T1": Held(documents=1, seconds=61)}
     )
 
     class Typed(Terminal):
         def __iter__(self):
             yield from ("t\n", "\n")
-            desk.held_documents.clear()
-            desk.held.clear()
+            judging.held_documents.clear()
+            judging.held.clear()
             yield from ("\n", "2\n")
 
     out = io.StringIO()
-    assert plain.run(desk, lines=Typed(), out=out) == 0
+    assert plain.run(judging, lines=Typed(), out=out) == 0
     sentence = (
         "Nothing for you now: 1 document of T1 is held by another assessor;"
         " try again in up to 2 minutes (Enter looks again)\n"
     )
     assert out.getvalue().count(sentence) == 3
     kept(out.getvalue())
-    assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
+    assert calls(judging) == [("judge", "T1", "d1", 2), ("leave",)]
 
 
 def test_help_begins_with_everyday_words_and_has_the_rest_under_all(kept: Kept):
-    _, said = sit(FakeDesk(), "?")
+    _, said = sit(FakeJudging(), "?")
     told = said.split("answer> \n")[1].split("answer> ")[0]
     kept(told)
     listed = [line.split(" ")[0].rstrip(":") for line in told.splitlines()[1:-1]]
@@ -115,8 +115,8 @@ def test_help_begins_with_everyday_words_and_has_the_rest_under_all(kept: Kept):
 
 def test_the_history_comes_in_pages():
     names = [f"d{number}" for number in range(45)]
-    desk = FakeDesk(documents=tuple(Document(name, "pan") for name in names), queues={"T1": names, "T2": []})
-    _, said = sit(desk, *["1"] * 45, "h", "h more", "history more", "h more", "take 45")
+    judging = FakeJudging(documents=tuple(Document(name, "pan") for name in names), queues={"T1": names, "T2": []})
+    _, said = sit(judging, *["1"] * 45, "h", "h more", "history more", "h more", "take 45")
     pages = said.split("answer> \n")[46:]
     assert [len([line for line in page.splitlines() if ". 1 marginal:" in line]) for page in pages] == [
         20,
@@ -134,40 +134,40 @@ def test_the_history_comes_in_pages():
 
 
 def test_the_end_of_the_lines_ends_the_sitting():
-    desk = FakeDesk()
-    assert sit(desk)[0] == 0
-    assert calls(desk) == [("leave",)]
+    judging = FakeJudging()
+    assert sit(judging)[0] == 0
+    assert calls(judging) == [("leave",)]
 
 
 def test_what_is_not_understood_saves_nothing_and_says_so(kept: Kept):
-    desk = FakeDesk()
-    status, said = sit(desk, "yes", "9", "-1", "²", "2x", "take 1", "give 1 2", "x", "")
-    assert (status, calls(desk)) == (0, [("leave",)])
+    judging = FakeJudging()
+    status, said = sit(judging, "yes", "9", "-1", "²", "2x", "take 1", "give 1 2", "x", "")
+    assert (status, calls(judging)) == (0, [("leave",)])
     kept(said)
 
 
 def test_an_answer_that_could_not_be_saved_is_told_and_is_the_exit_status(kept: Kept):
-    desk = FakeDesk(trouble=CollectionError("the disk is full"), trouble_in={"judge"})
-    status, said = sit(desk, "2")
+    judging = FakeJudging(trouble=CollectionError("the disk is full"), trouble_in={"judge"})
+    status, said = sit(judging, "2")
     assert status == 1
     kept(said)
 
 
 def test_words_are_found_read_and_marked(kept: Kept):
-    desk = FakeDesk()
+    judging = FakeJudging()
     _, said = sit(
-        desk, "find hour", "n", "/ scrub", "best", "mark soda cleans", "mark nowhere", "unmark", "v an hour.", "2"
+        judging, "find hour", "n", "/ scrub", "best", "mark soda cleans", "mark nowhere", "unmark", "v an hour.", "2"
     )
     kept(said)
-    judged = next(call for call in desk.log if call[0] == "judge")
+    judged = next(call for call in judging.log if call[0] == "judge")
     assert [piece.text for piece in judged[6]] == ["an hour."]  # type: ignore[attr-defined]
 
 
 def test_a_search_lists_what_it_finds_and_judges_by_number(kept: Kept):
-    desk = FakeDesk()
-    _, said = sit(desk, "search vinegar", "give 1 3", "s vinegar", "take 1", "back", "h", "take 1", "0")
+    judging = FakeJudging()
+    _, said = sit(judging, "search vinegar", "give 1 3", "s vinegar", "take 1", "back", "h", "take 1", "0")
     kept(said)
-    assert calls(desk) == [
+    assert calls(judging) == [
         ("take", "T1", "d5", "vinegar"),
         ("judge", "T1", "d5", 3),
         ("judge", "T1", "d5", 0),
@@ -176,28 +176,28 @@ def test_a_search_lists_what_it_finds_and_judges_by_number(kept: Kept):
 
 
 def test_guidelines_topics_history_and_help_are_told(kept: Kept):
-    _, said = sit(FakeDesk(), "2", "g", "t", "h", "help all", "f", "read")
+    _, said = sit(FakeJudging(), "2", "g", "t", "h", "help all", "f", "read")
     kept(said)
     assert all(f"\n{command.word}" in said for command in keymap.PLAIN)
 
 
 def test_every_command_with_a_word_is_obeyed(kept: Kept):
     for command in keymap.PLAIN:
-        _, said = sit(FakeDesk(), f"{command.word} x")
+        _, said = sit(FakeJudging(), f"{command.word} x")
         kept(said)
 
 
 def test_escape_sequences_never_reach_the_stream():
-    desk = FakeDesk(documents=(Document("d1\x1b[2J", "a\x1b]0;x\x07 \u202e", "\x1bt", {"k": "\x9b"}),))
-    desk.queues = {"T1": ["d1\x1b[2J"], "T2": []}
-    desk.guidelines = "\x1b[31mred"
-    _, said = sit(desk, "g", "note \x1b[1m", "find \x1b", "foo\x1b", "2", "h", "search a", "u")
+    judging = FakeJudging(documents=(Document("d1\x1b[2J", "a\x1b]0;x\x07 \u202e", "\x1bt", {"k": "\x9b"}),))
+    judging.queues = {"T1": ["d1\x1b[2J"], "T2": []}
+    judging.guidelines = "\x1b[31mred"
+    _, said = sit(judging, "g", "note \x1b[1m", "find \x1b", "foo\x1b", "2", "h", "search a", "u")
     assert not set(said) & set("\x1b\x07\x9b\u202e")
 
 
 def test_plain_lines_speak_of_words_and_never_of_keys_they_have_not(kept: Kept):
     _, said = sit(
-        FakeDesk(), "best", "find pan", "search vinegar", "take 1", "back", "2", "history", "take 1", "B", "R", "q"
+        FakeJudging(), "best", "find pan", "search vinegar", "take 1", "back", "2", "history", "take 1", "B", "R", "q"
     )
     begun = ("the passage", "2 places", "found by", "you said 2", "every document opens", "no reminders")
     kept([line for line in said.splitlines() if line.startswith(begun)])
@@ -208,10 +208,10 @@ def test_a_long_document_comes_in_pages_on_a_terminal_with_its_topic_below(monke
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("LINES", "24")
     text = "\n".join(f"line {number}" for number in range(60))
-    desk = FakeDesk(documents=(Document("d1", text),), queues={"T1": ["d1"], "T2": []})
+    judging = FakeJudging(documents=(Document("d1", text),), queues={"T1": ["d1"], "T2": []})
     terminal, pipe = Terminal(), io.StringIO()
-    plain.run(desk, lines=Terminal("more\nmore\nmore\nmore\n"), out=terminal)
-    plain.run(desk, lines=io.StringIO("more\n"), out=pipe)
+    plain.run(judging, lines=Terminal("more\nmore\nmore\nmore\n"), out=terminal)
+    plain.run(judging, lines=io.StringIO("more\n"), out=pipe)
     assert f"\n{text}\n" in pipe.getvalue()
     pages = terminal.getvalue().split("answer> ")
     assert [[line for line in page.splitlines() if line.startswith("line ")] for page in pages] == [
@@ -227,14 +227,14 @@ def test_a_long_document_comes_in_pages_on_a_terminal_with_its_topic_below(monke
 
 
 def test_give_is_for_what_was_searched_and_says_how_an_earlier_answer_is_changed():
-    desk = FakeDesk()
-    _, said = sit(desk, "2", "history", "give 1 3")
+    judging = FakeJudging()
+    _, said = sit(judging, "2", "history", "give 1 3")
     told = "give is for what search found; take 1 opens this one, then type the grade; nothing was saved\n"
     assert told in said
-    assert calls(desk) == [("judge", "T1", "d1", 2), ("leave",)]
+    assert calls(judging) == [("judge", "T1", "d1", 2), ("leave",)]
 
 
 def test_a_title_that_is_a_whole_paragraph_is_cut_in_lists(kept: Kept):
-    desk = FakeDesk(documents=(Document("d1", "pan", "word " * 60),), queues={"T1": ["d1"], "T2": []})
-    _, said = sit(desk, "2", "history")
+    judging = FakeJudging(documents=(Document("d1", "pan", "word " * 60),), queues={"T1": ["d1"], "T2": []})
+    _, said = sit(judging, "2", "history")
     kept(said)

@@ -1,7 +1,7 @@
 """The sitting as a state machine, without any screen."""
 
 import pytest
-from fakes import FakeDesk, HandClock
+from fakes import FakeJudging, HandClock
 from kept import Kept
 
 from assessor_ui import messages
@@ -9,7 +9,7 @@ from assessor_ui.session import Session
 from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.base.records import Topic
 from cranfield.judge.events import Evidence
-from cranfield.judge.session import Found, Held
+from cranfield.judge.session import Held, SearchHit
 
 
 @pytest.fixture
@@ -18,13 +18,13 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def desk() -> FakeDesk:
-    return FakeDesk()
+def judging() -> FakeJudging:
+    return FakeJudging()
 
 
 @pytest.fixture
-def session(desk: FakeDesk, clock: HandClock) -> Session:
-    made = Session(desk, clock=clock)
+def session(judging: FakeJudging, clock: HandClock) -> Session:
+    made = Session(judging, clock=clock)
     made.start()
     return made
 
@@ -38,23 +38,23 @@ def wait(session: Session, clock: HandClock, seconds: float) -> None:
     session.touch()
 
 
-def test_attention_leaves_idle_time_out(session: Session, desk: FakeDesk, clock: HandClock):
+def test_attention_leaves_idle_time_out(session: Session, judging: FakeJudging, clock: HandClock):
     wait(session, clock, 10)
     wait(session, clock, 3600)
     clock.now += 5
     session.judge(1)
-    assert desk.log == [("judge", "T1", "d1", 1, 75.0, "", ())]
+    assert judging.log == [("judge", "T1", "d1", 1, 75.0, "", ())]
 
 
-def test_each_document_has_its_own_time(session: Session, desk: FakeDesk, clock: HandClock):
+def test_each_document_has_its_own_time(session: Session, judging: FakeJudging, clock: HandClock):
     clock.now += 7
     session.judge(1)
     clock.now += 9
     session.judge(1)
-    assert [call[4] for call in desk.log] == [7.0, 9.0]
+    assert [call[4] for call in judging.log] == [7.0, 9.0]
 
 
-def test_time_in_the_search_is_the_time_of_what_was_found(session: Session, desk: FakeDesk, clock: HandClock):
+def test_time_in_the_search_is_the_time_of_what_was_found(session: Session, judging: FakeJudging, clock: HandClock):
     clock.now += 10
     (hit,) = session.search("vinegar")
     clock.now += 20
@@ -63,10 +63,10 @@ def test_time_in_the_search_is_the_time_of_what_was_found(session: Session, desk
     session.end_search()
     clock.now += 5
     session.judge(0)
-    assert [(call[2], call[4]) for call in desk.log if call[0] == "judge"] == [("d5", 20.0), ("d1", 15.0)]
+    assert [(call[2], call[4]) for call in judging.log if call[0] == "judge"] == [("d5", 20.0), ("d1", 15.0)]
 
 
-def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, desk: FakeDesk, clock: HandClock):
+def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, judging: FakeJudging, clock: HandClock):
     session.judge(2)
     session.set_note("not yet")
     session.begin_mark(0)
@@ -79,13 +79,13 @@ def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, de
     clock.now += 1
     session.judge(0)
     evidence = (Evidence(0, 29, "A pan is a Greek god as well."),)
-    assert desk.log[-2:] == [
+    assert judging.log[-2:] == [
         ("judge", "T1", "d1", 3, 3.0, "", ()),
         ("judge", "T1", "d2", 0, 12.0, "not yet", evidence),
     ]
 
 
-def test_undo_gives_note_and_evidence_of_the_answer_back(session: Session, desk: FakeDesk):
+def test_undo_gives_note_and_evidence_of_the_answer_back(session: Session, judging: FakeJudging):
     session.set_note("why")
     session.begin_mark(0)
     session.keep_mark()
@@ -93,7 +93,7 @@ def test_undo_gives_note_and_evidence_of_the_answer_back(session: Session, desk:
     session.undo()
     assert (open_document(session), session.note) == ("d1", "why")
     session.judge(3)
-    judged = [call for call in desk.log if call[0] == "judge"]
+    judged = [call for call in judging.log if call[0] == "judge"]
     assert judged[0][5:] == judged[1][5:] == ("why", (Evidence(0, 24, "Soda cleans a burnt pan."),))
 
 
@@ -118,43 +118,47 @@ def test_undo_keeps_what_was_written_about_the_document_that_was_open(session: S
     assert (open_document(session), session.note) == ("d2", "half a thought")
 
 
-def test_a_found_document_that_the_desk_refuses_is_not_called_saved(session: Session, desk: FakeDesk, kept: Kept):
+def test_a_found_document_that_the_desk_refuses_is_not_called_saved(
+    session: Session, judging: FakeJudging, kept: Kept
+):
     (hit,) = session.search("vinegar")
-    desk.trouble = CollectionError("somebody else is judging it")
+    judging.trouble = CollectionError("somebody else is judging it")
     notice = session.judge_found(hit, "vinegar", 3)
     kept((notice.kind, notice.text))
-    assert (open_document(session), desk.log) == ("d1", [])
+    assert (open_document(session), judging.log) == ("d1", [])
 
 
 def test_an_answer_that_the_desk_refuses_is_never_called_saved_and_the_document_stays(
-    session: Session, desk: FakeDesk, clock: HandClock, kept: Kept
+    session: Session, judging: FakeJudging, clock: HandClock, kept: Kept
 ):
-    desk.trouble = CollectionError("the disk is full: nothing was written")
+    judging.trouble = CollectionError("the disk is full: nothing was written")
     clock.now += 5
     for notice in (session.judge(2), session.later(), session.cannot("why")):
         kept((notice.kind, notice.text))
-    assert (open_document(session), desk.log) == ("d1", [])
-    desk.trouble = None
+    assert (open_document(session), judging.log) == ("d1", [])
+    judging.trouble = None
     kept(session.judge(2).text)
-    assert desk.log == [("judge", "T1", "d1", 2, 5.0, "", ())]
+    assert judging.log == [("judge", "T1", "d1", 2, 5.0, "", ())]
 
 
-def test_an_answer_is_told_as_saved_even_where_the_next_document_fails(session: Session, desk: FakeDesk, kept: Kept):
-    desk.trouble, desk.trouble_in = CollectionBusy("busy"), {"next_item"}
+def test_an_answer_is_told_as_saved_even_where_the_next_document_fails(
+    session: Session, judging: FakeJudging, kept: Kept
+):
+    judging.trouble, judging.trouble_in = CollectionBusy("busy"), {"next_item"}
     notice = session.judge(2)
     kept((notice.kind, notice.text))
     assert (session.item, session.stuck) == (None, True)
     assert session.enter().text == "busy"
-    desk.trouble = None
+    judging.trouble = None
     session.enter()
     assert (open_document(session), session.stuck) == ("d2", False)
 
 
 @pytest.mark.parametrize("act", ["undo", "topics", "history", "search", "choose", "reopen", "leave"])
 def test_trouble_anywhere_is_a_sentence_and_the_sitting_goes_on(
-    session: Session, desk: FakeDesk, act: str, kept: Kept
+    session: Session, judging: FakeJudging, act: str, kept: Kept
 ):
-    desk.trouble = CollectionBusy("somebody is writing")
+    judging.trouble = CollectionBusy("somebody is writing")
     calls = {
         "undo": session.undo,
         "topics": session.topics,
@@ -170,20 +174,22 @@ def test_trouble_anywhere_is_a_sentence_and_the_sitting_goes_on(
 
 
 def test_a_late_grade_is_told_as_a_second_opinion_and_a_late_postponement_is_none(
-    session: Session, desk: FakeDesk, kept: Kept
+    session: Session, judging: FakeJudging, kept: Kept
 ):
-    desk.late = True
+    judging.late = True
     kept(session.judge(1).text)
     kept(session.later().text)
     kept(session.cannot("torn").text)
 
 
-def test_a_note_without_an_answer_is_saved_when_the_document_is_put_off_or_left(session: Session, desk: FakeDesk):
+def test_a_note_without_an_answer_is_saved_when_the_document_is_put_off_or_left(
+    session: Session, judging: FakeJudging
+):
     session.set_note("look again")
     session.later()
     session.set_note("and here")
     session.leave()
-    assert [call[:4] for call in desk.log] == [
+    assert [call[:4] for call in judging.log] == [
         ("note", "T1", "d1", "look again"),
         ("postpone", "T1", "d1", None),
         ("note", "T1", "d2", "and here"),
@@ -191,18 +197,20 @@ def test_a_note_without_an_answer_is_saved_when_the_document_is_put_off_or_left(
     ]
 
 
-def test_the_open_document_judged_from_the_search_list_keeps_its_note_and_moves_on(session: Session, desk: FakeDesk):
+def test_the_open_document_judged_from_the_search_list_keeps_its_note_and_moves_on(
+    session: Session, judging: FakeJudging
+):
     session.set_note("mine")
     hit = session.search("soda")[0]
     session.judge_found(hit, "soda", 3)
-    assert [(call[0], call[2], call[3], call[5]) for call in desk.log] == [("judge", "d1", 3, "mine")]
+    assert [(call[0], call[2], call[3], call[5]) for call in judging.log] == [("judge", "d1", 3, "mine")]
     assert open_document(session) == "d2"
 
 
-def test_a_judged_hit_is_opened_again_and_not_taken_into_the_pool(session: Session, desk: FakeDesk):
+def test_a_judged_hit_is_opened_again_and_not_taken_into_the_pool(session: Session, judging: FakeJudging):
     session.judge(2)
-    session.take(Found("d1", "", "", "judged", 2), "pan")
-    assert [call[0] for call in desk.log] == ["judge"]
+    session.take(SearchHit("d1", "", "", "judged", 2), "pan")
+    assert [call[0] for call in judging.log] == ["judge"]
     assert session.item is not None
     assert session.item.before is not None
 
@@ -221,17 +229,17 @@ def test_highlight_terms_belong_to_their_topic(session: Session):
 
 
 def test_the_lease_is_kept_while_somebody_reads_and_not_over_lunch(
-    session: Session, desk: FakeDesk, clock: HandClock
+    session: Session, judging: FakeJudging, clock: HandClock
 ):
     clock.now += 60
     session.tick()
     clock.now += 3600
     session.tick()
-    assert desk.log == [("keep", "d1")]
+    assert judging.log == [("keep", "d1")]
 
 
-def test_a_break_is_due_after_45_minutes_of_work_and_not_twice(desk: FakeDesk, clock: HandClock):
-    session = Session(desk, clock=clock)
+def test_a_break_is_due_after_45_minutes_of_work_and_not_twice(judging: FakeJudging, clock: HandClock):
+    session = Session(judging, clock=clock)
     session.start()
     told = []
     for _ in range(100):
@@ -240,8 +248,8 @@ def test_a_break_is_due_after_45_minutes_of_work_and_not_twice(desk: FakeDesk, c
     assert [minute for minute, due in enumerate(told, 1) if due] == [45, 90]
 
 
-def test_a_pause_begins_the_count_anew_and_the_reminder_can_be_turned_off(desk: FakeDesk, clock: HandClock):
-    session = Session(desk, clock=clock, break_after_minutes=10)
+def test_a_pause_begins_the_count_anew_and_the_reminder_can_be_turned_off(judging: FakeJudging, clock: HandClock):
+    session = Session(judging, clock=clock, break_after_minutes=10)
     for _ in range(9):
         wait(session, clock, 60)
     wait(session, clock, 400)
@@ -303,16 +311,16 @@ def test_what_is_left_is_true_after_going_back_too(session: Session, kept: Kept)
     kept((open_document(session), left(session)))
 
 
-def test_a_session_says_what_it_is_doing_while_the_desk_is_asked(session: Session, desk: FakeDesk):
+def test_a_session_says_what_it_is_doing_while_the_desk_is_asked(session: Session, judging: FakeJudging):
     seen: dict[str, str] = {}
     for name in ("judge", "next_item", "progress", "undo", "topics", "history", "search", "reopen", "leave"):
-        asked = getattr(desk, name)
+        asked = getattr(judging, name)
 
         def noting(*words: object, name: str = name, asked=asked, **more: object):
             seen.setdefault(name, session.doing)
             return asked(*words, **more)
 
-        setattr(desk, name, noting)
+        setattr(judging, name, noting)
     session.judge(1)
     for act in (session.topics, session.history, lambda: session.search("pan"), session.undo):
         act()
@@ -325,10 +333,12 @@ def test_a_session_says_what_it_is_doing_while_the_desk_is_asked(session: Sessio
     }
 
 
-def test_an_answer_counts_as_given_before_the_next_document_is_opened(session: Session, desk: FakeDesk, kept: Kept):
+def test_an_answer_counts_as_given_before_the_next_document_is_opened(
+    session: Session, judging: FakeJudging, kept: Kept
+):
     given = []
-    following = desk.next_item
-    desk.next_item = lambda: given.append(session.last.text) or following()  # type: ignore[func-returns-value,method-assign]
+    following = judging.next_item
+    judging.next_item = lambda: given.append(session.last.text) or following()  # type: ignore[func-returns-value,method-assign]
     session.judge(2)
     kept(given)
 
@@ -340,7 +350,7 @@ def test_notes_and_marks_are_not_called_saved_before_the_answer(session: Session
 
 
 def test_somebody_new_whose_name_differs_in_capitals_alone_is_asked_who_he_is(kept: Kept):
-    session = Session(FakeDesk(assessor="ANA", like_named=("ana",)))
+    session = Session(FakeJudging(assessor="ANA", like_named=("ana",)))
     notice = session.start()
     kept((notice.kind, notice.text, notice.in_words))
     assert open_document(session) == "d1"
@@ -353,29 +363,31 @@ def test_progress_is_read_after_each_answer(session: Session):
 
 
 @pytest.mark.parametrize("end", ["later", "cannot", "leave"])
-def test_the_note_of_an_answer_that_was_taken_back_is_kept(session: Session, desk: FakeDesk, end: str):
+def test_the_note_of_an_answer_that_was_taken_back_is_kept(session: Session, judging: FakeJudging, end: str):
     session.set_note("a full method")
     session.judge(3)
     session.undo()
     assert session.note == "a full method"
     {"later": session.later, "cannot": lambda: session.cannot("torn"), "leave": session.leave}[end]()
-    assert [call for call in desk.log if call[0] == "note"] == [("note", "T1", "d1", "a full method")]
+    assert [call for call in judging.log if call[0] == "note"] == [("note", "T1", "d1", "a full method")]
 
 
-def test_the_note_of_an_answer_that_stands_is_not_saved_a_second_time(session: Session, desk: FakeDesk):
+def test_the_note_of_an_answer_that_stands_is_not_saved_a_second_time(session: Session, judging: FakeJudging):
     session.set_note("a full method")
     session.judge(3)
     session.reopen("T1", "d1")
     session.later()
     session.reopen("T1", "d1")
     session.leave()
-    assert [call for call in desk.log if call[0] == "note"] == []
+    assert [call for call in judging.log if call[0] == "note"] == []
 
 
-def test_a_grade_that_a_found_document_has_already_is_not_given_again(session: Session, desk: FakeDesk, kept: Kept):
-    hit = Found("d5", "Vinegar", "", "judged", 3)
+def test_a_grade_that_a_found_document_has_already_is_not_given_again(
+    session: Session, judging: FakeJudging, kept: Kept
+):
+    hit = SearchHit("d5", "Vinegar", "", "judged", 3)
     kept(session.judge_found(hit, "vinegar", 3).text)
-    assert desk.log == []
+    assert judging.log == []
     assert session.judge_found(hit, "vinegar", 2).kind == "saved"
 
 
@@ -388,14 +400,14 @@ def test_a_grade_that_a_found_document_has_already_is_not_given_again(session: S
     ],
 )
 def test_documents_that_others_hold_are_not_called_done(held: dict[str, Held], kept: Kept):
-    desk = FakeDesk(held=held, held_documents={"d1", "d2", "d3", "d4"})
-    session = Session(desk)
+    judging = FakeJudging(held=held, held_documents={"d1", "d2", "d3", "d4"})
+    session = Session(judging)
     session.start()
     kept(session.nothing[0])
 
 
 def test_what_is_left_but_held_by_nobody_is_not_called_done(kept: Kept):
-    session = Session(FakeDesk(held_documents={"d1", "d2", "d3", "d4"}))
+    session = Session(FakeJudging(held_documents={"d1", "d2", "d3", "d4"}))
     session.start()
     kept(session.nothing[0])
 
@@ -434,7 +446,7 @@ def test_folding_is_told_once_and_each_topic_begins_in_full(session: Session):
 
 def test_with_twelve_lines_or_without_a_narrative_nothing_folds():
     for lines, narrative in ((12, "Long."), (3, "")):
-        session = Session(FakeDesk(topic_list=(Topic("T1", "pans", "", narrative),)))
+        session = Session(FakeJudging(topic_list=(Topic("T1", "pans", "", narrative),)))
         session.start()
         while session.item is not None:
             session.fold_if_crowded(session.item, lines=lines)

@@ -1,6 +1,6 @@
 """What an assessor is told of scale and guidelines that were changed, before and during the sitting."""
 
-from fakes import FakeDesk, HandClock
+from fakes import FakeJudging, HandClock
 from kept import Kept
 
 from assessor_ui.session import TOLD_AGAIN_AFTER, Session
@@ -8,17 +8,17 @@ from cranfield.base.errors import CollectionBusy
 
 
 def test_a_sitting_begins_with_what_waits_to_be_judged_again(kept: Kept):
-    assert Session(FakeDesk()).start().text == ""
-    told = Session(FakeDesk(older_answers=3)).start()
+    assert Session(FakeJudging()).start().text == ""
+    told = Session(FakeJudging(older_answers=3)).start()
     kept((told.kind, told.text))
 
 
 def test_a_change_during_the_sitting_is_told_and_told_again(kept: Kept):
-    desk, clock = FakeDesk(), HandClock()
-    session = Session(desk, clock=clock, break_after_minutes=None)
+    judging, clock = FakeJudging(), HandClock()
+    session = Session(judging, clock=clock, break_after_minutes=None)
     session.start()
     assert session.tick() is None
-    desk.changed = "the scale"
+    judging.changed = "the scale"
     told = session.tick()
     assert told is not None
     kept((told.kind, told.text))
@@ -30,13 +30,13 @@ def test_a_change_during_the_sitting_is_told_and_told_again(kept: Kept):
 
 
 def test_a_busy_collection_only_means_that_it_is_told_later():
-    class BusyDesk(FakeDesk):
+    class Busy(FakeJudging):
         def older(self) -> int:
             raise CollectionBusy("busy")
 
         def outdated(self) -> str:
             raise CollectionBusy("busy")
 
-    session = Session(BusyDesk(), break_after_minutes=None)
+    session = Session(Busy(), break_after_minutes=None)
     assert session.start().text == ""
     assert session.tick() is None
