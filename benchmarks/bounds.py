@@ -23,7 +23,7 @@ from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.expression import AnyMeasure, parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import sorted_qrels
-from cranfield.reuse.intervals import Closure, bounds, depth_that_matters
+from cranfield.reuse.intervals import Closure, interval_depth, intervals_of_runs
 from cranfield.runs.run import Run
 
 THREE = ["AP", "nDCG@10", "P@10"]
@@ -61,8 +61,8 @@ def intervals(
     alignment: Alignment, measures: list[AnyMeasure], *, depth: int, closure: Closure, further: int
 ) -> None:
     """Give the intervals of all runs."""
-    deep = partial(depth_that_matters, pool_depth=depth)
-    found = bounds(alignment, measures, depth=deep, closure=closure, further=further)
+    deep = partial(interval_depth, pool_depth=depth)
+    found = intervals_of_runs(alignment, measures, depth=deep, closure=closure, further=further)
     found.lowest, found.highest  # noqa: B018
 
 

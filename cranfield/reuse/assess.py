@@ -20,6 +20,7 @@ from cranfield.evaluate.measure import aggregated_rows
 from cranfield.evaluate.measures.user_models import powers
 from cranfield.reuse.card import Card, Entry
 from cranfield.reuse.expected_loss import Lessons, Loss, expected_loss, scaled
+from cranfield.reuse.intervals import takes_pool_depth
 from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.reuse.unjudged_model import Kappa, Tally, learned
 from cranfield.reuse.verdict import Evidence, Thresholds, Verdict, takes_verdict, verdict_of
@@ -108,14 +109,9 @@ def depths_that_matter(measure: Measure, pool_depth: Counts) -> Counts:
     """
     if isinstance(measure.cutoff, int):
         return np.full(len(pool_depth), measure.cutoff, dtype=np.int64)
-    if depth_is_of_pool(measure):
+    if takes_pool_depth(measure):
         return np.asarray(pool_depth, dtype=np.int64)
     return np.full(len(pool_depth), ceil(round(log(TAIL) / log(_persistence(measure)), 9)), dtype=np.int64)
-
-
-def depth_is_of_pool(measure: Measure) -> bool:
-    """Say whether the depth that matters to a measure is that of the pool, since it has none of its own."""
-    return not isinstance(measure.cutoff, int) and measure.name != "RBP"
 
 
 def holes_of(
@@ -365,7 +361,7 @@ def assessed(
         replace,
         ended=knowledge.ended,
         guessed=knowledge.guessed,
-        guessed_depth=knowledge.guessed and depth_is_of_pool(measure),
+        guessed_depth=knowledge.guessed and takes_pool_depth(measure),
     )
     evidence = tuple(telling(_evidence(assessment, run, judged, knowledge.families, table)) for run in range(runs))
     given = takes_verdict(measure)

@@ -1,4 +1,9 @@
-"""What is still free: the unjudged rows that may get a grade, and the lists with some of them filled in."""
+"""The labels that unjudged documents may get, and the lowest and highest value of a measure over all of them.
+
+Here are the engines that many measures share: all documents alike for measures that go one way, the highest or
+lowest ones for measures that go by order, and every labelling where nothing is known. `extremes` has those of AP,
+nDCG, Q and R-precision.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +11,32 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.evaluate.expression import Measure
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, gain_function, log2_of_ranks, ratio
-from cranfield.evaluate.measures.average import ELEVEN, Rounding, documents_needed
-from cranfield.evaluate.measures.user_models import powers
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, log2_of_ranks, ratio
+from cranfield.evaluate.measures.average import ELEVEN, documents_needed
 
 Mask = NDArray[np.bool_]
 Grades = NDArray[np.int32]
 Reach = int | Counts | None
-"""How far down holes count: to a rank, to one for each topic, or to the end of the list."""
+"""How far down unjudged documents count: to a rank, to one for each topic, or to the end of the list."""
+
+MOST_COMPLETIONS = 256
+"""How many completions of one list are tried; with more, the ends are the bounds that the measure has anyway."""
 
 _PLACES_AT_ONCE = 1 << 17
 """How many places of matrices are worked on at once, so that they stay near the processor."""
 
+_ROWS_AT_ONCE = 1 << 22
+_FAR = 1 << 40
+"""The rank of what is not there."""
 
-@dataclass(frozen=True, eq=False)
-class Ends:
+
+class Ends(NamedTuple):
     """The lowest and the highest value of each list; `loose` marks lists whose ends are only known to be outside."""
 
     lower: Values
@@ -34,25 +45,21 @@ class Ends:
 
 
 @dataclass(frozen=True, eq=False)
-class Freedom:
-    """Lists, the `holes` of theirs that may get any grade from 0 to `highest`, and how much more there may be.
+class Completions:
+    """Lists, the `unjudged` documents of theirs that may get any grade from 0 to `highest`, and what else may exist.
 
     `further` documents of the highest grade may exist that no list has, and `beside` counts for each cell documents
     that other lists have and this one not, which may get any grade. `values` are the scores as they stand, with
-    everything unjudged taken as not relevant. A hole gets a grade for good: 0 makes it judged and not relevant.
+    everything unjudged taken as not relevant. A label is for good: 0 makes a document judged and not relevant.
     """
 
     measure: Measure
     lists: Lists
-    holes: Found
+    unjudged: Found
     further: int
     beside: Counts
     highest: int
     values: Values
-
-    def setting(self, name: str) -> object:
-        """Give a parameter of the measure."""
-        return dict(self.measure.settings).get(name, self.measure.kind.parameters[name].default)
 
     @property
     def rel(self) -> int:
@@ -66,25 +73,25 @@ class Freedom:
 
     @cached_property
     def inside(self) -> Found:
-        """The holes that the measure looks at."""
-        return self.holes.within(self.cutoff)
+        """The unjudged documents that the measure looks at."""
+        return self.unjudged.within(self.cutoff)
 
     @cached_property
     def outside(self) -> Counts:
         """How many documents of each cell may be relevant without standing where the measure looks."""
-        return self.holes.count - self.inside.count + self.beside + self.further
+        return self.unjudged.count - self.inside.count + self.beside + self.further
 
     @cached_property
-    def is_free(self) -> Mask:
+    def is_open(self) -> Mask:
         """Which cells can change at all."""
-        free: Mask = self.holes.count + self.beside + self.further > 0
-        return free
+        can_change: Mask = self.unjudged.count + self.beside + self.further > 0
+        return can_change
 
     @cached_property
     def cells(self) -> Counts:
-        """The cells that can change, those with many holes first."""
-        free = np.flatnonzero(self.is_free)
-        return free[np.argsort(-self.inside.count[free], kind="stable")]
+        """The cells that can change, those with many unjudged documents first."""
+        cells = np.flatnonzero(self.is_open)
+        return cells[np.argsort(-self.inside.count[cells], kind="stable")]
 
     @cached_property
     def grade_counts(self) -> Counts:
@@ -94,7 +101,7 @@ class Freedom:
         return counts
 
     def blocks(self, width: int = 0) -> Iterator[Counts]:
-        """Give the free cells in parts, so that a matrix of them with as many columns as holes (or more) is small."""
+        """Give the open cells in parts, so that a matrix with a column per unjudged document (or more) is small."""
         start = 0
         while start < len(self.cells):
             columns = max(int(self.inside.count[self.cells[start]]) + 1, width)
@@ -102,15 +109,36 @@ class Freedom:
             yield self.cells[start:end]
             start = end
 
+    def filled(self, cells: Counts, unjudged: Found, grades: Grades, *, outside: Counts) -> Lists:
+        """Give lists of some cells, each with a topic of its own, in which unjudged documents have got grades.
 
-def gains_possible(measure: Measure, highest: int) -> Values:
-    """Give the gain of each grade from 0 to the highest, for a measure that has gains."""
-    settings = {name: kind.default for name, kind in measure.kind.parameters.items()} | dict(measure.settings)
-    function = gain_function(settings.get("gain", "linear"), settings["gains"])  # type: ignore[arg-type]
-    return function(np.arange(highest + 1, dtype=np.int32))
+        `cells` may name a cell several times. `unjudged` are those of the new lists (their cells count from 0), and
+        `grades` what stands there now. `outside[c, g]` counts documents of grade g that are beyond the cutoff, or
+        that no list has. The lists end at the cutoff, if there is one.
+        """
+        source = self.lists
+        length = source.length[cells] if self.cutoff is None else np.minimum(source.length[cells], self.cutoff)
+        offsets = np.concatenate([[0], np.cumsum(length)])
+        rows = np.repeat(source.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
+        changed = source.grades[rows]
+        changed[offsets[unjudged.cell] + unjudged.rank - 1] = grades
+        width = self.highest + 1
+        added = np.bincount(unjudged.cell * width + grades, minlength=len(cells) * width).reshape(-1, width)
+        return replace(
+            source,
+            grades=changed,
+            offsets=offsets,
+            topics=np.arange(len(cells)),
+            levels=np.arange(width, dtype=np.int32),
+            level_counts=self.grade_counts[source.topics[cells]] + added + outside,
+            highest_grade=self.highest,
+            pooled_count=None,
+            stratified=None,
+            _relevant={},
+        )
 
 
-def holes_within(lists: Lists, depth: Reach) -> Found:
+def unjudged_within(lists: Lists, depth: Reach) -> Found:
     """Give the unjudged rows at ranks up to the depth: one for all topics, one for each, or None for all rows."""
     longest = int(lists.length.max(initial=0))
     topics = len(lists.level_counts)
@@ -129,11 +157,10 @@ def first_ranks(lists: Lists, cells: Counts, width: int) -> Grades:
     """Give the grades of the first ranks of some lists, one row each; NOT_POOLED after the end of a list."""
     columns = np.arange(width)
     rows = lists.offsets[cells][:, np.newaxis] + columns
-    padded = columns >= lists.length[cells][:, np.newaxis]
     if not len(lists.grades):
         return np.full(rows.shape, NOT_POOLED, dtype=np.int32)
     matrix: Grades = lists.grades[np.minimum(rows, len(lists.grades) - 1)]
-    matrix[padded] = NOT_POOLED
+    matrix[columns >= lists.length[cells][:, np.newaxis]] = NOT_POOLED
     return matrix
 
 
@@ -145,55 +172,127 @@ def of_cells(found: Found, cells: Counts) -> tuple[Found, Counts]:
     return Found(owner, found.rank[places], found.grade[places], starts), places
 
 
-def spread(found: Found, values: NDArray[np.generic], *, fill: float = 0.0) -> Values:
+def as_matrix(found: Found, values: NDArray[np.generic], *, fill: float = 0.0) -> Values:
     """Give one value per document found as a matrix: a row for each cell, its documents from the left."""
     matrix = np.full((len(found.starts) - 1, int(found.count.max(initial=0))), fill)
     matrix[found.cell, found.ordinal - 1] = values
     return matrix
 
 
-def filled(freedom: Freedom, cells: Counts, holes: Found, grades: Grades, *, outside: Counts) -> Lists:
-    """Give lists of some cells, each with a topic of its own, in which holes have got grades.
+def count_above(others: Found, found: Found) -> Counts:
+    """Count for each document found those of the others that stand above it in its cell."""
+    stride = max(int(others.rank.max(initial=0)), int(found.rank.max(initial=0))) + 1
+    places = np.searchsorted(others.cell * stride + others.rank, found.cell * stride + found.rank)
+    return places - others.starts[found.cell]
 
-    `cells` may name a cell several times. `holes` are those of the new lists (their cells count from 0), and `grades`
-    what stands there now. `outside[c, g]` counts documents of grade g that are beyond the cutoff, or that no list
-    has. The lists end at the cutoff, if there is one.
+
+# Every labelling, for measures without an algorithm, on lists with few unjudged documents.
+
+
+def enumerated_ends(open_lists: Completions) -> Ends:
+    """Give the ends of any measure, exact where a list has few completions, and its general bounds elsewhere."""
+    cells, grades = open_lists.cells, open_lists.highest + 1
+    size = open_lists.unjudged.count[cells] * np.log(grades) + np.log(open_lists.further + 1)
+    few = (size <= np.log(MOST_COMPLETIONS) + 1e-9) & (open_lists.beside[cells] == 0)
+    lower, upper = open_lists.values.copy(), open_lists.values.copy()
+    loose = np.zeros(len(lower), dtype=bool)
+    loose[cells[~few]] = True
+    lower[loose], upper[loose] = open_lists.measure.bounds
+    lower[cells[few]], upper[cells[few]] = np.inf, -np.inf
+    counts = open_lists.unjudged.count[cells[few]]
+    for count in np.unique(counts).tolist():
+        alike = cells[few][counts == count]
+        labels = np.indices((grades,) * count, dtype=np.int32).reshape(count, grades**count).T
+        longest = max(int(open_lists.lists.length[alike].max(initial=1)), 1)
+        step = max(_ROWS_AT_ONCE // (longest * len(labels)), 1)
+        for further, start in product(range(open_lists.further + 1), range(0, len(alike), step)):
+            some = alike[start : start + step]
+            values = _values_of_labels(open_lists, some, labels, further)
+            lower[some] = np.minimum(lower[some], values.min(axis=1))
+            upper[some] = np.maximum(upper[some], values.max(axis=1))
+    return Ends(lower, upper, loose)
+
+
+def _values_of_labels(open_lists: Completions, cells: Counts, labels: Grades, further: int) -> Values:
+    """Give the value of each cell (rows) under each labelling (columns)."""
+    repeated = np.repeat(cells, len(labels))
+    unjudged, _ = of_cells(open_lists.unjudged, repeated)
+    grades = np.broadcast_to(labels, (len(cells), *labels.shape)).ravel()
+    inside = np.broadcast_to(open_lists.cutoff is None or unjudged.rank <= open_lists.cutoff, len(unjudged))
+    width = open_lists.highest + 1
+    outside = np.bincount((unjudged.cell * width + grades)[~inside], minlength=len(repeated) * width)
+    others = outside.reshape(-1, width)
+    others[:, open_lists.highest] += further
+    lists = open_lists.filled(repeated, unjudged.where(inside), grades[inside], outside=others)
+    return open_lists.measure.values(lists).reshape(len(cells), len(labels))
+
+
+# Measures that go one way: each unjudged document only helps, or only hurts, whatever the others are.
+
+
+def monotone_ends(open_lists: Completions) -> Ends:
+    """Give the ends of a measure that goes one way: all unjudged documents at the worst grade, or at the best.
+
+    Those that the measure looks at, those beyond its cutoff and those that no list has may go different ways.
     """
-    source = freedom.lists
-    length = source.length[cells] if freedom.cutoff is None else np.minimum(source.length[cells], freedom.cutoff)
-    offsets = np.concatenate([[0], np.cumsum(length)])
-    rows = np.repeat(source.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
-    changed = source.grades[rows]
-    changed[offsets[holes.cell] + holes.rank - 1] = grades
-    width = freedom.highest + 1
-    added = np.bincount(holes.cell * width + grades, minlength=len(cells) * width).reshape(len(cells), width)
-    return replace(
-        source,
-        grades=changed,
-        offsets=offsets,
-        topics=np.arange(len(cells)),
-        levels=np.arange(width, dtype=np.int32),
-        level_counts=freedom.grade_counts[source.topics[cells]] + added + outside,
-        highest_grade=freedom.highest,
-        pooled_count=None,
-        stratified=None,
-        _relevant={},
-    )
+    highest, measure = open_lists.highest, open_lists.measure
+    gains = measure.gains(highest) if "gains" in measure.kind.parameters else None
+    grades = (0, highest) if gains is None else (int(np.argmin(gains)), int(np.argmax(gains)))
+    beyond = len(open_lists.unjudged) > len(open_lists.inside) or bool(open_lists.beside.any())
+    cases = list(product(grades, grades if beyond else grades[:1], {0, open_lists.further}))
+    outside_count = open_lists.unjudged.count - open_lists.inside.count + open_lists.beside
+    lower, upper = open_lists.values.copy(), open_lists.values.copy()
+    step = max(_ROWS_AT_ONCE // max(int(open_lists.lists.length.max(initial=1)), 1), 1)
+    for start in range(0, len(open_lists.cells), step):
+        cells = open_lists.cells[start : start + step]
+        unjudged, _ = of_cells(open_lists.inside, cells)
+        tried = []
+        for inside, outside, further in cases:
+            others = np.zeros((len(cells), highest + 1), dtype=np.int64)
+            others[:, outside] += outside_count[cells]
+            others[:, highest] += further
+            labels = np.full(len(unjudged), inside, dtype=np.int32)
+            tried.append(measure.values(open_lists.filled(cells, unjudged, labels, outside=others)))
+        lower[cells], upper[cells] = np.min(tried, axis=0), np.max(tried, axis=0)
+    return Ends(lower, upper)
 
 
-# Bounds of measures for which relevance is worth more the higher it stands, given how much of it there is.
+def reciprocal_ends(open_lists: Completions) -> Ends:
+    """Give the ends of reciprocal rank: at least as it is, at most as if the first unjudged one were relevant."""
+    best = open_lists.inside.highest(1.0 / open_lists.inside.rank)
+    return Ends(open_lists.values, np.maximum(open_lists.values, best))
 
-_FAR = 1 << 40
-"""The rank of what is not there."""
+
+def persistence_ends(open_lists: Completions) -> Ends:
+    """Give the ends of rank-biased precision: the weight of unjudged documents above the base.
+
+    By the topic's own highest grade h an unjudged document can raise h, which takes from all others. Those of grade h
+    add their whole weight, so the value is base / h + weights: highest where h stays as it is, and lowest with none
+    relevant, or with the highest grade of the scale at the one place where it gains least.
+    Source: Moffat and Zobel, TOIS 2008.
+    """
+    inside, values, highest = open_lists.inside, open_lists.values, open_lists.highest
+    weight = open_lists.measure.weight(inside.rank)
+    assert weight is not None
+    upper = values + inside.total(weight)
+    if open_lists.measure.gains(highest) is not None:
+        return Ends(values, upper)
+    present = np.where(open_lists.grade_counts > 0, np.arange(highest + 1), 0).max(axis=1, initial=0)
+    now = np.maximum(present, 1)[open_lists.lists.topics]
+    least = np.where(open_lists.outside > 0, 0.0, 1.0 - inside.highest(1.0 - weight))
+    return Ends(np.minimum(values, values * now / highest + least), upper)
+
+
+# Measures that go by order: given how many are relevant, the highest places are best and the lowest worst.
 
 
 @dataclass(frozen=True, eq=False)
 class Filling:
-    """Some cells with some of their holes chosen to be relevant: what stands in each, by rank.
+    """Some cells with some of their unjudged documents chosen to be relevant: what stands in each, by rank.
 
-    Only documents known to be relevant and holes have columns; `relevant` marks the former and the chosen ones.
-    `count` is the number of relevant documents of the topic, found or not, and `outside` how many more there may be.
-    `nonrelevant_above` counts for each column the judged documents above that are not relevant, all holes that are
+    Only documents known to be relevant and unjudged ones have columns; `relevant` marks the former and the chosen
+    ones. `count` is the number of relevant documents of the topic, found or not, and `outside` how many more there
+    may be. `nonrelevant_above` counts for each column the judged documents above that are not relevant, all that are
     not chosen among them, and `nonrelevant` those of the topic.
     """
 
@@ -213,34 +312,69 @@ class Filling:
 Value = Callable[[Filling], Values]
 
 
-def ordered_ends(freedom: Freedom, lowest: Value, highest: Value, *, with_nonrelevant: bool = False) -> Ends:
+def ordered_ends(open_lists: Completions, lowest: Value, highest: Value, *, with_nonrelevant: bool = False) -> Ends:
     """Give the ends, from functions that give the lowest and the highest value of a filling.
 
     These functions answer for the documents outside, which may be relevant as well, or not. What is judged and not
     relevant is counted only if asked for.
     """
-    lower, upper = np.full(len(freedom.lists), np.inf), np.full(len(freedom.lists), -np.inf)
-    for cells in freedom.blocks(_widest(freedom)):
-        items = _Items(freedom, cells, with_nonrelevant=with_nonrelevant)
-        for number, filling in items.fillings(highest_first=True):
-            some = cells[:number]
-            upper[some] = np.maximum(upper[some], highest(filling))
-        for number, filling in items.fillings(highest_first=False):
-            some = cells[:number]
-            lower[some] = np.minimum(lower[some], lowest(filling))
-    return Ends(
-        np.where(np.isfinite(lower), lower, freedom.values), np.where(np.isfinite(upper), upper, freedom.values)
-    )
+    lower, upper = np.full(len(open_lists.lists), np.inf), np.full(len(open_lists.lists), -np.inf)
+    columns = open_lists.lists.relevant(open_lists.rel).count + open_lists.inside.count
+    for cells in open_lists.blocks(int(columns[open_lists.cells].max(initial=0)) + 1):
+        for top, bottom in _fillings(open_lists, cells, with_nonrelevant=with_nonrelevant):
+            some = cells[: len(top.count)]
+            upper[some] = np.maximum(upper[some], highest(top))
+            lower[some] = np.minimum(lower[some], lowest(bottom))
+    values = open_lists.values
+    return Ends(np.where(np.isfinite(lower), lower, values), np.where(np.isfinite(upper), upper, values))
 
 
-def falling_ends(freedom: Freedom, value: Value) -> Ends:
+def falling_ends(open_lists: Completions, value: Value) -> Ends:
     """Give the ends where relevant documents outside can only hurt."""
     return ordered_ends(
-        freedom, lambda filling: value(replace(filling, count=filling.count + filling.outside)), value
+        open_lists, lambda filling: value(replace(filling, count=filling.count + filling.outside)), value
     )
 
 
-def binary_g_ends(freedom: Freedom) -> Ends:
+def _fillings(open_lists: Completions, cells: Counts, *, with_nonrelevant: bool) -> Iterator[tuple[Filling, Filling]]:
+    """Give for each m those of the cells that have m unjudged documents, with the m highest and m lowest relevant.
+
+    The cells come with those first that have many, so that they are always the first ones.
+    """
+    lists, rel = open_lists.lists, open_lists.rel
+    known, _ = of_cells(lists.relevant(rel).within(open_lists.cutoff), cells)
+    unjudged, _ = of_cells(open_lists.inside, cells)
+    cell, rank = (np.concatenate([getattr(one, name) for one in (known, unjudged)]) for name in ("cell", "rank"))
+    order = np.lexsort((rank, cell))
+    merged = Found(cell[order], rank[order], np.zeros(len(rank), dtype=np.int32), known.starts + unjudged.starts)
+    ranks = as_matrix(merged, merged.rank, fill=_FAR).astype(np.int64)
+    is_known, is_unjudged = (as_matrix(merged, one) > 0 for one in (order < len(known), order >= len(known)))
+    number = np.cumsum(is_unjudged, axis=1)
+    above = np.zeros(ranks.shape, dtype=np.int64)
+    if with_nonrelevant:
+        judged, _ = of_cells(lists.judged, cells)
+        above = as_matrix(merged, count_above(judged.where(judged.grade < rel), merged)).astype(np.int64)
+    relevant, outside = lists.relevant_count(rel)[cells], open_lists.outside[cells]
+    nonrelevant, counts = lists.nonrelevant_count(rel)[cells], unjudged.count
+
+    def filling(some: slice, chosen: int, turned: Mask) -> Filling:
+        left = is_unjudged[some] & ~turned
+        return Filling(
+            rank=ranks[some],
+            relevant=is_known[some] | (is_unjudged[some] & turned),
+            count=relevant[some] + chosen,
+            outside=outside[some],
+            nonrelevant_above=above[some] + np.cumsum(left, axis=1) - left,
+            nonrelevant=nonrelevant[some] + counts[some] - chosen,
+        )
+
+    for chosen in range(int(counts.max(initial=0)) + 1):
+        some = slice(int(np.searchsorted(-counts, -chosen, side="right")))
+        highest, lowest = number[some] <= chosen, number[some] > counts[some, np.newaxis] - chosen
+        yield filling(some, chosen, highest), filling(some, chosen, lowest)
+
+
+def binary_g_ends(open_lists: Completions) -> Ends:
     """Give the ends of binary G."""
 
     def value(filling: Filling) -> Values:
@@ -248,297 +382,84 @@ def binary_g_ends(freedom: Freedom) -> Ends:
         terms = np.where(filling.relevant, 1.0 / log2_of_ranks(misses + 1), 0.0)
         return ratio(terms.sum(axis=1), filling.count)
 
-    return falling_ends(freedom, value)
+    return falling_ends(open_lists, value)
 
 
-def interpolated_ends(freedom: Freedom) -> Ends:
+def interpolated_ends(open_lists: Completions) -> Ends:
     """Give the ends of interpolated precision at a recall level."""
-    level, rounding = float(freedom.measure.cutoff or 0.0), freedom.setting("rounding")
-    return falling_ends(freedom, lambda filling: _interpolated(filling, level, rounding))  # type: ignore[arg-type]
+    return _mean_of_levels(open_lists, (float(open_lists.measure.cutoff or 0.0),))
 
 
-def eleven_point_ends(freedom: Freedom) -> Ends:
+def eleven_point_ends(open_lists: Completions) -> Ends:
     """Give the ends of the eleven-point average."""
-    rounding = freedom.setting("rounding")
+    return _mean_of_levels(open_lists, ELEVEN)
+
+
+def _mean_of_levels(open_lists: Completions, levels: tuple[float, ...]) -> Ends:
+    rounding = open_lists.measure.parameters["rounding"]
+
+    def at_level(filling: Filling, level: float) -> Values:
+        needed = documents_needed(level, filling.count, rounding)[:, np.newaxis]
+        reached = filling.relevant & (filling.ordinal >= needed)
+        highest: Values = np.where(reached, filling.ordinal / filling.rank, 0.0).max(axis=1, initial=0.0)
+        return highest
 
     def value(filling: Filling) -> Values:
-        levels = [_interpolated(filling, level, rounding) for level in ELEVEN]  # type: ignore[arg-type]
-        total: Values = np.sum(levels, axis=0)
-        return total / len(ELEVEN)
+        total: Values = np.sum([at_level(filling, level) for level in levels], axis=0)
+        return total / len(levels)
 
-    return falling_ends(freedom, value)
-
-
-def _interpolated(filling: Filling, level: float, rounding: Rounding) -> Values:
-    needed = documents_needed(level, filling.count, rounding)[:, np.newaxis]
-    reached = filling.relevant & (filling.ordinal >= needed)
-    highest: Values = np.where(reached, filling.ordinal / filling.rank, 0.0).max(axis=1, initial=0.0)
-    return highest
+    return falling_ends(open_lists, value)
 
 
-def _widest(freedom: Freedom) -> int:
-    count = freedom.lists.relevant(freedom.rel).count + freedom.inside.count
-    return int(count[freedom.cells].max(initial=0)) + 1
+def preference_ends(open_lists: Completions) -> Ends:
+    """Give the ends of Bpref when the unjudged documents get judged, relevant or not.
 
-
-class _Items:
-    """The relevant documents and the holes of some cells as matrices, those with many holes first."""
-
-    def __init__(self, freedom: Freedom, cells: Counts, *, with_nonrelevant: bool) -> None:
-        lists, rel = freedom.lists, freedom.rel
-        known, _ = of_cells(lists.relevant(rel).within(freedom.cutoff), cells)
-        holes, _ = of_cells(freedom.inside, cells)
-        cell = np.concatenate([known.cell, holes.cell])
-        rank = np.concatenate([known.rank, holes.rank])
-        order = np.lexsort((rank, cell))
-        starts = known.starts + holes.starts
-        merged = Found(cell[order], rank[order], np.zeros(len(rank), dtype=np.int32), starts)
-        self._rank = spread(merged, merged.rank, fill=_FAR).astype(np.int64)
-        self._known = spread(merged, order < len(known)) > 0
-        self._hole = spread(merged, order >= len(known)) > 0
-        self._number = np.cumsum(self._hole, axis=1)
-        self._holes = holes.count
-        self._relevant = lists.relevant_count(rel)[cells]
-        self._outside = freedom.outside[cells]
-        self._nonrelevant = lists.nonrelevant_count(rel)[cells]
-        self._nonrelevant_above = np.zeros(self._rank.shape, dtype=np.int64)
-        if with_nonrelevant:
-            self._nonrelevant_above = spread(merged, _nonrelevant_above(freedom, cells, merged)).astype(np.int64)
-
-    def fillings(self, *, highest_first: bool) -> Iterator[tuple[int, Filling]]:
-        """Give how many of the cells have m holes, and these with the m highest or lowest relevant, for all m."""
-        for chosen in range(int(self._holes.max(initial=0)) + 1):
-            number = int(np.searchsorted(-self._holes, -chosen, side="right"))
-            holes = self._holes[:number, np.newaxis]
-            if highest_first:
-                turned = self._hole[:number] & (self._number[:number] <= chosen)
-            else:
-                turned = self._hole[:number] & (self._number[:number] > holes - chosen)
-            unchosen = self._hole[:number] & ~turned
-            yield (
-                number,
-                Filling(
-                    rank=self._rank[:number],
-                    relevant=self._known[:number] | turned,
-                    count=self._relevant[:number] + chosen,
-                    outside=self._outside[:number],
-                    nonrelevant_above=self._nonrelevant_above[:number] + np.cumsum(unchosen, axis=1) - unchosen,
-                    nonrelevant=self._nonrelevant[:number] + self._holes[:number] - chosen,
-                ),
-            )
-
-
-def _nonrelevant_above(freedom: Freedom, cells: Counts, merged: Found) -> Counts:
-    """Count for each item the judged documents above it that are known not to be relevant."""
-    judged, _ = of_cells(freedom.lists.judged, cells)
-    bad = judged.where(judged.grade < freedom.rel)
-    stride = _FAR // max(len(cells), 1)
-    places = np.searchsorted(bad.cell * stride + bad.rank, merged.cell * stride + merged.rank)
-    return places - bad.starts[merged.cell]
-
-
-# Bounds of Bpref, in which relevant documents that no list has may help.
-
-
-def preference_ends(freedom: Freedom) -> Ends:
-    """Give the ends of Bpref when the holes get judged, relevant or not.
-
-    The score itself passes holes over and may lie outside. Each further relevant document lowers what a misplaced
-    one costs as long as there are more judged non-relevant documents than relevant ones, so that their number matters
-    in both directions.
+    The score itself passes them over and may lie outside. Each further relevant document lowers what a misplaced one
+    costs as long as there are more judged non-relevant documents than relevant ones, so that their number matters in
+    both directions.
     """
     return ordered_ends(
-        freedom,
-        lambda filling: np.min(_extremes(filling), axis=0),
-        lambda filling: np.max(_extremes(filling), axis=0),
+        open_lists,
+        lambda filling: np.min(_preferences(filling), axis=0),
+        lambda filling: np.max(_preferences(filling), axis=0),
         with_nonrelevant=True,
     )
 
 
-def _extremes(filling: Filling) -> list[Values]:
+def _preferences(filling: Filling) -> list[Values]:
     """Give values of Bpref among which are the lowest and the highest over all numbers of relevant documents.
 
     n judged non-relevant documents stand above a relevant one, N are there in all. Up to R = N the value is
     Σ (R - n)+ / R². Between two of the n it is (c R - s) / R², c and s the number and the sum of the n below R: it
     rises up to R = 2 s / c and falls from there. Beyond N the value is Σ (1 - n / N) / R, and falls.
     """
-    least, most = filling.count, filling.count + filling.outside
-    ends = [_value(filling, least), _value(filling, most)]
+    above, least, most = filling.nonrelevant_above, filling.count, filling.count + filling.outside
+
+    def value(relevant: Counts) -> Values:
+        count = relevant[:, np.newaxis]
+        cost = ratio(np.minimum(above, count), np.minimum(filling.nonrelevant[:, np.newaxis], count))
+        terms = np.where(filling.relevant, np.where(above > 0, 1.0 - cost, 1.0), 0.0)
+        return ratio(terms.sum(axis=1), relevant)
+
+    ends = [value(least), value(most)]
     if not filling.outside.any():
         return ends
-    ends.append(_value(filling, np.clip(filling.nonrelevant, least, most)))
-    return [*ends, *_in_pieces(filling, least[:, np.newaxis], most[:, np.newaxis])]
-
-
-def _value(filling: Filling, relevant: Counts) -> Values:
-    above, count = filling.nonrelevant_above, relevant[:, np.newaxis]
-    cost = ratio(np.minimum(above, count), np.minimum(filling.nonrelevant[:, np.newaxis], count))
-    terms = np.where(filling.relevant, np.where(above > 0, 1.0 - cost, 1.0), 0.0)
-    return ratio(terms.sum(axis=1), relevant)
-
-
-def _in_pieces(filling: Filling, least: Counts, most: Counts) -> list[Values]:
-    """Give the lowest and the highest value between two successive n, over all of these."""
+    ends.append(value(np.clip(filling.nonrelevant, least, most)))
+    # The lowest and the highest value between two successive n, over all of these.
     far = np.iinfo(np.int64).max
-    above = np.where(filling.relevant, filling.nonrelevant_above, far)
-    following = np.minimum.accumulate(above[:, ::-1], axis=1)[:, ::-1]
+    from_here = np.where(filling.relevant, above, far)
+    following = np.minimum.accumulate(from_here[:, ::-1], axis=1)[:, ::-1]
     following = np.concatenate([following[:, 1:], np.full((len(above), 1), far)], axis=1)
-    low = np.maximum(np.maximum(above, least), 1)
-    high = np.minimum(np.minimum(following, filling.nonrelevant[:, np.newaxis]), most)
-    number = filling.ordinal
-    total = np.cumsum(np.where(filling.relevant, filling.nonrelevant_above, 0), axis=1)
+    low = np.maximum(np.maximum(from_here, least[:, np.newaxis]), 1)
+    high = np.minimum(np.minimum(following, filling.nonrelevant[:, np.newaxis]), most[:, np.newaxis])
+    number, total = filling.ordinal, np.cumsum(np.where(filling.relevant, above, 0), axis=1)
     turn = 2.0 * ratio(total, number)
     real = filling.relevant & (low <= high)
     lowest, highest = np.full(len(above), np.inf), np.full(len(above), -np.inf)
     for tried in (low, high, np.floor(turn), np.ceil(turn)):
         relevant = np.clip(tried, low, np.maximum(low, high)).astype(np.float64)
-        value = ratio(number * relevant - total, relevant * relevant)
-        lowest = np.minimum(lowest, np.where(real, value, np.inf).min(axis=1, initial=np.inf))
-        highest = np.maximum(highest, np.where(real, value, -np.inf).max(axis=1, initial=-np.inf))
-    here, nothing = np.isfinite(lowest), _value(filling, filling.count)
-    return [np.where(here, lowest, nothing), np.where(here, highest, nothing)]
-
-
-# Bounds by trying everything: for measures without an algorithm, on lists with few holes.
-
-MOST_COMPLETIONS = 256
-"""How many completions of one list are tried; with more, the bounds are those that the measure has anyway."""
-
-_ROWS_AT_ONCE = 1 << 22
-
-
-def enumerated_ends(freedom: Freedom) -> Ends:
-    """Give the ends of any measure, exact where a list has few completions, and its general bounds elsewhere."""
-    grades = freedom.highest + 1
-    free = freedom.holes.count[freedom.cells] * np.log(grades) + np.log(freedom.further + 1)
-    few = (free <= np.log(MOST_COMPLETIONS) + 1e-9) & (freedom.beside[freedom.cells] == 0)
-    lowest, highest = freedom.measure.bounds
-    lower, upper = freedom.values.copy(), freedom.values.copy()
-    loose = np.zeros(len(lower), dtype=bool)
-    many = freedom.cells[~few]
-    lower[many], upper[many], loose[many] = lowest, highest, True
-    _try_all(freedom, freedom.cells[few], lower, upper)
-    return Ends(lower, upper, loose)
-
-
-def _try_all(freedom: Freedom, cells: Counts, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
-    """Put the ends of some cells into place, those with equally many holes together."""
-    lower[cells], upper[cells] = np.inf, -np.inf
-    counts = freedom.holes.count[cells]
-    for holes in np.unique(counts).tolist():
-        alike = cells[counts == holes]
-        labels = _labels(int(holes), freedom.highest + 1)
-        for further in range(freedom.further + 1):
-            longest = max(int(freedom.lists.length[alike].max(initial=1)), 1)
-            size = max(_ROWS_AT_ONCE // (longest * len(labels)), 1)
-            for start in range(0, len(alike), size):
-                some = alike[start : start + size]
-                values = _values(freedom, some, labels, further)
-                lower[some] = np.minimum(lower[some], values.min(axis=1))
-                upper[some] = np.maximum(upper[some], values.max(axis=1))
-
-
-def _labels(holes: int, grades: int) -> NDArray[np.int32]:
-    """Give all ways to grade so many holes, one row each."""
-    return np.indices((grades,) * holes, dtype=np.int32).reshape(holes, grades**holes).T
-
-
-def _values(freedom: Freedom, cells: Counts, labels: NDArray[np.int32], further: int) -> NDArray[np.float64]:
-    """Give the value of each cell (rows) under each labelling (columns)."""
-    holes, _ = of_cells(freedom.holes, np.repeat(cells, len(labels)))
-    grades = np.broadcast_to(labels, (len(cells), *labels.shape)).ravel()
-    within = freedom.cutoff is None or holes.rank <= freedom.cutoff
-    kept = np.broadcast_to(within, len(holes))
-    width = freedom.highest + 1
-    outside = np.bincount((holes.cell * width + grades)[~kept], minlength=len(holes.count) * width)
-    others = outside.reshape(-1, width)
-    others[:, freedom.highest] += further
-    inside: Found = holes.where(kept)
-    lists = filled(freedom, np.repeat(cells, len(labels)), inside, grades[kept], outside=others)
-    return freedom.measure.values(lists).reshape(len(cells), len(labels))
-
-
-# Bounds of measures that go one way: each hole only helps, or only hurts, whatever the others are.
-
-_ROWS_AT_ONCE_BOUNDS_MONOTONE = 1 << 22
-
-
-@dataclass(frozen=True)
-class _Case:
-    """The grade of the holes inside, that of the holes beyond the cutoff, and how many documents no list has."""
-
-    inside: int
-    outside: int
-    further: int
-
-
-def monotone_ends(freedom: Freedom) -> Ends:
-    """Give the ends of a measure that goes one way."""
-    lower, upper = freedom.values.copy(), freedom.values.copy()
-    cells = freedom.cells
-    size = max(_ROWS_AT_ONCE_BOUNDS_MONOTONE // max(int(freedom.lists.length.max(initial=1)), 1), 1)
-    for start in range(0, len(cells), size):
-        part = cells[start : start + size]
-        ends = [_values_bounds_monotone(freedom, part, case) for case in _cases(freedom)]
-        lower[part], upper[part] = np.min(ends, axis=0), np.max(ends, axis=0)
-    return Ends(lower, upper)
-
-
-def _cases(freedom: Freedom) -> list[_Case]:
-    grades = _worst_and_best(freedom)
-    beyond = len(freedom.holes) > len(freedom.inside) or bool(freedom.beside.any())
-    return [_Case(*case) for case in product(grades, grades if beyond else grades[:1], {0, freedom.further})]
-
-
-def _worst_and_best(freedom: Freedom) -> tuple[int, int]:
-    """Give the grades with the lowest and the highest gain; without gains, 0 and the highest."""
-    if "gains" not in freedom.measure.kind.parameters:
-        return 0, freedom.highest
-    gains = gains_possible(freedom.measure, freedom.highest)
-    return int(np.argmin(gains)), int(np.argmax(gains))
-
-
-def _values_bounds_monotone(freedom: Freedom, cells: Counts, case: _Case) -> Values:
-    holes, _ = of_cells(freedom.inside, cells)
-    others = np.zeros((len(cells), freedom.highest + 1), dtype=np.int64)
-    others[:, case.outside] += (freedom.holes.count - freedom.inside.count + freedom.beside)[cells]
-    others[:, freedom.highest] += case.further
-    grades = np.full(len(holes), case.inside, dtype=np.int32)
-    return freedom.measure.values(filled(freedom, cells, holes, grades, outside=others))
-
-
-def reciprocal_ends(freedom: Freedom) -> Ends:
-    """Give the ends of reciprocal rank: at least as it is, at most as if the first hole were relevant."""
-    if freedom.rel > freedom.highest:
-        return Ends(freedom.values, freedom.values)
-    return Ends(freedom.values, np.maximum(freedom.values, freedom.inside.highest(1.0 / freedom.inside.rank)))
-
-
-def persistence_ends(freedom: Freedom, *, tail: bool) -> Ends:
-    """Give the ends of rank-biased precision: the residual above the base.
-
-    With a tail, what lies beyond the end of the list counts as unknown too, and adds p^N: a longer list could have
-    had it. A cutoff ends the list for good. Source: Moffat and Zobel, TOIS 2008.
-    """
-    gain, p = freedom.setting("gain"), float(freedom.setting("p"))  # type: ignore[arg-type]
-    if gain == "binary" and freedom.rel > freedom.highest:
-        return Ends(freedom.values, freedom.values)
-    weight = (1.0 - p) * powers(p, freedom.inside.rank)
-    upper = freedom.values + freedom.inside.total(weight)
-    if tail and freedom.cutoff is None:
-        upper = upper + powers(p, freedom.lists.length + 1)
-    return Ends(_lowest_of_topic(freedom, weight) if gain == "topic" else freedom.values, upper)
-
-
-def _lowest_of_topic(freedom: Freedom, weight: Values) -> Values:
-    """Give the lowest RBP when the gain is the grade over the highest grade h of the topic.
-
-    A hole can raise h, which takes from all others. Holes of grade h add their whole weight, so the value is
-    base / h + weights: highest where h stays as it is, and lowest with no hole relevant, or with the highest grade of
-    the scale at the one place where it gains least.
-    """
-    present = np.where(freedom.grade_counts > 0, np.arange(freedom.highest + 1), 0).max(axis=1, initial=0)
-    now = np.maximum(present, 1)[freedom.lists.topics]
-    least = np.where(freedom.outside > 0, 0.0, 1.0 - freedom.inside.highest(1.0 - weight))
-    raised = freedom.values * now / freedom.highest + least
-    return np.where(freedom.is_free, np.minimum(freedom.values, raised), freedom.values)
+        values = ratio(number * relevant - total, relevant * relevant)
+        lowest = np.minimum(lowest, np.where(real, values, np.inf).min(axis=1, initial=np.inf))
+        highest = np.maximum(highest, np.where(real, values, -np.inf).max(axis=1, initial=-np.inf))
+    here = np.isfinite(lowest)
+    return [*ends, np.where(here, lowest, ends[0]), np.where(here, highest, ends[0])]

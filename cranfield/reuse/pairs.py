@@ -1,16 +1,15 @@
-"""Two runs against each other: how far apart their scores can be, whatever the unjudged documents turn out to be.
+"""The score of a run, or the difference between two, while documents are unjudged; and what may be said of a pair.
 
 A document that both runs rank gets one label in both. For measures that add up what documents are worth at their
 ranks (P, CG, DCG, RBP) the difference is lowest where exactly those documents are relevant that weigh more for the
 second run: this is exact. So it is for RR and Success, where at most one unjudged document decides. For all others
-the bounds of the two scores are subtracted, as if the labels had nothing to do with each other: true, and called
-conservative. Both scores then know the holes of both runs, for one that only the other run has can raise R and the
-ideal as well. Source: Moffat and Zobel, TOIS 2008, for the residual of a difference.
+the intervals of the two scores are subtracted, as if the labels had nothing to do with each other: true, and called
+conservative. Both scores then know the unjudged documents of both runs, for one that only the other run has can raise
+R and the ideal as well. Source: Moffat and Zobel, TOIS 2008, for the residual of a difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -19,45 +18,53 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import UsageError
+from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import AnyMeasure, Measure
 from cranfield.evaluate.lists import Counts, Found, Values
 from cranfield.evaluate.measure import aggregated
-from cranfield.evaluate.measures.gain import discounts
-from cranfield.evaluate.measures.user_models import powers
-from cranfield.reuse.completions import Ends, Mask, Reach, gains_possible
+from cranfield.reuse.completions import Mask, Reach
 from cranfield.reuse.intervals import (
+    PASSED_OVER,
     Closure,
     Identities,
-    Part,
+    Interval,
+    Tail,
     check_further,
-    counts_holes_as_nonrelevant,
-    has_no_depth,
-    narrowings,
-    of_runs,
-    part_of,
+    choose_runs,
+    ignores_depth,
+    interval,
+    is_nonrelevant_unjudged,
+    takes_pool_depth,
+    width_reductions,
     with_highest_grade,
     with_judgments,
 )
 from cranfield.runs.run import Codes
 
-# What one unjudged document is worth at a rank, for measures in which it is worth that whatever the others are.
+TOLERANCE = 1e-12
+"""Differences up to this are rounding."""
 
-Weight = Callable[[Counts], Values]
+SIGNIFICANT = 0.05
+"""Below this the paired test speaks for a difference."""
+
+_NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that nothing about a pair follows from bounds"
 
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """How a document at a rank counts: its gain times `weight(rank)`.
+    """How a document counts: its gain times the measure's weight at its rank, whatever the other documents are.
 
-    Under `sum` the value is the sum of that over all documents, under `best` the highest of them. `gains` are those
-    of the grades from 0 up; `cutoff` is the last rank that counts.
+    The value is the sum of that over all documents, or the highest of them. `gains` are those of grades from 0 up.
     """
 
-    kind: Literal["sum", "best"]
-    weight: Weight
+    measure: Measure
     gains: Values
-    cutoff: int | None
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether all documents count, not only the best of them."""
+        return not self.measure.kind.best
 
     @property
     def least(self) -> float:
@@ -71,350 +78,37 @@ class Weighing:
 
     def at(self, ranks: Counts) -> Values:
         """Give the weight at each rank; 0 beyond the cutoff, and where there is no rank, which is 0."""
-        counts = ranks > 0 if self.cutoff is None else (ranks > 0) & (ranks <= self.cutoff)
-        return np.where(counts, self.weight(np.maximum(ranks, 1)), 0.0)
+        counts = (ranks > 0) & (ranks <= (self.measure.cutoff or np.inf))
+        return np.where(counts, self.measure.weight(np.maximum(ranks, 1)), 0.0)  # type: ignore[arg-type]
 
 
 def weighing_of(measure: AnyMeasure, highest: int) -> Weighing | None:
     """Give how a measure weighs documents; None where what one is worth depends on others."""
-    if not isinstance(measure, Measure) or dict(measure.settings).get("judged_only"):
+    if not isinstance(measure, Measure) or measure.kind.weight is None or measure.judged_only:
         return None
-    if measure.name not in _WEIGHTS or (measure.rel is not None and measure.rel < 1):
-        return None
-    cutoff = measure.cutoff if isinstance(measure.cutoff, int) else None
-    kind: Literal["sum", "best"] = "best" if measure.name in ("RR", "Success") else "sum"
-    gains = _gains(measure, highest)
-    weight = _WEIGHTS[measure.name](measure)
-    return None if gains is None else Weighing(kind, weight, gains, cutoff)
-
-
-def can_only_rise(measure: AnyMeasure, highest: int) -> bool:
-    """Say whether a hole that turns out relevant can only raise a measure: P, Success, RR, CG, DCG, RBP."""
-    weighing = weighing_of(measure, highest)
-    return weighing is not None and weighing.least >= 0 and float(weighing.gains[0]) == 0.0
-
-
-def _setting(measure: Measure, name: str) -> object:
-    return dict(measure.settings).get(name, measure.kind.parameters[name].default)
-
-
-def _gains(measure: Measure, highest: int) -> Values | None:
-    """Give the gain of each grade from 0 up; None where it depends on the other documents of the topic."""
-    if "gains" in measure.kind.parameters:
-        return gains_possible(measure, highest)
-    grades = np.arange(highest + 1)
-    if measure.name != "RBP" or _setting(measure, "gain") == "binary":
-        return (grades >= (measure.rel or 1)).astype(float)
-    return grades / float(highest) if _setting(measure, "gain") == "scaled" else None
-
-
-def _precision(measure: Measure) -> Weight:
-    return lambda ranks: np.full(ranks.shape, 1.0 / float(measure.cutoff or 1))
-
-
-def _one(_: Measure) -> Weight:
-    return lambda ranks: np.ones(ranks.shape)
-
-
-def _reciprocal(_: Measure) -> Weight:
-    return lambda ranks: 1.0 / ranks
-
-
-def _discounted(measure: Measure) -> Weight:
-    discount, base = _setting(measure, "discount"), float(_setting(measure, "base"))  # type: ignore[arg-type]
-    return lambda ranks: 1.0 / discounts(ranks, discount, base)  # type: ignore[arg-type]
-
-
-def _persistent(measure: Measure) -> Weight:
-    p = float(_setting(measure, "p"))  # type: ignore[arg-type]
-    return lambda ranks: (1.0 - p) * powers(p, ranks)
-
-
-_WEIGHTS: dict[str, Callable[[Measure], Weight]] = {
-    "P": _precision,
-    "CG": _one,
-    "DCG": _discounted,
-    "RBP": _persistent,
-    "NumRelRet": _one,
-    "RR": _reciprocal,
-    "Success": _one,
-}
+    gains = None if measure.rel is not None and measure.rel < 1 else measure.gains(highest)
+    return None if gains is None else Weighing(measure, gains)
 
 
 @dataclass(frozen=True, eq=False)
-class SharedHoles:
-    """The unjudged documents of two runs, each once: topic, document, and its rank in each run, 0 where it has none.
+class SharedUnjudged:
+    """The unjudged documents of one or two runs, each once: topic, document, and its rank in each run, 0 for none.
 
-    Topics are places in the alignment's. At least one of the two ranks is within the depth that matters.
+    Topics are places in the alignment's. `ranks` are runs by documents; at least one of a document's is deep enough
+    to count.
     """
 
     topic: Counts
     document: Codes
-    first_rank: Counts
-    second_rank: Counts
+    ranks: Counts
 
     def __len__(self) -> int:
         return len(self.topic)
 
 
-@dataclass(frozen=True, eq=False)
-class Contest:
-    """Two runs, aligned, with their documents, and how they are compared: by which measure, down to which depth.
-
-    `highest` is the highest grade a hole can have.
-    """
-
-    alignment: Alignment
-    documents: Identities
-    measure: AnyMeasure
-    depth: Reach
-    closure: Closure
-    further: int
-    highest: int
-
-    @cached_property
-    def part(self) -> Part:
-        """Score and bounds of each list, with the holes of both runs free in both.
-
-        A hole that only the other run has can raise R and the ideal here. What lies beyond the end of a list is no
-        document, so that RBP has no tail. Measures that pass holes over have no bounds in a pair.
-        """
-        lists = with_highest_grade(self.alignment.lists, self.highest)
-        found = part_of(self.measure, lists, self._rows, further=self.further, beside=self._beside)
-        plain = not isinstance(self.measure, Measure) or counts_holes_as_nonrelevant(self.measure, self.highest)
-        if self.weighing is None and not plain:
-            unknown = np.full(len(lists), np.nan)
-            has_gains = "gains" in dict(self.measure.settings)  # type: ignore[union-attr]
-            reason = _NO_GAIN if has_gains else _PASSES_OVER
-            return Part(found.values, Ends(unknown, unknown), "none", reason)
-        return found
-
-    @cached_property
-    def _rows(self) -> Found:
-        """The rows of both runs that hold one of the holes."""
-        lists, holes = self.alignment.lists, self.holes
-        ranks = [holes.first_rank, holes.second_rank]
-        cells = [holes.topic + run * len(self.alignment.topic_ids) for run in range(2)]
-        cell = np.concatenate([one[rank > 0] for one, rank in zip(cells, ranks, strict=True)])
-        rank = np.concatenate([one[one > 0] for one in ranks])
-        order = np.lexsort((rank, cell))
-        cell, rank = cell[order], rank[order]
-        starts = np.searchsorted(cell, np.arange(len(lists) + 1))
-        return Found(cell, rank, lists.grades[lists.offsets[cell] + rank - 1], starts)
-
-    @cached_property
-    def _beside(self) -> Counts:
-        """How many of the holes each list does not have."""
-        count = len(self.alignment.topic_ids)
-        return np.concatenate(
-            [
-                np.bincount(self.holes.topic[rank == 0], minlength=count)
-                for rank in (self.holes.first_rank, self.holes.second_rank)
-            ]
-        )
-
-    def ends_of(self, run: int) -> tuple[Values, Values, Values]:
-        """Give score, lower and upper bound of a run on each common topic."""
-        shape = self.alignment.shape
-        rows = (self.part.values, self.part.ends.lower, self.part.ends.upper)
-        values, lower, upper = (one.reshape(shape)[run][self.topics] for one in rows)
-        return values, lower, upper
-
-    @cached_property
-    def weighing(self) -> Weighing | None:
-        """How the measure weighs one document, where it does."""
-        return weighing_of(self.measure, self.highest)
-
-    @cached_property
-    def topics(self) -> Counts:
-        """The places of the topics that are scored for both runs."""
-        return np.flatnonzero(self.alignment.scored.all(axis=0))
-
-    @property
-    def reach(self) -> Reach:
-        """The depth down to which holes count."""
-        whole = self.closure != "at-k" or has_no_depth(self.measure)
-        return None if whole else self.depth
-
-    @cached_property
-    def holes(self) -> SharedHoles:
-        """The unjudged documents that count, each once."""
-        return shared_holes(self.alignment, self.documents, self.topics, self.reach)
-
-    def after(self, chosen: Counts, grades: NDArray[np.int32]) -> Contest:
-        """Give the contest as it would be with some of the holes judged."""
-        holes = self.holes
-        judged = with_judgments(self.alignment, self.documents, holes.topic[chosen], holes.document[chosen], grades)
-        return replace(self, alignment=judged)
-
-
-@dataclass(frozen=True, eq=False)
-class Difference:
-    """The score of the first run minus that of the second on each common topic: as it is, at least and at most.
-
-    `exact` says that shared documents were labelled once; else the bounds are true but conservative. `value` is the
-    difference of the two summaries and `ends` its lowest and highest. `open_count` says how many unjudged documents
-    each run has within the depth that matters.
-    """
-
-    measure: AnyMeasure
-    names: tuple[str, str]
-    topic_ids: tuple[str, ...]
-    values: Values
-    lower: Values
-    upper: Values
-    exact: bool
-    value: float
-    ends: tuple[float, float]
-    open_count: tuple[int, int]
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether no label can change which run is ahead, or that they are equal."""
-        return decided(*self.ends)
-
-
-_PASSES_OVER = "it passes unjudged documents over, so that nothing about a pair follows from bounds"
-_NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that nothing about a pair follows from bounds"
-
-TOLERANCE = 1e-12
-"""Differences up to this are rounding."""
-
-
-def decided(lower: float, upper: float) -> bool:
-    """Say whether an interval of differences leaves no doubt."""
-    return lower > TOLERANCE or upper < -TOLERANCE or upper - lower <= TOLERANCE
-
-
-def contest_of(
-    alignment: Alignment,
-    documents: Identities,
-    measure: AnyMeasure,
-    first: int,
-    second: int,
-    *,
-    depth: Reach,
-    closure: Closure = "at-k",
-    further: int = 0,
-    highest: int | None = None,
-) -> Contest:
-    """Give two runs of an alignment, by their numbers, to be compared. `depth` is the depth that matters."""
-    if first == second:
-        raise UsageError("a run is not compared with itself")
-    check_further(closure, further)
-    pair, shared = of_runs(alignment, documents, (first, second))
-    top = max(pair.lists.highest_grade if highest is None else highest, 1)
-    return Contest(pair, shared, measure, depth, closure, further, top)
-
-
-def difference_of(contest: Contest) -> Difference:
-    """Give the difference of two runs, with its bounds; topics do not interact, so means of exact ends are exact."""
-    how, first, second = contest.measure.aggregate, contest.ends_of(0), contest.ends_of(1)
-    values, lower, upper = first[0] - second[0], first[1] - second[2], first[2] - second[1]
-    if contest.weighing is not None:
-        lower, upper = _labelled_once(contest.weighing, contest)
-    adds_up = how in ("mean", "sum")
-    if adds_up:
-        value, ends = aggregated(values, how), (aggregated(lower, how), aggregated(upper, how))
-    else:
-        mine, other = ([aggregated(one, how) for one in each] for each in (first, second))
-        value, ends = mine[0] - other[0], (mine[1] - other[2], mine[2] - other[1])
-    return Difference(
-        measure=contest.measure,
-        names=(contest.alignment.run_names[0], contest.alignment.run_names[1]),
-        topic_ids=tuple(contest.alignment.topic_ids[topic] for topic in contest.topics.tolist()),
-        values=values,
-        lower=lower,
-        upper=upper,
-        exact=contest.weighing is not None and adds_up,
-        value=value,
-        ends=ends,
-        open_count=_open_count(contest),
-    )
-
-
-def shared_holes(alignment: Alignment, documents: Identities, topics: Counts, reach: Reach) -> SharedHoles:
-    """Give the unjudged documents of the two runs of an alignment on some topics, each once."""
-    keys, ranks = zip(*(_holes_of(alignment, documents, run) for run in range(2)), strict=True)
-    union = np.union1d(*keys)
-    both = np.zeros((2, len(union)), dtype=np.int64)
-    for run in range(2):
-        both[run, np.searchsorted(union, keys[run])] = ranks[run]
-    topic = union >> 32
-    kept = np.isin(topic, topics)
-    if reach is not None:
-        limit = np.broadcast_to(reach, len(alignment.topic_ids))[topic]
-        kept &= ((both > 0) & (both <= limit)).any(axis=0)
-    code = (union & 0xFFFFFFFF).astype(np.int32)
-    return SharedHoles(topic[kept], code[kept], both[0][kept], both[1][kept])
-
-
-def _holes_of(alignment: Alignment, documents: Identities, run: int) -> tuple[Counts, Counts]:
-    """Give key and rank of each unjudged document of a run; the key joins topic and document."""
-    lists, count = alignment.lists, len(alignment.topic_ids)
-    offsets = lists.offsets[run * count : (run + 1) * count + 1]
-    rows = np.flatnonzero(lists.grades[offsets[0] : offsets[-1]] < 0) + offsets[0]
-    topic = np.searchsorted(offsets, rows, side="right") - 1
-    return (topic << 32) | documents.codes[rows], rows - offsets[topic] + 1
-
-
-def _open_count(contest: Contest) -> tuple[int, int]:
-    holes, reach = contest.holes, contest.reach
-    limit = np.broadcast_to(np.iinfo(np.int64).max if reach is None else reach, len(contest.alignment.topic_ids))
-    first, second = (
-        int(((one > 0) & (one <= limit[holes.topic])).sum()) for one in (holes.first_rank, holes.second_rank)
-    )
-    return first, second
-
-
-def _labelled_once(weighing: Weighing, contest: Contest) -> tuple[Values, Values]:
-    """Give the ends of the difference on each topic, each document with one label."""
-    holes, topics = contest.holes, contest.topics
-    here = np.searchsorted(topics, holes.topic)
-    first, second = (contest.ends_of(run)[0] for run in range(2))
-    mine, other = weighing.at(holes.first_rank), weighing.at(holes.second_rank)
-    lower, upper = first - second, first - second
-    if weighing.kind == "sum":
-        tried = [gain * (mine - other) for gain in (weighing.least, weighing.most)]
-        lower += np.bincount(here, np.minimum(*tried), minlength=len(topics))
-        upper += np.bincount(here, np.maximum(*tried), minlength=len(topics))
-    elif weighing.most > 0:
-        alone = np.maximum(first[here], mine) - np.maximum(second[here], other)
-        np.minimum.at(lower, here, alone)
-        np.maximum.at(upper, here, alone)
-    return lower, upper
-
-
-@dataclass(frozen=True, eq=False)
-class RankIntervals:
-    """The best and the worst rank that each run can have; 1 is the top, and equal runs share the better rank."""
-
-    best: Counts
-    worst: Counts
-
-
-def rank_interval(lower: ArrayLike, upper: ArrayLike) -> RankIntervals:
-    """Give the ranks that intervals of scores leave open.
-
-    best = 1 + runs surely better, worst = 1 + runs possibly better. The intervals may be exact bounds, or plausible
-    ones from the score to the score plus its largest likely loss. A run without an interval (NaN) can have any rank,
-    and stand before or behind anybody.
-    """
-    low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
-    known = np.isfinite(low) & np.isfinite(high)
-    low, high = np.where(known, low, -np.inf), np.where(known, high, np.inf)
-    surely = low[np.newaxis, :] > high[:, np.newaxis]
-    possibly = high[np.newaxis, :] > low[:, np.newaxis]
-    np.fill_diagonal(possibly, val=False)
-    return RankIntervals(1 + surely.sum(axis=1), 1 + possibly.sum(axis=1))
-
-
-# The unjudged documents of a comparison, each with what judging it is good for.
-
-
 @dataclass(frozen=True, slots=True)
 class QueuedDocument:
-    """An unjudged document, and how much of the doubt hangs on it.
+    """An unjudged document, and how much of what is open hangs on it.
 
     `weight` is by how much the difference of the summaries can move by its label, or the interval narrows if it is
     not relevant. `run` is the run that gains if it is relevant (where it stands at `rank`); the other run has it at
@@ -429,81 +123,453 @@ class QueuedDocument:
     other_rank: int | None = None
 
 
-def leanings(contest: Contest) -> Values:
-    """Give for each hole of a contest its weight in the difference; above 0 where it is good for the first run.
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """The score of the first run minus that of the second on each common topic: as it is, at least and at most.
 
-    For sums of weights by how much its label can move the difference; for RR and Success by how much it does so when
-    no other is relevant; else by how much its being not relevant narrows the two intervals.
+    `exact` says that shared documents were labelled once; else the ends are true but conservative. `value` is the
+    difference of the two summaries and `ends` its lowest and highest. `unjudged` says how many unjudged documents
+    that count each run has. Of a single run all this is about its score.
     """
-    holes, weighing = contest.holes, contest.weighing
-    share = 1.0 / max(len(contest.topics), 1) if contest.measure.aggregate == "mean" else 1.0
-    if weighing is None:
-        first, second = (_narrowed(contest, run) for run in range(2))
-        return np.where(first >= second, 1.0, -1.0) * (first + second) * share
-    mine, other = weighing.at(holes.first_rank), weighing.at(holes.second_rank)
-    if weighing.kind == "sum":
-        return (weighing.most - weighing.least) * (mine - other) * share
-    here = np.searchsorted(contest.topics, holes.topic)
-    first, second = (contest.ends_of(run)[0][here] for run in range(2))
-    moved: Values = np.maximum(first, mine) - first - (np.maximum(second, other) - second)
-    return moved * weighing.most * share
+
+    names: tuple[str, ...]
+    topic_ids: tuple[str, ...]
+    values: Values
+    lower: Values
+    upper: Values
+    exact: bool
+    value: float
+    ends: tuple[float, float]
+    unjudged: tuple[int, ...]
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether no label can change which run is ahead, or that they are equal."""
+        return decided(*self.ends)
+
+    @property
+    def width(self) -> float:
+        """How far labels can move the summary: the width of its interval, and of the way to it from outside."""
+        return max(self.ends[1], self.value) - min(self.ends[0], self.value)
 
 
-def can_matter(contest: Contest) -> Mask:
-    """Say of each hole of a contest whether its label can have to do with the difference, now or later.
+def decided(lower: float, upper: float) -> bool:
+    """Say whether an interval of differences leaves no doubt."""
+    return lower > TOLERANCE or upper < -TOLERANCE or upper - lower <= TOLERANCE
 
-    In a sum one that weighs the same for both runs cannot. For RR and Success a document that helps both alike may
-    still matter once another is known, unless both runs have something better already.
+
+@dataclass(frozen=True, eq=False)
+class OpenScore:
+    """The score of one run, or the difference between two, by a measure, and the documents that could still move it.
+
+    `alignment` and `documents` are of these runs alone. `highest` is the highest grade an unjudged document can have.
     """
-    holes, weighing = contest.holes, contest.weighing
-    if weighing is None or contest.measure.aggregate not in ("mean", "sum"):
-        return np.ones(len(holes), dtype=bool)
-    mine, other = weighing.at(holes.first_rank), weighing.at(holes.second_rank)
-    if weighing.kind == "sum":
-        return np.abs(mine - other) * (weighing.most - weighing.least) > TOLERANCE
-    here = np.searchsorted(contest.topics, holes.topic)
-    first, second = (contest.ends_of(run)[0][here] for run in range(2))
-    return ((mine > first + TOLERANCE) | (other > second + TOLERANCE)) & (weighing.most > 0)
 
+    alignment: Alignment
+    documents: Identities
+    measure: AnyMeasure
+    depth: Reach
+    closure: Closure
+    further: int
+    highest: int
+    tail: Tail
 
-def _narrowed(contest: Contest, run: int) -> Values:
-    """Give by how much the interval of one run narrows with each hole; 0 where it does not rank it."""
-    ranks = contest.holes.first_rank if run == 0 else contest.holes.second_rank
-    here = np.flatnonzero(ranks > 0)
-    narrowed = np.zeros(len(ranks))
-    narrowed[here] = narrowings(
-        contest.alignment,
-        contest.measure,
-        run * len(contest.alignment.topic_ids) + contest.holes.topic[here],
-        ranks[here],
-        depth=contest.reach,
-        closure=contest.closure,
-        further=contest.further,
-        highest=contest.highest,
-    )
-    return np.maximum(narrowed, 0.0)
+    @property
+    def reach(self) -> Reach:
+        """The depth down to which unjudged documents count."""
+        return None if self.closure != "at-k" or ignores_depth(self.measure) else self.depth
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the summary is a sum or a mean, so that what happens on one topic can be told by itself."""
+        return self.measure.aggregate in ("mean", "sum")
 
-def by_weight(weights: Values, contest: Contest) -> Counts:
-    """Give the holes in order: the heaviest first, equal ones by topic and document."""
-    return np.lexsort((contest.holes.document, contest.holes.topic, -np.abs(weights).round(12)))
+    @cached_property
+    def weighing(self) -> Weighing | None:
+        """How the measure weighs one document, where it does."""
+        return weighing_of(self.measure, self.highest)
 
+    @cached_property
+    def topics(self) -> Counts:
+        """The places of the topics that are scored for all runs."""
+        return np.flatnonzero(self.alignment.scored.all(axis=0))
 
-def queued(contest: Contest, order: Counts, weights: Values) -> tuple[QueuedDocument, ...]:
-    """Give some holes as documents to be judged."""
-    holes, names = contest.holes, contest.alignment.run_names
-    found = []
-    for place, document in zip(order.tolist(), contest.documents.names(holes.document[order]), strict=True):
-        ranks = (int(holes.first_rank[place]), int(holes.second_rank[place]))
-        mine = 0 if (weights[place] > 0 and ranks[0]) or not ranks[1] else 1
-        found.append(
-            QueuedDocument(
-                topic=contest.alignment.topic_ids[int(holes.topic[place])],
-                document=document,
-                weight=abs(float(weights[place])),
-                run=names[mine],
-                rank=ranks[mine],
-                other_rank=ranks[1 - mine] or None,
-            )
+    @cached_property
+    def unjudged(self) -> SharedUnjudged:
+        """The unjudged documents that count, each once."""
+        lists, count = self.alignment.lists, len(self.alignment.topic_ids)
+        keys, ranks = [], []
+        for run in range(len(self.alignment.run_names)):
+            offsets = lists.offsets[run * count : (run + 1) * count + 1]
+            rows = np.flatnonzero(lists.grades[offsets[0] : offsets[-1]] < 0) + offsets[0]
+            topic = np.searchsorted(offsets, rows, side="right") - 1
+            keys.append((topic << 32) | self.documents.codes[rows])
+            ranks.append(rows - offsets[topic] + 1)
+        union = np.unique(np.concatenate(keys))
+        by_run = np.zeros((len(keys), len(union)), dtype=np.int64)
+        for run, own in enumerate(keys):
+            by_run[run, np.searchsorted(union, own)] = ranks[run]
+        topic = union >> 32
+        kept = np.isin(topic, self.topics) & self._within_reach(topic, by_run).any(axis=0)
+        return SharedUnjudged(topic[kept], (union & 0xFFFFFFFF).astype(np.int32)[kept], by_run[:, kept])
+
+    def _within_reach(self, topic: Counts, ranks: Counts) -> Mask:
+        if self.reach is None:
+            return ranks > 0
+        limit = np.broadcast_to(self.reach, len(self.alignment.topic_ids))[topic]
+        return np.asarray((ranks > 0) & (ranks <= limit))
+
+    @cached_property
+    def interval(self) -> Interval:
+        """Score and ends of each list, with the unjudged documents of both runs open in both.
+
+        One that only the other run has can raise R and the ideal here. Measures that pass unjudged documents over
+        have no interval in a pair.
+        """
+        lists, unjudged = with_highest_grade(self.alignment.lists, self.highest), self.unjudged
+        count = len(self.alignment.topic_ids)
+        run, place = np.nonzero(unjudged.ranks)
+        cell, rank = run * count + unjudged.topic[place], unjudged.ranks[run, place]
+        order = np.lexsort((rank, cell))
+        cell, rank = cell[order], rank[order]
+        starts = np.searchsorted(cell, np.arange(len(lists) + 1))
+        rows = Found(cell, rank, lists.grades[lists.offsets[cell] + rank - 1], starts)
+        beside = np.concatenate([np.bincount(unjudged.topic[one == 0], minlength=count) for one in unjudged.ranks])
+        found = interval(self.measure, lists, rows, further=self.further, beside=beside, tail=self.tail)
+        plain = not isinstance(self.measure, Measure) or is_nonrelevant_unjudged(self.measure, self.highest)
+        if len(unjudged.ranks) == 1 or self.weighing is not None or plain or found.missing:
+            return found
+        unknown = np.full(len(lists), np.nan)
+        has_gains = "gains" in dict(self.measure.settings)  # type: ignore[union-attr]
+        return replace(found, lower=unknown, upper=unknown, missing=_NO_GAIN if has_gains else PASSED_OVER)
+
+    def _of_runs(self, rows: Values) -> Values:
+        """Give one value for each list as runs by common topics."""
+        return rows.reshape(self.alignment.shape)[:, self.topics]
+
+    @cached_property
+    def difference(self) -> Difference:
+        """The difference with its ends; topics do not interact, so means of exact ends are exact."""
+        how, is_pair = self.measure.aggregate, len(self.alignment.run_names) == 2
+        values, lower, upper = (
+            self._of_runs(one) for one in (self.interval.values, self.interval.lower, self.interval.upper)
         )
-    return tuple(found)
+        if is_pair:
+            of_topics = values[0] - values[1], lower[0] - upper[1], upper[0] - lower[1]
+            if self.weighing is not None:
+                of_topics = (of_topics[0], *self._labelled_once(self.weighing, values))
+        else:
+            of_topics = values[0], lower[0], upper[0]
+        if self.adds_up or not is_pair:
+            value, low, high = (aggregated(one, how) for one in of_topics)
+        else:
+            (value, low, high), other = (
+                [aggregated(one[run], how) for one in (values, lower, upper)] for run in (0, 1)
+            )
+            value, low, high = value - other[0], low - other[2], high - other[1]
+        counts = self._within_reach(self.unjudged.topic, self.unjudged.ranks).sum(axis=1)
+        return Difference(
+            names=self.alignment.run_names,
+            topic_ids=tuple(self.alignment.topic_ids[topic] for topic in self.topics.tolist()),
+            values=of_topics[0],
+            lower=of_topics[1],
+            upper=of_topics[2],
+            exact=self.weighing is not None and self.adds_up,
+            value=value,
+            ends=(low, high),
+            unjudged=tuple(counts.tolist()),
+        )
+
+    def _labelled_once(self, weighing: Weighing, values: Values) -> tuple[Values, Values]:
+        """Give the ends of the difference on each topic, each document with one label."""
+        first, second = values
+        here = np.searchsorted(self.topics, self.unjudged.topic)
+        mine, other = (weighing.at(ranks) for ranks in self.unjudged.ranks)
+        lower, upper = first - second, first - second
+        if weighing.is_sum:
+            tried = [gain * (mine - other) for gain in (weighing.least, weighing.most)]
+            lower += np.bincount(here, np.minimum(*tried), minlength=len(self.topics))
+            upper += np.bincount(here, np.maximum(*tried), minlength=len(self.topics))
+        elif weighing.most > 0:
+            alone = np.maximum(first[here], mine) - np.maximum(second[here], other)
+            np.minimum.at(lower, here, alone)
+            np.maximum.at(upper, here, alone)
+        return lower, upper
+
+    @cached_property
+    def weights(self) -> Values:
+        """The weight of each unjudged document in the difference; above 0 where it is good for the first run.
+
+        For sums of weights by how much its label can move the difference; for RR and Success by how much it does so
+        when no other is relevant; else by how much its being not relevant narrows the intervals.
+        """
+        weighing, is_pair = self.weighing, len(self.unjudged.ranks) == 2
+        share = 1.0 / max(len(self.topics), 1) if self.measure.aggregate == "mean" else 1.0
+        if weighing is None or (not is_pair and not self.adds_up):
+            narrowed = [self._narrowed(run) for run in range(len(self.unjudged.ranks))]
+            if not is_pair:
+                return narrowed[0] * share
+            return np.where(narrowed[0] >= narrowed[1], 1.0, -1.0) * (narrowed[0] + narrowed[1]) * share
+        worth = weighing.at(self.unjudged.ranks)
+        if not weighing.is_sum:
+            values = self._of_runs(self.interval.values)[:, np.searchsorted(self.topics, self.unjudged.topic)]
+            worth = np.maximum(values, worth) - values
+        moved: Values = worth[0] - worth[1] if is_pair else worth[0]
+        return (weighing.most - weighing.least if weighing.is_sum else weighing.most) * moved * share
+
+    def _narrowed(self, run: int) -> Values:
+        """Give by how much the interval of one run narrows with each document; 0 where it does not rank it."""
+        ranks = self.unjudged.ranks[run]
+        here = np.flatnonzero(ranks > 0)
+        narrowed = np.zeros(len(ranks))
+        narrowed[here] = width_reductions(
+            self.measure,
+            with_highest_grade(self.alignment.lists, self.highest),
+            run * len(self.alignment.topic_ids) + self.unjudged.topic[here],
+            ranks[here],
+            reach=self.reach,
+            further=self.further,
+        )
+        return np.maximum(narrowed, 0.0)
+
+    @cached_property
+    def can_matter(self) -> Mask:
+        """Which of the documents can have to do with the difference, now or later.
+
+        In a sum one that weighs the same for both runs cannot. For RR and Success a document that helps both alike
+        may still matter once another is known, unless both runs have something better already.
+        """
+        weighing = self.weighing
+        if weighing is None or not self.adds_up:
+            return np.ones(len(self.unjudged), dtype=bool)
+        if len(self.unjudged.ranks) == 1:
+            return np.asarray(self.weights > 0)
+        worth = weighing.at(self.unjudged.ranks)
+        if weighing.is_sum:
+            return np.asarray(np.abs(worth[0] - worth[1]) * (weighing.most - weighing.least) > TOLERANCE)
+        values = self._of_runs(self.interval.values)[:, np.searchsorted(self.topics, self.unjudged.topic)]
+        return np.asarray((worth > values + TOLERANCE).any(axis=0) & (weighing.most > 0))
+
+    @property
+    def order(self) -> Counts:
+        """The documents that can matter: the heaviest first, equal ones by topic and document."""
+        keys = (self.unjudged.document, self.unjudged.topic, -np.abs(self.weights).round(12))
+        order = np.lexsort(keys)
+        return order[self.can_matter[order]]
+
+    def queued(self, order: Counts) -> tuple[QueuedDocument, ...]:
+        """Give some of the documents as a queue to be judged."""
+        names, unjudged, found = self.alignment.run_names, self.unjudged, []
+        for place, document in zip(order.tolist(), self.documents.names(unjudged.document[order]), strict=True):
+            mine, other = [*unjudged.ranks[:, place].tolist(), 0][:2]
+            is_first = (self.weights[place] > 0 and mine) or not other
+            rank, other_rank = (mine, other) if is_first else (other, mine)
+            topic, weight = self.alignment.topic_ids[int(unjudged.topic[place])], abs(float(self.weights[place]))
+            found.append(
+                QueuedDocument(topic, document, weight, names[0 if is_first else 1], rank, other_rank or None)
+            )
+        return tuple(found)
+
+    def after(self, chosen: Counts, grades: NDArray[np.int32] | None = None) -> OpenScore:
+        """Give the score as it would be with some of the documents judged, not relevant unless told otherwise."""
+        labels = np.zeros(len(chosen), dtype=np.int32) if grades is None else grades
+        topic, document = self.unjudged.topic[chosen], self.unjudged.document[chosen]
+        return replace(self, alignment=with_judgments(self.alignment, self.documents, topic, document, labels))
+
+
+def open_score(
+    alignment: Alignment,
+    documents: Identities,
+    measure: AnyMeasure,
+    *runs: int,
+    depth: Reach,
+    closure: Closure = "at-k",
+    further: int = 0,
+    highest: int | None = None,
+    tail: Tail = "none",
+) -> OpenScore:
+    """Give the score of a run of an alignment, by its number, or the difference between two.
+
+    `depth` is how far down unjudged documents count. In a pair what lies beyond the end of a list is no document, so
+    that RBP has no tail.
+    """
+    if len(set(runs)) < len(runs):
+        raise UsageError("a run is not compared with itself")
+    check_further(closure, further)
+    chosen, own = choose_runs(alignment, documents, runs)
+    top = max(chosen.lists.highest_grade if highest is None else highest, 1)
+    return OpenScore(chosen, own, measure, depth, closure, further, top, tail)
+
+
+@dataclass(frozen=True, eq=False)
+class RankIntervals:
+    """The best and the worst rank that each run can have; 1 is the top, and equal runs share the better rank."""
+
+    best: Counts
+    worst: Counts
+
+
+def rank_interval(lower: ArrayLike, upper: ArrayLike) -> RankIntervals:
+    """Give the ranks that intervals of scores leave open.
+
+    best = 1 + runs surely better, worst = 1 + runs possibly better. The intervals may be exact, or plausible ones
+    from the score to the score plus its largest likely loss. A run without an interval (NaN) can have any rank, and
+    stand before or behind anybody.
+    """
+    low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+    known = np.isfinite(low) & np.isfinite(high)
+    low, high = np.where(known, low, -np.inf), np.where(known, high, np.inf)
+    surely = low[np.newaxis, :] > high[:, np.newaxis]
+    possibly = high[np.newaxis, :] > low[:, np.newaxis]
+    np.fill_diagonal(possibly, val=False)
+    return RankIntervals(1 + surely.sum(axis=1), 1 + possibly.sum(axis=1))
+
+
+# What may be said of two runs: which is better, and how sure that is while documents are unjudged.
+
+Level = Literal["proved", "supported", "conservative win", "open"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What may be said of two runs, why, and what would decide it.
+
+    `winner` leads with unjudged taken as not relevant; empty where the two are equal. `lead` is by how much, and
+    `ends` its lowest and highest. `documents` are those that could decide an open pair, the heaviest first.
+    `unjudged` counts the unjudged documents of both, and `down_to` is the rank below which they were not looked at,
+    None where all of them were.
+    """
+
+    level: Level
+    measure: str
+    winner: str
+    loser: str
+    lead: float
+    ends: tuple[float, float]
+    exact: bool
+    reason: str
+    documents: tuple[QueuedDocument, ...] = ()
+    unjudged: int = 0
+    down_to: int | None = None
+
+    @property
+    def said(self) -> str:
+        """What stands in a table: the level, to which rank it is proved where that is not the end, and who leads."""
+        if not self.unjudged:
+            return "nothing is unjudged"
+        level = f"proved to rank {self.down_to}" if self.level == "proved" and self.down_to else self.level
+        return f"{level}: {self.winner}" if self.winner else level
+
+
+class _Lead:
+    """A difference seen from the run that leads, with what else is known: likely losses, and the test's p."""
+
+    def __init__(self, found: Difference, loss95: tuple[float, float] | None, p: str, p_value: float | None) -> None:
+        ahead = 0 if found.value >= 0 else 1
+        self.value = abs(found.value)
+        low, high = found.ends
+        self.ends = (low, high) if ahead == 0 else (-high, -low)
+        self.exact, self.p, self.p_value = found.exact, p, p_value
+        is_equal = self.value <= TOLERANCE
+        self.winner = "" if is_equal else found.names[ahead]
+        self.loser = "" if is_equal else found.names[1 - ahead]
+        self.said = f"{self.winner} leads by {self.value:.4f}"
+        self.own_unjudged, self.other_unjudged = found.unjudged[ahead], found.unjudged[1 - ahead]
+        self.gain = 0.0 if loss95 is None else max(-loss95[ahead], 0.0)
+        self.loss = None if loss95 is None else loss95[1 - ahead] + self.gain
+
+    def chance(self, significant: float) -> str:
+        """Say that the lead may be chance, where the test says so."""
+        if self.p_value is None or self.p_value < significant:
+            return ""
+        return f"; but it may be chance: on these topics {self.p} = {self.p_value:.3g}"
+
+    def level(self, significant: float, down_to: str, *, rises: bool) -> tuple[Level, str]:
+        """Give the level and its reason; `rises` says that relevant documents can only raise the measure."""
+        if not self.winner:
+            return "open", "the two scores are equal"
+        if self.ends[0] > TOLERANCE:
+            least = "" if self.exact else "at least "
+            worst = f"{self.winner} leads by {least}{self.ends[0]:.4f} even if every unjudged document{down_to}"
+            return "proved", f"{worst} goes against it{self.chance(significant)}"
+        outlasts = self.loss is not None and self.value - self.loss > TOLERANCE
+        if outlasts and self.p_value is not None and self.p_value < significant:
+            return "supported", (
+                f"{self.said}, more than {self.loser} has probably lost "
+                f"{'and it has gained ' if self.gain else ''}({self.loss:.4f}), with {self.p} = {self.p_value:.3g}"
+            )
+        if rises and self.own_unjudged and not self.other_unjudged:
+            own = counted(self.own_unjudged, "unjudged document")
+            return "conservative win", f"{self.said} with its {own} taken as not relevant; {self.loser} has none"
+        lowest = self.ends[0] if abs(self.ends[0]) >= 0.00005 else 0.0
+        could = f"could make that {lowest:+.4f}" if self.exact else f"might make that {lowest:+.4f} at worst"
+        text = f"{self.said}, and labels {could}"
+        if not np.isfinite(self.ends).all():
+            text = f"{self.said}, by a measure without bounds"
+        if self.loss is not None and not outlasts:
+            return "open", f"{text}; {self.loser} may have lost {self.loss:.4f}"
+        if self.p_value is not None and self.p_value >= significant:
+            return "open", f"{text}; the test gives {self.p} = {self.p_value:.3g}"
+        return "open", text
+
+
+def claim_of(
+    pair: OpenScore,
+    *,
+    loss95: tuple[float, float] | None = None,
+    p_value: float | None = None,
+    significant: float = SIGNIFICANT,
+    name_documents: bool = True,
+    corrected: bool = False,
+) -> Claim:
+    """Give what may be said of two runs.
+
+    `loss95` are the largest likely losses of the first and the second run, below 0 where a run falls once its
+    unjudged documents are judged; `p_value` is that of the paired test of their difference, perhaps `corrected` for
+    many pairs. Without them nothing is called supported. Naming the documents that would decide takes most of the
+    time where there are very many pairs.
+    """
+    if isinstance(pair.measure, Measure) and not pair.measure.quality:
+        raise UsageError(f"{pair.measure} does not say which run is better")
+    p = "corrected p" if corrected else "p"
+    found, down_to, deep = pair.difference, _down_to(pair), None
+    lead = _Lead(found, loss95, p, p_value)
+    if down_to and isinstance(pair.measure, Measure) and takes_pool_depth(pair.measure):
+        deep = replace(pair, closure="list")
+        if lead.ends[0] > TOLERANCE and _Lead(deep.difference, loss95, p, p_value).ends[0] > TOLERANCE:
+            found, lead, down_to = deep.difference, _Lead(deep.difference, loss95, p, p_value), ""
+    weighing = pair.weighing
+    rises = weighing is not None and weighing.least >= 0 and float(weighing.gains[0]) == 0.0
+    level, reason = lead.level(significant, down_to, rises=rises)
+    documents: tuple[QueuedDocument, ...] = ()
+    if level == "open" and name_documents and np.isfinite(lead.ends).all():
+        documents = pair.queued(pair.order)
+        many = f"{counted(len(documents), 'unjudged document')} could decide it"
+        reason += f"; {many if documents else 'no unjudged document would change that'}"
+    unjudged = len((deep or pair).unjudged)
+    if level == "proved" and not unjudged:
+        reason = f"{lead.said}, and nothing{down_to} is unjudged{lead.chance(significant)}"
+    return Claim(
+        level=level,
+        measure=str(pair.measure),
+        winner=lead.winner,
+        loser=lead.loser,
+        lead=lead.value,
+        ends=lead.ends,
+        exact=found.exact,
+        reason=reason,
+        documents=documents,
+        unjudged=unjudged,
+        down_to=int(np.max(deep.depth)) if deep is not None and down_to else None,  # type: ignore[arg-type]
+    )
+
+
+def _down_to(pair: OpenScore) -> str:
+    """Say down to which rank unjudged documents were looked at; nothing where all of them were."""
+    reach = pair.reach
+    if reach is None:
+        return ""
+    deepest, longest = int(np.max(reach)), int(pair.alignment.lists.length.max(initial=0))
+    if deepest >= longest:
+        return ""
+    return f" down to rank {deepest}" if int(np.min(reach)) == deepest else " down to the depth of the pool"

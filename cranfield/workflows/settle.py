@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment, AnyRun, TopicSet
     from cranfield.evaluate.expression import Measure
     from cranfield.reuse.intervals import Closure, Identities
-    from cranfield.reuse.pairs import Contest, QueuedDocument
-    from cranfield.reuse.settle import Claim, Narrowing, Settlement
+    from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
+    from cranfield.reuse.settle import SafeQueue, Settlement
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,8 @@ def settled(
     closure: Closure = "at-k",
 ) -> list[Settled]:
     """Find what to judge to decide between the first two runs of a field, which are named or given with their ids."""
-    from cranfield.reuse.intervals import depth_that_matters
-    from cranfield.reuse.pairs import contest_of
+    from cranfield.reuse.intervals import interval_depth
+    from cranfield.reuse.pairs import open_score
     from cranfield.reuse.settle import settle
 
     speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
@@ -110,17 +110,17 @@ def settled(
     aligned, documents = with_documents(Asked(qrels=field.read.qrels, runs=tuple(runs)), store)
     found = []
     for measure in measures:
-        contest = contest_of(
+        pair = open_score(
             aligned,
             documents,
             measure,
             0,
             1,
-            depth=depth_that_matters(measure, pool_depth=field.depth),
+            depth=interval_depth(measure, pool_depth=field.depth),
             closure=closure,
             highest=highest_grade(store),
         )
-        found.append(Settled(measure, claim_with_test(contest, trust.of(measure), 0, 1), settle(contest), speed))
+        found.append(Settled(measure, claim_with_test(pair, trust.of(measure), 0, 1), settle(pair), speed))
     return found
 
 
@@ -142,44 +142,43 @@ def highest_grade(store: Store | None) -> int | None:
 
 
 def claim_with_test(
-    contest: Contest, known: Trust | None, first: int, second: int, *, name_documents: bool = True
+    pair: OpenScore, known: Trust | None, first: int, second: int, *, name_documents: bool = True
 ) -> Claim:
-    """Give what may be said of two runs, the first and the second of a contest, by their losses and a paired t-test.
+    """Give what may be said of two runs, the first and the second of a pair, by their losses and a paired t-test.
 
     `first` and `second` are their places among the runs of which something is known.
     """
     import numpy as np
 
     from cranfield.compare.significance.student import student
-    from cranfield.reuse.pairs import difference_of
-    from cranfield.reuse.settle import claim_of
+    from cranfield.reuse.pairs import claim_of
 
     loss = None if known is None or known.assessment.loss is None else known.assessment.loss.upper
     upper = None if loss is None else (float(loss[first]), float(loss[second]))
-    values = difference_of(contest).values
+    values = pair.difference.values
     rng = np.random.default_rng(SEED)
     p_value = float(student(values, np.zeros_like(values), rng=rng).p) if len(values) > 1 else None
-    return claim_of(contest, loss95=upper, p_value=p_value, name_documents=name_documents)
+    return claim_of(pair, loss95=upper, p_value=p_value, name_documents=name_documents)
 
 
 def made_safe(
     field: Field, measures: Sequence[Measure], runs: Sequence[str | AnyRun], *, store: Store | None
-) -> list[tuple[Narrowing, Speed]]:
+) -> list[tuple[SafeQueue, Speed]]:
     """Find what to judge to bring the first run of a field to SAFE; it is named or given with its ids."""
-    from cranfield.reuse.intervals import depth_that_matters
-    from cranfield.reuse.settle import to_safe
+    from cranfield.reuse.intervals import interval_depth
+    from cranfield.reuse.settle import make_safe
 
     aligned, documents = with_documents(Asked(qrels=field.read.qrels, runs=tuple(runs)), store)
     speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
     return [
         (
-            to_safe(
+            make_safe(
                 aligned,
                 documents,
                 trust.measure,
                 0,
                 tolerance=trust.assessment.tolerance,
-                depth=depth_that_matters(trust.measure, pool_depth=field.depth),
+                depth=interval_depth(trust.measure, pool_depth=field.depth),
                 highest=highest_grade(store),
             ),
             speed,
@@ -244,7 +243,7 @@ def _told(one: Settled) -> list[str]:
     return said
 
 
-def narrowed(found: Sequence[tuple[Narrowing, Speed]], *, everything: bool) -> tuple[list[str], list[QueuedDocument]]:
+def narrowed(found: Sequence[tuple[SafeQueue, Speed]], *, everything: bool) -> tuple[list[str], list[QueuedDocument]]:
     """Say what makes a run safe, and give the documents that probably do, or those that do whatever they are."""
     queues = []
     for narrowing, _ in found:
@@ -253,7 +252,7 @@ def narrowed(found: Sequence[tuple[Narrowing, Speed]], *, everything: bool) -> t
     return [sentence for one in found for sentence in _narrowing(*one)], _merged(queues)
 
 
-def _narrowing(narrowing: Narrowing, speed: Speed) -> Iterator[str]:
+def _narrowing(narrowing: SafeQueue, speed: Speed) -> Iterator[str]:
     yield f"{narrowing.measure} of {narrowing.run}: labels can move it by {narrowing.width:.4f}"
     if narrowing.width <= narrowing.tolerance:
         yield "that is safe already: there is nothing to judge"
@@ -297,15 +296,15 @@ class _Described:
         asked = Asked(qrels=field.read.qrels, runs=field.words)
         return with_documents(asked, self.store, topics=field.read.aligned.topic_ids)
 
-    def contest(self, trust: Trust, run: int, other: int) -> Contest:
+    def pair(self, trust: Trust, run: int, other: int) -> OpenScore:
         """Give two runs to be compared."""
-        from cranfield.reuse.intervals import depth_that_matters
-        from cranfield.reuse.pairs import contest_of
+        from cranfield.reuse.intervals import interval_depth
+        from cranfield.reuse.pairs import open_score
 
-        depth = depth_that_matters(trust.measure, pool_depth=self.found.field.depth)
+        depth = interval_depth(trust.measure, pool_depth=self.found.field.depth)
         highest = highest_grade(self.store)
         closure, further = self.found.bounds.closure, self.found.bounds.further
-        return contest_of(
+        return open_score(
             *self._aligned,
             trust.measure,
             run,
@@ -318,14 +317,14 @@ class _Described:
 
     def claim(self, trust: Trust, run: int, other: int) -> Claim:
         """Give what may be said of two runs."""
-        return claim_with_test(self.contest(trust, run, other), trust, run, other, name_documents=False)
+        return claim_with_test(self.pair(trust, run, other), trust, run, other, name_documents=False)
 
     def settled_by(self, trust: Trust, run: int, other: int) -> int | None:
         """Give how many documents settle a pair if none is relevant; None where judging is not known to settle it."""
         from cranfield.reuse.settle import settle
 
-        contest = self.contest(trust, run, other)
-        return None if contest.part.kind == "none" else settle(contest).if_not_relevant
+        pair = self.pair(trust, run, other)
+        return None if pair.interval.kind == "none" else settle(pair).if_not_relevant
 
 
 def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:

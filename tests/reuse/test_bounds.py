@@ -15,31 +15,24 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, align, qrels_from, ranking_from
 from cranfield.evaluate.expression import Measure, parse_measure
 from cranfield.evaluate.measure import measures
-from cranfield.reuse.intervals import bounds, depth_that_matters
+from cranfield.reuse.intervals import interval_depth, intervals_of_runs
 
 ROUNDS = 40 if os.environ.get("CRANFIELD_SOAK") else 1
 CLOSURES = [("at-k", 1, 0), ("at-k", 3, 0), ("at-k", 10, 0), ("list", 2, 0), ("open", 2, 0), ("open", 2, 2)]
 CUTOFFS = {"needed": (1, 3, 10), "optional": (None, 3), "level": (0.0, 0.3, 1.0), "none": (None,)}
 VARIANTS = [
     "P(rel=2)@3",
-    "P(judged_only=True)@3",
-    "Success(judged_only=True)@2",
     "R(rel=2)@2",
     "RR(rel=2)",
-    "RR(judged_only=True)",
     "AP(rel=2)",
     "AP(rel=2)@3",
     "AP(rel=4)",
-    "AP(judged_only=True)",
-    "AP(judged_only=True)@2",
     "YAAP(rel=2)",
-    "infAP(rel=2)",
     "Bpref(rel=2)",
     "Bpref(rel=4)",
     "BinG(rel=3)",
     "Rprec(times=0.5)",
     "Rprec(times=2, rel=2)",
-    "Rprec(judged_only=True)",
     "IPrec(rounding='9')@0.3",
     "IPrec(rounding='10', rel=2)@0.3",
     "IPrecAvg(rounding='9')",
@@ -50,20 +43,16 @@ VARIANTS = [
     "Accuracy(documents=50, rel=2)@2",
     "Utility(a=2, b=-1, c=-3, d=1, documents=50)",
     "Utility(a=0, b=1, c=1)",
-    "NumRet(rel=2)",
     "CG(gain=exponential)@3",
     "CG(gains={1: 3, 2: 9})",
     "DCG(gain=exponential)@3",
     "DCG(discount=original, base=3)",
     "DCG(gains={0: -1, 1: 2, 2: 1})",
     "DCG(gains={1: -1})@3",
-    "IdealDCG(gains={0: 1})@3",
     "nDCG(gain=exponential)@3",
     "nDCG(gain=exponential)",
     "nDCG(discount=original)",
     "nDCG(discount=original, base=4)@3",
-    "nDCG(judged_only=True)",
-    "nDCG(judged_only=True)@2",
     "nDCG(gains={1: 5, 2: 5, 3: 7})",
     "nDCG(gains={1: 4, 2: 1})@3",
     "nDCG(gains={0: 1, 1: 3})",
@@ -72,15 +61,12 @@ VARIANTS = [
     "RBP(gain=topic)",
     "RBP(gain=topic, p=0.5)@3",
     "RBP(p=0.5, rel=2)",
-    "RBP(judged_only=True)",
     "ERR(max_grade=4)",
     "ERR(max_grade=1)@3",
-    "ERR(judged_only=True)",
     "Q(beta=10)",
     "Q(beta=0)",
     "Q(beta=5, rel=2)@3",
     "Q(rel=3)",
-    "Q(judged_only=True)@4",
     "nDCG(agg=geometric)",
 ]
 
@@ -92,8 +78,8 @@ def usual(name: str) -> list[Measure]:
     return [parse_measure(text) for text in texts]
 
 
-WITHOUT = {"Judged", "Unjudged", "FirstUnjudged", "RBPResidual", "xinfAP", "infNDCG", "statP", "statAP"}
-ALL = [measure for name in measures.names() if name not in WITHOUT for measure in usual(name)]
+ALL = [measure for name in measures.names() for measure in usual(name) if measure.quality]
+ALL = [measure for measure in ALL if measure.kind.unjudged != "sampled"]
 ALL += [parse_measure(text) for text in VARIANTS]
 
 
@@ -178,7 +164,7 @@ def mismatches(
 ) -> list[object]:
     """Give the cases in which bounds are not those of all completions."""
     options = {"closure": closure, "further": further, "highest": highest}
-    got = bounds(aligned(cases), wanted, depth=lambda _: depth, tail="none", **options)
+    got = intervals_of_runs(aligned(cases), wanted, depth=lambda _: depth, tail="none", **options)
     reach = depth if closure == "at-k" else None
     lower, upper = tried(cases, wanted, highest=highest, depth=reach, further=further)
     assert (set(got.kinds), got.closure, got.further) == ({"exact"}, closure, further)
@@ -212,7 +198,7 @@ def measured(*texts: str) -> list[Measure]:
 
 def ends(case: Case, text: str, **options: object) -> tuple[float, float]:
     chosen = {"closure": "list", "depth": lambda _: None, **options}
-    found = bounds(aligned([case]), measured(text), **chosen)
+    found = intervals_of_runs(aligned([case]), measured(text), **chosen)
     return float(found.lower[0, 0, 0]), float(found.upper[0, 0, 0])
 
 
@@ -224,9 +210,7 @@ def drawn(text: str, *, missed: tuple[int, ...] = ()) -> Case:
 def test_lists_with_many_holes_have_the_bounds_of_all_completions_too():
     """Where prefix sums, several blocks and the walk through grades have more to do."""
     rng = np.random.default_rng(5)
-    wanted = measured(
-        "AP", "AP@5", "nDCG", "nDCG@5", "nDCG(gain=exponential)@5", "Bpref", "Rprec", "Q@6", "Q", "infAP"
-    )
+    wanted = measured("AP", "AP@5", "nDCG", "nDCG@5", "nDCG(gain=exponential)@5", "Bpref", "Rprec", "Q@6", "Q")
     for highest, holes in ((1, 9), (2, 6), (3, 5)):
         cases = random_cases(rng, highest, 12, longest=12, holes=holes)
         assert mismatches(cases, wanted, highest=highest, closure="list")[:3] == []
@@ -235,11 +219,11 @@ def test_lists_with_many_holes_have_the_bounds_of_all_completions_too():
 
 def test_small_blocks_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch):
     cases = random_cases(np.random.default_rng(6), 2, 60)
-    whole = bounds(aligned(cases), ALL, depth=lambda _: 5)
+    whole = intervals_of_runs(aligned(cases), ALL, depth=lambda _: 5)
     monkeypatch.setattr("cranfield.reuse.completions._PLACES_AT_ONCE", 20)
     monkeypatch.setattr("cranfield.reuse.completions._ROWS_AT_ONCE", 20)
-    monkeypatch.setattr("cranfield.reuse.completions._ROWS_AT_ONCE", 20)
-    parts = bounds(aligned(cases), ALL, depth=lambda _: 5)
+    monkeypatch.setattr("cranfield.reuse.intervals._ROWS_AT_ONCE", 20)
+    parts = intervals_of_runs(aligned(cases), ALL, depth=lambda _: 5)
     np.testing.assert_allclose(parts.lower, whole.lower, atol=1e-14)
     np.testing.assert_allclose(parts.upper, whole.upper, atol=1e-14)
 
@@ -248,7 +232,7 @@ def test_two_runs_of_one_topic_have_each_its_own_holes():
     qrels = qrels_from({"1": {"a": 1, "b": 0}, "2": {"a": 1}})
     first = ranking_from({"1": ["a", "x", "b"], "2": ["x", "y", "a"]}, tag="first")
     second = ranking_from({"1": ["b", "a"]}, tag="second")
-    found = bounds(align(qrels, [first, second]), measured("P@2", "AP"), depth=lambda _: 2)
+    found = intervals_of_runs(align(qrels, [first, second]), measured("P@2", "AP"), depth=lambda _: 2)
     assert found.lower[0].tolist() == [[0.5, 0.0], [0.5, 0.0]]
     assert found.upper[0].tolist() == [[1.0, 1.0], [0.5, 0.0]]
     # Rank 2 of topic 2, the third relevant at rank 3: (1/2 + 2/3) / 2; both holes relevant: (1 + 1 + 1) / 3.
@@ -315,7 +299,7 @@ def test_true_but_wider_bounds_are_called_loose(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("cranfield.reuse.extremes.MOST_STATES", 0)
     monkeypatch.setattr("cranfield.reuse.completions.MOST_COMPLETIONS", 0.5)
     for options in ({"closure": "list"}, {"closure": "open", "further": 2}):
-        got = bounds(aligned(cases), wanted, depth=lambda _: None, highest=3, **options)
+        got = intervals_of_runs(aligned(cases), wanted, depth=lambda _: None, highest=3, **options)
         lower, upper = tried(cases, wanted, highest=3, depth=None, further=options.get("further", 0))
         assert (got.lower[:, 0] <= lower + 1e-12).all()
         assert (got.upper[:, 0] >= upper - 1e-12).all()
@@ -335,12 +319,15 @@ def test_true_but_wider_bounds_are_called_loose(monkeypatch: pytest.MonkeyPatch)
         "infNDCG",
         "statP@3",
         "statAP",
+        "infAP",
+        "NumRel",
+        "AP(judged_only=True)",
         "nDCG(gains={1: -1})",
         "AP(rel=0)",
     ],
 )
 def test_measures_without_an_interval_say_why(text: str, kept: Kept):
-    found = bounds(aligned([drawn("$?-")]), measured(text), depth=lambda _: 3)
+    found = intervals_of_runs(aligned([drawn("$?-")]), measured(text), depth=lambda _: 3)
     assert found.kinds == ("none",)
     kept(found.reasons[0])
     assert np.isnan([found.lower, found.upper]).all()
@@ -349,7 +336,7 @@ def test_measures_without_an_interval_say_why(text: str, kept: Kept):
 
 def test_a_list_without_holes_has_its_score_for_both_ends():
     cases = random_cases(np.random.default_rng(8), 3, 100, holes=0)
-    found = bounds(aligned(cases), ALL, depth=lambda _: None, closure="list", tail="none")
+    found = intervals_of_runs(aligned(cases), ALL, depth=lambda _: None, closure="list", tail="none")
     assert np.array_equal(found.lower, found.values)
     assert np.array_equal(found.upper, found.values)
 
@@ -383,13 +370,13 @@ LAWFUL = [
         "Q@3",
     ),
 ]
-PASSING_OVER = ["Bpref", "infAP", "AP(judged_only=True)", "nDCG(judged_only=True)@3", "nDCG(gains={0: 1, 1: 3})@3"]
+PASSING_OVER = ["Bpref", "nDCG(gains={0: 1, 1: 3})@3"]
 
 
 @given(seed=st.integers(0, 2**32), highest=st.integers(1, 3))
 def test_the_score_lies_within_its_bounds(seed: int, highest: int):
     cases = random_cases(np.random.default_rng(seed), highest, 8, longest=20, holes=12)
-    found = bounds(aligned(cases), measured(*LAWFUL), depth=lambda _: 7)
+    found = intervals_of_runs(aligned(cases), measured(*LAWFUL), depth=lambda _: 7)
     assert (found.lower <= found.values).all()
     assert (found.values <= found.upper).all()
 
@@ -403,7 +390,7 @@ def test_judging_holes_within_the_depth_leaves_the_score_within_the_bounds(
     rng = np.random.default_rng(seed)
     cases = random_cases(rng, highest, 6, longest=14, holes=8)
     later = [judged_later(case, highest, depth, share, rng) for case in cases]
-    before = bounds(aligned(cases), measured(*texts), depth=lambda _: depth, highest=highest)
+    before = intervals_of_runs(aligned(cases), measured(*texts), depth=lambda _: depth, highest=highest)
     lists = replace(aligned(later).lists, highest_grade=highest)
     values = np.array([one.values(lists) for one in measured(*texts)])
     assert (before.lower[:, 0] - 1e-12 <= values).all()
@@ -423,7 +410,7 @@ def test_a_wider_closure_has_wider_bounds():
     cases = random_cases(np.random.default_rng(9), 2, 300)
     forms = [("at-k", 0), ("list", 0), ("open", 1), ("open", 3)]
     found = [
-        bounds(aligned(cases), measured(*LAWFUL), depth=lambda _: 2, closure=form, further=more)
+        intervals_of_runs(aligned(cases), measured(*LAWFUL), depth=lambda _: 2, closure=form, further=more)
         for form, more in forms
     ]
     for narrow, wide in pairwise(found):
@@ -433,7 +420,7 @@ def test_a_wider_closure_has_wider_bounds():
 
 def test_summaries_are_made_as_the_measure_says():
     cases = [drawn("$?"), drawn("-?"), drawn("$$")]
-    found = bounds(
+    found = intervals_of_runs(
         aligned(cases), measured("P@2", "P(agg=min)@2", "NumRelRet", "P(agg=geometric)@2"), depth=lambda _: 2
     )
     np.testing.assert_allclose(found.lowest[:, 0], [0.5, 0.0, 3.0, (0.5 * 1e-5) ** (1 / 3)])
@@ -445,20 +432,20 @@ def test_topics_that_a_run_lacks_count_only_where_they_are_scored():
     run = ranking_from({"1": ["x", "a"]})
     ends = {}
     for topics in ("qrels", "run"):
-        found = bounds(align(qrels, [run], topics=topics), measured("P@1"), depth=lambda _: 1)
+        found = intervals_of_runs(align(qrels, [run], topics=topics), measured("P@1"), depth=lambda _: 1)
         ends[topics] = (float(found.lowest[0, 0]), float(found.highest[0, 0]))
     assert ends == {"qrels": (0.0, 0.5), "run": (0.0, 1.0)}
 
 
-def test_the_depth_that_matters_is_the_cutoff_or_that_of_the_pool():
+def test_unjudged_documents_count_down_to_the_cutoff_or_that_of_the_pool():
     texts = ["P@10", "AP", "AP@5", "IPrec@0.5", "Rprec", "RBP@7", "RBP", "RR", "DCG", "nDCG"]
-    depths = [depth_that_matters(measure, pool_depth=100) for measure in measured(*texts)]
+    depths = [interval_depth(measure, pool_depth=100) for measure in measured(*texts)]
     assert depths == [10, 100, 5, 100, 100, 7, None, None, None, 100]
 
 
 def test_each_topic_may_have_a_depth_of_its_own():
     cases = [drawn("-?"), drawn("-?"), drawn("")]
-    found = bounds(aligned(cases), measured("P@2", "AP"), depth=lambda _: np.array([1, 2, 5]))
+    found = intervals_of_runs(aligned(cases), measured("P@2", "AP"), depth=lambda _: np.array([1, 2, 5]))
     assert found.upper[:, 0].tolist() == [[0.0, 0.5, 0.0], [0.0, 0.5, 0.0]]
 
 
@@ -468,7 +455,7 @@ def test_all_holes_count_for_rbp_whatever_the_depth():
 
 def test_depths_may_come_as_a_mapping():
     wanted = measured("P@1", "P@2")
-    found = bounds(aligned([drawn("-?")]), wanted, depth={wanted[0]: 1, wanted[1]: 1})
+    found = intervals_of_runs(aligned([drawn("-?")]), wanted, depth={wanted[0]: 1, wanted[1]: 1})
     assert found.upper[:, 0, 0].tolist() == [0.0, 0.0]
     assert found.depths == (1, 1)
 
@@ -484,7 +471,7 @@ def test_depths_may_come_as_a_mapping():
 )
 def test_what_cannot_be_meant_is_refused(options: dict[str, object], kept: Kept):
     with kept.raises(UsageError):
-        bounds(aligned([drawn("$?")]), measured("AP"), **{"depth": lambda _: 1, **options})
+        intervals_of_runs(aligned([drawn("$?")]), measured("AP"), **{"depth": lambda _: 1, **options})
 
 
 def test_a_higher_grade_of_the_scale_widens_the_interval():
@@ -500,13 +487,11 @@ def test_qrels_without_a_relevant_document_still_have_an_upper_bound():
 def test_long_lists_have_the_bounds_of_the_highest_and_the_lowest_holes():
     """For measures that go by order, the m highest and the m lowest holes relevant, for every m, tell the bounds."""
     rng = np.random.default_rng(11)
-    wanted = measured(
-        "AP", "AP@60", "YAAP", "infAP", "Rprec", "Rprec(times=1.5)", "BinG", "Bpref", "IPrecAvg", "nDCG", "Q"
-    )
+    wanted = measured("AP", "AP@60", "YAAP", "Rprec", "Rprec(times=1.5)", "BinG", "Bpref", "IPrecAvg", "nDCG", "Q")
     for _ in range(3):
         ranked = [None if draw < 0.4 else int(draw > 0.85) for draw in rng.random(120)]
         case = Case(tuple(ranked), (1,) * 20)
-        found = bounds(aligned([case]), wanted, depth=lambda _: 100)
+        found = intervals_of_runs(aligned([case]), wanted, depth=lambda _: 100)
         holes = [place for place, grade in enumerate(ranked[:100]) if grade is None]
         highest = [labelled(case, holes, set(holes[:count])) for count in range(len(holes) + 1)]
         lowest = [labelled(case, holes, set(holes[len(holes) - count :])) for count in range(len(holes) + 1)]

@@ -10,9 +10,9 @@ from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of
 from cranfield.qrels.reading import read_qrels
-from cranfield.reuse.intervals import bounds, depth_that_matters, identities
-from cranfield.reuse.pairs import contest_of, difference_of
-from cranfield.reuse.settle import claim_of, settle
+from cranfield.reuse.intervals import identities, interval_depth, intervals_of_runs
+from cranfield.reuse.pairs import claim_of, open_score
+from cranfield.reuse.settle import settle
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
 
@@ -55,7 +55,7 @@ def test_later_judgments_leave_the_scores_of_measures_that_only_rise_inside(runs
     wanted = parse_measures(
         ["P@10", "P@100", "RR", "Success@5", "DCG@10", "DCG", "RBP", "RBP(p=0.95)", "ERR", "CG@20"]
     )
-    before = bounds(align(early, runs), wanted, depth=lambda one: depth_that_matters(one, pool_depth=DEPTH))
+    before = intervals_of_runs(align(early, runs), wanted, depth=lambda one: interval_depth(one, pool_depth=DEPTH))
     later = score(align(whole, runs), wanted).values
     assert set(before.kinds) == {"exact"}
     assert (before.lower - 1e-12 <= later).all()
@@ -67,7 +67,7 @@ def test_the_open_form_holds_what_was_found_elsewhere(runs, both):
     wanted = parse_measures(["AP", "nDCG@10", "R@100", "Rprec"])
     found = [align(qrels, runs) for qrels in both]
     more = found[1].lists.relevant_count(1) - found[0].lists.relevant_count(1)
-    before = bounds(found[0], wanted, depth=lambda _: None, closure="open", further=int(more.max()))
+    before = intervals_of_runs(found[0], wanted, depth=lambda _: None, closure="open", further=int(more.max()))
     later = score(found[1], wanted).values
     assert (before.lower - 1e-12 <= later).all()
     assert (later <= before.upper + 1e-12).all()
@@ -81,11 +81,11 @@ def test_differences_stay_within_their_bounds_and_proved_leads_are_kept(runs, bo
     proved = 0
     for text in ("P@10", "DCG@10", "RBP", "RR"):
         (measure,) = parse_measures([text])
-        depth = depth_that_matters(measure, pool_depth=DEPTH)
+        depth = interval_depth(measure, pool_depth=DEPTH)
         later = score(then, [measure]).summary[0]
         for first, second in ((0, 9), (1, 10), (2, 3), (8, 11)):
-            contest = contest_of(now, documents, measure, first, second, depth=depth)
-            found, truth = difference_of(contest), later[first] - later[second]
+            contest = open_score(now, documents, measure, first, second, depth=depth)
+            found, truth = contest.difference, later[first] - later[second]
             assert found.exact
             assert found.ends[0] - 1e-12 <= truth <= found.ends[1] + 1e-12
             claim = claim_of(contest)
@@ -103,12 +103,12 @@ def test_judging_the_queue_with_the_later_judgments_decides(runs, both, text: st
     documents = identities(align(early, runs[:OUTSIDE]), runs[:OUTSIDE])
     queues = []
     for second in range(1, 4):
-        contest = contest_of(align(early, runs[:OUTSIDE]), documents, measure, 0, second, depth=10)
+        contest = open_score(align(early, runs[:OUTSIDE]), documents, measure, 0, second, depth=10)
         found = settle(contest)
         asked = {(topic, document): grade for topic, document, grade in early}
         asked |= {(one.topic, one.document): known.get((one.topic, one.document), 0) for one in found.queue}
         later = align(qrels_of([(*pair, grade) for pair, grade in asked.items()]), runs[:OUTSIDE])
-        assert difference_of(contest_of(later, documents, measure, 0, second, depth=10)).is_decided
+        assert open_score(later, documents, measure, 0, second, depth=10).difference.is_decided
         assert (found.at_best or 0) <= found.if_not_relevant <= found.for_certain == len(found.queue)
         queues.append(len(found.queue))
     assert max(queues) > 0

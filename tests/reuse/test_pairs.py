@@ -13,9 +13,8 @@ from kept import Kept
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, KnownRun, align, qrels_from, ranking_from, run_from
 from cranfield.evaluate.expression import parse_measure
-from cranfield.reuse.intervals import identities, of_runs, with_judgments
-from cranfield.reuse.pairs import Contest, QueuedDocument, contest_of, difference_of, rank_interval
-from cranfield.reuse.settle import Claim, claim_of
+from cranfield.reuse.intervals import choose_runs, identities, with_judgments
+from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument, claim_of, open_score, rank_interval
 
 EXACT = [
     *("P@2", "P(rel=2)@4", "CG", "CG(gains={0: 1, 2: -1})@3", "DCG@3", "DCG(gain=exponential)", "NumRelRet"),
@@ -41,11 +40,11 @@ Judged = dict[str, dict[str, int]]
 Rankings = dict[str, list[str]]
 
 
-def contest(judged: Judged, first: Rankings, second: Rankings, text: str, **options: object) -> Contest:
+def contest(judged: Judged, first: Rankings, second: Rankings, text: str, **options: object) -> OpenScore:
     runs = [ranking_from(first, tag="A"), ranking_from(second, tag="B")]
     aligned = align(qrels_from(judged), runs)
     chosen = {"depth": None, "closure": "list", **options}
-    return contest_of(aligned, identities(aligned, runs), parse_measure(text), 0, 1, **chosen)
+    return open_score(aligned, identities(aligned, runs), parse_measure(text), 0, 1, **chosen)
 
 
 def random_pair(rng: np.random.Generator, *, topics: int = 1) -> tuple[Judged, Rankings, Rankings]:
@@ -96,7 +95,7 @@ def test_differences_of_sums_and_bests_are_those_of_all_labels(depth: int | None
         pair = random_pair(rng)
         aligned = aligned_pair(*pair)
         options = {"depth": depth, "closure": "at-k" if depth else "list", "highest": 2}
-        found = [difference_of(contest_of(*aligned, parse_measure(text), 0, 1, **options)) for text in texts]
+        found = [open_score(*aligned, parse_measure(text), 0, 1, **options).difference for text in texts]
         assert {one.exact for one in found} == {True}
         got = [[float(one.lower[0]), float(one.upper[0])] for one in found]
         np.testing.assert_allclose(got, tried(*pair, texts, depth), atol=1e-12, err_msg=f"{texts} {pair}")
@@ -109,7 +108,7 @@ def test_other_differences_are_true_and_called_conservative(depth: int | None):
         pair = random_pair(rng)
         aligned = aligned_pair(*pair)
         options = {"depth": depth, "closure": "at-k" if depth else "list", "highest": 2}
-        found = [difference_of(contest_of(*aligned, parse_measure(text), 0, 1, **options)) for text in CONSERVATIVE]
+        found = [open_score(*aligned, parse_measure(text), 0, 1, **options).difference for text in CONSERVATIVE]
         assert {one.exact for one in found} == {False}
         for text, one, (lower, upper) in zip(CONSERVATIVE, found, tried(*pair, CONSERVATIVE, depth), strict=True):
             assert one.lower[0] <= lower + 1e-12, (text, pair)
@@ -119,7 +118,7 @@ def test_other_differences_are_true_and_called_conservative(depth: int | None):
 @pytest.mark.parametrize("text", ["Bpref", "infAP", "P(judged_only=True)@2"])
 def test_nothing_follows_from_bounds_where_holes_are_passed_over(text: str):
     pair = {"1": ["a", "x"]}, {"1": ["b", "a"]}
-    found = difference_of(contest({"1": {"a": 1, "b": 0}}, *pair, text))
+    found = contest({"1": {"a": 1, "b": 0}}, *pair, text).difference
     assert np.isnan(found.ends).all()
     assert not found.is_decided
 
@@ -127,18 +126,16 @@ def test_nothing_follows_from_bounds_where_holes_are_passed_over(text: str):
 @given(seed=st.integers(0, 2**32), text=st.sampled_from([*EXACT, *CONSERVATIVE]))
 def test_swapping_the_runs_turns_the_difference_round(seed: int, text: str):
     judged, first, second = random_pair(np.random.default_rng(seed), topics=3)
-    one, other = (
-        difference_of(contest(judged, *pair, text, highest=2)) for pair in ((first, second), (second, first))
-    )
+    one, other = (contest(judged, *pair, text, highest=2).difference for pair in ((first, second), (second, first)))
     assert (one.value, *one.ends) == pytest.approx((-other.value, -other.ends[1], -other.ends[0]), abs=1e-12)
-    assert one.open_count == other.open_count[::-1]
+    assert one.unjudged == other.unjudged[::-1]
 
 
 def test_a_document_that_both_have_at_one_rank_leaves_no_doubt():
     pair = {"1": ["x", "a"]}, {"1": ["x", "b"]}
-    found = difference_of(contest({"1": {"a": 1, "b": 0}}, *pair, "P@2"))
+    found = contest({"1": {"a": 1, "b": 0}}, *pair, "P@2").difference
     assert (found.value, found.ends, found.exact, found.is_decided) == (0.5, (0.5, 0.5), True, True)
-    assert found.open_count == (1, 1)
+    assert found.unjudged == (1, 1)
     assert found.names == ("A", "B")
     assert found.topic_ids == ("1",)
 
@@ -146,14 +143,14 @@ def test_a_document_that_both_have_at_one_rank_leaves_no_doubt():
 def test_the_mean_of_differences_goes_over_common_topics():
     runs = [ranking_from({"1": ["a"], "2": ["x"]}, tag="A"), ranking_from({"1": ["y"]}, tag="B")]
     aligned = align(qrels_from({"1": {"a": 1}, "2": {"a": 1}}), runs, topics="run")
-    one = contest_of(aligned, identities(aligned, runs), parse_measure("P@1"), 0, 1, depth=1)
-    found = difference_of(one)
+    one = open_score(aligned, identities(aligned, runs), parse_measure("P@1"), 0, 1, depth=1)
+    found = one.difference
     assert (found.topic_ids, found.value, found.ends) == (("1",), 1.0, (0.0, 1.0))
 
 
 def test_summaries_that_do_not_add_up_are_subtracted():
     pair = {"1": ["x", "a"], "2": ["a"]}, {"1": ["x"], "2": ["b"]}
-    found = difference_of(contest({"1": {"a": 1}, "2": {"a": 1, "b": 0}}, *pair, "P(agg=max)@1"))
+    found = contest({"1": {"a": 1}, "2": {"a": 1, "b": 0}}, *pair, "P(agg=max)@1").difference
     assert not found.exact
     assert (found.value, found.ends) == (1.0, (0.0, 1.0))
 
@@ -164,7 +161,7 @@ def test_documents_are_the_same_whatever_table_they_come_from():
     aligned = align(qrels_from({"1": {"a": 1}, "2": {"b": 1}}), [first, second])
     found = identities(aligned, [first, second])
     assert found.names(found.codes) == ["c", "a", "b", "a", "a", "é"]
-    pair, own = of_runs(aligned, found, (1,))
+    pair, own = choose_runs(aligned, found, (1,))
     assert (pair.run_names, own.names(own.codes), pair.lists.grades.tolist()[0]) == (("B",), ["a", "é"], 1)
 
 
@@ -185,7 +182,7 @@ def test_runs_without_ids_or_other_runs_are_refused(kept: Kept):
     with kept.raises(UsageError):
         identities(aligned, [other])
     with kept.raises(UsageError):
-        contest_of(aligned, identities(aligned, [run]), parse_measure("AP"), 0, 0, depth=1)
+        open_score(aligned, identities(aligned, [run]), parse_measure("AP"), 0, 0, depth=1)
 
 
 def test_judgments_that_are_added_are_those_of_new_qrels():
@@ -231,7 +228,7 @@ def test_a_win_that_no_label_can_turn_is_proved():
         ends=(0.25, 0.75),
         exact=True,
         reason="A leads by 0.2500 even if every unjudged document goes against it",
-        holes=2,
+        unjudged=2,
     )
     assert claim.said == "proved: A"
 
@@ -241,7 +238,7 @@ def test_a_win_by_a_measure_that_looks_deeper_than_the_pool_says_to_which_rank_i
     pair = {"1": ["a", "b", "x", "y"]}, {"1": ["b", "a", "z", "w"]}
     judged = {"1": {"a": 1, "b": 0}}
     claim = claim_of(contest(judged, *pair, text, depth=2, closure="at-k"))
-    assert (claim.level, claim.down_to, claim.holes, claim.said) == ("proved", 2, 4, "proved to rank 2: A")
+    assert (claim.level, claim.down_to, claim.unjudged, claim.said) == ("proved", 2, 4, "proved to rank 2: A")
     whole = claim_of(contest(judged, *pair, text, depth=2, closure="list"))
     assert (whole.level, whole.said) == ("open", "open: A")
 
@@ -264,7 +261,7 @@ def test_a_win_that_the_winners_own_holes_carry_is_not_supported(kept: Kept):
 def test_where_everything_is_judged_nothing_is_claimed_of_unjudged_documents(kept: Kept):
     pair = {"1": ["a", "b"]}, {"1": ["b", "a"]}
     claim = claim_of(contest({"1": {"a": 1, "b": 0}}, *pair, "P@1", depth=1, closure="at-k"))
-    assert (claim.holes, claim.level, claim.said) == (0, "proved", "nothing is unjudged")
+    assert (claim.unjudged, claim.level, claim.said) == (0, "proved", "nothing is unjudged")
     kept(claim.reason)
 
 

@@ -11,9 +11,9 @@ from kept import Kept
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measure
-from cranfield.reuse.intervals import bounds, identities
-from cranfield.reuse.pairs import Contest, QueuedDocument, contest_of, decided, difference_of
-from cranfield.reuse.settle import Narrowing, Settlement, settle, to_safe
+from cranfield.reuse.intervals import identities, intervals_of_runs
+from cranfield.reuse.pairs import OpenScore, QueuedDocument, decided, open_score
+from cranfield.reuse.settle import SafeQueue, Settlement, make_safe, settle
 
 Judged = dict[str, dict[str, int]]
 Rankings = dict[str, list[str]]
@@ -23,11 +23,11 @@ BESTS = ["RR", "Success@3"]
 OTHERS = ["AP", "nDCG@3", "R@3", "nDCG", "Rprec", "P(agg=median)@3"]
 
 
-def contest(judged: Judged, first: Rankings, second: Rankings, text: str, **options: object) -> Contest:
+def contest(judged: Judged, first: Rankings, second: Rankings, text: str, **options: object) -> OpenScore:
     runs = [ranking_from(first, tag="A"), ranking_from(second, tag="B")]
     aligned = align(qrels_from(judged), runs)
     chosen = {"depth": 4, "highest": 2, **options}
-    return contest_of(aligned, identities(aligned, runs), parse_measure(text), 0, 1, **chosen)
+    return open_score(aligned, identities(aligned, runs), parse_measure(text), 0, 1, **chosen)
 
 
 def random_pair(rng: np.random.Generator, *, topics: int = 3) -> tuple[Judged, Rankings, Rankings]:
@@ -41,14 +41,16 @@ def random_pair(rng: np.random.Generator, *, topics: int = 3) -> tuple[Judged, R
     return judged, first, second
 
 
-def judged_in_turn(one: Contest, found: Settlement, label: Callable[[int], int], count: int | None) -> bool:
+def judged_in_turn(one: OpenScore, found: Settlement, label: Callable[[int], int], count: int | None) -> bool:
     """Judge the first documents of a queue, and say whether the pair is decided then."""
     names = {name: code for code, name in enumerate(one.documents.document_ids.to_pylist())}
     topics = {name: place for place, name in enumerate(one.alignment.topic_ids)}
-    keys = {(int(t), int(d)): p for p, (t, d) in enumerate(zip(one.holes.topic, one.holes.document, strict=True))}
+    keys = {
+        (int(t), int(d)): p for p, (t, d) in enumerate(zip(one.unjudged.topic, one.unjudged.document, strict=True))
+    }
     chosen = [keys[topics[each.topic], names[each.document]] for each in found.queue[:count]]
     grades = np.array([label(place) for place in range(len(chosen))], dtype=np.int32)
-    return difference_of(one.after(np.array(chosen, dtype=np.int64), grades)).is_decided
+    return one.after(np.array(chosen, dtype=np.int64), grades).difference.is_decided
 
 
 @given(seed=st.integers(0, 2**32), text=st.sampled_from([*SUMS, *BESTS, *OTHERS]))
@@ -60,7 +62,7 @@ def test_the_pair_is_decided_when_the_queue_is_judged_whatever_the_labels(seed: 
         share = rng.random()
         labels = np.where(rng.random(200) < share, rng.integers(0, 3, 200), 0)
         assert judged_in_turn(one, found, lambda place, labels=labels: int(labels[place]), found.for_certain)
-    assert found.is_decided == difference_of(one).is_decided
+    assert found.is_decided == one.difference.is_decided
 
 
 @given(seed=st.integers(0, 2**32), text=st.sampled_from([*SUMS, *BESTS, *OTHERS]))
@@ -152,11 +154,11 @@ def test_a_measure_without_an_interval_cannot_be_settled(kept: Kept):
         settle(contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["a"]}, "Bpref"))
 
 
-def safe(judged: Judged, ranking: Rankings, text: str, **options: object) -> Narrowing:
+def safe(judged: Judged, ranking: Rankings, text: str, **options: object) -> SafeQueue:
     runs = [ranking_from({"1": ["q"]}, tag="other"), ranking_from(ranking, tag="A")]
     aligned = align(qrels_from(judged), runs)
     chosen = {"tolerance": 0.01, "depth": 4, "highest": 2, **options}
-    return to_safe(aligned, identities(aligned, runs), parse_measure(text), 1, **chosen)
+    return make_safe(aligned, identities(aligned, runs), parse_measure(text), 1, **chosen)
 
 
 def width_after(judged: Judged, ranking: Rankings, text: str, queue: tuple[QueuedDocument, ...], labels) -> float:
@@ -164,7 +166,7 @@ def width_after(judged: Judged, ranking: Rankings, text: str, queue: tuple[Queue
     for document, label in zip(queue, labels, strict=False):
         later[document.topic][document.document] = int(label)
     aligned = align(qrels_from(later), [ranking_from(ranking, tag="A")])
-    found = bounds(aligned, [parse_measure(text)], depth=lambda _: 4, highest=2)
+    found = intervals_of_runs(aligned, [parse_measure(text)], depth=lambda _: 4, highest=2)
     return float(found.highest[0, 0] - found.lowest[0, 0])
 
 
@@ -188,7 +190,7 @@ def test_the_interval_is_narrow_enough_when_the_queue_is_judged(seed: int, text:
 def test_the_heaviest_holes_are_judged_first_until_the_interval_is_narrow():
     judged = {"1": {"a": 1}, "2": {"a": 1}}
     found = safe(judged, {"1": ["x", "a", "y"], "2": ["a", "z"]}, "RBP(p=0.5)@3", tolerance=0.1)
-    assert found == Narrowing(
+    assert found == SafeQueue(
         measure="RBP(p=0.5)@3",
         run="A",
         width=pytest.approx((0.5 + 0.125 + 0.25) / 2),
@@ -197,7 +199,6 @@ def test_the_heaviest_holes_are_judged_first_until_the_interval_is_narrow():
         if_not_relevant=2,
         for_certain=2,
     )
-    assert found.by_topic() == {"1": 1, "2": 1}
 
 
 def test_holes_of_reciprocal_rank_are_judged_from_the_top():

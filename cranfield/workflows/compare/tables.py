@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.expression import Measure
     from cranfield.evaluate.scores import Scores
     from cranfield.reuse.intervals import Identities
-    from cranfield.reuse.settle import Claim
+    from cranfield.reuse.pairs import Claim
     from cranfield.workflows.evaluate.evaluate import Evaluated
 
 
@@ -325,7 +325,7 @@ def _claims_of(
                 found = _claim(result, measure, trust, aligned, documents, store)
                 claims[one.measure, result.a, result.b] = found
         progress("looking at pairs", done, len(compared))
-    return claims if any(one.holes for one in claims.values()) else {}, trust
+    return claims if any(one.unjudged for one in claims.values()) else {}, trust
 
 
 def trust_of(field: Field, asked: Asked, *, store: Store | None = None) -> Trusted:
@@ -405,23 +405,22 @@ def _claim(
     documents: Identities,
     store: Store | None,
 ) -> Claim:
-    from cranfield.reuse.intervals import depth_that_matters
-    from cranfield.reuse.pairs import contest_of
-    from cranfield.reuse.settle import claim_of
+    from cranfield.reuse.intervals import interval_depth
+    from cranfield.reuse.pairs import claim_of, open_score
 
     first, second = (aligned.run_names.index(name) for name in (result.a, result.b))
-    contest = contest_of(
+    pair = open_score(
         aligned,
         documents,
         measure,
         first,
         second,
-        depth=depth_that_matters(measure, pool_depth=trust.field.depth),
+        depth=interval_depth(measure, pool_depth=trust.field.depth),
         highest=highest_grade(store),
     )
     known = trust.of(measure)
     loss = None if known is None else known.assessment.loss
     upper = None if loss is None else (float(loss.upper[first]), float(loss.upper[second]))
     p, corrected = float(result.adjusted_p), result.adjusted_p != result.p
-    claim = claim_of(contest, loss95=upper, p_value=p, name_documents=False, corrected=corrected)
+    claim = claim_of(pair, loss95=upper, p_value=p, name_documents=False, corrected=corrected)
     return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.guessed else claim

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cranfield.reuse.assess import Assessment, Knowledge, Learn
     from cranfield.reuse.card import Card
     from cranfield.reuse.expected_loss import Lessons
-    from cranfield.reuse.intervals import Bounds, Closure
+    from cranfield.reuse.intervals import Closure, Intervals
     from cranfield.reuse.pairs import RankIntervals
     from cranfield.reuse.provenance import Contributor, Level, Prefixes, Provenance
     from cranfield.reuse.verdict import Thresholds, Verdict
@@ -342,7 +342,7 @@ class Trusted:
     field: Field
     trusts: tuple[Trust, ...]
     thresholds: Thresholds
-    bounds: Bounds
+    bounds: Intervals
 
     def of(self, measure: AnyMeasure) -> Trust | None:
         """Give what was found under a measure; None for one that takes no verdict."""
@@ -391,15 +391,15 @@ def trusted(
     """Give the verdicts of all runs of a field. `learn` says whether kappa is wanted where no run has a hole."""
     from cranfield.evaluate.expression import own_measures
     from cranfield.reuse.expected_loss import Lessons
-    from cranfield.reuse.intervals import bounds, depth_that_matters
+    from cranfield.reuse.intervals import interval_depth, intervals_of_runs
     from cranfield.reuse.verdict import takes_verdict
 
     table = thresholds_in_force(store, thresholds)
     chosen = [measure for measure in own_measures(measures) if takes_verdict(measure)]
-    found = bounds(
+    found = intervals_of_runs(
         field.read.aligned,
         chosen,
-        depth={measure: depth_that_matters(measure, pool_depth=field.depth) for measure in chosen},
+        depth={measure: interval_depth(measure, pool_depth=field.depth) for measure in chosen},
         closure=closure,
         further=further,
         highest=None,
@@ -415,7 +415,7 @@ def trusted(
 def _trust(
     field: Field,
     measure: Measure,
-    found: Bounds,
+    found: Intervals,
     place: int,
     table: Thresholds,
     lessons: Lessons | None,

@@ -241,7 +241,7 @@ def told_of(found: Trusted, trust: Trust, run: int) -> str:
 
 def account_of(found: Trusted, trust: Trust, run: int) -> Account:
     """Give what there is to tell of one run under one measure, other runs aside."""
-    from cranfield.reuse.assess import depth_is_of_pool
+    from cranfield.reuse.intervals import takes_pool_depth
     from cranfield.reuse.verdict import Account
 
     assessment = trust.assessment
@@ -253,7 +253,7 @@ def account_of(found: Trusted, trust: Trust, run: int) -> Account:
         evidence=assessment.evidence[run],
         verdict=assessment.verdicts[run],
         contributed=found.field.fed_pool(run),
-        to_pool=depth_is_of_pool(trust.measure),
+        to_pool=takes_pool_depth(trust.measure),
     )
 
 
