@@ -1,4 +1,4 @@
-"""What is asked of an evaluation."""
+"""What an evaluation is asked for, and what it reads: qrels and runs, from files, a collection, or as they are."""
 
 from __future__ import annotations
 
@@ -21,23 +21,33 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.files import Source
+from cranfield.base.lazy import deferred
 from cranfield.base.progress import Progress, silent, workers
 from cranfield.base.records import GradeScale
 from cranfield.base.text import counted
-from cranfield.store.runs import StoredRanking, facts_of, fetched_ranking, id_table, run_facts
+from cranfield.store import runs as stored_runs
 from cranfield.store.scales import current_scale
 from cranfield.store.store import Store
+
+with deferred:
+    from cranfield.base import arrow
+    from cranfield.evaluate import align, direct, expression
+    from cranfield.qrels import judgment_files
+    from cranfield.qrels import reading as qrels_reading
+    from cranfield.runs import check, order
+    from cranfield.runs import reading as runs_reading
+    from cranfield.runs import run as runs_run
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cranfield.evaluate.align import Alignment, AnyRun, CodedPairs, TopicSet
-    from cranfield.evaluate.expression import AnyMeasure, Measure
+    from cranfield.evaluate.align import Alignment, AnyRun, CodedPairs
+    from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.lists import GradeGains
     from cranfield.qrels.judgment_files import SubtopicRow
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.encoding import IdTable
-    from cranfield.runs.run import Codes, Order, Run
+    from cranfield.runs.run import Codes, Run
 
 
 As = Literal["9", "10"]
@@ -47,10 +57,14 @@ LetterTest = Literal["tukey", "t"]
 
 TOPIC_SETS = ("qrels", "common", "run")
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
+ALL = "all"
+"""What stands for the topic in rows that sum up all topics."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Request:
     """What is to be evaluated: runs as stored names or files, against a file of qrels; both also as they are.
 
     `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
@@ -71,10 +85,20 @@ class Asked:
     curve: bool = False
     letters: LetterTest | None = None
 
+    def topic_set(self) -> str | tuple[str, ...]:
+        """Give the topics by the name of their set, or the ids that were given or that a file names."""
+        if isinstance(self.topics, tuple) or self.topics in TOPIC_SETS:
+            return self.topics
+        if not self.topics.strip():
+            raise UsageError(f"topics are {', '.join(TOPIC_SETS)}, or a file of ids; nothing was named")
+        lines = Source(Path(self.topics)).lines()
+        return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
+
+
+Asked = Request
+
 
 # The runs of a collection, as an evaluation needs them.
-
-log_stored_runs = logging.getLogger(__name__)
 
 
 class StoredName(str):
@@ -85,7 +109,7 @@ class StoredName(str):
 
 def stored_names(store: Store | None) -> tuple[StoredName, ...]:
     """Give the names of all runs of a collection; none where there is no collection."""
-    return tuple(StoredName(facts.name) for facts in run_facts(store)) if store is not None else ()
+    return tuple(StoredName(facts.name) for facts in stored_runs.run_facts(store)) if store is not None else ()
 
 
 class StoredRuns:
@@ -97,7 +121,7 @@ class StoredRuns:
 
     def __init__(self, store: Store | None, judged: Callable[[], Qrels | None] | None = None) -> None:
         self._store, self._judged = store, judged
-        self._facts = {facts.name: facts for facts in run_facts(store)} if store is not None else {}
+        self._facts = {facts.name: facts for facts in stored_runs.run_facts(store)} if store is not None else {}
         self._topic_ids: dict[bytes, pa.Array] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -106,58 +130,50 @@ class StoredRuns:
     def why_missing(self, name: str) -> str:
         """Say why there is no such run, with the nearest names; nothing where there is no collection."""
         try:
-            return "" if self._store is None else facts_of(self._store, name).name
+            return "" if self._store is None else stored_runs.facts_of(self._store, name).name
         except CranfieldError as error:
             return str(error)
 
     @cached_property
     def _tables(self) -> tuple[IdTable, IdTable]:
         store = cast("Store", self._store)
-        return id_table(store, "topic"), id_table(store, "document")
+        return stored_runs.id_table(store, "topic"), stored_runs.id_table(store, "document")
 
     @cached_property
     def _pairs(self) -> CodedPairs | None:
-        from cranfield.evaluate.align import coded_pairs
-
         qrels = None if self._judged is None else self._judged()
         topics, documents = self._tables
-        return None if qrels is None else coded_pairs(qrels, topics.ids, documents.ids)
+        return None if qrels is None else align.coded_pairs(qrels, topics.ids, documents.ids)
 
     def fetched(self, name: str) -> Callable[[], AnyRun]:
         """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
-        log_stored_runs.info("fetching the stored run %s", name)
+        log.info("fetching the stored run %s", name)
         _ = self._tables  # read here, since what is given may run in any thread
-        return partial(self._decoded, name, fetched_ranking(cast("Store", self._store), name))
+        return partial(self._decoded, name, stored_runs.fetched_ranking(cast("Store", self._store), name))
 
-    def _decoded(self, name: str, stored: StoredRanking) -> AnyRun:
+    def _decoded(self, name: str, stored: stored_runs.StoredRanking) -> AnyRun:
+        kind = self._facts[name].ordered_by
         try:
-            return self._sound(name, stored)
+            if self._pairs is not None:
+                ranking = stored.order()
+                return self._pairs.known(ranking, self._named(ranking.topics), name=name, has_ties=kind == "score")
+            coded, ids = stored.run(), self._tables[1].ids
+            topics = self._named(coded.topics)
+            return runs_run.Run(name, topics, coded.offsets, ids, coded.documents, coded.scores, kind)  # type: ignore[arg-type]
         except CollectionError as error:
             remedy = "cranfield check says what else is damaged; go back to a backup, or withdraw and submit it again"
             problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
             raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
 
-    def _sound(self, name: str, stored: StoredRanking) -> AnyRun:
-        pairs, order = self._pairs, cast("Order", self._facts[name].ordered_by)
-        if pairs is not None:
-            ranking = stored.order()
-            return pairs.known(ranking, self._named(ranking.topics), name=name, has_ties=order == "score")
-        from cranfield.runs.run import Run
-
-        coded, documents = stored.run(), self._tables[1].ids
-        return Run(name, self._named(coded.topics), coded.offsets, documents, coded.documents, coded.scores, order)
-
     def _named(self, topics: Codes) -> pa.Array:
         """Give the ids of topics; runs with the same topics share one array."""
-        from cranfield.base.arrow import taken
-
         key = topics.tobytes()
         if key not in self._topic_ids:
-            self._topic_ids[key] = taken(self._tables[0].ids, topics)
+            self._topic_ids[key] = arrow.taken(self._tables[0].ids, topics)
         return self._topic_ids[key]
 
 
-# What was last made, kept, for whoever asks about the same runs more than once.
+# What was last made of runs is kept, for whoever asks about the same ones more than once.
 
 Aligned = tuple["list[AnyRun]", "Alignment"]
 Made = TypeVar("Made")
@@ -194,7 +210,7 @@ def contents_of(words: Sequence[str | AnyRun], store: Store | None) -> Hashable:
 
     None where one of the words is no stored run, or a file as well: what a file says is known only when it is read.
     """
-    facts = [] if store is None else run_facts(store)
+    facts = [] if store is None else stored_runs.run_facts(store)
     known = {one.name: (one.name, one.content_hash, one.ordered_by) for one in facts}
     if any(word not in known or Path(word).exists() for word in words if isinstance(word, str)):
         return None
@@ -220,16 +236,13 @@ def what_qrels_say(qrels: Qrels) -> Hashable:
     return qrels.content_hash, strata, qrels.stratum_names
 
 
-# What an evaluation reads: qrels and runs, from files, from a collection, or as they are given.
+# Reading: whatever is wrong with any of the files is told at once.
 
+Judged = TypeVar("Judged")
 Named = TypeVar("Named", "Run", "AnyRun")
 Reader = Callable[[Source], "AnyRun"]
 
-log = logging.getLogger(__name__)
-
 WORKERS = 2
-ALL = "all"
-"""What stands for the topic in rows that sum up all topics."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,50 +255,65 @@ class Read:
 
 
 def read_aligned(
-    asked: Asked,
+    request: Request,
     store: Store | None,
     progress: Progress = silent,
     kept: KeptAlignment | None = None,
     *,
     keep_rows: bool = False,
 ) -> Read:
-    """Read and align everything, and tell everything that is wrong with any of it at once.
-
-    With `keep_rows` the alignment knows the rows of the qrels too, which questions about the pool need.
-    """
-    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
+    """Read and align everything; with `keep_rows` the alignment knows the rows of the qrels, as pools need them."""
+    _refuse_stdin_twice(request.qrels, *request.runs, request.topics)
     highest = 0 if store is None else current_scale(store)[1].highest
-    with _coming(asked.qrels) as coming:
+    with _qrels_coming(request.qrels) as (qrels_come, qrels_problems):
 
         def aligned() -> tuple[list[AnyRun], Alignment]:
             problems: list[Problem] = []
-            stored = StoredRuns(store, None if asked.like == "9" else coming.qrels)
-            reader = partial(_short_way, coming.qrels, asked.like or "10")
-            found = _runs(asked.runs, stored, progress, problems, reader=reader)
-            qrels = coming.qrels()
+            stored = StoredRuns(store, None if request.like == "9" else qrels_come)
+            found = _runs(
+                request.runs, stored, progress, problems, lambda: _short_way(qrels_come(), request.like or "10")
+            )
+            qrels = qrels_come()
             if qrels is None or problems:
-                raise _unusable([*coming.problems, *problems])
-            runs = _named_apart(found, asked.runs)
-            return runs, on_scale(align_as_asked(asked, qrels, runs, keep_rows=keep_rows), highest)
+                raise _unusable([*qrels_problems, *problems])
+            runs = _named_apart(found, request.runs)
+            return runs, on_scale(align_as_asked(request, qrels, runs, keep_rows=keep_rows), highest)
 
-        contents = None if kept is None else contents_of(asked.runs, store)
-        if kept is None or contents is None or (qrels := coming.qrels()) is None:
+        contents = None if kept is None else contents_of(request.runs, store)
+        if kept is None or contents is None or (qrels := qrels_come()) is None:
             made = aligned()
-            return Read(cast("Qrels", coming.qrels()), *made)
-        key = (what_qrels_say(qrels), contents, _topics(asked), asked.like, keep_rows, highest)
+            return Read(cast("Qrels", qrels_come()), *made)
+        key = (what_qrels_say(qrels), contents, request.topic_set(), request.like, keep_rows, highest)
         return Read(qrels, *kept.get(key, aligned))
 
 
-def without_pipes(asked: Asked) -> Asked:
-    """Give the same request with everything read that comes through pipes: who reads twice would find nothing."""
-    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
+@contextmanager
+def _qrels_coming(given: Path | Qrels) -> Iterator[tuple[Callable[[], Qrels | None], list[Problem]]]:
+    """Read qrels, and make their hash, in another thread, while runs are fetched; gives also what is wrong with them.
+
+    What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
+    """
     problems: list[Problem] = []
-    qrels = _qrels(asked.qrels, problems) if _is_piped(asked.qrels) else asked.qrels
-    runs = runs_without_pipes(asked.runs, problems)
+    with ThreadPoolExecutor(1) as aside:
+        if not isinstance(given, Path) or not given.is_file():
+            qrels = _collected(partial(_qrels, given), problems)
+            yield lambda: qrels, problems
+            return
+        read = aside.submit(_collected, partial(_qrels, given), problems)
+        aside.submit(lambda: (qrels := read.result()) and qrels.content_hash)
+        yield read.result, problems
+
+
+def without_pipes(request: Request) -> Request:
+    """Give the same request with everything read that comes through pipes: who reads twice would find nothing."""
+    _refuse_stdin_twice(request.qrels, *request.runs, request.topics)
+    problems: list[Problem] = []
+    qrels = _collected(partial(_qrels, request.qrels), problems) if _is_piped(request.qrels) else request.qrels
+    runs = runs_without_pipes(request.runs, problems)
     if problems or qrels is None:
         raise _unusable(problems)
-    topics = _topics(asked) if _is_piped(asked.topics) else asked.topics
-    return replace(asked, qrels=qrels, runs=runs, topics=topics)
+    topics = request.topic_set() if _is_piped(request.topics) else request.topics
+    return replace(request, qrels=qrels, runs=runs, topics=topics)
 
 
 def runs_without_pipes(words: Sequence[str | AnyRun], problems: list[Problem]) -> tuple[str | AnyRun, ...]:
@@ -293,7 +321,7 @@ def runs_without_pipes(words: Sequence[str | AnyRun], problems: list[Problem]) -
     piped = [word for word in words if isinstance(word, str) and _is_piped(word)]
     with workers(max(len(piped), 1)) as threads:
         coming: dict[str, Future[AnyRun]] = {word: threads.submit(in_full, Source(Path(word))) for word in piped}
-        read = {word: run for word in piped if (run := _come(word, coming, problems)) is not None}
+        read = {word: run for word in piped if (run := _collected(coming[word].result, problems)) is not None}
     named = dict(zip(read, _named_apart(list(read.values()), list(read)), strict=True))
     return tuple(named.get(word, word) if isinstance(word, str) else word for word in words)
 
@@ -303,77 +331,72 @@ def _is_piped(word: object) -> bool:
 
 
 def read_runs(
-    qrels: Path | Qrels,
-    words: Sequence[str | AnyRun],
-    *,
-    like: As | None = None,
-    progress: Progress = silent,
+    qrels: Path | Qrels, words: Sequence[str | AnyRun], *, like: As | None = None, progress: Progress = silent
 ) -> tuple[Qrels, list[AnyRun]]:
-    """Read qrels and run files, runs the short way where possible; all problems are told at once."""
-    problems: list[Problem] = []
+    """Read qrels and run files, runs the short way where possible."""
     _refuse_stdin_twice(qrels, *words)
-    judged = _qrels(qrels, problems)
-    reader = partial(_short_way, lambda: judged, like or "10")
-    runs = _runs(words, StoredRuns(None), progress, problems, reader=reader)
-    if judged is None or problems:
-        raise _unusable(problems)
-    return judged, _named_apart(runs, words)
+    reader = partial(_short_way, reference=like or "10")
+    return _read_both(partial(_qrels, qrels), words, StoredRuns(None), reader, progress)
 
 
 def read_all_in_full(words: Sequence[str | Run], progress: Progress = silent) -> list[Run]:
-    """Read run files with all their ids; all problems are told at once."""
-    problems: list[Problem] = []
-    found = _runs(words, StoredRuns(None), progress, problems, reader=lambda: in_full)
-    if problems:
-        raise _unusable(problems)
-    return _named_apart(cast("list[Run]", found), words)
+    """Read run files with all their ids."""
+    return cast("list[Run]", _read_both(tuple, words, StoredRuns(None), lambda _: in_full, progress)[1])
 
 
-def read_in_full(asked: Asked, store: Store | None) -> tuple[Qrels, list[Run]]:
-    """Read qrels, and runs with all their ids; all problems are told at once."""
-    problems: list[Problem] = []
-    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
-    qrels = _qrels(asked.qrels, problems)
-    found = _runs(asked.runs, StoredRuns(store), silent, problems, reader=lambda: in_full)
-    if qrels is None or problems:
-        raise _unusable(problems)
-    return qrels, _named_apart(cast("list[Run]", found), asked.runs)
+def read_in_full(request: Request, store: Store | None) -> tuple[Qrels, list[Run]]:
+    """Read qrels, and runs with all their ids."""
+    _refuse_stdin_twice(request.qrels, *request.runs, request.topics)
+    found = _read_both(partial(_qrels, request.qrels), request.runs, StoredRuns(store), lambda _: in_full)
+    return cast("tuple[Qrels, list[Run]]", found)
 
 
 def read_with_subtopics(
-    asked: Asked, store: Store | None, progress: Progress
+    request: Request, store: Store | None, progress: Progress
 ) -> tuple[list[SubtopicRow], Qrels, str, list[Run]]:
-    """Read everything with ids and subtopics, and tell everything that is wrong with any of it at once."""
-    from cranfield.qrels.judgment_files import SubtopicRow, read_subtopics
+    """Read everything with ids and subtopics; the qrels have a hash of their own then."""
+    given = request.qrels
+    _refuse_stdin_twice(given, *request.runs, request.topics)
 
+    def judged() -> tuple[list[SubtopicRow], Qrels, str]:
+        if isinstance(given, Path):
+            return judgment_files.read_subtopics(Source(given))
+        rows = [judgment_files.SubtopicRow(topic, "0", document, grade) for topic, document, grade in given]
+        return rows, given, given.content_hash
+
+    found, runs = _read_both(judged, request.runs, StoredRuns(store), lambda _: in_full, progress)
+    return *found, cast("list[Run]", runs)
+
+
+def _read_both(
+    judged: Callable[[], Judged],
+    words: Sequence[str | AnyRun],
+    stored: StoredRuns,
+    reader: Callable[[Judged | None], Reader],
+    progress: Progress = silent,
+) -> tuple[Judged, list[AnyRun]]:
+    """Read judgments and then runs, or raise everything that is wrong with any of them."""
     problems: list[Problem] = []
-    _refuse_stdin_twice(asked.qrels, *asked.runs, asked.topics)
-    judged = None
-    if isinstance(asked.qrels, Path):
-        judged = _collected(partial(read_subtopics, Source(asked.qrels)), problems)
-    else:
-        rows = [SubtopicRow(topic, "0", document, grade) for topic, document, grade in asked.qrels]
-        judged = rows, asked.qrels, asked.qrels.content_hash
-    runs = _runs(asked.runs, StoredRuns(store), progress, problems, reader=lambda: in_full)
-    if judged is None or problems:
+    found = _collected(judged, problems)
+    runs = _runs(words, stored, progress, problems, lambda: reader(found))
+    if found is None or problems:
         raise _unusable(problems)
-    return *judged, _named_apart(cast("list[Run]", runs), asked.runs)
+    return found, _named_apart(runs, words)
 
 
-def align_as_asked(asked: Asked, qrels: Qrels, runs: Sequence[AnyRun], *, keep_rows: bool = False) -> Alignment:
+def align_as_asked(request: Request, qrels: Qrels, runs: Sequence[AnyRun], *, keep_rows: bool = False) -> Alignment:
     """Align over the topics that are asked for; a run of another collection is refused."""
-    from cranfield.evaluate.align import align, strangers
-
-    topics = cast("TopicSet", _topics(asked))
+    topics = request.topic_set()
     log.info("aligning %s with %s", counted(len(runs), "run"), counted(len(qrels), "judgment"))
-    aligned = align(qrels, runs, topics=topics, reference=asked.like or "10", keep_rows=keep_rows)
+    made = partial(align.align, qrels, runs, reference=request.like or "10")
+    aligned = made(topics=topics, keep_rows=keep_rows)  # type: ignore[arg-type]
     if ALL in aligned.topic_ids:
         message = "a topic is called 'all', which is the word for the summary over all topics; call it otherwise"
         raise ProblemsFound(f"{qrels.name} cannot be evaluated", [Problem("topic-called-all", message, topic=ALL)])
-    strange = strangers(aligned)
+    strange = align.strangers(aligned)
     if strange and topics != "qrels":
         # A run may well have nothing of some topics: whether it is one of another collection all of them tell.
-        strange = strangers(align(qrels, runs, reference=asked.like or "10"))
+        strange = align.strangers(made())
     if strange:
         whose = f"the qrels {qrels.name}" if qrels.name else "these qrels"
         problems = [Problem("nothing-in-common", f"{said} of {whose}") for said in strange]
@@ -390,26 +413,19 @@ def on_scale(aligned: Alignment, highest: int) -> Alignment:
 
 def in_full(source: Source) -> Run:
     """Read and rank a run file with all its ids, or raise everything that is wrong with it."""
-    from cranfield.runs.check import repeat_problems
-    from cranfield.runs.order import ranked
-    from cranfield.runs.reading import read_rows
-
-    rows = read_rows(source)
+    rows = runs_reading.read_rows(source)
     errors = [problem for problem in rows.problems if problem.severity == "error"]
-    errors += [problem.at(rows.source_name) for problem in repeat_problems(rows)]
+    errors += [problem.at(rows.source_name) for problem in check.repeat_problems(rows)]
     if errors:
         raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
-    return ranked(rows)
+    return order.ranked(rows)
 
 
-def _topics(asked: Asked) -> str | tuple[str, ...]:
-    """Give the topic set by its name, or the ids that were given or that a file names."""
-    if isinstance(asked.topics, tuple) or asked.topics in TOPIC_SETS:
-        return asked.topics
-    if not asked.topics.strip():
-        raise UsageError(f"topics are {', '.join(TOPIC_SETS)}, or a file of ids; nothing was named")
-    lines = Source(Path(asked.topics)).lines()
-    return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
+def _qrels(given: Path | Qrels) -> Qrels:
+    if not isinstance(given, Path):
+        return given
+    log.info("reading qrels %s", given)
+    return qrels_reading.read_qrels(Source(given))
 
 
 def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None:
@@ -435,57 +451,23 @@ def _unusable(problems: Sequence[Problem]) -> ProblemsFound:
     return ProblemsFound(f"these files cannot be evaluated{hint}", problems)
 
 
-@dataclass(frozen=True, eq=False)
-class _Coming:
-    """Qrels that are perhaps still being read, and what is wrong with them: complete once `qrels` has answered."""
-
-    qrels: Callable[[], Qrels | None]
-    problems: list[Problem]
-
-
-@contextmanager
-def _coming(given: Path | Qrels) -> Iterator[_Coming]:
-    """Read qrels, and make their hash, in another thread, while runs are fetched.
-
-    What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
-    """
-    problems: list[Problem] = []
-    with ThreadPoolExecutor(1) as aside:
-        if not isinstance(given, Path) or not given.is_file():
-            qrels = _qrels(given, problems)
-            yield _Coming(lambda: qrels, problems)
-            return
-        read = aside.submit(_qrels, given, problems)
-        aside.submit(lambda: (qrels := read.result()) and qrels.content_hash)
-        yield _Coming(read.result, problems)
-
-
-def _qrels(given: Path | Qrels, problems: list[Problem]) -> Qrels | None:
-    """Read the qrels where they are a file; what is wrong with it is added to `problems`."""
-    from cranfield.qrels.reading import read_qrels
-
-    if not isinstance(given, Path):
-        return given
-    log.info("reading qrels %s", given)
-    return _collected(partial(read_qrels, Source(given)), problems)
-
-
 def _runs(
     words: Sequence[str | AnyRun],
     stored: StoredRuns,
     progress: Progress,
     problems: list[Problem],
-    *,
     reader: Callable[[], Reader],
 ) -> list[AnyRun]:
     """Load stored runs and read files, two at a time; problems of files are added to `problems`."""
     named = dict.fromkeys(word for word in words if isinstance(word, str))
+    absent = set()
     for word in named:
-        if word in stored and not isinstance(word, StoredName) and Path(word).exists():
+        is_file = word == "-" or Path(word).exists()
+        if word in stored and not isinstance(word, StoredName) and is_file and word != "-":
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
-    absent = {word: why for word in named if _is_nowhere(word, stored) and (why := stored.why_missing(word))}
-    for word, why in absent.items():
-        problems.append(Problem("no-such-run", f"there is no such file, and {why}", file=word))
+        if word not in stored and not is_file and (why := stored.why_missing(word)):
+            problems.append(Problem("no-such-run", f"there is no such file, and {why}", file=word))
+            absent.add(word)
     read = in_full if all(word in stored for word in named) else reader()
     runs: list[AnyRun] = []
     with workers(max(WORKERS, sum(_is_piped(word) for word in named))) as threads:  # one process may fill all pipes
@@ -495,35 +477,25 @@ def _runs(
             if word not in absent
         }
         for done, given in enumerate(words, start=1):
-            run = _come(given, coming, problems) if isinstance(given, str) else given
+            run = given if not isinstance(given, str) else None
+            if isinstance(given, str) and given in coming:
+                run = _collected(coming[given].result, problems)
             if run is not None:
                 runs.append(run)
             progress("reading runs", done, len(words))
     return runs
 
 
-def _come(word: str, coming: Mapping[str, Future[AnyRun]], problems: list[Problem]) -> AnyRun | None:
-    """Give a run that is being read; None where it cannot be, which is told already or added to `problems`."""
-    return _collected(coming[word].result, problems) if word in coming else None
-
-
-def _is_nowhere(word: str, stored: StoredRuns) -> bool:
-    return word not in stored and word != "-" and not Path(word).exists()
-
-
-def _short_way(coming: Callable[[], Qrels | None], reference: As) -> Reader:
+def _short_way(qrels: Qrels | None, reference: As) -> Reader:
     """Give the function that reads a run file the short way if it is an ordinary one, else the long way.
 
     No file of another format is an ordinary one: the format is looked for only where the short way is closed. Without
     qrels, which then have been refused, all that is wanted is what is wrong with the run.
     """
-    from cranfield.evaluate.direct import judged_pairs, read_direct
-
-    qrels = coming()
-    judged = None if qrels is None else judged_pairs(qrels)
+    judged = None if qrels is None else direct.judged_pairs(qrels)
 
     def read(source: Source) -> AnyRun:
-        known = None if judged is None else read_direct(source, judged, reference=reference)
+        known = None if judged is None else direct.read_direct(source, judged, reference=reference)
         log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
         return in_full(source) if known is None else known
 
@@ -558,12 +530,10 @@ def measures_asked(
 
     In a collection a bare `AP` takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
     """
-    from cranfield.evaluate.expression import parse_measures
-
     if store is None:
-        return parse_measures(texts, threshold=relevant_from or 1)
+        return expression.parse_measures(texts, threshold=relevant_from or 1)
     scale = current_scale(store)[1]
-    return parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=gains_of(scale))
+    return expression.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=gains_of(scale))
 
 
 def gains_of(scale: GradeScale) -> GradeGains:
@@ -583,38 +553,25 @@ def gains_of(scale: GradeScale) -> GradeGains:
 
 
 def grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
-    """Say where grades, or holes, are worth something else than one would think."""
-    return [*_notes_on_grades(measures, store), *_notes_on_holes(measures)]
-
-
-def _notes_on_holes(measures: Sequence[AnyMeasure]) -> list[str]:
-    """Say for which measures a document that nobody judged is worth less than one that is not relevant."""
-    from cranfield.evaluate.expression import Measure
-
-    settings = [(str(one), dict(one.settings).get("gains")) for one in measures if isinstance(one, Measure)]
-    found = [name for name, gains in settings if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0]
-    if not found:
-        return []
-    told = "a document without a judgment counts 0, and so less than one of grade 0"
-    return [f"{', '.join(found)}: {told}: where there are some, a score can lie below what is possible in the end"]
-
-
-def _notes_on_grades(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
-    """Say which measures take grades for what they are worth, where the scale says otherwise."""
-    from cranfield.evaluate.expression import Measure
-
-    if store is None or not gains_of(current_scale(store)[1]):
-        return []
-    gains = gains_of(current_scale(store)[1])
-    found = [str(one) for one in measures if not isinstance(one, Measure) or _reads_grades(one, gains)]
-    if not found:
-        return []
-    return [f"{', '.join(found)}: made from the grades themselves; the gains of the scale have no part in it"]
-
-
-def _reads_grades(measure: Measure, gains: GradeGains) -> bool:
-    """Say whether grades matter to a measure otherwise than the scale says."""
-    settings = dict(measure.settings)
-    if "gains" in measure.kind.parameters:
-        return settings.get("gains") != gains
-    return measure.kind.graded or "gain" in settings
+    """Say where grades, or unjudged documents, are worth something else than one would think."""
+    scale_gains = () if store is None else gains_of(current_scale(store)[1])
+    by_grade, below_zero = [], []
+    for one in measures:
+        own = dict(one.settings) if isinstance(one, expression.Measure) else {}
+        gains = own.get("gains")
+        if isinstance(one, expression.Measure) and "gains" in one.kind.parameters:
+            otherwise = gains != scale_gains
+        else:
+            otherwise = not isinstance(one, expression.Measure) or one.kind.graded or "gain" in own
+        if scale_gains and otherwise:
+            by_grade.append(str(one))
+        if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0:
+            below_zero.append(str(one))
+    notes = []
+    if by_grade:
+        said = "made from the grades themselves; the gains of the scale have no part in it"
+        notes.append(f"{', '.join(by_grade)}: {said}")
+    if below_zero:
+        said = "a document without a judgment counts 0, and so less than one of grade 0: where there are some, a score"
+        notes.append(f"{', '.join(below_zero)}: {said} can lie below what is possible in the end")
+    return notes
