@@ -114,7 +114,7 @@ def reuse(
             field, measures = asked_field(doubt, store=store, progress=progress)
             found = trusted(field, measures, store=store, thresholds=values, closure=closure, further=further)
             report = examine_collection(field, [trust.measure for trust in found.trusts], thresholds=found.thresholds)
-        _say_notes(found, measures, store)
+        _say_notes(found, measures)
         wanted: dict[Part, bool] = {"topics": by_topic, "estimates": estimates}
         _put(found, report, format, table, tuple(part for part, asked in wanted.items() if asked))
         if describe:
@@ -125,11 +125,10 @@ def reuse(
         _plot(found, report, plot)
 
 
-def _say_notes(found: Trusted, measures: list[Measure], store: Store | None) -> None:
-    from cranfield.workflows.reuse.reuse import about_noise, about_titles, without_verdict
+def _say_notes(found: Trusted, measures: list[Measure]) -> None:
+    from cranfield.workflows.reuse.reuse import about_noise, without_verdict
 
-    words = () if store is None else about_titles(store, found.field)
-    for note in (*found.notes, *about_noise(found), *words, *without_verdict(found, measures)):
+    for note in (*found.notes, *about_noise(found), *without_verdict(found, measures)):
         console.say(note)
 
 

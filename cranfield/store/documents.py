@@ -350,24 +350,3 @@ def ranked(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
         expression,
         limit,
     )
-
-
-def frequency_of_word(store: Store, word: str) -> int:
-    """Give in how many documents a word occurs, in any of its forms."""
-    expression = match_expression(word)
-    query = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?"
-    return int(store.value(query, expression)) if expression else 0
-
-
-def documents_with_word(store: Store, word: str, identifiers: list[str]) -> set[str]:
-    """Give which of some documents have a word, in any of its forms."""
-    expression = match_expression(word)
-    if not expression:
-        return set()
-    rows = store.rows(
-        """SELECT documents.id FROM json_each(?) AS asked JOIN documents ON documents.id = asked.value
-           JOIN documents_fts ON documents_fts.rowid = documents.number WHERE documents_fts MATCH ?""",
-        json.dumps(identifiers),
-        expression,
-    )
-    return {row[0] for row in rows}

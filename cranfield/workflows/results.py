@@ -320,7 +320,7 @@ def reuse(
     """Say how far scores can be trusted, and whether the pool is fair to outsiders."""
     from cranfield.workflows.inputs import refuse_unknown
     from cranfield.workflows.reuse.field import trusted
-    from cranfield.workflows.reuse.reuse import about_titles, examine_collection, without_verdict
+    from cranfield.workflows.reuse.reuse import examine_collection, without_verdict
 
     refuse_unknown({"closure": closure})
     asked, wanted = inputs.request(measures, runs or None), inputs.own_measures(measures)
@@ -330,5 +330,4 @@ def reuse(
         found = trusted(field, wanted, store=inputs.store, thresholds=values, closure=closure, further=further)
         progress("holding out runs and groups", 0, None)
         report = examine_collection(field, [trust.measure for trust in found.trusts], thresholds=found.thresholds)
-        titles = () if inputs.store is None else about_titles(inputs.store, field)
-    return ReuseResult(inputs, found, report, (*found.notes, *titles, *without_verdict(found, wanted)))
+    return ReuseResult(inputs, found, report, (*found.notes, *without_verdict(found, wanted)))

@@ -151,20 +151,9 @@ def test_pictures_are_drawn_into_a_folder(folder: Path):
     assert drawn == {"intervals-P-3.svg", "hold-out-P-3.svg", "coverage.svg", "relevant-by-depth.svg"}
 
 
-def test_title_words_are_counted_where_there_is_text(folder: Path, kept: Kept):
-    call("init", "trial", folder=folder)
-    texts = {f"d{number}": f"{'red apples' if number < 2 else 'green pears'} number {number}" for number in range(4)}
-    (folder / "docs.jsonl").write_text(
-        "".join(f'{{"id": "{name}", "text": "{text}"}}\n' for name, text in texts.items())
-    )
-    (folder / "topics.tsv").write_text("1\tred apple\n2\tpears\n")
-    call("corpus", "add", "docs.jsonl", folder=folder)
-    call("corpus", "topics", "topics.tsv", folder=folder)
-    (folder / "few").write_text("1 0 d0 1\n1 0 d2 1\n1 0 d3 0\n2 0 d2 1\n")
-    for run in (1, 2):
-        (folder / f"s{run}.run").write_text("1 Q0 d0 1 3 s\n1 Q0 d2 2 2 s\n2 Q0 d2 1 3 s\n".replace(" s", f" s{run}"))
-    told = call("reuse", "s1.run", "s2.run", "--qrels", "few", "-m", "P@1", "-C", "collection.db", folder=folder).err
-    kept(told)
+def test_an_estimate_from_a_sample_takes_no_verdict_and_says_why(folder: Path, kept: Kept):
+    told = call("reuse", *RUNS, *POOL, "-m", "P@3", "-m", "infAP", "-m", "NumRet", folder=folder).err
+    kept([line for line in told.splitlines() if "takes no verdict" in line])
 
 
 def test_files_are_files_whatever_collection_lies_beside_them(folder: Path, kept: Kept):

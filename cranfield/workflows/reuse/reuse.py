@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 from cranfield.base.errors import UsageError
 from cranfield.base.progress import Progress, silent
 from cranfield.base.text import counted
-from cranfield.store.documents import document_count, documents_with_word, frequency_of_word, topics
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import Asked, measures_asked, stored_names
 from cranfield.workflows.qrels.current import qrels_for
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from cranfield.evaluate.align import AnyRun
     from cranfield.evaluate.expression import Measure
     from cranfield.evaluate.lists import Values
-    from cranfield.qrels.qrels import Qrels
     from cranfield.reuse.card import Card
     from cranfield.reuse.collection import CollectionReport
     from cranfield.reuse.expected_loss import Completed, Shift
@@ -202,7 +199,9 @@ def without_verdict(found: Trusted, measures: Sequence[Measure]) -> Iterator[str
     """Say which measures take no verdict."""
     for measure in measures:
         if found.of(measure) is None:
-            yield f"{measure} takes no verdict: it is no score that unjudged documents could change"
+            sampled = measure.kind.unjudged == "sampled"
+            why = "an estimate from a sample, which accounts for" if sampled else "no score that"
+            yield f"{measure} takes no verdict: it is {why} unjudged documents{'' if sampled else ' could change'}"
 
 
 def about_noise(found: Trusted) -> Iterator[str]:
@@ -219,17 +218,6 @@ def about_noise(found: Trusted) -> Iterator[str]:
                 f"{trust.measure}: verdicts forgive {trust.assessment.tolerance:g}; a difference of two of these"
                 f" runs is known to ±{width:.3f} on these topics (median of 95 % intervals)"
             )
-
-
-def about_titles(store: Store, field: Field) -> tuple[str, ...]:
-    """Say how many relevant documents have the words of their topic's title, where there is text."""
-
-    found = title_words(store, field.read.qrels, relevant_from=field.relevant_from)
-    if found is None:
-        return ()
-    share, many = f"{100 * found[0]:.0f} %", counted(found[1], "topic")
-    said = f"a word of a title stands in {share} of the known relevant documents that could have it ({many})"
-    return (f"{said}; only a difference between collections on the same topics is evidence",)
 
 
 def told_of(found: Trusted, trust: Trust, run: int) -> str:
@@ -264,35 +252,3 @@ MARKS = {"UNRELIABLE": "!", "UNTESTABLE": "~", "PROVISIONAL": "…", "CAUTION": 
 def mark_of(verdict: Verdict | None) -> str:
     """Give the mark of a verdict."""
     return "" if verdict is None else MARKS[verdict.level]
-
-
-# How many of the relevant documents have the words of the title: a sign of what the pool could find at all.
-
-_WORD = re.compile(r"\w+")
-_EVERYWHERE = 0.5
-"""A word in more than this share of the documents says nothing."""
-
-
-def title_words(store: Store, qrels: Qrels, *, relevant_from: int) -> tuple[float, int] | None:
-    """Give the mean titlestat of the known relevant documents and the number of topics; None without text."""
-    from cranfield.reuse.collection import mean_titlestat
-
-    size = document_count(store)
-    if not size:
-        return None
-    relevant: dict[str, list[str]] = {}
-    for topic, document, grade in qrels:
-        if grade >= relevant_from:
-            relevant.setdefault(topic, []).append(document)
-    titles = {topic.id: _WORD.findall(topic.title.lower()) for topic in topics(store) if topic.id in relevant}
-    words = {word for title in titles.values() for word in title}
-    frequency = {word: frequency_of_word(store, word) for word in words}
-    common = [word for word in words if frequency[word] > _EVERYWHERE * size]
-    found = {topic: _words_of(store, titles[topic], relevant[topic]) for topic in titles}
-    mean, count = mean_titlestat(titles, found, frequency, stop_words=common)
-    return (mean, count) if count else None
-
-
-def _words_of(store: Store, title: list[str], documents: list[str]) -> list[set[str]]:
-    having = {word: documents_with_word(store, word, documents) for word in dict.fromkeys(title)}
-    return [{word for word, ids in having.items() if document in ids} for document in documents]
