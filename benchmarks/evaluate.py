@@ -44,15 +44,15 @@ for name in sys.argv[2:]:
 AGAIN = """
 import sys, time
 from pathlib import Path
-from cranfield.workflows.evaluate import Asked, evaluate_and_tell
-from cranfield.workflows.evaluate.inputs import KeptAlignment
+from cranfield.workflows.evaluate.evaluate import evaluate
+from cranfield.workflows.evaluate.inputs import KeptAlignment, Request
 from cranfield.workflows.collection import open_collection
-asked = Asked(qrels=Path(sys.argv[2]), runs=tuple(sys.argv[3:]), measures=("AP", "nDCG@10", "P@10"))
+asked = Request(qrels=Path(sys.argv[2]), runs=tuple(sys.argv[3:]), measures=("AP", "nDCG@10", "P@10"))
 kept = KeptAlignment()
 with open_collection(Path(sys.argv[1])) as store:
-    evaluate_and_tell(asked, store=store, kept=kept)
+    evaluate(asked, store=store, kept=kept)
     start, work = time.perf_counter(), time.process_time()
-    evaluate_and_tell(asked, store=store, kept=kept).scores.summary
+    evaluate(asked, store=store, kept=kept).scores.summary
     print(time.perf_counter() - start, time.process_time() - work)
 """
 RANX = """

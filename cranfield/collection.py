@@ -8,6 +8,7 @@ before something is opened.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec
@@ -25,7 +26,7 @@ with deferred:
     from cranfield.workflows import settle as settle_workflow
     from cranfield.workflows import simulate as simulate_workflow
     from cranfield.workflows.compare import compare as compare_workflow
-    from cranfield.workflows.evaluate import tables as evaluate_tables
+    from cranfield.workflows.evaluate import explain as explain_workflow
 
 if TYPE_CHECKING:
     import os
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from cranfield.base.tables import Value
     from cranfield.store.store import Store
+    from cranfield.workflows.evaluate.evaluate import Evaluation
+    from cranfield.workflows.evaluate.explain import Explanation
     from cranfield.workflows.inputs import Inputs
     from cranfield.workflows.results import Plots, ReuseResult
     from cranfield.workflows.settle import Queue
@@ -67,20 +70,24 @@ class Files:
         clusters: Clusters = None,
         letters: Literal["tukey", "t"] | None = None,
         verdicts: bool = True,
-    ) -> Result:
+        best_first: bool = False,
+        curve: bool = False,
+    ) -> Evaluation:
         """Score runs (all, if none is named): one row for each run, topic and measure; topic `all` is the mean.
 
         Each score says how far it can be trusted: the lowest and highest value that unjudged documents allow (`low`,
         `high`), the share judged, the expected loss with its upper end, verdict and reason; `verdicts=False` leaves
         that out. `topics` is qrels, common, run, a file of ids, or a list of ids. `like` is the version of trec_eval
-        to be reproduced. The frame's `attrs` tell the hash of the qrels, the reference, and in `notes` what the
-        command line would say.
+        to be reproduced. With `best_first` runs stand in the order of the first measure; with `curve` there are also
+        scores at the eleven recall levels. The frame's `attrs` tell the hash of the qrels, the reference, and in
+        `notes` what the command line would say.
         """
         options = {"like": like, "ties": ties, "duplicates": duplicates, "letters": letters}
         asked = self.inputs.request(measures, runs, topics=topics, clusters=clusters, **options)
+        asked = replace(asked, curve=curve)
         with self.inputs.progress() as progress:
-            found, trust = self.inputs.evaluated(asked, verdicts=verdicts, progress=progress)
-        return frames.Framed(lambda: frames.scores_frame(found, trust, by_topic=by_topic))
+            found = self.inputs.evaluated(asked, verdicts=verdicts, progress=progress)
+        return replace(found, by_topic=by_topic, best_first=best_first)
 
     def compare(
         self,
@@ -196,15 +203,14 @@ class Files:
         ties: Literal["trec", "best", "worst"] = "trec",
         duplicates: Literal["plain", "novelty"] = "plain",
         clusters: Clusters = None,
-    ) -> Result:
+    ) -> Explanation:
         """Lay open the lists of runs for a topic: each rank with its document, what is known of it, P, R and DCG.
 
         Of `measures` the threshold counts: `P(rel=2)` takes grades from 2 up as relevant.
         """
         options = {"like": like, "ties": ties, "duplicates": duplicates}
         asked = self.inputs.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
-        explained = evaluate_tables.explain_lists(asked, topic, depth=depth, store=self.inputs.store)
-        return frames.Framed(lambda: frames.lists_frame(explained))
+        return explain_workflow.explain_lists(asked, topic, depth=depth, store=self.inputs.store)
 
 
 class Collection(Files):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cranfield.workflows.compare.compare import Compared, Comparing
     from cranfield.workflows.compare.compare import Wanted as compare_Wanted
     from cranfield.workflows.compare.tables import Claims, Said, Shown, Verdicts
-    from cranfield.workflows.evaluate.evaluate import Evaluated
+    from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.evaluate.inputs import Asked
     from cranfield.workflows.reuse.field import PoolTold
 
@@ -41,7 +41,7 @@ LONG_FORMATS = ("csv", "json", "jsonl")
 
 
 def put_comparison(
-    found: Evaluated,
+    found: Evaluation,
     compared: list[Compared],
     said: Said | None,
     format: str,
@@ -70,7 +70,7 @@ def put_comparison(
         console.put_next_table(with_notes(pairs, [shown.said] if shown.said else []), format)
 
 
-def _put_topics(found: Evaluated, compared: list[Compared], format: str) -> None:
+def _put_topics(found: Evaluation, compared: list[Compared], format: str) -> None:
     """Write the pairs topic by topic; as data all of them, for people those that are shown."""
     from cranfield.base.tables import table_of
     from cranfield.workflows.compare.tables import shown_pairs, topic_records
@@ -87,7 +87,7 @@ def _put_topics(found: Evaluated, compared: list[Compared], format: str) -> None
 
 
 def tell(
-    found: Evaluated,
+    found: Evaluation,
     compared: list[Compared],
     *,
     format: str,
@@ -97,37 +97,38 @@ def tell(
 ) -> None:
     """Draw the first measure where that is wanted, and say what stands behind the scores and what could be shown."""
     from cranfield.workflows.compare.compare import all_notes, power_notes
-    from cranfield.workflows.evaluate.tables import notes_of
+    from cranfield.workflows.evaluate.evaluate import made_with
 
     if plot:
-        from cranfield.workflows.evaluate.tables import plot_comparison
+        from cranfield.workflows.evaluate.figures import plot_comparison
 
         console.say(f"drew {plot_comparison(compared[0], found.scores, plot)} into {plot}")
     in_table = format == "table" and console.goes_elsewhere(format)
-    for note in notes_of(found, with_qrels=not in_table):
-        console.say(note)
+    for note in found.notes:
+        if not in_table or note != made_with(found.scores):
+            console.say(note)
     for note in all_notes(compared, by_topic=by_topic):
         console.say(f"note: {note}")
     for note in power_notes(compared, wanted):
         console.say(note)
 
 
-def _carried_by_standing(found: Evaluated, one: Compared, format: str) -> list[str]:
+def _carried_by_standing(found: Evaluation, one: Compared, format: str) -> list[str]:
     """Give what a standing has to carry where it goes without the sentences that a terminal has beside it."""
-    from cranfield.workflows.evaluate.tables import made_with, notes_of
+    from cranfield.workflows.evaluate.evaluate import made_with
 
     if not console.goes_elsewhere(format):
         return []
-    return [made_with(found.scores)] if format == "table" else [*notes_of(found), *one.notes]
+    return [made_with(found.scores)] if format == "table" else [*found.notes, *one.notes]
 
 
 def _carried_by_pairs(
-    found: Evaluated, one: Compared, claims: Claims, format: str, wanted: compare_Wanted
+    found: Evaluation, one: Compared, claims: Claims, format: str, wanted: compare_Wanted
 ) -> list[str]:
     """Give what a table of pairs has to carry where it is pasted elsewhere."""
     from cranfield.workflows.compare.compare import all_notes, power_notes
     from cranfield.workflows.compare.tables import about
-    from cranfield.workflows.evaluate.tables import made_with
+    from cranfield.workflows.evaluate.evaluate import made_with
 
     if format == "table":
         return []
@@ -359,8 +360,8 @@ def compare(
 ) -> None:
     """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
     from cranfield.workflows.compare.compare import Comparing, Wanted, seed_systems
+    from cranfield.workflows.evaluate.figures import refuse_other_kinds
     from cranfield.workflows.evaluate.inputs import Asked
-    from cranfield.workflows.evaluate.tables import refuse_other_kinds
     from cranfield.workflows.reuse.field import PoolTold
 
     names, seeds = tuple(baseline or ()), seed_systems(system or [])
@@ -381,7 +382,7 @@ def compare(
 
 def _of_runs(
     asked: Asked, how: Comparing, told: PoolTold | None, store: Store | None
-) -> tuple[Evaluated, list[Compared], Said | None]:
+) -> tuple[Evaluation, list[Compared], Said | None]:
     from cranfield.workflows.compare.compare import compare_runs
     from cranfield.workflows.compare.tables import said_of
     from cranfield.workflows.evaluate.inputs import without_pipes

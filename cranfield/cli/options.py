@@ -16,11 +16,9 @@ from cranfield.cli import console
 from cranfield.cli.console import collection_meant as collection_meant
 
 if TYPE_CHECKING:
-    from cranfield.base.tables import Table, Value
-    from cranfield.evaluate.scores import Scores
+    from cranfield.base.tables import Table
     from cranfield.qrels.qrels import Qrels
     from cranfield.store.store import Store
-    from cranfield.workflows.reuse.field import Trust, Trusted
 
 
 COLLECTION_VARIABLE = "CRANFIELD_COLLECTION"
@@ -66,7 +64,7 @@ Format = Annotated[
 ]
 
 
-# What `evaluate` and `compare` share: which qrels and runs are meant, and marks behind scores.
+# What `evaluate` and `compare` share: which qrels and runs are meant.
 
 
 def qrels_named(store: Store | None, word: str | None, layers: Sequence[str] | None) -> Path | Qrels:
@@ -116,46 +114,6 @@ def runs_named_or_all(store: Store | None, runs: Sequence[str] | None) -> tuple[
 def with_notes(table: Table, notes: Sequence[str]) -> Table:
     """Give a table with more notes below it."""
     return replace(table, notes=(*table.notes, *notes)) if notes else table
-
-
-HOLES = "°"
-"""What stands behind the score of a topic with unjudged documents in the depth that matters."""
-
-
-def _mark_of_topic(trust: Trust, run: int, topic: str) -> str:
-    holes = trust.assessment.holes
-    return HOLES if holes.count[run, holes.topic_ids.index(topic)] else ""
-
-
-def marked(table: Table, trust: Trusted, scores: Scores) -> Table:
-    """Give a table of scores with a mark behind each that is doubtful, and the worst verdict of each run."""
-    from cranfield.base.tables import Column, printed
-    from cranfield.workflows.reuse.reuse import mark_of
-
-    keys = len(table.columns) - len(scores.measures)
-    places = {name: place for place, name in enumerate(scores.run_names)}
-    by_measure = [trust.of(measure) for measure in scores.measures]
-    widest = [
-        max((len(mark_of(one.verdict(run))) for run in places.values()), default=0) if one else 0
-        for one in by_measure
-    ]
-
-    def cell(row: tuple[Value, ...], place: int) -> Value:
-        one = by_measure[place - keys]
-        if one is None or (keys == 1 and not widest[place - keys]):
-            return row[place]
-        whole = keys == 1 or row[1] == "all"
-        run = places[str(row[0])]
-        mark = mark_of(one.verdict(run)) if whole else _mark_of_topic(one, run, str(row[1]))
-        return f"{printed(row[place], table.columns[place])} {mark or ' '}"
-
-    def verdict(row: tuple[Value, ...]) -> Value:
-        found = trust.worst(places[str(row[0])]) if keys == 1 or row[1] == "all" else None
-        return found.level if found is not None else ""
-
-    rows = [(*row[:keys], *(cell(row, place) for place in range(keys, len(row))), verdict(row)) for row in table.rows]
-    columns = (*table.columns, Column("verdict", kind="verdict"))
-    return replace(table, columns=columns, rows=tuple(rows))
 
 
 # Who sits at the terminal: asked once, and remembered.

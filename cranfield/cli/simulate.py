@@ -75,8 +75,8 @@ def simulate(
     format: Format = "table",
 ) -> None:
     """Play plans against judgments that are known: what would each have cost, found, and done to the ranking?"""
+    from cranfield.workflows.evaluate.figures import refuse_other_kinds
     from cranfield.workflows.evaluate.inputs import Asked
-    from cranfield.workflows.evaluate.tables import refuse_other_kinds
     from cranfield.workflows.simulate import DEFAULT_MEASURES, Simulating
 
     refuse_other_kinds(plot)

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
     from cranfield.qrels.qrels import Qrels
     from cranfield.store.store import Store
-    from cranfield.workflows.evaluate.evaluate import Evaluated
-    from cranfield.workflows.evaluate.tables import Explained
-    from cranfield.workflows.reuse.field import Trusted
 
 
 _EVENT_COLUMNS = (
@@ -54,7 +51,6 @@ _EVENT_COLUMNS = (
         "undoes",
     ),
 )
-_NUMBERS = {"low", "high", "judged", "loss", "loss_upper"}
 
 
 class Framed(Result):
@@ -66,40 +62,6 @@ class Framed(Result):
     def frame(self) -> pandas.DataFrame:
         """Give the frame."""
         return self._made
-
-
-def scores_frame(found: Evaluated, trust: Trusted | None, *, by_topic: bool) -> pandas.DataFrame:
-    """Give scores as long rows with the columns of verdicts, where there are any; the attributes tell the rest."""
-    import pandas as pd
-
-    from cranfield.workflows.evaluate.tables import frame_of, long_rows, notes_of
-    from cranfield.workflows.evaluate.verdicts import added_to_rows, sentences
-
-    frame = frame_of(found, by_topic=by_topic)
-    notes = notes_of(found)
-    if trust is not None:
-        added = added_to_rows(trust, long_rows(found, by_topic=by_topic))
-        for name, cells in added.items():
-            frame[name] = pd.Series(cells, dtype="float64" if name in _NUMBERS else "object")
-        # The first sentence tells what marks behind scores mean, and there are none here.
-        notes += list(sentences(trust))[1:]
-    frame.attrs["notes"] = notes
-    return frame
-
-
-def lists_frame(explained: Explained) -> pandas.DataFrame:
-    """Give lists that are laid open, one row for each run and rank; the attributes tell what they were made with."""
-    import pandas as pd
-
-    columns = ["run", "rank", "document", "grade", "P", "R", "DCG"]
-    rows = [
-        (run, step.rank, step.document, step.state, step.precision, step.recall, step.dcg)
-        for run, steps in explained
-        for step in steps
-    ]
-    frame = pd.DataFrame(rows, columns=columns)
-    frame.attrs.update(qrels=explained.qrels_hash, reference=explained.order)
-    return frame
 
 
 def qrels_frame(qrels: Qrels, *, unjudged: bool) -> pandas.DataFrame:

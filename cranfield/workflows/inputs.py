@@ -48,7 +48,7 @@ from cranfield.workflows.evaluate.inputs import (
     what_qrels_say,
 )
 from cranfield.workflows.qrels.current import NOTHING_JUDGED, qrels_for, read_by_the_present_scale, sample_warning
-from cranfield.workflows.reuse.field import Field, PoolTold, Trusted, field_of
+from cranfield.workflows.reuse.field import Field, PoolTold, field_of
 
 with deferred:
     from cranfield.evaluate import expression
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.run import Run
     from cranfield.store.store import Store
-    from cranfield.workflows.evaluate.evaluate import Evaluated
+    from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.evaluate.inputs import As, Read
 
 Watch = Callable[[], AbstractContextManager[Progress]]
@@ -176,18 +176,14 @@ class Inputs:
         """Give measures that take a verdict or might; the collection's scale says what is relevant."""
         return list(expression.own_measures(measures_asked(words_of(measures), self.store)))
 
-    def evaluated(
-        self, asked: Asked, *, verdicts: bool, progress: Progress = silent
-    ) -> tuple[Evaluated, Trusted | None]:
+    def evaluated(self, asked: Asked, *, verdicts: bool, progress: Progress = silent) -> Evaluation:
         """Score, with verdicts or without."""
         store = self.store
         if verdicts:
             reading = partial(self.field, asked, progress)
-            return trust.evaluate_with_trust(asked, self.pool, store=store, progress=progress, reading=reading)
+            return evaluation.evaluate(asked, pool=self.pool, store=store, progress=progress, reading=reading)
         known = self.known(asked)
-        return evaluation.evaluate_and_tell(
-            asked, store=store, progress=progress, kept=self.alignment, read=known
-        ), None
+        return evaluation.evaluate(asked, store=store, progress=progress, kept=self.alignment, read=known)
 
     def field(self, asked: Asked, progress: Progress = silent) -> Field:
         """Give the field of runs that verdicts need; the last one is kept."""

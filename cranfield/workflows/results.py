@@ -52,9 +52,9 @@ class Plots:
         Of a measure that takes another summary, as `AP(agg=median)`, the bar is at that.
         It is the figure of `cranfield evaluate --plot`.
         """
-        from cranfield.workflows.evaluate.tables import draw_strips
+        from cranfield.workflows.evaluate.figures import draw_strips
 
-        found, _ = self._inputs.evaluated(self._inputs.request(measure, runs, topics=topics), verdicts=False)
+        found = self._inputs.evaluated(self._inputs.request(measure, runs, topics=topics), verdicts=False)
         return draw_strips(found.scores, on=_on(ax))
 
     def precision_recall(
@@ -68,10 +68,10 @@ class Plots:
 
         It is the figure of `cranfield evaluate --curve --plot`.
         """
-        from cranfield.workflows.evaluate.tables import draw_curves
+        from cranfield.workflows.evaluate.figures import draw_curves
 
         asked = replace(self._inputs.request("AP", runs, topics=topics), curve=True)
-        found, _ = self._inputs.evaluated(asked, verdicts=False)
+        found = self._inputs.evaluated(asked, verdicts=False)
         if found.curve is None:
             raise UsageError("there is no curve to draw")
         return draw_curves(found.curve, on=_on(ax))
@@ -90,10 +90,10 @@ class Plots:
         It is the figure of `cranfield compare --plot` for two runs.
         """
         from cranfield.workflows.compare.compare import Comparing, compare_scores
-        from cranfield.workflows.evaluate.tables import draw_differences
+        from cranfield.workflows.evaluate.figures import draw_differences
 
         asked = self._inputs.request(measure, [first, second], topics=topics)
-        found, _ = self._inputs.evaluated(asked, verdicts=False)
+        found = self._inputs.evaluated(asked, verdicts=False)
         (compared,) = compare_scores(found.scores, Comparing())
         return draw_differences(compared, found.scores.topic_ids, on=_on(ax))
 

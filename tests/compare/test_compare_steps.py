@@ -29,7 +29,7 @@ from cranfield.workflows.compare.tables import (
     shown_pairs,
     topic_records,
 )
-from cranfield.workflows.evaluate.tables import best_group, letters_of
+from cranfield.workflows.evaluate.evaluate import best_group, letters_of
 
 
 def scores_of(values: object, measure: str = "AP", names: list[str] | None = None) -> Scores:

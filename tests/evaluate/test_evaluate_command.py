@@ -152,12 +152,12 @@ def test_a_figure_says_at_its_foot_what_it_was_made_with(files: Path, more: list
 
 
 def test_a_curve_has_the_ties_that_are_asked_for(files: Path):
-    from cranfield.workflows.evaluate.evaluate import evaluate_and_tell
-    from cranfield.workflows.evaluate.inputs import Asked
+    from cranfield.workflows.evaluate.evaluate import evaluate
+    from cranfield.workflows.evaluate.inputs import Request
 
     (files / "tied").write_text("1 Q0 a 1 1 tied\n1 Q0 b 2 1 tied\n", encoding="utf-8")
     asked = {"qrels": files / "qrels", "runs": ("tied",), "topics": "run", "curve": True}
-    curves = [evaluate_and_tell(Asked(**asked, ties=ties)).curve for ties in ("worst", "expected", "best")]
+    curves = [evaluate(Request(**asked, ties=ties)).curve for ties in ("worst", "expected", "best")]
     assert [float(curve.summary[10, 0]) for curve in curves] == [0.5, 0.75, 1.0]
 
 

@@ -31,13 +31,13 @@ def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path
     kept = KeptAlignment()
     asked = step.Asked(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
     with open_collection(collection) as store:
-        first = step.evaluate_and_tell(asked, store=store, kept=kept).scores
+        first = step.evaluate(asked, store=store, kept=kept).scores
         monkeypatch.setattr(evaluate_reading, "_runs", None)
         other = replace(asked, measures=("AP", "P@5"))
-        second = step.evaluate_and_tell(other, store=store, kept=kept).scores
+        second = step.evaluate(other, store=store, kept=kept).scores
         monkeypatch.undo()
         monkeypatch.chdir(collection.parent)
-        anew = step.evaluate_and_tell(other, store=store).scores
+        anew = step.evaluate(other, store=store).scores
     assert np.array_equal(second.values, anew.values)
     assert np.array_equal(second.values[0], first.values[0])
 
@@ -59,9 +59,9 @@ def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
     kept = KeptAlignment()
     asked = step.Asked(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
     with open_collection(collection) as store:
-        step.evaluate_and_tell(asked, store=store, kept=kept)
-        found = step.evaluate_and_tell(change(asked), store=store, kept=kept).scores
-        anew = step.evaluate_and_tell(change(asked), store=store).scores
+        step.evaluate(asked, store=store, kept=kept)
+        found = step.evaluate(change(asked), store=store, kept=kept).scores
+        anew = step.evaluate(change(asked), store=store).scores
     assert (found.run_names, found.topic_ids, found.reference) == (anew.run_names, anew.topic_ids, anew.reference)
     assert (found.qrels_hash, found.values.tolist(), found.scored.tolist()) == (
         anew.qrels_hash,
@@ -74,8 +74,8 @@ def test_what_the_qrels_file_says_counts_and_not_its_name(collection: Path):
     kept = KeptAlignment()
     asked = step.Asked(qrels=Path("qrels"), runs=("first",), measures=("P@5",))
     with open_collection(collection) as store:
-        before = step.evaluate_and_tell(asked, store=store, kept=kept).scores
+        before = step.evaluate(asked, store=store, kept=kept).scores
         Path("qrels").write_text(QRELS.replace("1 0 b 0", "1 0 b 1"), encoding="utf-8")
-        after = step.evaluate_and_tell(asked, store=store, kept=kept).scores
+        after = step.evaluate(asked, store=store, kept=kept).scores
     assert before.values.tolist() == [[[0.2, 0.2, 0.0]]]
     assert after.values.tolist() == [[[0.4, 0.2, 0.0]]]

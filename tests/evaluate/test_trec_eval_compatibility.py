@@ -223,11 +223,11 @@ RANKED = "".join(
 )  # fmt: skip
 def test_evaluate_takes_the_same_words_and_gives_the_same_numbers(tmp_path: Path, spelling: str):
     from cranfield.workflows.evaluate.evaluate import evaluate
-    from cranfield.workflows.evaluate.inputs import Asked
+    from cranfield.workflows.evaluate.inputs import Request
 
     printed = numbers(call(tmp_path, f"-q -m {spelling}", qrels=GRADED, run=RANKED))
-    asked = Asked(qrels=tmp_path / "qrels", runs=(str(tmp_path / "run"),), measures=(spelling,), like="10")
-    rows = list(evaluate(asked).rows(by_topic=True))
+    asked = Request(qrels=tmp_path / "qrels", runs=(str(tmp_path / "run"),), measures=(spelling,), like="10")
+    rows = list(evaluate(asked).scores.rows(by_topic=True))
     assert sorted((topic, f"{value:.4f}") for _, topic, _, value in rows) == sorted(
         (topic, value) for (_, topic), value in printed.items()
     )

@@ -161,7 +161,7 @@ def test_noise_is_a_tie_in_a_figure_too(kept: Kept):
     from cranfield.evaluate.expression import parse_measures
     from cranfield.evaluate.scores import Scores
     from cranfield.workflows.compare.compare import Comparing, compare_scores
-    from cranfield.workflows.evaluate.tables import draw_differences
+    from cranfield.workflows.evaluate.figures import draw_differences
 
     values = np.array([[[0.1 + 0.2, 0.5, 0.1], [0.3, 0.2, 0.4]]])
     scored = np.ones((2, 3), dtype=bool)

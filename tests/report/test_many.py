@@ -17,7 +17,7 @@ from cranfield.report.page import Fold, Prose
 from cranfield.report.reports import collection as part
 from cranfield.report.reports.collection import Board, CollectionFacts, TopicPart
 from cranfield.store.store import open_store
-from cranfield.workflows.evaluate.tables import SEED, best_group
+from cranfield.workflows.evaluate.evaluate import SEED, best_group
 from cranfield.workflows.report import material as report_material
 from cranfield.workflows.report.material import Wanted
 from cranfield.workflows.report.report import collection_report

@@ -13,7 +13,7 @@ from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.base.progress import Progress, silent
 from cranfield.base.text import counted
 from cranfield.store.store import Store
-from cranfield.workflows.evaluate.evaluate import Evaluated, evaluate_and_tell
+from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate
 from cranfield.workflows.evaluate.inputs import Asked, KeptAlignment, Read
 
 if TYPE_CHECKING:
@@ -456,14 +456,14 @@ def compare_runs(
     progress: Progress = silent,
     kept: KeptAlignment | None = None,
     read: Read | None = None,
-) -> tuple[Evaluated, list[Compared]]:
+) -> tuple[Evaluation, list[Compared]]:
     """Score runs and compare them under each measure; gives the evaluation too, with what is to be told of it.
 
     Baselines and seeds may be named by the files that were asked for, or by the tags in them.
     """
     if len(asked.runs) < 2:
         raise UsageError("a comparison needs at least two runs")
-    found = evaluate_and_tell(asked, store=store, progress=progress, kept=kept, read=read)
+    found = evaluate(asked, store=store, progress=progress, kept=kept, read=read)
     return found, compare_scores(found.scores, with_names_of(how, asked.runs, found.scores.run_names))
 
 

@@ -18,8 +18,8 @@ from cranfield.workflows.compare.compare import (
     all_notes,
     power_record,
 )
+from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, short_hash
 from cranfield.workflows.evaluate.inputs import Asked, measures_asked
-from cranfield.workflows.evaluate.tables import MOST_LETTERS, notes_of, short_hash
 from cranfield.workflows.reuse.field import WORST_FIRST, Field, PoolTold, Trusted, field_of, trusted
 from cranfield.workflows.settle import highest_grade, with_documents
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
     from cranfield.reuse.intervals import Identities
     from cranfield.reuse.pairs import Claim
-    from cranfield.workflows.evaluate.evaluate import Evaluated
+    from cranfield.workflows.evaluate.evaluate import Evaluation
 
 
 MADE_WITH = ("qrels", "reference")
@@ -130,7 +130,7 @@ def between_seeds(one: Compared, place: int) -> float | None:
 
 
 def compared_frame(
-    found: Evaluated,
+    found: Evaluation,
     compared: Sequence[Compared],
     records: Sequence[Mapping[str, Any]],
     *,
@@ -143,7 +143,7 @@ def compared_frame(
     scores, made = found.scores, made_how(compared[0].how)
     frame = pd.DataFrame(list(records))
     frame = frame.drop(columns=[name for name in (*made, *MADE_WITH) if name in frame])
-    told = [*notes, *notes_of(found), *all_notes(compared, by_topic=by_topic)]
+    told = [*notes, *found.notes, *all_notes(compared, by_topic=by_topic)]
     frame.attrs.update(qrels=scores.qrels_hash, reference=scores.order, notes=told, **made)
     return frame
 

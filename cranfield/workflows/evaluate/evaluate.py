@@ -1,196 +1,469 @@
-"""Score runs, from files or from a collection, against qrels."""
+"""Score runs, from files or from a collection, against qrels: the result, with its verdicts, notes and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cranfield.base.errors import InputError, UsageError
+from cranfield.base.errors import InputError, UsageError, quoted
+from cranfield.base.lazy import deferred
 from cranfield.base.progress import Progress, silent
+from cranfield.base.tables import Column, Result, Table, Value, printed, table_of, with_best
+from cranfield.base.text import counted
 from cranfield.store.scales import current_scale
 from cranfield.store.store import Store
-from cranfield.workflows.evaluate.inputs import (
-    Asked,
-    KeptAlignment,
-    Read,
-    align_as_asked,
-    grade_notes,
-    measures_asked,
-    on_scale,
-    read_aligned,
-    read_with_subtopics,
-)
-from cranfield.workflows.evaluate.tables import LEVELS, copies_note, expected_note, sample_notes, tag_notes
+from cranfield.workflows.evaluate import inputs
+from cranfield.workflows.evaluate.inputs import ALL, KeptAlignment, LetterTest, Read, Request
 
-if TYPE_CHECKING:
+with deferred:
     import numpy as np
 
-    from cranfield.evaluate.align import Alignment
+    from cranfield.compare import comparison, differences
+    from cranfield.evaluate import expression
+    from cranfield.evaluate import scores as scoring
+    from cranfield.evaluate import ties as tie_orders
+    from cranfield.workflows import corpus
+    from cranfield.workflows.evaluate import verdicts
+    from cranfield.workflows.reuse import reuse
+
+if TYPE_CHECKING:
+    import pandas
+
+    from cranfield.evaluate.align import Alignment, AnyRun
     from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.scores import RankChange, Scores
     from cranfield.evaluate.ties import Moved
-    from cranfield.workflows.evaluate.tables import Letters
+    from cranfield.workflows.reuse.field import Field, PoolTold, Trusted
 
 
 SEED = 1
-"""Where the random orders of an expected score begin, so that it comes out the same every time."""
+"""Where random orders of ties, and draws behind letters, begin: so that they come out the same every time."""
+
+ALPHA = 0.05
+HASH_SHOWN = 16
+UNJUDGED = "°"
+"""What stands behind the score of a topic with unjudged documents in the depth that matters."""
+UNJUDGED_SAID = f"{UNJUDGED} the topic has unjudged documents within the depth that matters"
+
+RECALL_LEVELS = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
+"""The measures behind a precision–recall curve."""
+
+COLUMNS = (
+    *(Column("run"), Column("topic"), Column("measure"), Column("value", kind="number")),
+    *(Column("qrels"), Column("reference"), Column("topics", kind="number")),
+    *(Column(name, kind="number") for name in ("plain", "rank", "plain_rank")),
+    *(Column("letters"), Column("letters_test"), Column("letters_alpha", kind="number")),
+    *(Column(name, kind="number") for name in ("low", "high", "judged", "loss", "loss_upper")),
+    *(Column("verdict", kind="verdict"), Column("reason")),
+)
+_SAME_IN_ALL_ROWS = ("qrels", "reference", "topics")
+
+_MOVES_SHOWN = 10
+_TAGS_SHOWN = 3
+_RUNS_NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluated:
-    """Scores, and what is to be told with them.
+class Evaluation(Result):
+    """Scores, how far each of them can be trusted, and what should be known about them.
 
     `moved` are the summaries that hang on the order of tied documents. With novelty `plain` are the scores without
     it, and `changes` the places of the runs in both. `curve` are scores at the eleven recall levels. `letters` are
-    those of the runs under each measure.
+    those of the runs under each measure. `facts` are sentences on what was read and how it was scored.
     """
 
     scores: Scores
+    trust: Trusted | None = None
     moved: tuple[Moved, ...] = ()
     plain: Scores | None = None
     changes: tuple[RankChange, ...] = ()
     curve: Scores | None = None
     letters: Letters | None = None
-    notes: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    by_topic: bool = False
+    best_first: bool = False
+
+    @cached_property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """What stands behind the means, which qrels, what was read, and ties that matter."""
+        return [*topic_notes(self.scores), made_with(self.scores), *self.facts, *self._tie_notes()]
+
+    @cached_property
+    def remarks(self) -> list[str]:  # type: ignore[override]
+        """What the marks behind scores mean, and what is wrong with the scores that have one."""
+        if self.trust is None:
+            return []
+        return [*verdicts.sentences(self.trust), *([UNJUDGED_SAID] if self.by_topic else [])]
+
+    @property
+    def legend(self) -> list[str]:
+        """What the marks mean."""
+        return [one for place, one in enumerate(self.remarks) if place == 0 or one == UNJUDGED_SAID]
+
+    def _tie_notes(self) -> Iterator[str]:
+        for one in self.moved[:_MOVES_SHOWN]:
+            further = "" if one.exact else " or further"
+            other = f"in other orders {one.worst:.4f} to {one.best:.4f}{further}"
+            yield f"ties: {one.measure} of {one.run} is {one.value:.4f}, {other}"
+        if len(self.moved) > _MOVES_SHOWN:
+            yield f"… and {len(self.moved) - _MOVES_SHOWN} more"
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The places of the runs in the order in which they are shown; equal ones stay as they were."""
+        places = list(range(len(self.scores.run_names)))
+        if not self.best_first:
+            return places
+        values = [value if value == value else float("-inf") for value in self.scores.summary[0].tolist()]
+        return sorted(places, key=lambda run: -values[run])
+
+    def table(self) -> Table:
+        """Give one row for each run, topic and measure; the topic of a summary is `all`."""
+        rows = list(self.scores.rows(by_topic=self.by_topic))
+        topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=True)}
+        cells: dict[str, Sequence[Value]] = {
+            column.name: [row[place] for row in rows] for place, column in enumerate(COLUMNS[:4])
+        }
+        cells["qrels"] = [short_hash(self.scores.qrels_hash)] * len(rows)
+        cells["reference"] = [self.scores.order] * len(rows)
+        cells["topics"] = [topics[run] if topic == ALL else None for run, topic, _, _ in rows]
+        if self.plain is not None:
+            cells["plain"] = [row[3] for row in self.plain.rows(by_topic=self.by_topic)]
+            places = {(one.run, ALL, one.measure): (one.rank, one.plain_rank) for one in self.changes}
+            cells["rank"], cells["plain_rank"] = zip(
+                *(places.get(row[:3], (None, None)) for row in rows), strict=True
+            )
+        if self.letters is not None:
+            measures = map(str, self.scores.measures)
+            by_measure = dict(zip(measures, self.letters.by_measure, strict=True))
+            known = [by_measure[measure].get(run) if topic == ALL else None for run, topic, measure, _ in rows]
+            cells["letters"] = known
+            cells["letters_test"] = [None if one is None else self.letters.test for one in known]
+            cells["letters_alpha"] = [None if one is None else ALPHA for one in known]
+        if self.trust is not None:
+            cells |= verdicts.columns_beside(self.trust, rows)
+        columns = [column for column in COLUMNS if column.name in cells]
+        shown = {self.scores.run_names[run]: place for place, run in enumerate(self.order)}
+        whole = zip(*(cells[column.name] for column in columns), strict=True)
+        return table_of(columns, sorted(whole, key=lambda row: shown[str(row[0])]))
+
+    def attributes(self) -> Mapping[str, object]:
+        """Give the hash of the qrels, whose order of ties it is, and how many topics each run was scored on."""
+        topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=False)}
+        return {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": topics}
+
+    def frame(self) -> pandas.DataFrame:
+        """Give the rows as a frame; what is the same in all of them stands in its attributes."""
+        table = self.table()
+        kept = [place for place, one in enumerate(table.columns) if one.name not in _SAME_IN_ALL_ROWS]
+        frame = table.select(kept).frame()
+        # The first remark tells what marks behind scores mean, and there are none here.
+        remarks = [] if self.trust is None else list(verdicts.sentences(self.trust))[1:]
+        frame.attrs.update(self.attributes(), notes=[*self.notes, *remarks])
+        return frame
+
+    def tables(self) -> list[Table]:
+        """Give one row for each run (and topic), a column for each measure; and the places that novelty changed."""
+        return [self._wide(), *([self._moved_places()] if any(one.change for one in self.changes) else [])]
+
+    def _wide(self) -> Table:
+        found, trust = self.scores, self.trust
+        letters = None if self.letters is None else self.letters.for_people(found)
+        widths = [max(map(len, given.values()), default=0) for given in letters.by_measure] if letters else []
+        by_measure = [None if trust is None else trust.of(measure) for measure in found.measures]
+        marks = [
+            "" if one is None else "".join(reuse.mark_of(one.verdict(run)) for run in range(len(found.run_names)))
+            for one in by_measure
+        ]
+        columns = [Column(str(measure), str(measure), kind="number") for measure in found.measures]
+
+        def cell(value: Value, run: int, topic: int | None, place: int) -> Value:
+            """Give a value with its letters and its mark, padded so that numbers stay below each other."""
+            one, shown = by_measure[place], value
+            if letters is not None and widths[place]:
+                given = letters.by_measure[place].get(found.run_names[run], "") if topic is None else "-"
+                shown = f"{printed(value, columns[place])} {given:>{widths[place]}}"
+            if one is not None and (self.by_topic or marks[place]):
+                mark = reuse.mark_of(one.verdict(run)) if topic is None else ""
+                if topic is not None and one.assessment.holes.count[run, topic]:
+                    mark = UNJUDGED
+                shown = f"{printed(shown, columns[place])} {mark or ' '}"
+            return shown
+
+        plain: list[list[Value]] = []
+        rows: list[list[Value]] = []
+        for run in self.order:
+            topics = [place for place in range(len(found.topic_ids)) if self.by_topic and found.scored[run, place]]
+            for topic in (*topics, None):
+                values = found.summary[:, run] if topic is None else found.values[:, run, topic]
+                keys = [found.run_names[run]]
+                if self.by_topic:
+                    keys.append(ALL if topic is None else found.topic_ids[topic])
+                counts = [_as_count(one, value) for one, value in zip(found.measures, values.tolist(), strict=True)]
+                cells = [cell(value, run, topic, place) for place, value in enumerate(counts)]
+                if trust is not None:
+                    worst = trust.worst(run) if topic is None else None
+                    cells.append("" if worst is None else worst.level)
+                plain.append([*keys, *counts])
+                rows.append([*keys, *cells])
+        heads = [Column("run"), Column("topic")] if self.by_topic else [Column("run")]
+        best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
+        bold = with_best(table_of([*heads, *columns], plain), best).bold
+        last = [] if trust is None else [Column("verdict", kind="verdict")]
+        notes = [] if letters is None else [letters.said]
+        return replace(table_of([*heads, *columns, *last], rows, notes=notes), bold=bold)
+
+    def _moved_places(self) -> Table:
+        """Give the places of runs by novelty and by plain scoring, those that changed most first."""
+        moved = sorted((one for one in self.changes if one.change), key=lambda one: -abs(one.change))
+        rows = [(one.run, one.measure, one.value, one.plain, one.rank, one.plain_rank) for one in moved]
+        numbers = [Column(name, kind="number") for name in ("novelty", "plain", "rank", "plain_rank")]
+        note = f"{len(self.changes) - len(moved):,} of {counted(len(self.changes), 'place')} of runs did not change"
+        caption = "Places of runs that novelty changes"
+        return table_of([Column("run"), Column("measure"), *numbers], rows, caption=caption, notes=[note])
 
 
-def evaluate(asked: Asked, *, store: Store | None = None, progress: Progress = silent) -> Scores:
-    """Read, align and score."""
-    return evaluate_and_tell(asked, store=store, progress=progress).scores
+def _as_count(measure: AnyMeasure, value: float) -> Value:
+    """Give a value as people expect it: what is added up over topics is a count."""
+    return int(value) if measure.aggregate == "sum" and value == int(value) else value
 
 
-def evaluate_and_tell(
-    asked: Asked,
+def topic_notes(found: Scores) -> list[str]:
+    """Say what stands behind the means: topics scored, missing, extra, without anything relevant.
+
+    Runs of which the same is to be said share a line; the line of the most stands last.
+    """
+    runs_with: dict[str, list[str]] = {}
+    for run, counts in zip(found.run_names, found.counts, strict=True):
+        parts = [counted(counts.scored, "topic") + " scored"]
+        parts += [f"{counts.missing:,} missing from the run (scored 0)"] if counts.missing else []
+        parts += [f"{counts.nothing_relevant:,} with nothing relevant (scored 0)"] if counts.nothing_relevant else []
+        parts += [f"{counts.extra:,} without qrels left out"] if counts.extra else []
+        runs_with.setdefault(", ".join(parts), []).append(run)
+    if len(runs_with) == 1 and len(found.run_names) > 1:
+        return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
+    most = max(runs_with, key=lambda said: len(runs_with[said]), default="")
+    if len(runs_with.get(most, ())) <= _RUNS_NAMED:
+        return [f"{', '.join(runs)}: {said}" for said, runs in runs_with.items()]
+    others = [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items() if said != most]
+    return [*others, f"each of the other {counted(len(runs_with[most]), 'run')}: {most}"]
+
+
+def few(words: Sequence[str], shown: int) -> str:
+    """Give the first words, and how many more there are."""
+    more = len(words) - shown
+    return ", ".join(words[:shown]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def made_with(found: Scores) -> str:
+    """Say which qrels and which order of ties stand behind scores."""
+    order = f"{found.ties} (trec_eval {found.reference})" if found.ties != "trec" else f"as in {found.order}"
+    return f"qrels {short_hash(found.qrels_hash)}, order of ties {order if found.order else 'not told'}"
+
+
+def short_hash(qrels_hash: str) -> str:
+    """Give a hash of qrels as it is shown; of mixed qrels those of all of them."""
+    return "+".join(part[:HASH_SHOWN] for part in qrels_hash.split("+"))
+
+
+# Scoring.
+
+
+def evaluate(
+    request: Request,
     *,
+    pool: PoolTold | None = None,
     store: Store | None = None,
     progress: Progress = silent,
     kept: KeptAlignment | None = None,
     read: Read | None = None,
-) -> Evaluated:
-    """Read, align and score; gives the scores, and what should be known about them.
+    reading: Callable[[], Field] | None = None,
+) -> Evaluation:
+    """Read, align and score; with what is told about the `pool`, give a verdict on each score too.
 
     Whoever evaluates the same runs again and again hands in `kept`: then they are read and aligned once. Whoever has
-    read and aligned them already hands in `read`.
+    read and aligned them already hands in `read`, or where verdicts are wanted `reading`, which gives their field.
     """
-    measures = measures_asked(asked.measures, store)
+    measures = inputs.measures_asked(request.measures, store)
     if not measures:
         raise UsageError("no measure was given; see cranfield measures")
-    found = _evaluated(asked, measures, store, lambda: read or read_aligned(asked, store, progress, kept), progress)
-    found = replace(found, notes=(*found.notes, *grade_notes(measures, store)))
-    if asked.letters is None:
-        return found
-    from cranfield.workflows.evaluate.tables import letters_of
-
-    return replace(found, letters=letters_of(found.scores, asked.letters))
-
-
-def _evaluated(
-    asked: Asked,
-    measures: list[AnyMeasure],
-    store: Store | None,
-    reading: Callable[[], Read],
-    progress: Progress,
-) -> Evaluated:
-    from cranfield.evaluate.expression import Measure
-
-    if not all(isinstance(measure, Measure) for measure in measures):
-        return _with_foreign(asked, measures, store, progress)
-    if asked.duplicates == "novelty":
-        if asked.ties != "trec":
+    foreign = [measure for measure in measures if not isinstance(measure, expression.Measure)]
+    if pool is not None and not foreign:
+        return verdicts.with_verdicts(request, pool, store=store, progress=progress, reading=reading)
+    if foreign:
+        found = _score_with_foreign(request, measures, store, progress)
+    else:
+        if request.duplicates == "novelty" and request.ties != "trec":
             said = "with --duplicates novelty ties stay as they are: which copy is first hangs on their order"
             raise UsageError(said)
-        from cranfield.workflows.corpus import clusters_for
-
-        clusters = clusters_for(asked.clusters, store)
-        return _by_novelty(asked, measures, reading(), clusters, store)
-    return _plainly(asked, measures, reading(), store)
-
-
-def _plainly(asked: Asked, measures: list[AnyMeasure], read: Read, store: Store | None) -> Evaluated:
-    from cranfield.evaluate.ties import moved_by_ties, score_with_ties
-
-    notes = [*tag_notes(read.runs), *sample_notes(read.qrels, read.aligned)]
-    if asked.ties == "expected":
-        from cranfield.evaluate.scores import score
-        from cranfield.evaluate.ties import expected_scores
-
-        plain = score(read.aligned, measures, rounding=asked.like or "exact")
-        found = expected_scores(read.aligned, plain, rng=_generator())
-        scores, notes = found.scores, [*notes, expected_note(found)]
-    else:
-        scores = score_with_ties(read.aligned, measures, ties=asked.ties, rounding=asked.like or "exact")
-    return Evaluated(
-        scores=scores,
-        moved=tuple(moved_by_ties(read.aligned, scores)) if asked.ties == "trec" else (),
-        curve=_curve(asked, read.aligned, store),
-        notes=tuple(notes),
-    )
+        clusters = corpus.clusters_for(request.clusters, store) if request.duplicates == "novelty" else None
+        read = read or inputs.read_aligned(request, store, progress, kept)
+        found = _score(request, measures, read, clusters, store)
+    facts = [*found.facts, *inputs.grade_notes(measures, store)]
+    if foreign and pool is not None:
+        facts.append("no verdicts: measures of ir_measures see documents, and nothing is known about their holes")
+    letters = None if request.letters is None else letters_of(found.scores, request.letters)
+    return replace(found, letters=letters, facts=tuple(facts))
 
 
-def _generator() -> np.random.Generator:
-    """Give the generator of random orders; numpy's take a while to be imported."""
-    import numpy as np
-
-    return np.random.default_rng(SEED)
-
-
-def _by_novelty(
-    asked: Asked,
+def _score(
+    request: Request,
     measures: list[AnyMeasure],
     read: Read,
-    clusters: Mapping[str, Hashable],
+    clusters: Mapping[str, Hashable] | None,
     store: Store | None,
-) -> Evaluated:
-    from cranfield.evaluate.scores import by_novelty, rank_changes, score
+) -> Evaluation:
+    """Score by our own measures, with ties as asked for, or by novelty."""
+    aligned, rounding, facts = read.aligned, request.like or "exact", [*_tag_notes(read.runs)]
+    if clusters is not None:
+        novel = scoring.by_novelty(aligned, read.qrels, read.runs, clusters)
+        found, plain = (scoring.score(one, measures, rounding=rounding) for one in (novel, aligned))
+        lost = counted(int(((aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
+        facts.append(f"novelty: {lost} with a grade above 0 counted as not relevant, as copies")
+        changes = tuple(scoring.rank_changes(found, plain))
+        curve = _curve(request, novel, store)
+        return Evaluation(scores=found, plain=plain, changes=changes, curve=curve, facts=tuple(facts))
+    if read.qrels.strata is not None:
+        drawn, many = int((read.qrels.grades >= 0).sum()), len(read.qrels)
+        said = "xinfAP, infNDCG, statAP and statP estimate what others take for not relevant"
+        facts.append(f"the qrels are a sample, {drawn:,} of {many:,} documents drawn: {said}")
+        if empty := aligned.lists.sample.strata_without_draws():
+            facts.append(f"nothing was drawn from {counted(empty, 'stratum', 'strata')}")
+    moved: tuple[Moved, ...] = ()
+    if request.ties == "trec":
+        found = scoring.score(aligned, measures, rounding=rounding)
+        moved = tuple(tie_orders.moved_by_ties(aligned, found)) if aligned.tied.any() else ()
+    elif request.ties == "expected":
+        plain = scoring.score(aligned, measures, rounding=rounding)
+        expected = tie_orders.expected_scores(aligned, plain, rng=np.random.default_rng(SEED))
+        found, said = expected.scores, "ties: the expected scores are exact, over all orders"
+        if expected.drawn:
+            said = (
+                f"ties: exact over all orders but for {counted(expected.drawn, 'list')} with too many, of which"
+                f" {expected.orders:,} random ones were drawn; the standard error of a mean is at most"
+                f" {expected.error:.1g}"
+            )
+        facts.append(said)
+    else:
+        found = tie_orders.score_with_ties(aligned, measures, ties=request.ties, rounding=rounding)
+    return Evaluation(scores=found, moved=moved, curve=_curve(request, aligned, store), facts=tuple(facts))
 
-    novel = by_novelty(read.aligned, read.qrels, read.runs, clusters)
-    scores, plain = (score(one, measures, rounding=asked.like or "exact") for one in (novel, read.aligned))
-    return Evaluated(
-        scores=scores,
-        plain=plain,
-        changes=tuple(rank_changes(scores, plain)),
-        curve=_curve(asked, novel, store),
-        notes=(*tag_notes(read.runs), copies_note(read.aligned, novel)),
-    )
 
-
-def _curve(asked: Asked, aligned: Alignment, store: Store | None) -> Scores | None:
-    """Score at the recall levels of a precision–recall curve, with ties as asked, where one is asked for."""
-    from cranfield.evaluate.ties import score_with_ties
-
-    if not asked.curve:
-        return None
-    levels = measures_asked(LEVELS, store)
-    rng = _generator() if asked.ties == "expected" else None
-    return score_with_ties(aligned, levels, ties=asked.ties, rng=rng, rounding=asked.like or "exact")
-
-
-def _with_foreign(asked: Asked, measures: list[AnyMeasure], store: Store | None, progress: Progress) -> Evaluated:
+def _score_with_foreign(
+    request: Request, measures: list[AnyMeasure], store: Store | None, progress: Progress
+) -> Evaluation:
     """Score by our own measures and by those of ir_measures, which sees documents and subtopics."""
-    import numpy as np
-
-    from cranfield.evaluate.expression import ForeignMeasure, Measure, foreign_values
-    from cranfield.evaluate.scores import score
-
-    ours = [measure for measure in measures if isinstance(measure, Measure)]
-    theirs = [measure for measure in measures if isinstance(measure, ForeignMeasure)]
-    if asked.ties != "trec" or asked.duplicates != "plain":
+    ours = [measure for measure in measures if isinstance(measure, expression.Measure)]
+    theirs = [measure for measure in measures if isinstance(measure, expression.ForeignMeasure)]
+    if request.ties != "trec" or request.duplicates != "plain":
         raise UsageError(f"{theirs[0]} is computed by ir_measures, which has neither --ties nor --duplicates")
-    judged, qrels, qrels_hash, runs = read_with_subtopics(asked, store, progress)
+    judged, qrels, qrels_hash, runs = inputs.read_with_subtopics(request, store, progress)
     if ours and qrels_hash != qrels.content_hash:
         raise InputError(f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade each")
     highest = 0 if store is None else current_scale(store)[1].highest
-    aligned = replace(on_scale(align_as_asked(asked, qrels, runs), highest), qrels_hash=qrels_hash)
-    own = score(aligned, ours, rounding=asked.like or "exact")
-    parts = iter(own.values), iter(foreign_values(theirs, judged, runs, aligned))
-    values = np.array([next(parts[isinstance(measure, ForeignMeasure)]) for measure in measures])
-    named = iter(own.measures)
-    shown = tuple(next(named) if isinstance(measure, Measure) else measure for measure in measures)
-    scores = replace(own, measures=shown, values=values)
-    return Evaluated(scores=scores, curve=_curve(asked, aligned, store), notes=tuple(tag_notes(runs)))
+    aligned = inputs.on_scale(inputs.align_as_asked(request, qrels, runs), highest)
+    aligned = replace(aligned, qrels_hash=qrels_hash)
+    own = scoring.score(aligned, ours, rounding=request.like or "exact")
+    values, rounded = iter(own.values), iter(own.measures)
+    foreign = iter(expression.foreign_values(theirs, judged, runs, aligned))
+    both = [(next(foreign), one) if one in theirs else (next(values), next(rounded)) for one in measures]
+    found = replace(own, measures=tuple(one for _, one in both), values=np.array([value for value, _ in both]))
+    return Evaluation(scores=found, curve=_curve(request, aligned, store), facts=tuple(_tag_notes(runs)))
 
 
-def with_measures(asked: Asked, measures: Sequence[str]) -> Asked:
-    """Give the same request with other measures."""
-    return replace(asked, measures=tuple(measures))
+def _curve(request: Request, aligned: Alignment, store: Store | None) -> Scores | None:
+    """Score at the recall levels of a precision–recall curve, with ties as asked, where one is asked for."""
+    if not request.curve:
+        return None
+    levels = inputs.measures_asked(RECALL_LEVELS, store)
+    rng = np.random.default_rng(SEED) if request.ties == "expected" else None
+    return tie_orders.score_with_ties(aligned, levels, ties=request.ties, rng=rng, rounding=request.like or "exact")
+
+
+def _tag_notes(runs: Sequence[AnyRun]) -> list[str]:
+    """Say which files carry several tags: were they runs of several systems, their scores would mean nothing."""
+    return [
+        f"{run.tag}: its file carries several tags, also {', '.join(map(quoted, run.other_tags[:_TAGS_SHOWN]))};"
+        " all rows were scored as one run"
+        for run in runs
+        if run.other_tags
+    ]
+
+
+# Significance letters beside scores.
+
+LEVEL = "="
+"""What marks runs that do not differ significantly from the best, where there are too many for letters."""
+
+MOST_LETTERS = 12
+"""Where a run has more letters than this, nobody sees from them whom it differs from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """The letters of each run under each measure, the test behind them, and the sentence that says both.
+
+    A measure whose topics are not averaged has none.
+    """
+
+    by_measure: tuple[Mapping[str, str], ...]
+    test: LetterTest
+    tested: str
+    meaning: str = "runs that share a letter do not differ significantly"
+
+    @property
+    def said(self) -> str:
+        """The sentence that stands above a table."""
+        return f"{self.meaning} ({self.tested})"
+
+    def for_people(self, found: Scores) -> Letters:
+        """Give what a table has room for: where runs have very many letters, a mark at those level with the best."""
+        if max((len(one) for given in self.by_measure for one in given.values()), default=0) <= MOST_LETTERS:
+            return self
+        level = []
+        for place, given in enumerate(self.by_measure):
+            best = found.run_names[int(found.summary[place].argmax())]
+            shared = set(given.get(best, ""))
+            level.append({run: LEVEL if shared & set(letters) else "" for run, letters in given.items()})
+        meaning = f"{LEVEL} not significantly different from the best; csv has letters"
+        return replace(self, by_measure=tuple(level), meaning=meaning)
+
+
+def letters_of(found: Scores, test: LetterTest) -> Letters:
+    """Find the letters of scores that are on the same topics for all runs."""
+    if not found.scored.all():
+        raise UsageError("letters need all runs on the same topics; use --topics qrels or common")
+    by_measure = [
+        comparison.letters_of_scores(found.run_names, values, test=test, alpha=ALPHA, rng=differences.seeded(SEED))
+        if measure.aggregate == "mean" and measure.quality
+        else {}
+        for measure, values in zip(found.measures, found.values, strict=True)
+    ]
+    tested = f"{comparison.SAID[test]}, alpha {ALPHA:g}, {counted(len(found.topic_ids), 'topic')}"
+    return Letters(tuple(by_measure), test, tested)
+
+
+@dataclass(frozen=True, slots=True)
+class BestGroup:
+    """The runs that do not differ significantly from the best under one measure, and the sentence that says so."""
+
+    runs: frozenset[str]
+    said: str
+
+
+def best_group(found: Scores) -> BestGroup | None:
+    """Find who is level with the best under the first measure, by the test that letters are made with.
+
+    None where the runs are not all on the same topics, or the measure is not a mean.
+    """
+    measure, values = found.measures[0], found.values[0]
+    if len(values) < 2 or not found.scored.all() or measure.aggregate != "mean" or not measure.quality:
+        return None
+    best = int(values.mean(axis=1).argmax())
+    p = comparison.tukey(values, rng=differences.seeded(SEED)).p[best]
+    different = differences.significant(p, alpha=ALPHA)
+    level = frozenset(name for place, name in enumerate(found.run_names) if place == best or not different[place])
+    tested = f"{comparison.SAID['tukey']}, alpha {ALPHA:g}"
+    return BestGroup(level, f"level with the best: not significantly below it in {measure} ({tested})")

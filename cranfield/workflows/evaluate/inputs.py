@@ -572,6 +572,8 @@ def grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str
         said = "made from the grades themselves; the gains of the scale have no part in it"
         notes.append(f"{', '.join(by_grade)}: {said}")
     if below_zero:
-        said = "a document without a judgment counts 0, and so less than one of grade 0: where there are some, a score"
+        said = (
+            "a document without a judgment counts 0, and so less than one of grade 0: where there are some, a score"
+        )
         notes.append(f"{', '.join(below_zero)}: {said} can lie below what is possible in the end")
     return notes

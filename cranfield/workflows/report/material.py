@@ -15,8 +15,8 @@ from cranfield.store.events import assessors
 from cranfield.store.pools import pool_number
 from cranfield.store.releases import NOW
 from cranfield.store.store import Store
+from cranfield.workflows.evaluate.evaluate import BestGroup, best_group, evaluate, letters_of
 from cranfield.workflows.evaluate.inputs import Asked, stored_names
-from cranfield.workflows.evaluate.tables import BestGroup, best_group, letters_of
 from cranfield.workflows.judge.agreement import agreement_report
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import show_pool
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cranfield.report.reports.collection import JudgingPart, TopicPart
     from cranfield.reuse.collection import CollectionReport
     from cranfield.reuse.provenance import Level
-    from cranfield.workflows.evaluate.evaluate import Evaluated
+    from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.judge.agreement import AgreementReport, Group
     from cranfield.workflows.judge.organise import JudgingProgress
     from cranfield.workflows.pool.show import ShownPool
@@ -76,7 +76,7 @@ class Material:
     release: Manifest | None
     layers: tuple[str, ...]
     rule: Rule
-    evaluated: Evaluated | None
+    evaluated: Evaluation | None
     best: BestGroup | None
     trust: Trusted | None
     bias: CollectionReport | None
@@ -140,15 +140,15 @@ def _origin(store: Store, wanted: Wanted, qrels: Qrels | None) -> tuple[tuple[st
 
 def _scores(
     store: Store, wanted: Wanted, qrels: Qrels | None, runs: tuple[str, ...], progress: Progress, missing: list[str]
-) -> tuple[Evaluated | None, Trusted | None, CollectionReport | None]:
-    from cranfield.workflows.evaluate.verdicts import evaluate_with_trust
+) -> tuple[Evaluation | None, Trusted | None, CollectionReport | None]:
     from cranfield.workflows.reuse.reuse import examine_collection
 
     if qrels is None or not runs:
         missing += [] if runs else ["scores, since no run was submitted"]
         return None, None, None
     asked = Asked(qrels=qrels, runs=runs, measures=wanted.measures, curve=True)
-    evaluated, trust = evaluate_with_trust(asked, PoolTold(), store=store, progress=progress)
+    evaluated = evaluate(asked, pool=PoolTold(), store=store, progress=progress)
+    trust = evaluated.trust
     if 2 <= len(runs) <= LETTERED and evaluated.scores.scored.all():
         evaluated = replace(evaluated, letters=letters_of(evaluated.scores, "tukey"))
     if trust is None:
@@ -161,7 +161,7 @@ def _scores(
     return evaluated, trust, examine_collection(trust.field, measures, without=without, thresholds=trust.thresholds)
 
 
-def _best(evaluated: Evaluated | None) -> BestGroup | None:
+def _best(evaluated: Evaluation | None) -> BestGroup | None:
     """Find the runs that are level with the best, where they are too many for letters."""
     if evaluated is None or len(evaluated.scores.run_names) <= LETTERED:
         return None
@@ -486,7 +486,7 @@ def _scores_report_pictures(material: Material) -> Iterator[Picture]:
 
     from cranfield.base.tables import Column, table_of
     from cranfield.report.figures import figure_of, precision_recall
-    from cranfield.workflows.evaluate.tables import draw_strips
+    from cranfield.workflows.evaluate.figures import draw_strips
 
     evaluated = material.evaluated
     if evaluated is None:

@@ -135,7 +135,7 @@ def _board(material: Material) -> Board | None:
         best_said="" if material.best is None else material.best.said,
         trust=dict(_trust_tables(material)),
         verdicts={name: verdict.level for name, verdict in worst.items() if verdict is not None},
-        notes=evaluated.notes,
+        notes=evaluated.facts,
     )
 
 

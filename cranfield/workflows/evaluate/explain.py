@@ -1,0 +1,159 @@
+"""Lay open the lists of runs for one topic, by the same qrels, order and threshold that scores are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from cranfield.base.errors import InputError, UsageError, quoted
+from cranfield.base.lazy import deferred
+from cranfield.base.tables import Column, Result, Table, Value, table_of
+from cranfield.store.scales import current_scale
+from cranfield.store.store import Store
+from cranfield.workflows.evaluate import inputs
+from cranfield.workflows.evaluate.evaluate import few, short_hash
+from cranfield.workflows.evaluate.inputs import Request
+
+with deferred:
+    from cranfield.evaluate import expression
+    from cranfield.evaluate import scores as scoring
+    from cranfield.workflows import corpus
+
+if TYPE_CHECKING:
+    import pandas
+
+    from cranfield.evaluate.lists import GradeGains
+    from cranfield.evaluate.scores import Step
+
+_NAMED = 8
+_NUMBERS = ("P", "R", "DCG")
+_DIGITS, _FEWER_DIGITS = 4, 3
+_SAME_IN_ALL_ROWS = ("topic", "qrels", "reference")
+
+
+@dataclass(frozen=True)
+class Explanation(Result):
+    """The lists of runs for a topic, each with the name of its run; what they were made with; what is relevant.
+
+    `remarks` are sentences on the relevant documents that are not among those shown.
+    """
+
+    topic: str
+    lists: tuple[tuple[str, list[Step]], ...]
+    qrels_hash: str
+    order: str
+    rel: int
+    gains: GradeGains = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def made_with(self) -> str:
+        """What stands behind the lists."""
+        worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in self.gains)
+        scale = f"relevant from grade {self.rel} on" + (f"; gains in DCG {worth}" if worth else "")
+        return f"{scale}; qrels {short_hash(self.qrels_hash)}, order of ties as in {self.order}"
+
+    def table(self) -> Table:
+        """Give one row for each run and rank, with what it was made with."""
+        made = (short_hash(self.qrels_hash), self.order)
+        rows = [
+            (run, self.topic, step.rank, step.document, step.state, step.precision, step.recall, step.dcg, *made)
+            for run, steps in self.lists
+            for step in steps
+        ]
+        return table_of(["run", "topic", "rank", "document", "grade", *_NUMBERS, "qrels", "reference"], rows)
+
+    def frame(self) -> pandas.DataFrame:
+        """Give the rows as a frame; what is the same in all of them stands in its attributes."""
+        table = self.table()
+        kept = [place for place, one in enumerate(table.columns) if one.name not in _SAME_IN_ALL_ROWS]
+        frame = table.select(kept).frame()
+        frame.attrs.update(qrels=self.qrels_hash, reference=self.order)
+        return frame
+
+    def side_by_side(self) -> Iterator[Table]:
+        """Give all lists in one table, and a narrower form of it."""
+        yield from (self._beside(self.lists, digits) for digits in (_DIGITS, _FEWER_DIGITS))
+
+    def tables(self) -> list[Table]:
+        """Give the lists one below the other."""
+        return [self._beside([one], _DIGITS) for one in self.lists]
+
+    def _beside(self, lists: Sequence[tuple[str, list[Step]]], digits: int) -> Table:
+        columns = [Column("rank", "rank" if digits == _DIGITS else "#", kind="number")]
+        for number, _ in enumerate(lists, start=1):
+            mark = f"_{number}" if len(lists) > 1 else ""
+            columns += [Column(f"document{mark}", "document"), Column(f"grade{mark}", "grade")]
+            columns += [Column(f"{name}{mark}", name, "number", digits) for name in _NUMBERS]
+        rows: list[list[Value]] = []
+        for place in range(max(len(steps) for _, steps in lists)):
+            row: list[Value] = [place + 1]
+            for _, steps in lists:
+                step = steps[place] if place < len(steps) else None
+                row += [step.document, step.state] if step else ["", ""]
+                row += [step.precision, step.recall, step.dcg] if step else [None, None, None]
+            rows.append(row)
+        return table_of(columns, rows, caption=f"topic {self.topic}: {' | '.join(name for name, _ in lists)}")
+
+
+def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store | None = None) -> Explanation:
+    """Give for each run its name and its list for a topic, laid open.
+
+    Of the measures asked for the threshold counts, which has to be one for all of them.
+    """
+    if not isinstance(topic, str):
+        raise UsageError(f"a topic is named by its id, a word: {str(topic)!r}, not {topic!r}")
+    if request.ties == "expected":
+        raise UsageError("an expected score is a mean over many lists: there is no single one to lay open")
+    novel = request.duplicates == "novelty"
+    if novel and request.ties != "trec":
+        raise UsageError("with novelty ties stay as they are: which copy is first hangs on their order")
+    rel, gains = _threshold_and_gains(request, store)
+    clusters = corpus.clusters_for(request.clusters, store) if novel else None
+    qrels, runs = inputs.read_in_full(request, store)
+    reference = request.like or "10"
+    explained = partial(
+        scoring.explain, rel=rel, gains=gains, reference=reference, ties=request.ties, clusters=clusters
+    )
+    whole = [(run.tag, explained(qrels, run, topic)) for run in runs]
+    if not any(steps for _, steps in whole):
+        names = ", ".join(quoted(name) for name, _ in whole)
+        raise InputError(f"there is no document for topic {quoted(topic)} in {names}")
+    order = f"trec_eval {reference}" + ("" if request.ties == "trec" else f", ties {request.ties}")
+    made_of = qrels.content_hash if clusters is None else scoring.novelty_hash(qrels, clusters)
+    relevant = scoring.relevant_documents(qrels, topic, rel=rel) if clusters is None else {}
+    remarks = tuple(note for name, steps in whole for note in _not_shown(name, steps, depth, relevant))
+    lists = tuple((name, steps[:depth]) for name, steps in whole)
+    return Explanation(topic, lists, made_of, order, rel, gains, remarks)
+
+
+def _not_shown(name: str, steps: list[Step], depth: int, relevant: Mapping[str, int]) -> Iterator[str]:
+    """Say which relevant documents are not among those shown, and where they are."""
+    further = [f"{step.document} (grade {step.state}, rank {step.rank})" for step in steps[depth:] if step.relevant]
+    if further:
+        yield f"{name}: relevant further down: {few(further, _NAMED)}"
+    there = {step.document for step in steps}
+    missing = [f"{document} (grade {grade})" for document, grade in relevant.items() if document not in there]
+    if missing:
+        yield f"{name}: relevant and not in the list: {few(missing, _NAMED)}"
+
+
+def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, GradeGains]:
+    """Give the lowest grade that is relevant, and gains: what the measures say, else what the collection does."""
+    measures = expression.own_measures(inputs.measures_asked(request.measures, store))
+    idle = [str(one) for one in measures if {name for name, _ in one.settings} - {"rel", "gains"}]
+    if idle:
+        raise UsageError(f"a list is laid open with P, R and DCG; of {idle[0]} only rel and gains could be shown")
+    found = {one.rel for one in measures if one.rel is not None}
+    if len(found) > 1:
+        raise UsageError("a list is laid open for one threshold; these measures have several")
+    gains = {
+        cast("GradeGains", dict(one.settings).get("gains", ())) for one in measures if "gains" in one.kind.parameters
+    }
+    if len(gains) > 1:
+        raise UsageError("a list is laid open with one gain for each grade; these measures have several")
+    scale = None if store is None else current_scale(store)[1]
+    usual = (1, ()) if scale is None else (scale.relevant_from, inputs.gains_of(scale))
+    return found.pop() if found else usual[0], gains.pop() if gains else usual[1]

@@ -1,0 +1,110 @@
+"""Figures of scores and differences, on axes or written to files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cranfield.base.errors import UsageError
+from cranfield.base.lazy import deferred
+from cranfield.base.text import shortened
+from cranfield.workflows.evaluate.evaluate import Evaluation, made_with
+
+with deferred:
+    from cranfield.report import figures
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from cranfield.evaluate.scores import Scores
+    from cranfield.report.figures import On
+    from cranfield.workflows.compare.compare import Compared
+
+_BARS = {
+    "mean": "its mean",
+    "geometric": "its geometric mean",
+    "median": "its median",
+    "min": "its minimum",
+    "max": "its maximum",
+    "sum": "its mean, not the sum",
+}
+"""What the bar of a strip is, by how a measure puts topics together."""
+
+_LACKING_SHOWN = 12
+
+
+def refuse_other_kinds(path: Path | None) -> None:
+    """Refuse a file name that means no kind of figure, before anything is done."""
+    if path is not None:
+        figures.kind_of(path)
+
+
+def plot_evaluation(found: Evaluation, path: Path) -> str:
+    """Draw the first measure as strips, or curves where they were asked for; give what was drawn."""
+    if found.curve is not None:
+        drawn = "interpolated precision at eleven recall levels"
+        return drawn + _written(draw_curves(found.curve), path, found.curve)
+    drawn = f"{found.scores.measures[0]} of each run on each topic"
+    return drawn + _written(draw_strips(found.scores), path, found.scores)
+
+
+def plot_comparison(compared: Compared, scores: Scores, path: Path) -> str:
+    """Draw one pair as differences per topic, several as strips: of differences from a baseline, else of the runs.
+
+    Gives what was drawn. `scores` are those the comparison is of.
+    """
+    entries, baselines = compared.scores, compared.how.baselines
+    if len(compared.results) == 1:
+        (pair,) = compared.results
+        said = f"the difference of {pair.a} and {pair.b} on each topic"
+        return said + _written(draw_differences(compared, scores.topic_ids), path, scores)
+    if not baselines:
+        drawn = figures.strips(compared.measure, dict(zip(entries.labels, entries.values, strict=True)))
+        return f"{compared.measure} of each run on each topic" + _written(drawn, path, scores)
+    one, between = len(baselines) == 1, {}
+    for pair in compared.results:
+        first, second = (entries.values[entries.labels.index(name)] for name in (pair.a, pair.b))
+        between[pair.a if one else f"{pair.a} - {pair.b}"] = first - second
+    whose = f" from {baselines[0]}" if one else ""
+    drawn = figures.strips(compared.measure, between, against=baselines[0] if one else "")
+    return f"the differences{whose} on each topic" + _written(drawn, path, scores)
+
+
+def draw_differences(compared: Compared, topics: tuple[str, ...], *, on: On = None) -> Axes:
+    """Draw the differences of the first pair of a comparison, topic by topic."""
+    scores, pair = compared.scores, compared.results[0]
+    first, second = (scores.values[scores.labels.index(name)] for name in (pair.a, pair.b))
+    tally = pair.wins, pair.ties, pair.losses
+    return figures.differences(compared.measure, pair.a, pair.b, topics, first - second, tally=tally, on=on)
+
+
+def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: On = None) -> Axes:
+    """Draw the first measure as strips, of all runs or of these; the bar is at what stands in a table.
+
+    What is added up over topics has its bar at the mean: a sum is far from what single topics have.
+    """
+    measure, names = scores.measures[0], scores.run_names
+    chosen = [run for run in (range(len(names)) if runs is None else runs) if scores.scored[run].any()]
+    if not chosen:
+        raise UsageError("there is no topic to draw")
+    values = {names[run]: scores.values[0, run][scores.scored[run]] for run in chosen}
+    bars = None if measure.aggregate == "sum" else {names[run]: float(scores.summary[0, run]) for run in chosen}
+    return figures.strips(str(measure), values, summary=bars, called=_BARS[measure.aggregate], on=on)
+
+
+def draw_curves(scores: Scores, *, on: On = None) -> Axes:
+    """Draw precision–recall curves from scores of the eleven levels."""
+    curves = {name: scores.summary[:, place] for place, name in enumerate(scores.run_names)}
+    return figures.precision_recall(curves, on=on)
+
+
+def _written(drawn: Axes, path: Path, scores: Scores) -> str:
+    """Write a figure with what stands behind it at its foot; give what is to be said of that, mostly nothing."""
+    lacking = figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
+    return f" ({lacking_said(lacking)})" if lacking else ""
+
+
+def lacking_said(letters: str) -> str:
+    """Say that letters of names are not in the font of figures."""
+    return f"the font of figures lacks {shortened(letters, _LACKING_SHOWN)}: they are boxes here, an SVG has them"
