@@ -23,7 +23,10 @@ class _DeferredModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         # Asked for each time, not copied: a test that patches the real module is seen here too.
-        return getattr(sys.modules.get(self.__name__) or import_module(self.__name__), name)
+        module = sys.modules.get(self.__name__)
+        if module is None or getattr(module.__spec__, "_initializing", False):
+            module = import_module(self.__name__)  # waits where another thread has begun to import it
+        return getattr(module, name)
 
 
 class _Parent:

@@ -29,7 +29,7 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path, monkeypatch):
     kept = KeptAlignment()
-    asked = step.Asked(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
+    asked = step.Request(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
     with open_collection(collection) as store:
         first = step.evaluate(asked, store=store, kept=kept).scores
         monkeypatch.setattr(evaluate_reading, "_runs", None)
@@ -57,7 +57,7 @@ def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
     Path("chosen").write_text("1\n", encoding="utf-8")
     Path("others").write_text(QRELS.replace("1 0 b 0", "1 0 b 1"), encoding="utf-8")
     kept = KeptAlignment()
-    asked = step.Asked(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
+    asked = step.Request(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
     with open_collection(collection) as store:
         step.evaluate(asked, store=store, kept=kept)
         found = step.evaluate(change(asked), store=store, kept=kept).scores
@@ -72,7 +72,7 @@ def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
 
 def test_what_the_qrels_file_says_counts_and_not_its_name(collection: Path):
     kept = KeptAlignment()
-    asked = step.Asked(qrels=Path("qrels"), runs=("first",), measures=("P@5",))
+    asked = step.Request(qrels=Path("qrels"), runs=("first",), measures=("P@5",))
     with open_collection(collection) as store:
         before = step.evaluate(asked, store=store, kept=kept).scores
         Path("qrels").write_text(QRELS.replace("1 0 b 0", "1 0 b 1"), encoding="utf-8")

@@ -389,7 +389,7 @@ def align_as_asked(request: Request, qrels: Qrels, runs: Sequence[AnyRun], *, ke
     topics = request.topic_set()
     log.info("aligning %s with %s", counted(len(runs), "run"), counted(len(qrels), "judgment"))
     made = partial(align.align, qrels, runs, reference=request.like or "10")
-    aligned = made(topics=topics, keep_rows=keep_rows)  # type: ignore[arg-type]
+    aligned = made(topics=topics, keep_rows=keep_rows)
     if ALL in aligned.topic_ids:
         message = "a topic is called 'all', which is the word for the summary over all topics; call it otherwise"
         raise ProblemsFound(f"{qrels.name} cannot be evaluated", [Problem("topic-called-all", message, topic=ALL)])

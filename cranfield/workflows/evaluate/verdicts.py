@@ -46,7 +46,8 @@ def with_verdicts(
     found = evaluation.evaluate(request, store=store, read=first_runs(field.read, field.asked))
     # The measures of the scores, not those that were asked for: rounding as trec_eval 9 is part of a measure.
     trusting = partial(fields.trusted, measures=found.scores.measures, store=store, learn="where there are holes")
-    trust, notes = trusting(field), ()
+    trust = trusting(field)
+    notes: tuple[str, ...] = ()
     if request.duplicates == "novelty":
         trust, notes = trust_by_novelty(trust, found.scores)
     elif request.ties != "trec":
