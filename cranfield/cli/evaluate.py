@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -123,7 +123,7 @@ def evaluate(
             raise typer.BadParameter(said)
     measures = measure or inputs.DEFAULT_MEASURES
     named = [words[0], *words[2:]] if explain else runs
-    chosen = {"like": like, "ties": ties, "duplicates": duplicates, "clusters": clusters}
+    chosen: dict[str, Any] = {"like": like, "ties": ties, "duplicates": duplicates, "clusters": clusters}
     with console.opened(
         collection,
         qrels=qrels,
@@ -137,7 +137,7 @@ def evaluate(
     ) as files:
         if explain:
             lists = files.explain(
-                words[1], *named, depth=depth, measures=measure or inputs.DEFAULT_MEASURES, **chosen
+                words[1], *(named or ()), depth=depth, measures=measure or inputs.DEFAULT_MEASURES, **chosen
             )
             _put_lists(lists, format)
             return
