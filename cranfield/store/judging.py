@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
-from cranfield.base.errors import InputError, UnknownName, quoted
+from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
 from cranfield.store import engine
 from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.store import Store, put_setting, setting
 
+Plan = TypeVar("Plan", Overlap, Probes)
 _COLUMNS = "document, assessor, adjudicated, kind, grade IS NOT NULL, event, scale, guidelines"
 
 
@@ -355,24 +356,28 @@ def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[
 
 def planned_overlap(store: Store) -> Overlap:
     """Give how many documents more than one assessor judges; none where nothing was planned."""
-    found = setting(store, "overlap")
-    return Overlap(found["share"], found["by"], found["seed"]) if found else Overlap()
-
-
-def plan_overlap(store: Store, overlap: Overlap) -> None:
-    """Plan how many documents more than one assessor judges, inside `store.write()`."""
-    put_setting(store, "overlap", {"share": overlap.share, "by": overlap.by, "seed": overlap.seed})
+    return _planned(store, "overlap", Overlap, ("share", "by", "seed"))
 
 
 def planned_probes(store: Store) -> Probes:
     """Give how often an assessor sees an earlier document again; never where nothing was planned."""
-    found = setting(store, "probes")
-    return Probes(found["share"], found["after"], found["seed"]) if found else Probes()
+    return _planned(store, "probes", Probes, ("share", "after", "seed"))
 
 
-def plan_probes(store: Store, probes: Probes) -> None:
-    """Plan how often an assessor sees an earlier document again, inside `store.write()`."""
-    put_setting(store, "probes", {"share": probes.share, "after": probes.after, "seed": probes.seed})
+def _planned(store: Store, name: str, plan: Callable[..., Plan], parts: Sequence[str]) -> Plan:
+    found = setting(store, name)
+    try:
+        return plan(*(found[part] for part in parts)) if found else plan()
+    except (CranfieldError, LookupError, TypeError) as error:
+        raise CollectionError(f"the setting {quoted(name)} makes no sense: {found!r} ({error})") from None
+
+
+def plan(store: Store, *, overlap: Overlap | None = None, probes: Probes | None = None) -> None:
+    """Plan what more than one judge, and what is seen again, inside `store.write()`; what is None stays."""
+    if overlap is not None:
+        put_setting(store, "overlap", {"share": overlap.share, "by": overlap.by, "seed": overlap.seed})
+    if probes is not None:
+        put_setting(store, "probes", {"share": probes.share, "after": probes.after, "seed": probes.seed})
 
 
 # What makes a collection file a packet: for whom it is, and where it comes from.

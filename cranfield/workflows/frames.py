@@ -107,12 +107,8 @@ def agreement_frame(
 ) -> pandas.DataFrame:
     """Give how far assessors agree, one row for each coefficient, or the counts of pairs of grades."""
     from cranfield.workflows.judge.agreement import agreement_report
-    from cranfield.workflows.judge.tables import KINDS, long_table
 
-    if by not in KINDS:
-        raise UnknownName("table", by, KINDS)
-    report = agreement_report(store, layers=layers, seed=seed, draws=draws, blocks=blocks)
-    return long_table(report, by).frame()
+    return agreement_report(store, by=by, layers=layers, seed=seed, draws=draws, blocks=blocks).table().frame()
 
 
 # Comparisons for Python users, with what may be said of each pair while documents are unjudged.

@@ -17,7 +17,7 @@ from cranfield.store.scales import add_guidelines, add_scale
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check_collection
 from cranfield.workflows.collection import NAMED, back_up
-from cranfield.workflows.judge.packets import Packet, PacketRequest, make_packet, merge_packet
+from cranfield.workflows.judge.packets import Packet, make_packet, merge_packet
 from cranfield.workflows.judge.session import StoredSession, open_session
 from cranfield.workflows.qrels.current import qrels_for
 from cranfield.workflows.status import collection_status
@@ -27,7 +27,7 @@ Sit = Callable[..., StoredSession]
 
 
 def packet_for(store: Store, folder: Path, assessor: str = "eve", **options: object) -> Path:
-    make_packet(store, folder / "packet.db", PacketRequest(assessor=assessor, **options))  # type: ignore[arg-type]
+    make_packet(store, folder / "packet.db", assessor=assessor, **options)  # type: ignore[arg-type]
     return folder / "packet.db"
 
 
@@ -46,7 +46,7 @@ def test_a_packet_holds_the_open_documents_of_its_topics_and_nothing_else(judgin
     desk = sit("ana", topics=["t2"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
     desk.leave()
-    made = make_packet(judging, tmp_path / "packet.db", PacketRequest(assessor="eve", topics=("t2", "t3")))
+    made = make_packet(judging, tmp_path / "packet.db", assessor="eve", topics=("t2", "t3"))
     assert made == Packet(documents=8, topics=2, layer="main")
     with open_store(tmp_path / "packet.db") as packet:
         assert topic_ids(packet) == ["t2", "t3"]
@@ -101,7 +101,7 @@ def test_the_documents_of_a_packet_are_reserved_until_it_comes_back(
     judge_all(path, 1)
     merge_packet(judging, path)
     assert live_leases(judging, "main", moment=time.time()) == []
-    free = make_packet(judging, tmp_path / "free.db", PacketRequest(assessor="bob", topics=("t2",), days=0))
+    free = make_packet(judging, tmp_path / "free.db", assessor="bob", topics=("t2",), days=0)
     assert free.documents == 6
     assert live_leases(judging, "main", moment=time.time()) == []
 

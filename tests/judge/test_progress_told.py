@@ -7,15 +7,14 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import CranfieldError
-from cranfield.cli.judge import what_is_missing
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.judge.organise import JudgingProgress, TopicProgress, judging_progress
-from cranfield.workflows.judge.packets import PacketRequest, make_packet
+from cranfield.workflows.judge.packets import make_packet
 from cranfield.workflows.judge.session import open_session
 
 
 def test_in_a_packet_progress_looks_at_the_queue_of_the_packet(judging: Store, tmp_path: Path, kept: Kept):
-    make_packet(judging, tmp_path / "packet.db", PacketRequest(assessor="eve", topics=("t3",)))
+    make_packet(judging, tmp_path / "packet.db", assessor="eve", topics=("t3",))
     with open_store(tmp_path / "packet.db") as packet:
         desk = open_session(packet, assessor="eve")
         item = desk.next_item()
@@ -51,4 +50,4 @@ def progress(*, missing: int, seconds: float | None) -> JudgingProgress:
     ],
 )
 def test_what_is_missing_is_said_as_it_is(found: JudgingProgress, said: str):
-    assert what_is_missing(found) == said
+    assert found.what_is_missing() == said

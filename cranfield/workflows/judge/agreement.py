@@ -1,46 +1,60 @@
-"""Say how far the assessors of a collection agree: with each other, over time, and with themselves."""
+"""How far the assessors of a collection agree: with each other, over time, with themselves; and what that changes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, UnknownName
+from cranfield.base.lazy import deferred
+from cranfield.base.tables import Column, Result, Table, Value, table_of
+from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
-from cranfield.store.events import Graded, double_judgments, opinion_rows, probe_answers
-from cranfield.store.live_pools import thresholds
+from cranfield.store import events, live_pools, scales
+from cranfield.store.events import Graded
 from cranfield.store.releases import NOW
 from cranfield.store.runs import run_facts
-from cranfield.store.scales import current_scale, other_scales
 from cranfield.store.store import Store
-from cranfield.workflows.evaluate.inputs import Asked, measures_asked, read_aligned
-from cranfield.workflows.qrels.current import merged_now, qrels_for
+from cranfield.workflows.evaluate import inputs as evaluation
+from cranfield.workflows.qrels import current
 
-if TYPE_CHECKING:
+with deferred:
     import numpy as np
-    from numpy.typing import NDArray
+    import numpy.typing as npt
 
-    from cranfield.base.tables import Table
-    from cranfield.judge.agreement import Estimate, Labels, Steps
-    from cranfield.qrels.qrels import Qrels
-    from cranfield.reuse.correlation import AssessorEffect
+    from cranfield.judge import agreement as coefficients
+    from cranfield.qrels import merge
+    from cranfield.reuse import correlation
 
+KINDS = ("overall", "pair", "topic", "time", "probes", "confusion")
+"""The tables there are: what `--by` takes."""
 
 SEED = 1
+MEASURES = ("nDCG@10", "AP")
+TAU_RULE = 0.9
+"""From here on two rankings of systems pass for equivalent, by an old rule of thumb."""
+
+_OF_TWO = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
+_OF_SEVERAL = ("raw", "positive", "fleiss", "alpha-ordinal")
+_LONG: tuple[Column | str, ...] = (
+    *("of", "and", "coefficient"),
+    *(Column(name, kind="number", digits=3) for name in ("value", "low", "high")),
+    "items",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two assessors (or one with himself): their table of grades and the coefficients.
+    """Two assessors (or one with themselves): their table of grades and the coefficients.
 
     `shift` is by how much the second gives higher grades than the first, in the mean.
     """
 
     first: str
     second: str
-    table: NDArray[np.int64]
-    estimates: tuple[Estimate, ...]
+    table: npt.NDArray[np.int64]
+    estimates: tuple[coefficients.Estimate, ...]
     shift: float
 
 
@@ -49,205 +63,148 @@ class Group:
     """Some opinions with their coefficients: all, those of a topic, or those of a stretch of time."""
 
     name: str
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[coefficients.Estimate, ...]
     share_relevant: float
     start: str = ""
     end: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementReport:
+@dataclass(frozen=True)
+class AgreementReport(Result):
     """Everything about agreement. `confusion` counts pairs of opinions by lower and higher grade.
 
-    `probes` compares the first answer of each assessor with the answer he gave when he saw the document again.
-    `older` of the `opinions` were given on another scale than the present one.
+    `probes` compares the first answer of each assessor with the answer to the same document seen again. `older` of
+    the `opinions` were given on another scale than the present one. `by` is the one table that is wanted; without it
+    people get the most important ones, and what the disagreement does to the ranking of runs.
     """
 
-    steps: Steps
+    steps: coefficients.Steps
     overall: Group
-    confusion: NDArray[np.int64]
+    confusion: npt.NDArray[np.int64]
     pairs: tuple[Compared, ...]
     topics: tuple[Group, ...]
     periods: tuple[Group, ...]
     probes: tuple[Compared, ...]
     opinions: int = 0
     older: int = 0
+    by: str | None = None
+    find_effect: Callable[[], correlation.AssessorEffect | None] = lambda: None
+    wide = True
+
+    @property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """What is to be known before the figures are read."""
+        if not self.older:
+            return ()
+        older = f"{self.older:,} of {counted(self.opinions, 'opinion')} were given on an older scale"
+        return [f"warning: {older}: relevant or not goes by the scale of each; the grades are compared as numbers"]
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """What is to be known of the usual figures."""
+        if self.by is not None:
+            return ()
+        return ("bars like .667 or .8 come from content analysis; judgments of relevance rarely reach them",)
+
+    @cached_property
+    def effect(self) -> correlation.AssessorEffect | None:
+        """What the disagreement does to the order of the stored runs."""
+        return self.find_effect()
+
+    def table(self) -> Table:
+        """Give one row per coefficient, with its interval, or per pair of grades: for data formats."""
+        by = self.by or "overall"
+        if by == "confusion":
+            grades = self.steps.names
+            rows = [
+                (low, high, int(self.confusion[row, column]))
+                for row, low in enumerate(grades)
+                for column, high in enumerate(grades)
+                if row <= column
+            ]
+            return table_of(["grade", "other", "pairs"], rows, caption="Pairs of opinions by their grades")
+        if by in ("pair", "probes"):
+            compared = self.pairs if by == "pair" else self.probes
+            named = [(one.first, one.second, one.estimates) for one in compared]
+        else:
+            groups = {"overall": (self.overall,), "topic": self.topics, "time": self.periods}[by]
+            named = [(one.name, f"{one.start}/{one.end}" if one.start else "", one.estimates) for one in groups]
+        return table_of(_LONG, [row for one in named for row in _long_rows(*one)])
+
+    def tables(self) -> Iterable[Table]:
+        """Give the tables for people."""
+        usual = ["overall", "pair", "confusion", *(["probes"] if self.probes else [])]
+        for kind in [self.by] if self.by else usual:
+            if kind == "overall":
+                yield overall_table(self.overall.estimates, "Agreement of all assessors, with 95 % intervals")
+            else:
+                yield self._confusion_matrix() if kind == "confusion" else self._wide_table(kind)
+        if self.by is None and self.effect is not None:
+            yield effect_table(self.effect)
+
+    def _confusion_matrix(self) -> Table:
+        grades = self.steps.names
+        columns = [Column("grade"), *(Column(str(grade), kind="number") for grade in grades)]
+        rows = [
+            (str(grade), *(int(count) if place >= row else None for place, count in enumerate(self.confusion[row])))
+            for row, grade in enumerate(grades)
+        ]
+        caption = "Pairs of opinions on the same document: the lower grade by rows, the higher by columns"
+        return table_of(columns, rows, caption=caption)
+
+    def _wide_table(self, kind: str) -> Table:
+        """Give one row per pair, topic or stretch of time, with a column per coefficient."""
+        last = Column("shift", kind="number", digits=3)
+        names, notes = _OF_TWO, ["shift: by how much the second gives more, in the mean"]
+        rows: list[tuple[tuple[str, ...], Sequence[coefficients.Estimate], float]]
+        if kind == "pair":
+            head, caption = ["first", "second"], "Pairs of assessors"
+            rows = [((one.first, one.second), one.estimates, one.shift) for one in self.pairs]
+        elif kind == "probes":
+            head, caption = ["assessor"], "The first answer and the one to the same document seen again"
+            rows = [((one.first,), one.estimates, one.shift) for one in self.probes]
+        else:
+            names, notes, last = _OF_SEVERAL, [], Column("relevant", "share relevant", kind="number", digits=3)
+            if kind == "topic":
+                head, caption = ["topic"], "Topics"
+                rows = [((one.name,), one.estimates, one.share_relevant) for one in self.topics]
+            else:
+                head, caption = ["from", "to"], "Over time"
+                rows = [((one.start[:16], one.end[:16]), one.estimates, one.share_relevant) for one in self.periods]
+        cells = []
+        for first, estimates, value in rows:
+            known = {one.coefficient: one.value for one in estimates}
+            items = max((one.items for one in estimates), default=0)
+            cells.append((*first, items, *(known[name] for name in names), value))
+        columns = [*head, "items", *(Column(name, kind="number", digits=3) for name in names), last]
+        return table_of(columns, cells, caption=caption, notes=notes)
 
 
-def agreement_report(
-    store: Store, *, layers: Sequence[str] = (MAIN,), seed: int = SEED, draws: int = 1000, blocks: int = 5
-) -> AgreementReport:
-    """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
-
-    Whether an opinion says relevant is a matter of the scale it was given on.
-    """
-    import numpy as np
-
-    from cranfield.judge.agreement import agreement, by_topic, over_time, pooled_confusion, share_relevant
-
-    rows = double_judgments(store, layers)
-    seen_again = probe_answers(store, layers)
-    if not rows and not seen_again:
-        raise InputError("nothing was judged by two assessors, and nobody saw a document again: there is no overlap")
-    steps = _steps(store, [row[3] for row in rows])
-    labels = _labels(rows, steps)
-
-    def group(name: str, part: Labels, start: str = "", end: str = "") -> Group:
-        estimates = tuple(agreement(part, rng=np.random.default_rng(seed), draws=draws))
-        return Group(name, estimates, share_relevant(part) if len(part) else float("nan"), start, end)
-
-    return AgreementReport(
-        steps=steps,
-        overall=group("all", labels),
-        confusion=pooled_confusion(labels),
-        pairs=tuple(_pairs(labels, seed, draws)),
-        topics=tuple(group(topic, part) for topic, part in by_topic(labels)),
-        periods=tuple(
-            group(str(number), part, start, end)
-            for number, (start, end, part) in enumerate(over_time(labels, blocks=blocks), start=1)
-        ),
-        probes=tuple(_probes(store, seen_again, seed, draws)),
-        opinions=len(rows),
-        older=sum(row[5] in other_scales(store)[0] for row in rows),
-    )
+def _long_rows(of: str, other: str, estimates: Sequence[coefficients.Estimate]) -> list[tuple[Value, ...]]:
+    return [(of, other, one.coefficient, one.value, one.low, one.high, one.items) for one in estimates]
 
 
-def agreement_with_people(store: Store, layer: str, *, seed: int = SEED, draws: int = 1000) -> Compared | None:
-    """Compare the grades of a layer with those of people, merged, where both have one; None: nowhere."""
-    people, machine = _merged_grades(store, MAIN), _merged_grades(store, layer)
-    both = sorted(people.keys() & machine.keys())
-    if not both:
-        return None
-    return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both], seed, draws)
+def long_estimates(of: str, other: str, estimates: Sequence[coefficients.Estimate]) -> Table:
+    """Give the coefficients of one comparison, each with the ends of its interval as numbers: for data formats."""
+    return table_of(_LONG, _long_rows(of, other, estimates))
 
 
-def _merged_grades(store: Store, layer: str) -> dict[tuple[str, str], Graded]:
-    from cranfield.qrels.merge import binary_by_scale
-
-    opinions, merged = merged_now(store, layers=[layer])
-    relevant = binary_by_scale(opinions, merged, thresholds(store)).grades.tolist()
-    return {row[:2]: (bool(is_relevant), row[2]) for row, is_relevant in zip(merged.qrels, relevant, strict=True)}
-
-
-def _compared(
-    store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]], seed: int, draws: int
-) -> Compared:
-    import numpy as np
-
-    steps = _steps(store, [grade for pair in grades for grade in pair])
-    places = _places(steps)
-    table = np.zeros((len(places), len(places)), dtype=np.int64)
-    for one, other in grades:
-        table[places[one], places[other]] += 1
-    return _of_table(first, second, table, steps, seed, draws)
+def overall_table(estimates: Sequence[coefficients.Estimate], caption: str) -> Table:
+    """Give one row per coefficient, with what it is."""
+    rows = []
+    for one in estimates:
+        defined = one.low is not None and one.high is not None
+        interval = f"{one.low:.3f} to {one.high:.3f}" if defined else "not defined"
+        rows.append((one.coefficient, one.value, interval, one.items, coefficients.COEFFICIENTS[one.coefficient]))
+    value = Column("value", kind="number", digits=3)
+    columns: list[Column | str] = ["coefficient", value, "interval", "items", Column("what", "what it is")]
+    uneven = len({one.items for one in estimates}) > 1
+    notes = ["fleiss: the items with the commonest number of opinions"] if uneven else []
+    return table_of(columns, rows, caption=caption, notes=notes)
 
 
-def _of_table(first: str, second: str, table: NDArray[np.int64], steps: Steps, seed: int, draws: int) -> Compared:
-    import numpy as np
-
-    from cranfield.judge.agreement import agreement_of_two
-
-    estimates = agreement_of_two(table, steps, rng=np.random.default_rng(seed), draws=draws)
-    higher = np.subtract.outer(-steps.values, -steps.values)
-    return Compared(first, second, table, tuple(estimates), float((higher * table).sum() / table.sum()))
-
-
-def _probes(store: Store, rows: Sequence[tuple[str, Graded, Graded]], seed: int, draws: int) -> list[Compared]:
-    names = sorted({assessor for assessor, _, _ in rows})
-    by_name = {name: [(first, again) for assessor, first, again in rows if assessor == name] for name in names}
-    return [_compared(store, name, name, grades, seed, draws) for name, grades in by_name.items()]
-
-
-def _pairs(labels: Labels, seed: int, draws: int) -> list[Compared]:
-    from cranfield.judge.agreement import by_pair
-
-    return [_of_table(first, second, table, labels.steps, seed, draws) for first, second, table in by_pair(labels)]
-
-
-def _steps(store: Store, seen: Sequence[Graded]) -> Steps:
-    """Give the grades of the scale in force; a grade of an older one that was given has its place too.
-
-    What is not relevant by its own scale comes before what is.
-    """
-    from cranfield.judge.agreement import Steps
-
-    scale = current_scale(store)[1]
-    places = sorted({*((step.grade >= scale.relevant_from, step.grade) for step in scale.grades), *seen})
-    return Steps(tuple(grade for _, grade in places), [relevant for relevant, _ in places].index(True))
-
-
-def _places(steps: Steps) -> dict[Graded, int]:
-    return {(place >= steps.relevant_from, grade): place for place, grade in enumerate(steps.grades)}
-
-
-def _labels(rows: Sequence[tuple[str, str, str, Graded, str, int]], steps: Steps) -> Labels:
-    """Make columns of (topic, document, assessor, grade, when, scale)."""
-    import numpy as np
-
-    from cranfield.judge.agreement import Labels
-
-    places = _places(steps)
-    topics = {name: code for code, name in enumerate(sorted({row[0] for row in rows}))}
-    items = {pair: code for code, pair in enumerate(sorted({row[:2] for row in rows}))}
-    assessors = {name: code for code, name in enumerate(sorted({row[2] for row in rows}))}
-    return Labels(
-        steps=steps,
-        items=np.array([items[row[:2]] for row in rows], dtype=np.int64),
-        assessors=np.array([assessors[row[2]] for row in rows], dtype=np.int64),
-        places=np.array([places[row[3]] for row in rows], dtype=np.int64),
-        topics=np.array([topics[row[0]] for row in rows], dtype=np.int64),
-        moments=np.array([row[4] for row in rows], dtype=np.str_),
-        assessor_names=tuple(assessors),
-        topic_names=tuple(topics),
-    )
-
-
-# What the disagreement of assessors does to the order of the stored runs.
-
-MEASURES = ("nDCG@10", "AP")
-TAU_RULE = 0.9
-"""From here on two rankings of systems pass for equivalent, by an old rule of thumb."""
-
-
-def effect_on_rankings(
-    store: Store, *, measures: Sequence[str] = MEASURES, layers: Sequence[str] = ("main",), seed: int = 1
-) -> AssessorEffect | None:
-    """Draw qrels from the assessors and rank the stored runs by each; None where there is nothing to exchange."""
-    import numpy as np
-
-    from cranfield.reuse.correlation import assessor_effect
-
-    runs = tuple(facts.name for facts in run_facts(store))
-    if len(runs) < 2:
-        return None
-    qrels = qrels_for(store, NOW, layers=layers)
-    grades = _by_assessor(store, qrels, layers)
-    if len(grades) < 2:
-        return None
-    read = read_aligned(Asked(qrels=qrels, runs=runs), store, keep_rows=True)
-    chosen = measures_asked(measures, store)
-    rng = np.random.default_rng(seed)
-    found = assessor_effect(read.aligned, qrels, read.runs, grades, chosen, rng=rng)
-    return found if found.topics_with_choice else None
-
-
-def _by_assessor(store: Store, qrels: Qrels, layers: Sequence[str]) -> list[NDArray[np.float64]]:
-    """Give for each assessor one grade per row of the qrels, NaN where there is none; decisions are nobody's."""
-    import numpy as np
-
-    places = {(topic, document): place for place, (topic, document, _) in enumerate(qrels)}
-    found: dict[str, NDArray[np.float64]] = {}
-    for topic, document, _, assessor, is_decision, is_propagated, grade, *_ in opinion_rows(store, layers):
-        if is_decision or is_propagated or (topic, document) not in places:
-            continue
-        found.setdefault(assessor, np.full(len(qrels), np.nan))[places[topic, document]] = grade
-    return list(found.values())
-
-
-def effect_table(effect: AssessorEffect) -> Table:
-    """Give the effect measure by measure."""
-    from cranfield.base.tables import Column, table_of
-
+def effect_table(effect: correlation.AssessorEffect) -> Table:
+    """Give the effect on the ranking of runs, measure by measure."""
     rows = []
     for place, measure in enumerate(effect.measures):
         tau = effect.tau(measure)
@@ -262,3 +219,139 @@ def effect_table(effect: AssessorEffect) -> Table:
         caption="What it does to the ranking of the runs: qrels drawn from either assessor against the official ones",
         notes=[f"tau from {TAU_RULE:g} on: the rankings pass for equivalent"],
     )
+
+
+def agreement_report(
+    store: Store,
+    *,
+    by: str | None = None,
+    layers: Sequence[str] = (MAIN,),
+    seed: int = SEED,
+    draws: int = 1000,
+    blocks: int = 5,
+) -> AgreementReport:
+    """Compare everybody who judged the same documents, in the layers together; decisions are no opinions.
+
+    Whether an opinion says relevant is a matter of the scale it was given on.
+    """
+    if by is not None and by not in KINDS:
+        raise UnknownName("table", by, KINDS)
+    rows = events.double_judgments(store, layers)
+    seen_again = events.probe_answers(store, layers)
+    if not rows and not seen_again:
+        raise InputError("nothing was judged by two assessors, and nobody saw a document again: there is no overlap")
+    steps = _steps(store, [row[3] for row in rows])
+    labels, older = _labels(rows, steps), scales.other_scales(store)[0]
+
+    def group(name: str, part: coefficients.Labels, start: str = "", end: str = "") -> Group:
+        estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(seed), draws=draws))
+        return Group(name, estimates, coefficients.share_relevant(part) if len(part) else float("nan"), start, end)
+
+    periods = enumerate(coefficients.over_time(labels, blocks=blocks), start=1)
+    again: dict[str, list[tuple[Graded, Graded]]] = {}
+    for name, first, second in sorted(seen_again, key=lambda row: row[0]):
+        again.setdefault(name, []).append((first, second))
+    return AgreementReport(
+        steps=steps,
+        overall=group("all", labels),
+        confusion=coefficients.pooled_confusion(labels),
+        pairs=tuple(
+            _of_table(first, second, table, steps, seed, draws)
+            for first, second, table in coefficients.by_pair(labels)
+        ),
+        topics=tuple(group(topic, part) for topic, part in coefficients.by_topic(labels)),
+        periods=tuple(group(str(number), part, start, end) for number, (start, end, part) in periods),
+        probes=tuple(_compared(store, name, name, grades, seed, draws) for name, grades in again.items()),
+        opinions=len(rows),
+        older=sum(row[5] in older for row in rows),
+        by=by,
+        find_effect=lambda: effect_on_rankings(store, layers=layers, seed=seed),
+    )
+
+
+def agreement_with_people(store: Store, layer: str, *, seed: int = SEED, draws: int = 1000) -> Compared | None:
+    """Compare the grades of a layer with those of people, merged, where both have one; None: nowhere."""
+    merged: list[dict[tuple[str, str], Graded]] = []
+    for one in (MAIN, layer):
+        opinions, found = current.merged_now(store, layers=[one])
+        relevant = merge.binary_by_scale(opinions, found, live_pools.thresholds(store)).grades.tolist()
+        merged.append({row[:2]: (bool(yes), row[2]) for row, yes in zip(found.qrels, relevant, strict=True)})
+    people, machine = merged
+    both = sorted(people.keys() & machine.keys())
+    if not both:
+        return None
+    return _compared(store, "people", layer, [(people[pair], machine[pair]) for pair in both], seed, draws)
+
+
+def _compared(
+    store: Store, first: str, second: str, grades: Sequence[tuple[Graded, Graded]], seed: int, draws: int
+) -> Compared:
+    steps = _steps(store, [grade for pair in grades for grade in pair])
+    places = _places(steps)
+    table = np.zeros((len(places), len(places)), dtype=np.int64)
+    for one, other in grades:
+        table[places[one], places[other]] += 1
+    return _of_table(first, second, table, steps, seed, draws)
+
+
+def _of_table(
+    first: str, second: str, table: npt.NDArray[np.int64], steps: coefficients.Steps, seed: int, draws: int
+) -> Compared:
+    estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(seed), draws=draws)
+    higher = np.subtract.outer(-steps.values, -steps.values)
+    return Compared(first, second, table, tuple(estimates), float((higher * table).sum() / table.sum()))
+
+
+def _steps(store: Store, seen: Sequence[Graded]) -> coefficients.Steps:
+    """Give the grades of the scale in force; a grade of an older one that was given has its place too.
+
+    What is not relevant by its own scale comes before what is.
+    """
+    scale = scales.current_scale(store)[1]
+    places = sorted({*((step.grade >= scale.relevant_from, step.grade) for step in scale.grades), *seen})
+    return coefficients.Steps(tuple(grade for _, grade in places), [relevant for relevant, _ in places].index(True))
+
+
+def _places(steps: coefficients.Steps) -> dict[Graded, int]:
+    return {(place >= steps.relevant_from, grade): place for place, grade in enumerate(steps.grades)}
+
+
+def _labels(rows: Sequence[tuple[str, str, str, Graded, str, int]], steps: coefficients.Steps) -> coefficients.Labels:
+    """Make columns of (topic, document, assessor, grade, when, scale)."""
+    places = _places(steps)
+    topics = {name: code for code, name in enumerate(sorted({row[0] for row in rows}))}
+    items = {pair: code for code, pair in enumerate(sorted({row[:2] for row in rows}))}
+    assessors = {name: code for code, name in enumerate(sorted({row[2] for row in rows}))}
+    return coefficients.Labels(
+        steps=steps,
+        items=np.array([items[row[:2]] for row in rows], dtype=np.int64),
+        assessors=np.array([assessors[row[2]] for row in rows], dtype=np.int64),
+        places=np.array([places[row[3]] for row in rows], dtype=np.int64),
+        topics=np.array([topics[row[0]] for row in rows], dtype=np.int64),
+        moments=np.array([row[4] for row in rows], dtype=np.str_),
+        assessor_names=tuple(assessors),
+        topic_names=tuple(topics),
+    )
+
+
+def effect_on_rankings(
+    store: Store, *, measures: Sequence[str] = MEASURES, layers: Sequence[str] = (MAIN,), seed: int = SEED
+) -> correlation.AssessorEffect | None:
+    """Draw qrels from the assessors and rank the stored runs by each; None where there is nothing to exchange."""
+    runs = tuple(facts.name for facts in run_facts(store))
+    if len(runs) < 2:
+        return None
+    qrels = current.qrels_for(store, NOW, layers=layers)
+    places = {(topic, document): place for place, (topic, document, _) in enumerate(qrels)}
+    # For each assessor one grade per row of the qrels, NaN where there is none; decisions are nobody's.
+    grades: dict[str, npt.NDArray[np.float64]] = {}
+    for topic, document, _, assessor, is_decision, is_propagated, grade, *_ in events.opinion_rows(store, layers):
+        if not (is_decision or is_propagated) and (topic, document) in places:
+            grades.setdefault(assessor, np.full(len(qrels), np.nan))[places[topic, document]] = grade
+    if len(grades) < 2:
+        return None
+    read = evaluation.read_aligned(evaluation.Asked(qrels=qrels, runs=runs), store, keep_rows=True)
+    chosen = evaluation.measures_asked(measures, store)
+    rng = np.random.default_rng(seed)
+    found = correlation.assessor_effect(read.aligned, qrels, read.runs, list(grades.values()), chosen, rng=rng)
+    return found if found.topics_with_choice else None

@@ -9,24 +9,25 @@ import re
 import shlex
 import signal
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 from uuid import uuid4
 
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UnknownName, UsageError, quoted
 from cranfield.base.progress import Progress, moment, now, silent
 from cranfield.base.records import Topic
+from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import MAIN, Event
 from cranfield.judge.external import Label, Pair, label_from, question
 from cranfield.judge.queue import draw
-from cranfield.store.documents import content_hashes, document, topics
-from cranfield.store.events import answered_pairs, append_many, opinion_rows, pooled_documents
+from cranfield.store import documents, events
 from cranfield.store.pools import facts_of_pool
 from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.store import Store
-from cranfield.workflows.judge.agreement import Compared, agreement_with_people
+from cranfield.workflows.judge.agreement import Compared, agreement_with_people, long_estimates, overall_table
 from cranfield.workflows.judge.imports import MACHINE
 
 # Run an external judge: processes that read questions and write answers, several at once, each kept in bounds.
@@ -129,7 +130,13 @@ async def answers(
     Questions are written while answers are read. `timeout` is the longest silence that is borne; then, and whenever
     the caller goes away, the process and all it has started are killed.
     """
-    process = await _started(command)
+    pipe = asyncio.subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_ANSWER, start_new_session=True
+        )
+    except OSError as error:
+        raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
     talk = _Talk(process, pace, timeout)
     asking, errors = asyncio.create_task(talk.ask(questions)), asyncio.create_task(talk.last_words())
     trouble, said = "", ""
@@ -145,7 +152,8 @@ async def answers(
     finally:
         asking.cancel()
         if process.returncode is None or trouble:
-            _kill(process)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(TimeoutError):
             # Something that the judge has started and that has left its group may still hold its streams open.
             await asyncio.wait_for(process.wait(), 1)
@@ -153,21 +161,6 @@ async def answers(
         # asyncio has no other way to let go of streams that somebody still holds open.
         process._transport.close()  # type: ignore[attr-defined]
     yield Stopped(f"{trouble}: {said}" if trouble and said else trouble)
-
-
-async def _started(command: Sequence[str]) -> asyncio.subprocess.Process:
-    pipe = asyncio.subprocess.PIPE
-    try:
-        return await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_ANSWER, start_new_session=True
-        )
-    except OSError as error:
-        raise UsageError(f"{quoted(command[0])} cannot be started: {error.strerror or error}") from None
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 Heard = Callable[[int, Answered | Stopped], bool]
@@ -234,8 +227,8 @@ class JudgeRequest:
     timeout: float = 120
 
 
-@dataclass(frozen=True, slots=True)
-class MachineJudged:
+@dataclass(frozen=True)
+class MachineJudged(Result):
     """What came of it: how many were asked, labelled, could not be told, are left open; and what went wrong."""
 
     layer: str
@@ -246,14 +239,41 @@ class MachineJudged:
     problems: tuple[Problem, ...]
     agreement: Compared | None
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every document has an answer."""
+        return self.labelled + self.unable >= self.asked
 
-def layer_of(judge: str) -> str:
-    """Give the layer of a judge, or say that NAME@VERSION is wanted."""
-    if not _JUDGE.fullmatch(judge):
-        raise UsageError(
-            f"{quoted(judge)} does not say which judge it is; write NAME@VERSION, like llama@3.1-prompt2"
-        )
-    return f"{MACHINE}{judge}"
+    def table(self) -> Table:
+        """Give the agreement with people, one row per coefficient."""
+        return long_estimates("people", self.layer, self.agreement.estimates if self.agreement else ())
+
+    def tables(self) -> Sequence[Table]:
+        """Give the same for people to read, where they have judged some of the documents."""
+        if self.agreement is None:
+            return ()
+        return [overall_table(self.agreement.estimates, f"{self.layer} and people, on what both judged")]
+
+    @property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """How many were labelled."""
+        parts = [f"{self.labelled:,} of {counted(self.asked, 'document')} labelled"]
+        parts += [f"{self.unable:,} could not be told"] if self.unable else []
+        parts += [f"{self.before:,} were labelled before"] if self.before else []
+        told = [f"{self.layer}: {', '.join(parts)}"]
+        if self.agreement is None:
+            told.append(
+                "people have judged none of these documents: nothing is known of this judge's agreement with them"
+            )
+        return told
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """A warning where too few documents were judged by both."""
+        items = ENOUGH if self.agreement is None else int(self.agreement.table.sum())
+        if items >= ENOUGH:
+            return ()
+        return [f"warning: {items:,} documents were judged by both; {ENOUGH} or more would say something"]
 
 
 def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = silent) -> MachineJudged:
@@ -262,57 +282,49 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     It can be stopped at any time and started again: only what is missing is asked. Its labels never enter the qrels
     unless somebody names their layer.
     """
-    layer = layer_of(request.judge)
-    command = _command(request.command)
+    if not _JUDGE.fullmatch(request.judge):
+        raise UsageError(
+            f"{quoted(request.judge)} does not say which judge it is; write NAME@VERSION, like llama@3.1-prompt2"
+        )
+    layer = f"{MACHINE}{request.judge}"
+    try:
+        command = shlex.split(request.command)
+    except ValueError as error:
+        raise UsageError(f"the command {quoted(request.command)} cannot be read: {error}") from None
+    if not command:
+        raise UsageError("which command judges? name a program that reads JSON lines and writes JSON lines")
     wanted = _wanted(store, request)
-    answered = answered_pairs(store, layer)
+    answered = events.answered_pairs(store, layer)
     pairs = [pair for pair in wanted if pair not in answered]
     listener = _Listener(store, request, layer, pairs, progress)
     if pairs:
+        asking = ask_in_parallel(
+            [partial(listener.questions, number) for number in range(len(listener.batches))],
+            command,
+            parallel=request.parallel,
+            pace=Pace(request.per_minute),
+            timeout=request.timeout,
+            heard=listener.heard,
+        )
         try:
-            asyncio.run(
-                ask_in_parallel(
-                    [listener.questions(number) for number in range(len(listener.batches))],
-                    command,
-                    parallel=request.parallel,
-                    pace=Pace(request.per_minute),
-                    timeout=request.timeout,
-                    heard=listener.heard,
-                )
-            )
+            asyncio.run(asking)
         finally:
             listener.save()
-    return MachineJudged(
-        layer,
-        len(pairs),
-        listener.labelled,
-        listener.unable,
-        len(wanted) - len(pairs),
-        tuple(listener.told()),
-        agreement_with_people(store, layer),
-    )
-
-
-def _command(words: str) -> list[str]:
-    try:
-        command = shlex.split(words)
-    except ValueError as error:
-        raise UsageError(f"the command {quoted(words)} cannot be read: {error}") from None
-    if not command:
-        raise UsageError("which command judges? name a program that reads JSON lines and writes JSON lines")
-    return command
+    before, agreement = len(wanted) - len(pairs), agreement_with_people(store, layer)
+    counts = len(pairs), listener.labelled, listener.unable, before
+    return MachineJudged(layer, *counts, tuple(listener.problems()), agreement)
 
 
 def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
     """Give the (topic, document) to be labelled: pooled or judged, in the order of topics and documents."""
-    known = [topic.id for topic in topics(store)]
+    known = [topic.id for topic in documents.topics(store)]
     for topic in request.topics:
         if topic not in known:
             raise UnknownName("topic", topic, known)
     if request.pool:
         facts_of_pool(store, request.pool)
-    judged = {row[:2] for row in opinion_rows(store, [MAIN])}
-    pooled = set(pooled_documents(store, pool=request.pool))
+    judged = {row[:2] for row in events.opinion_rows(store, [MAIN])}
+    pooled = set(events.pooled_documents(store, pool=request.pool))
     chosen = {"all": pooled if request.pool else pooled | judged, "judged": judged, "unjudged": pooled - judged}
     pairs = chosen[request.only]
     only = set(request.topics or known or [topic for topic, _ in pairs])
@@ -326,50 +338,38 @@ def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
     return [pair for pair in listed if pair in drawn]
 
 
-@dataclass
 class _Listener:
     """Writes questions, takes answers, saves labels, and remembers what went wrong."""
 
-    store: Store
-    request: JudgeRequest
-    layer: str
-    pairs: Sequence[Pair]
-    progress: Progress
-    problems: list[Problem] = field(default_factory=list)
-    labelled: int = 0
-    unable: int = 0
-
-    def __post_init__(self) -> None:
-        size = max(1, self.request.batch)
-        self.batches = [self.pairs[start : start + size] for start in range(0, len(self.pairs), size)]
-        self._scale_version, self._scale = current_scale(self.store)
-        self._guidelines_version, self._guidelines = current_guidelines(self.store)
-        self._topics = {topic.id: topic for topic in topics(self.store)}
+    def __init__(
+        self, store: Store, request: JudgeRequest, layer: str, pairs: Sequence[Pair], progress: Progress
+    ) -> None:
+        self._store, self._request, self._layer, self._pairs = store, request, layer, pairs
+        self._progress, self.labelled, self.unable = progress, 0, 0
+        size = max(1, request.batch)
+        self.batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
+        self._scale_version, self._scale = current_scale(store)
+        self._guidelines_version, self._guidelines = current_guidelines(store)
+        self._topics = {topic.id: topic for topic in documents.topics(store)}
         self._missing = {number: set(batch) for number, batch in enumerate(self.batches)}
         self._answered: dict[int, set[Pair]] = {number: set() for number in self._missing}
-        self._untold: Counter[str] = Counter()
+        self._problems, self._untold = list[Problem](), Counter[str]()
         self._waiting: list[Label] = []
         self._saved_at, self._done, self._in_vain = moment(), 0, 0
         self._session = str(uuid4())
 
-    def questions(self, number: int) -> Callable[[], list[str]]:
-        """Give a function that writes the questions of a batch when its turn comes."""
-
-        def written() -> list[str]:
-            lines = []
-            for topic, name in self.batches[number]:
-                text = document(self.store, name)
-                if text is None:
-                    self._missing[number].discard((topic, name))
-                    self._trouble(
-                        "no-text", f"document {quoted(name)} is not in the collection: it was not asked for"
-                    )
-                    continue
-                asked = self._topics.get(topic) or Topic(topic, "")
-                lines.append(question(asked, text, self._scale, guidelines=self._guidelines))
-            return lines
-
-        return written
+    def questions(self, number: int) -> list[str]:
+        """Write the questions of a batch."""
+        lines = []
+        for topic, name in self.batches[number]:
+            text = documents.document(self._store, name)
+            if text is None:
+                self._missing[number].discard((topic, name))
+                self._trouble("no-text", f"document {quoted(name)} is not in the collection: it was not asked for")
+                continue
+            known = self._topics.get(topic) or Topic(topic, "")
+            lines.append(question(known, text, self._scale, guidelines=self._guidelines))
+        return lines
 
     def heard(self, number: int, said: Answered | Stopped) -> bool:
         """Take what the process of a batch says; say whether to go on."""
@@ -385,7 +385,7 @@ class _Listener:
         self._answered[number].add((label.topic, label.document))
         self._waiting.append(label)
         self._done += 1
-        self.progress("judging", self._done, len(self.pairs))
+        self._progress("judging", self._done, len(self._pairs))
         if len(self._waiting) >= _SAVE_AFTER or moment() - self._saved_at > _SAVE_SECONDS:
             self.save()
         return True
@@ -396,57 +396,55 @@ class _Listener:
             self._trouble("judge-stopped", f"the judge {trouble}")
         if missing:
             topic, name = min(missing)
-            said = f"{counted(len(missing), 'document')} got no answer, for example topic {topic}, document {name}"
-            self._trouble("no-answer", said, count=len(missing))
+            told = f"{counted(len(missing), 'document')} got no answer, for example topic {topic}, document {name}"
+            self._trouble("no-answer", told, count=len(missing))
         self._in_vain = self._in_vain + 1 if len(missing) == len(self.batches[number]) else 0
         if self._in_vain >= _GIVE_UP_AFTER:
             self._trouble("gave-up", f"{_GIVE_UP_AFTER} batches in a row brought no label at all: no more were asked")
         return self._in_vain < _GIVE_UP_AFTER
 
     def _trouble(self, code: str, message: str, *, count: int = 1) -> None:
-        if sum(problem.code == code for problem in self.problems) < LINES_KEPT:
+        if sum(problem.code == code for problem in self._problems) < LINES_KEPT:
             remedy = "run the same command again: only what is missing is asked" if code == "no-answer" else ""
-            self.problems.append(Problem(code, message, count=count, remedy=remedy))
+            self._problems.append(Problem(code, message, count=count, remedy=remedy))
         else:
             self._untold[code] += 1
 
-    def told(self) -> list[Problem]:
+    def problems(self) -> Iterator[Problem]:
         """Give what went wrong, the first of each kind, and how many more of it there were."""
-        more = [
-            Problem(code, f"… and {count:,} more like this ({code})", count=count)
-            for code, count in self._untold.items()
-        ]
-        return [*self.problems, *more]
+        yield from self._problems
+        for code, count in self._untold.items():
+            yield Problem(code, f"… and {count:,} more like this ({code})", count=count)
 
     def save(self) -> None:
         """Write what has been said so far."""
         labels, self._waiting, self._saved_at = self._waiting, [], moment()
         if not labels:
             return
-        hashes = content_hashes(self.store, list({label.document for label in labels}))
-        events = [self._event(label, hashes.get(label.document, "")) for label in labels]
-        with self.store.write():
-            append_many(self.store, events, now=now())
+        hashes = documents.content_hashes(self._store, list({label.document for label in labels}))
+        made = [
+            Event(
+                uuid=str(uuid4()),
+                kind="cannot-judge" if label.grade is None else "judged",
+                topic=label.topic,
+                document=label.document,
+                assessor=self._request.judge,
+                happened=now(),
+                layer=self._layer,
+                grade=label.grade,
+                reason=(label.note or "cannot tell") if label.grade is None else "",
+                note=label.note,
+                source="machine",
+                source_name=self._request.judge,
+                confidence=label.confidence,
+                scale=self._scale_version,
+                guidelines=self._guidelines_version,
+                document_hash=hashes.get(label.document, ""),
+                session=self._session,
+            )
+            for label in labels
+        ]
+        with self._store.write():
+            events.append_many(self._store, made, now=now())
         self.unable += sum(label.grade is None for label in labels)
         self.labelled += sum(label.grade is not None for label in labels)
-
-    def _event(self, label: Label, document_hash: str) -> Event:
-        return Event(
-            uuid=str(uuid4()),
-            kind="cannot-judge" if label.grade is None else "judged",
-            topic=label.topic,
-            document=label.document,
-            assessor=self.request.judge,
-            happened=now(),
-            layer=self.layer,
-            grade=label.grade,
-            reason=(label.note or "cannot tell") if label.grade is None else "",
-            note=label.note,
-            source="machine",
-            source_name=self.request.judge,
-            confidence=label.confidence,
-            scale=self._scale_version,
-            guidelines=self._guidelines_version,
-            document_hash=document_hash,
-            session=self._session,
-        )

@@ -1,33 +1,35 @@
-"""Take in judgments that were made elsewhere."""
+"""Judgments that nobody gave here: imported from elsewhere, or passed on to near-duplicates."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
+from cranfield.base.lazy import deferred
 from cranfield.base.progress import now, stored_moment
-from cranfield.judge.events import MAIN, Event, SourceKind
-from cranfield.judge.external import Passed, Torn, propagated
-from cranfield.store.documents import clusters_of, content_hashes, document_count, known_among, topic_ids
-from cranfield.store.events import add_assessor, append_many, event_with_uuid, opinion_rows, standing
-from cranfield.store.scales import current_scale
+from cranfield.base.tables import Result, Table, facts_table, table_of
+from cranfield.base.text import counted
+from cranfield.judge import external
+from cranfield.judge.events import MAIN, Event
+from cranfield.judge.external import Torn
+from cranfield.store import documents, events, scales
 from cranfield.store.store import Store
-from cranfield.workflows.corpus import stored_scan
-from cranfield.workflows.qrels.current import merged_now
+from cranfield.workflows import corpus
+from cranfield.workflows.qrels import current
 
-if TYPE_CHECKING:
-    from cranfield.qrels.judgment_files import Given
-    from cranfield.qrels.reading import Refusals
-
+with deferred:
+    from cranfield.qrels import judgment_files, reading
 
 NAMESPACE = UUID("6f7d3c1e-2f0b-5d0a-9b7e-5c1a4e0f6a11")
 """The space of the UUIDs of imported events: the same content always gets the same one."""
+
+PROPAGATED_NAMESPACE = UUID("b8f5a1c4-90d2-5b6e-8a43-7f2d0c9e1b52")
+"""The space of the UUIDs of propagated events: the same source and target always get the same one."""
 
 NOBODY = "imported"
 """The assessor of judgments of which a file does not say whose they are."""
@@ -39,8 +41,8 @@ _LONGEST_NAME = 80
 _UNREADABLE = "?"
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+@dataclass(frozen=True)
+class Imported(Result):
     """What a file brought: new judgments, those that were there, rows that say "not judged", grades replaced.
 
     `junk` are rows with a grade of -2 or below, as the web tracks have it for spam: they bring nothing either.
@@ -52,6 +54,34 @@ class Imported:
     replaced: int
     assessors: tuple[str, ...]
     junk: int = 0
+    file: str = field(default="", compare=False)
+
+    def table(self) -> Table:
+        """Give the counts."""
+        counts = {"new": self.new, "same": self.same, "unjudged": self.unjudged, "replaced": self.replaced}
+        return facts_table({**counts, "junk": self.junk, "assessors": ", ".join(self.assessors)})
+
+    def tables(self) -> Sequence[Table]:
+        """Nothing: the notes say it all."""
+        return ()
+
+    @property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """What was imported, and what was left out."""
+        parts = [f"{counted(self.new, 'judgment')} imported"]
+        parts += [f"{self.same:,} there already"] if self.same else []
+        parts += [f"{counted(self.unjudged, 'row')} left out (pooled but not judged)"] if self.unjudged else []
+        told = [f"{self.file}: {', '.join(parts)}; assessors: {', '.join(self.assessors) or 'none'}"]
+        if self.junk:
+            told.append(
+                f"warning: {counted(self.junk, 'row')} with a grade of -2 or below (junk) left out: write the lowest"
+                " grade of the scale where they are judged not relevant"
+            )
+        if self.replaced:
+            told.append(
+                f"warning: {counted(self.replaced, 'grade')} of the same assessor stood otherwise and gave way"
+            )
+        return told
 
 
 def import_judgments(
@@ -63,54 +93,50 @@ def import_judgments(
     with a grade below 0 bring nothing: -1 says that a document was pooled and not judged, and what is below is junk
     that no scale here has.
     """
-    from cranfield.qrels.judgment_files import read_judgments
-    from cranfield.qrels.reading import JUNK
-
-    check_layer(layer)
+    if not layer or not layer.isprintable() or layer != layer.strip() or len(layer) > _LONGEST_NAME:
+        raise UsageError(f"{quoted(layer)} is no name of a layer; give one line without blanks around it")
     source = Source(path)
-    read = read_judgments(source, format=format)
-    judged = [_told(row, assessor or NOBODY) for row in read.rows if row.grade >= 0]
+    read = judgment_files.read_judgments(source, format=format)
+    judged = []
+    for row in read.rows:
+        if row.grade >= 0:
+            try:
+                time = stored_moment(row.time) if row.time else ""
+            except InputError:
+                time = f"{_UNREADABLE}{row.time}"
+            judged.append(replace(row, assessor=row.assessor or assessor or NOBODY, time=time))
     problems = [*read.problems, *_problems(store, judged)]
     if problems:
         placed = [problem.at(source.name) for problem in problems]
         raise ProblemsFound(f"{source.name}: nothing was imported", placed)
     with store.write():
-        events = list(_events(store, judged, layer, source.path.name))
-        replaced = _replaced(store, events)
+        made = list(_events(store, judged, layer, source.path.name))
+        # A grade that stands otherwise gives way, if the event that says so is a new one.
+        standing = {row[:4]: row[6] for row in events.opinion_rows(store, [layer]) if not row[4]} if made else {}
         for name in {row.assessor for row in judged} - {NOBODY}:
-            # Whoever is named is a person who may sit down here later, unless the layer is a machine's.
-            add_assessor(store, name, kind="machine" if layer.startswith(MACHINE) else "person", now=now())
-        added = append_many(store, events, now=now())
-    names = tuple(sorted({event.assessor for event in events}))
-    fresh = {(event.topic, event.document, event.assessor) for event in added}
-    changed = len([key for key in replaced if key in fresh])
-    junk = sum(row.grade <= JUNK for row in read.rows)
+            # Whoever is named is a person who may judge here later, unless the layer is a machine's.
+            kind = "machine" if layer.startswith(MACHINE) else "person"
+            events.add_assessor(store, name, kind=kind, now=now())
+        added = events.append_many(store, made, now=now())
+    keys = {event.uuid: (event.topic, event.document, layer, event.assessor) for event in made}
+    changed = {keys[one.uuid] for one in made if standing.get(keys[one.uuid], one.grade) != one.grade}
+    replaced = changed & {keys[event.uuid] for event in added}
+    names = tuple(sorted({event.assessor for event in made}))
+    junk = sum(row.grade <= reading.JUNK for row in read.rows)
     unjudged = len(read.rows) - len(judged) - junk
-    return Imported(len(added), len(events) - len(added), unjudged, changed, names, junk)
+    return Imported(len(added), len(made) - len(added), unjudged, len(replaced), names, junk, str(path))
 
 
-def check_layer(layer: str) -> str:
-    """Give the name of a layer back, or say that it is none."""
-    if not layer or not layer.isprintable() or layer != layer.strip() or len(layer) > _LONGEST_NAME:
-        raise UsageError(f"{quoted(layer)} is no name of a layer; give one line without blanks around it")
-    return layer
-
-
-def _told(row: Given, nobody: str) -> Given:
-    """Give a row with the name of whoever gave it, and with its time as it is stored; one that is none is marked."""
-    try:
-        moment = stored_moment(row.time) if row.time else ""
-    except InputError:
-        moment = f"{_UNREADABLE}{row.time}"
-    return replace(row, assessor=row.assessor or nobody, time=moment)
-
-
-def _problems(store: Store, rows: Sequence[Given]) -> list[Problem]:
-    from cranfield.qrels.reading import Refusals
-
-    findings = Refusals()
-    _check_ids(store, rows, findings)
-    on_scale = {step.grade for step in current_scale(store)[1].grades}
+def _problems(store: Store, rows: Sequence[judgment_files.Given]) -> list[Problem]:
+    findings = reading.Refusals()
+    topics, wanted = set(documents.topic_ids(store)), list({row.document for row in rows})
+    known = documents.known_among(store, wanted) if documents.document_count(store) else set(wanted)
+    for row in rows:
+        if topics and row.topic not in topics:
+            findings.add("unknown-topic", [row.line], example=row.topic)
+        if row.document not in known:
+            findings.add("unknown-document", [row.line], example=row.document)
+    on_scale = {step.grade for step in scales.current_scale(store)[1].grades}
     seen = Counter((row.topic, row.document, row.assessor, row.time) for row in rows)
     for row in rows:
         if row.grade not in on_scale:
@@ -124,26 +150,14 @@ def _problems(store: Store, rows: Sequence[Given]) -> list[Problem]:
     return list(findings.problems())
 
 
-def _check_ids(store: Store, rows: Sequence[Given], findings: Refusals) -> None:
-    topics = set(topic_ids(store))
-    wanted = list({row.document for row in rows})
-    documents = known_among(store, wanted) if document_count(store) else set(wanted)
-    for row in rows:
-        if topics and row.topic not in topics:
-            findings.add("unknown-topic", [row.line], example=row.topic)
-        if row.document not in documents:
-            findings.add("unknown-document", [row.line], example=row.document)
-
-
-def _events(store: Store, rows: Sequence[Given], layer: str, file: str) -> Iterator[Event]:
+def _events(store: Store, rows: Sequence[judgment_files.Given], layer: str, file: str) -> Iterator[Event]:
     """Give the events, those without a time first and the others in the order they happened."""
-    version, moment = current_scale(store)[0], now()
-    hashes = content_hashes(store, list({row.document for row in rows}))
-    source: SourceKind = "machine" if layer.startswith(MACHINE) else "import"
+    version, moment = scales.current_scale(store)[0], now()
+    hashes = documents.content_hashes(store, list({row.document for row in rows}))
     for row in sorted(rows, key=lambda row: row.time):
-        said = [layer, row.topic, row.document, row.assessor, str(row.grade), row.time, row.note]
+        content = [layer, row.topic, row.document, row.assessor, str(row.grade), row.time, row.note]
         yield Event(
-            uuid=str(uuid5(NAMESPACE, "\x1f".join(said))),
+            uuid=str(uuid5(NAMESPACE, "\x1f".join(content))),
             kind="imported",
             topic=row.topic,
             document=row.document,
@@ -152,38 +166,42 @@ def _events(store: Store, rows: Sequence[Given], layer: str, file: str) -> Itera
             layer=layer,
             grade=row.grade,
             note=row.note,
-            source=source,
+            source="machine" if layer.startswith(MACHINE) else "import",
             source_name=file,
             scale=version,
             document_hash=hashes.get(row.document, ""),
         )
 
 
-def _replaced(store: Store, events: Sequence[Event]) -> set[tuple[str, str, str]]:
-    """Give the (topic, document, assessor) whose standing grade is another than the imported one."""
-    layers = sorted({event.layer for event in events})
-    standing = {row[:4]: row[6] for row in opinion_rows(store, layers) if not row[4]} if layers else {}
-    return {
-        (event.topic, event.document, event.assessor)
-        for event in events
-        if standing.get((event.topic, event.document, event.layer, event.assessor), event.grade) != event.grade
-    }
+# Grades that pass on to near-duplicates of judged documents, marked as such.
 
 
-# Pass grades on to near-duplicates of judged documents, marked as such.
-
-NAMESPACE_JUDGE_PROPAGATE = UUID("b8f5a1c4-90d2-5b6e-8a43-7f2d0c9e1b52")
-"""The space of the UUIDs of propagated events: the same source and target always get the same one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Propagated:
+@dataclass(frozen=True)
+class Propagated(Result):
     """What was passed on: new grades, those that stood already, old ones taken back, and clusters torn apart."""
 
     new: int
     same: int
     withdrawn: int
     torn: tuple[Torn, ...]
+
+    def table(self) -> Table:
+        """Give the near-duplicates that were judged differently."""
+        rows = [(one.topic, name, grade) for one in self.torn for name, grade in one.grades]
+        caption = "Near-duplicates that were judged differently: nothing was passed on from them"
+        return table_of(["topic", "document", "grade"], rows, caption=caption)
+
+    def tables(self) -> Sequence[Table]:
+        """Give the same, where there are some."""
+        return [self.table()] if self.torn else ()
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """How many grades were passed on."""
+        parts = [f"{counted(self.new, 'grade')} passed on"]
+        parts += [f"{self.same:,} stood already"] if self.same else []
+        parts += [f"{self.withdrawn:,} taken back"] if self.withdrawn else []
+        return [", ".join(parts)]
 
 
 def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> Propagated:
@@ -192,44 +210,25 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
     The clusters are those of the latest search. A grade passes only where all judged members of a cluster agree.
     What passed earlier and no longer would (the source was judged again, or its cluster is torn) is taken back.
     """
-    stored_scan(store)
-    clusters = _clusters(store, exact_only=exact_only)
+    corpus.stored_scan(store)
+    clusters = {}
+    for name, members in documents.clusters_of(store).items():
+        kept = [one[0] for one in members if one[1] == "exact" or not exact_only]
+        if len(kept) > 1:
+            clusters[str(name)] = kept
     with store.write():
-        given = _given(store, layer)
-        passed, torn = propagated({pair: event.grade or 0 for pair, event in given.items()}, clusters)
-        events = _events_judge_propagate(store, passed, given, layer)
-        earlier = [event for event in standing(store, layers=[layer]) if event.kind == "propagated"]
-        wanted = {event.uuid for event in events}
-        stale = [event for event in earlier if event.uuid not in wanted]
-        undone = [_undoing(event) for event in stale]
-        added = append_many(store, [*undone, *events], now=now())
-    new = sum(event.kind == "propagated" for event in added)
-    return Propagated(new, len(events) - new, len(added) - new, tuple(torn))
-
-
-def _clusters(store: Store, *, exact_only: bool) -> dict[str, list[str]]:
-    """Give the clusters, the representative first."""
-    found = clusters_of(store)
-    kept = {name: [one for one in members if one[1] == "exact" or not exact_only] for name, members in found.items()}
-    return {str(name): [one[0] for one in members] for name, members in kept.items() if len(members) > 1}
-
-
-def _given(store: Store, layer: str) -> dict[tuple[str, str], Event]:
-    """Give the events that decide the grade of each document somebody looked at, by the collection's rule."""
-    opinions, merged = merged_now(store, layers=[layer])
-    deciding = set(opinions.events[merged.rows].tolist())
-    events = [event for event in standing(store, layers=[layer]) if event.sequence in deciding]
-    return {(event.topic, event.document): event for event in events if event.kind != "propagated"}
-
-
-def _events_judge_propagate(
-    store: Store, passed: Sequence[Passed], given: Mapping[tuple[str, str], Event], layer: str
-) -> list[Event]:
-    hashes = content_hashes(store, list({one.document for one in passed}))
-    made = []
-    for one in passed:
-        source = given[one.topic, one.source]
-        made.append(
+        standing = events.standing(store, layers=[layer])
+        # The events that decide the grade of each document somebody looked at, by the collection's rule.
+        opinions, merged = current.merged_now(store, layers=[layer])
+        deciding = set(opinions.events[merged.rows].tolist())
+        given = {
+            (event.topic, event.document): event
+            for event in standing
+            if event.sequence in deciding and event.kind != "propagated"
+        }
+        passed, torn = external.propagated({pair: event.grade or 0 for pair, event in given.items()}, clusters)
+        hashes = documents.content_hashes(store, list({one.document for one in passed}))
+        made = [
             Event(
                 uuid=_uuid(store, source, one.document),
                 kind="propagated",
@@ -246,35 +245,41 @@ def _events_judge_propagate(
                 guidelines=source.guidelines,
                 document_hash=hashes.get(one.document, ""),
             )
-        )
-    return made
+            for one in passed
+            for source in [given[one.topic, one.source]]
+        ]
+        wanted = {event.uuid for event in made}
+        undone = [
+            Event(
+                uuid=_undo_of(event.uuid),
+                kind="undone",
+                topic=event.topic,
+                document=event.document,
+                assessor=event.assessor,
+                happened=now(),
+                layer=event.layer,
+                undoes=event.uuid,
+                source=event.source,
+                scale=event.scale,
+                guidelines=event.guidelines,
+            )
+            for event in standing
+            if event.kind == "propagated" and event.uuid not in wanted
+        ]
+        added = events.append_many(store, [*undone, *made], now=now())
+    new = sum(event.kind == "propagated" for event in added)
+    return Propagated(new, len(made) - new, len(added) - new, tuple(torn))
 
 
 def _uuid(store: Store, source: Event, document: str) -> str:
     """Give the UUID of a propagated event; after one that was taken back here, that of the next turn."""
     turn = 0
     while True:
-        made = str(uuid5(NAMESPACE_JUDGE_PROPAGATE, f"{source.uuid}\x1f{document}\x1f{turn}"))
-        if event_with_uuid(store, _undo_of(made)) is None:
+        made = str(uuid5(PROPAGATED_NAMESPACE, f"{source.uuid}\x1f{document}\x1f{turn}"))
+        if events.event_with_uuid(store, _undo_of(made)) is None:
             return made
         turn += 1
 
 
 def _undo_of(uuid: str) -> str:
-    return str(uuid5(NAMESPACE_JUDGE_PROPAGATE, f"undone\x1f{uuid}"))
-
-
-def _undoing(event: Event) -> Event:
-    return Event(
-        uuid=_undo_of(event.uuid),
-        kind="undone",
-        topic=event.topic,
-        document=event.document,
-        assessor=event.assessor,
-        happened=now(),
-        layer=event.layer,
-        undoes=event.uuid,
-        source=event.source,
-        scale=event.scale,
-        guidelines=event.guidelines,
-    )
+    return str(uuid5(PROPAGATED_NAMESPACE, f"undone\x1f{uuid}"))

@@ -1,78 +1,40 @@
-"""Seat an assessor before a collection file."""
+"""What the organiser does: try draft topics, share topics out among assessors, and see how far judging is."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, replace
+from datetime import UTC, datetime
+from math import ceil
 from statistics import median
 
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
 from cranfield.base.progress import moment, now
 from cranfield.base.records import Topic
+from cranfield.base.tables import Column, Result, Table, facts_table, table_of
+from cranfield.base.text import counted
+from cranfield.judge import queue as rules
 from cranfield.judge.events import MAIN, WITH_GRADE
-from cranfield.judge.queue import (
-    DEEPEST,
-    NOTHING,
-    Answers,
-    Assigned,
-    Entry,
-    Estimate,
-    Overlap,
-    Probes,
-    Size,
-    check_names,
-    equal_shares,
-    estimate,
-    sample_of_hits,
-    size_of,
-    together,
-)
-from cranfield.store.documents import ranked, topic_ids, topics
-from cranfield.store.events import add_assessor
-from cranfield.store.judging import (
-    PACKET,
-    Draft,
-    DraftState,
-    Lease,
-    Refusal,
-    answers_of_topic,
-    assigned,
-    counts_by_assessor,
-    draft_of,
-    last_seen,
-    live_leases,
-    older_now,
-    own_relevance,
-    packet_facts,
-    plan_overlap,
-    plan_probes,
-    planned_overlap,
-    postponed_by_topic,
-    put_assignments,
-    put_draft,
-    put_tried,
-    queue_named,
-    refusals,
-    refused_topics,
-    seconds_by_assessor,
-    tried_hits,
-)
-from cranfield.store.pools import (
-    documents_to_judge,
-    facts_of_pool,
-    pool_facts,
-    pool_topics,
-)
+from cranfield.judge.queue import NOTHING, Assigned, Overlap, Probes
+from cranfield.store import documents, events, judging, pools
+from cranfield.store.judging import Draft, DraftState, Lease, Refusal
 from cranfield.store.store import Store
 from cranfield.workflows.judge.queue import TRY_LAYER, Source, pool_source, queue_source, trial_source
 from cranfield.workflows.judge.session import StoredSession, checked_name, session_over
 
+Hint = Callable[[str], str]
+"""Makes of the words of a command what can be typed as it stands."""
 
-def assessor_of_packet(store: Store) -> str:
-    """Give the name a packet was made for; empty where the file is no packet."""
-    facts = packet_facts(store)
-    return "" if facts is None else facts.assessor
+_HOUR = 3600.0
+
+
+def rejudging(older: int, hint: Hint) -> list[str]:
+    """Say how many grades were given under older versions, and what to do about it."""
+    if not older:
+        return []
+    told = f"{counted(older, 'grade')} given under an older scale or older guidelines"
+    return [f"{told}; whoever gave them judges again with: {hint('judge --rejudge')}"]
 
 
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
@@ -81,35 +43,68 @@ FEW, MANY = 3, 100
 """Below the one a topic says little about a system, above the other no pool finds most of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+@dataclass(frozen=True)
+class Trial(Result):
     """How a draft stands: who tries it, what is expected of it, and whether that is a good number."""
 
     draft: Draft
-    estimate: Estimate
-    size: Size
+    estimate: rules.Estimate
+    size: rules.Size
     sampled: int
+    hint: Hint = "cranfield {}".format
+
+    def table(self) -> Table:
+        """Give the facts."""
+        made, draft = self.estimate, self.draft
+        expected, low, high = (
+            None if value is None else round(value) for value in (made.expected, made.low, made.high)
+        )
+        return facts_table(
+            {
+                "topic": draft.topic,
+                "author": draft.author,
+                "state": draft.state,
+                "judged": made.judged,
+                "relevant": made.relevant,
+                "expected relevant": expected,
+                "at least": low,
+                "at most": high,
+                "verdict": self.size,
+            }
+        )
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """What was decided, or what to do next."""
+        draft = self.draft
+        if draft.state == "accepted":
+            return [f"{draft.topic} is accepted; {draft.author} is its primary assessor"]
+        if draft.state == "refused":
+            return [f"{draft.topic} is refused ({draft.reason}): it is not assigned and not judged any more"]
+        if self.size == "unknown":
+            more = counted(self.sampled, "sampled hit")
+            return [f"judge more of the {more} to see how many relevant ones to expect"]
+        return [f"decide with: {self.hint(f'judge try {draft.topic} --accept')} (or --refuse REASON)"]
 
 
 def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> StoredSession:
-    """Seat the author before a sample of the hits of his draft topic; it is drawn once and kept."""
-    name = checked_name(store, author)
-    found = _topic(store, topic)
-    known = draft_of(store, topic)
+    """Let the author judge a sample of the hits of a draft topic; it is drawn once and kept."""
+    name, title = checked_name(store, author), _topic(store, topic).title
+    known = judging.draft_of(store, topic)
     if known is not None and known.author != name:
         raise InputError(f"topic {quoted(topic)} is tried by {quoted(known.author)}, its author, and by nobody else")
     if known is None:
-        hits = [document for document, _ in ranked(store, found.title, limit=DEEPEST)]
+        hits = [document for document, _ in documents.ranked(store, title, limit=rules.DEEPEST)]
         if not hits:
-            raise InputError(f"the words of topic {quoted(topic)} ({quoted(found.title)}) find no document")
+            raise InputError(f"the words of topic {quoted(topic)} ({quoted(title)}) find no document")
         with store.write():
-            put_draft(store, Draft(topic, name), now=now())
-            put_tried(store, topic, sample_of_hits(topic, hits, seed=seed))
+            judging.put_draft(store, Draft(topic, name), now=now())
+            judging.put_tried(store, topic, rules.sample_of_hits(topic, hits, seed=seed))
     return session_over(trial_source(store, topic, author=name), assessor=name, layer=TRY_LAYER)
 
 
 def _topic(store: Store, topic: str) -> Topic:
-    known = {one.id: one for one in topics(store)}
+    known = {one.id: one for one in documents.topics(store)}
     if topic not in known:
         raise UnknownName("topic", topic, known)
     return known[topic]
@@ -118,40 +113,69 @@ def _topic(store: Store, topic: str) -> Topic:
 def trial_of(store: Store, topic: str, *, few: int = FEW, many: int = MANY) -> Trial:
     """Give how a draft stands."""
     _topic(store, topic)
-    draft = draft_of(store, topic)
+    draft = judging.draft_of(store, topic)
     if draft is None:
         raise InputError(f"topic {quoted(topic)} was never tried; begin with: cranfield judge try {topic}")
-    relevance = own_relevance(store, TRY_LAYER, topic, assessor=draft.author)
-    tried = tried_hits(store, topic)
-    made = estimate(tried, relevance)
-    return Trial(draft, made, size_of(made, few=few, many=many), len(tried))
+    tried = judging.tried_hits(store, topic)
+    made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, assessor=draft.author))
+    return Trial(draft, made, rules.size_of(made, few=few, many=many), len(tried))
 
 
-def accept_topic(store: Store, topic: str, *, reason: str = "") -> Trial:
-    """Accept a draft; its author becomes the primary assessor of the topic."""
-    return _decided(store, topic, "accepted", reason)
-
-
-def refuse_topic(store: Store, topic: str, *, reason: str) -> Trial:
-    """Refuse a draft: it is neither assigned nor judged any more."""
-    if not reason.strip():
+def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "") -> Trial:
+    """Accept a draft, so that its author becomes the primary assessor, or refuse it: then nobody judges it."""
+    if state == "refused" and not reason.strip():
         raise InputError("say why the topic is refused")
-    return _decided(store, topic, "refused", reason)
-
-
-def _decided(store: Store, topic: str, state: DraftState, reason: str) -> Trial:
     trial = trial_of(store, topic)
     draft = replace(trial.draft, state=state, reason=reason.strip(), expected=trial.estimate.expected)
-    others = [one for one in assigned(store) if one.topic == topic and one.assessor != draft.author]
+    others = [one for one in judging.assigned(store) if one.topic == topic and one.assessor != draft.author]
     kept = [replace(one, role="share") if one.role == "primary" else one for one in others]
     with store.write():
-        put_draft(store, draft, now=now())
-        if draft.state == "accepted":
-            put_assignments(store, [Assigned(topic, draft.author, "primary"), *kept], topics=[topic], now=now())
+        judging.put_draft(store, draft, now=now())
+        if state == "accepted":
+            made = [Assigned(topic, draft.author, "primary"), *kept]
+            judging.put_assignments(store, made, topics=[topic], now=now())
     return replace(trial, draft=draft)
 
 
-# Share topics out among assessors, and plan what is judged twice and what is shown again.
+# Sharing topics out among assessors, and planning what is judged twice and what is seen again.
+
+
+@dataclass(frozen=True)
+class Assignments(Result):
+    """Who judges which topics, and what is planned for all of them."""
+
+    made: tuple[Assigned, ...]
+    overlap: Overlap
+    probes: Probes
+
+    def table(self) -> Table:
+        """Give one row per topic and assessor."""
+        return table_of(["topic", "assessor", "role"], [(one.topic, one.assessor, one.role) for one in self.made])
+
+    def tables(self) -> Sequence[Table]:
+        """Give the same, where somebody was named."""
+        return [self.table()] if self.made else ()
+
+    @property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """What is planned."""
+        overlap, probes, told = self.overlap, self.probes, []
+        if overlap.share:
+            told.append(
+                f"overlap: {overlap.share:.3g} of the documents are judged by {overlap.by}; seed {overlap.seed}"
+            )
+        if probes.share:
+            told.append(
+                f"probes: after {probes.share:.3g} of the answers an earlier document is shown again,"
+                f" at least {probes.after} others later; seed {probes.seed}"
+            )
+        return told if self.made else [*told, "no topic is assigned: everybody may judge everything"]
+
+
+def assignments(store: Store) -> Assignments:
+    """Give what is assigned and planned."""
+    planned = judging.planned_overlap(store), judging.planned_probes(store)
+    return Assignments(tuple(judging.assigned(store)), *planned)
 
 
 def assign_topics(
@@ -164,70 +188,54 @@ def assign_topics(
     shared: bool = False,
     overlap: Overlap | None = None,
     probes: Probes | None = None,
-) -> list[Assigned]:
+) -> None:
     """Give topics to assessors in equal shares, or all to all of them where they are `shared`.
 
     Without `topics`, those that nobody has yet, or `again` all. A topic's earlier assignment is replaced; judgments
     stay. What is planned for overlap and probes stays as it was where nothing else is said.
     """
     names = [checked_name(store, name) for name in assessors]
-    sizes = _sizes(store, pool)
-    chosen = _chosen(store, sizes, topics, again=again)
-    twice = planned_overlap(store) if overlap is None else overlap
-    seconds = twice.by - 1 if twice.share and not shared else 0
-    check_names(names, seconds=seconds if overlap is not None else 0)
-    if shared:
-        made = together(chosen, names)
-    else:
-        made = equal_shares({topic: sizes[topic] for topic in chosen}, names, seconds=min(seconds, len(names) - 1))
-    with store.write():
-        for name in names:
-            add_assessor(store, name, now=now())
-        put_assignments(store, made, topics=chosen, now=now())
-        plan(store, overlap=overlap, probes=probes)
-    return made
-
-
-def plan(store: Store, *, overlap: Overlap | None, probes: Probes | None) -> None:
-    """Plan overlap and probes, inside `store.write()`; what is None stays as it was."""
-    if overlap is not None:
-        plan_overlap(store, overlap)
-    if probes is not None:
-        plan_probes(store, probes)
-
-
-def _sizes(store: Store, pool: str) -> dict[str, int]:
-    """Give how many documents each topic has in a pool; before there is one, all topics are taken for equal."""
-    known = pool_facts(store)
-    if not known and not pool:
-        topics = dict.fromkeys(topic_ids(store), 1)
-    else:
-        name = pool or known[-1].name
-        if name not in [facts.name for facts in known]:
-            raise UnknownName("pool", name, [facts.name for facts in known])
-        topics = {topic: len(documents_to_judge(store, name, topic)) for topic in pool_topics(store, name)}
-    refused = refused_topics(store)
-    return {topic: size for topic, size in topics.items() if topic not in refused}
-
-
-def _chosen(store: Store, sizes: dict[str, int], topics: Sequence[str], *, again: bool) -> list[str]:
+    sizes = _topic_sizes(store, pool)
     if again and topics:
         raise UsageError("say which topics, or that all are to be given out again, not both")
     unknown = [topic for topic in topics if topic not in sizes]
     if unknown:
         raise UnknownName("pooled topic", unknown[0], sizes)
-    if topics:
-        return list(dict.fromkeys(topics))
-    taken = set() if again else {one.topic for one in assigned(store)}
-    chosen = [topic for topic in sizes if topic not in taken]
+    taken = set() if again else {one.topic for one in judging.assigned(store)}
+    chosen = list(dict.fromkeys(topics)) or [topic for topic in sizes if topic not in taken]
     if not chosen:
         raise InputError("every topic has its assessor; name topics with --topic, or give all out again with --again")
-    return chosen
+    twice = judging.planned_overlap(store) if overlap is None else overlap
+    seconds = twice.by - 1 if twice.share and not shared else 0
+    rules.check_names(names, seconds=seconds if overlap is not None else 0)
+    if shared:
+        made = rules.together(chosen, names)
+    else:
+        wanted = {topic: sizes[topic] for topic in chosen}
+        made = rules.equal_shares(wanted, names, seconds=min(seconds, len(names) - 1))
+    with store.write():
+        for name in names:
+            events.add_assessor(store, name, now=now())
+        judging.put_assignments(store, made, topics=chosen, now=now())
+        judging.plan(store, overlap=overlap, probes=probes)
+
+
+def _topic_sizes(store: Store, pool: str) -> dict[str, int]:
+    """Give how many documents each topic has in a pool; before there is one, all topics are taken for equal."""
+    known = [facts.name for facts in pools.pool_facts(store)]
+    if not known and not pool:
+        topics = dict.fromkeys(documents.topic_ids(store), 1)
+    else:
+        name = pool or known[-1]
+        if name not in known:
+            raise UnknownName("pool", name, known)
+        pooled = pools.pool_topics(store, name)
+        topics = {topic: len(pools.documents_to_judge(store, name, topic)) for topic in pooled}
+    refused = judging.refused_topics(store)
+    return {topic: size for topic, size in topics.items() if topic not in refused}
 
 
 # The organiser's view: how far each topic and each assessor is, how fast it goes, and what is left.
-
-_HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +254,9 @@ class TopicProgress:
 
 @dataclass(frozen=True, slots=True)
 class AssessorProgress:
-    """One assessor: what he answered, his median seconds, and what is left of the topics he was given.
+    """One assessor: their answers, their median seconds, and what is left of the topics they were given.
 
-    `hours` are those at his own speed; None where it is not known yet, or nothing was given to him.
+    `hours` are those at their own speed; None where it is not known yet, or nothing was given to them.
     """
 
     assessor: str
@@ -261,12 +269,21 @@ class AssessorProgress:
     last: str
 
 
-@dataclass(frozen=True, slots=True)
-class JudgingProgress:
-    """How a pool or a queue is judged in one layer; `older` grades in it were given under an older version.
+_PROGRESS_COLUMNS: dict[str, tuple[Column | str, ...]] = {
+    "topic": ("topic", "primary", "documents", "judged", "missing", "postponed", "cannot", "leased"),
+    "assessor": (
+        *("assessor", "judged", "cannot", "postponed"),
+        *(Column(name, kind="number", digits=1) for name in ("seconds", "left", "hours_left")),
+        "last",
+    ),
+    "cannot": ("topic", "document", "assessor", "reason", "happened"),
+    "lease": ("topic", "document", "assessor", "until"),
+}
 
-    That is an older scale, or older guidelines.
-    """
+
+@dataclass(frozen=True)
+class JudgingProgress(Result):
+    """How a pool or a queue is judged in one layer; `older` grades in it were given under older versions."""
 
     name: str
     layer: str
@@ -276,11 +293,8 @@ class JudgingProgress:
     leases: tuple[Lease, ...]
     seconds: float | None
     older: int = 0
-
-    @property
-    def hours(self) -> float | None:
-        """The hours of attention that are left, at the median speed of all."""
-        return None if self.seconds is None else self.missing * self.seconds / _HOUR
+    by: str = "topic"
+    hint: Hint = "cranfield {}".format
 
     @property
     def missing(self) -> int:
@@ -297,82 +311,114 @@ class JudgingProgress:
         """How many documents have a grade."""
         return sum(topic.judged for topic in self.topics)
 
+    def table(self) -> Table:
+        """Give the rows by topic or assessor, what could not be judged, or what is out."""
+        if self.by == "lease":
+            rows = [
+                (
+                    *(one.topic, one.document, one.assessor),
+                    datetime.fromtimestamp(one.expires, UTC).isoformat("T", "seconds"),
+                )
+                for one in self.leases
+            ]
+        else:
+            records = {"topic": self.topics, "assessor": self.assessors, "cannot": self.refusals}[self.by]
+            rows = [astuple(one) for one in records]  # type: ignore[attr-defined]
+        return table_of(_PROGRESS_COLUMNS[self.by], rows)
 
-def judging_progress(store: Store, *, pool: str = "", queue: str = "", layer: str = "") -> JudgingProgress:
-    """Read how far judging is, as of one moment."""
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """How far it is in all, what is missing, and where to look."""
+        share = f" ({self.judged / self.documents:.0%})" if self.documents else ""
+        layer = "" if self.layer == "main" else f", layer {self.layer}"
+        told = [f"{self.name}{layer}: {self.judged:,} of {counted(self.documents, 'document')} judged{share}"]
+        told.append(self.what_is_missing())
+        if self.leases:
+            told.append(f"{counted(len(self.leases), 'document')} out: see --by lease")
+        if self.refusals:
+            told.append(f"{counted(len(self.refusals), 'time')} a document could not be judged: see --by cannot")
+        return [*told, *rejudging(self.older, self.hint)]
+
+    def what_is_missing(self) -> str:
+        """Say how many answers are missing and how long they take; or that there is nothing left to do."""
+        if not self.missing:
+            return "everything is judged, second answers included" if self.documents else "there is nothing to judge"
+        left = ""
+        if self.seconds is not None:
+            hours = self.missing * self.seconds / _HOUR
+            time = f"{hours:.1f} hours" if hours >= 1 else counted(ceil(60 * hours), "minute")
+            time = time if 60 * hours >= 1 else "less than a minute"
+            pace = counted(round(self.seconds), "second") if self.seconds >= 0.5 else "less than a second"
+            left = f", {time} at {pace} each"
+        return f"{counted(self.missing, 'answer')} missing, second ones included{left}"
+
+
+def judging_progress(
+    store: Store, *, by: str = "topic", pool: str = "", queue: str = "", layer: str = ""
+) -> JudgingProgress:
+    """Read how far a pool, or a queue, is judged; in a packet, where neither is named, its own queue."""
     with store.snapshot():
-        work, name, layer = _work(store, pool, queue, layer)
-        leases = live_leases(store, layer, moment=moment())
-        seconds = seconds_by_assessor(store, layer)
+        if not (queue or pool) and judging.packet_facts(store) is not None:
+            queue = judging.PACKET
+        if queue:
+            queued = judging.queue_named(store, queue)
+            source, name, layer = queue_source(store, queued), queued.name, layer or queued.layer
+        else:
+            pooled = pools.facts_of_pool(store, pool)
+            source, name, layer = pool_source(store, pooled), pooled.name, layer or MAIN
+        leases = judging.live_leases(store, layer, moment=moment())
+        seconds = judging.seconds_by_assessor(store, layer)
         together = [value for values in seconds.values() for value in values]
-        given = {one.topic: one.assessor for one in assigned(store) if one.role == "primary"}
         return JudgingProgress(
             name,
             layer,
-            tuple(_topics(store, work, layer, leases, given)),
-            tuple(_assessors(store, work, layer, seconds)),
-            tuple(refusals(store, layer)),
+            tuple(_topics(source, layer, leases)),
+            tuple(_assessors(source, layer, seconds)),
+            tuple(judging.refusals(store, layer)),
             tuple(leases),
             median(together) if together else None,
-            older_now(store, layer=layer),
+            judging.older_now(store, layer=layer),
+            by,
         )
 
 
-def _work(store: Store, pool: str, queue: str, layer: str) -> tuple[Source, str, str]:
-    """Give what is judged: a queue, a pool, and in a packet, where neither is named, its own queue."""
-    if not (queue or pool) and packet_facts(store) is not None:
-        queue = PACKET
-    if queue:
-        facts = queue_named(store, queue)
-        return queue_source(store, facts), facts.name, layer or facts.layer
-    pooled = facts_of_pool(store, pool)
-    return pool_source(store, pooled), pooled.name, layer or MAIN
-
-
-def _topics(
-    store: Store, work: Source, layer: str, leases: Sequence[Lease], primaries: dict[str, str]
-) -> list[TopicProgress]:
-    out = Counter(lease.topic for lease in leases)
-    put_off = postponed_by_topic(store, layer)
-    made = []
-    for topic in work.topics():
-        answers = answers_of_topic(store, layer, topic, assessor="")
-        pairs = [(entry, answers.get(entry.document, NOTHING)) for entry in work.find_entries(topic)]
+def _topics(source: Source, layer: str, leases: Sequence[Lease]) -> list[TopicProgress]:
+    store, leased = source.store, Counter(lease.topic for lease in leases)
+    primaries = {one.topic: one.assessor for one in judging.assigned(store) if one.role == "primary"}
+    postponed, made = judging.postponed_by_topic(store, layer), []
+    for topic in source.topics():
+        answers = judging.answers_of_topic(store, layer, topic, assessor="")
+        pairs = [(entry, answers.get(entry.document, NOTHING)) for entry in source.find_entries(topic)]
+        missing = sum(0 if known.decided else max(entry.needed - len(known.graded), 0) for entry, known in pairs)
         made.append(
             TopicProgress(
                 topic,
                 primaries.get(topic, ""),
                 documents=len(pairs),
                 judged=sum(bool(known.graded) or known.decided for _, known in pairs),
-                missing=sum(_missing(entry, known) for entry, known in pairs),
-                postponed=put_off.get(topic, 0),
+                missing=missing,
+                postponed=postponed.get(topic, 0),
                 cannot=sum(known.refused for _, known in pairs),
-                leased=out[topic],
+                leased=leased[topic],
             )
         )
     return made
 
 
-def _missing(entry: Entry, known: Answers) -> int:
-    return 0 if known.decided else max(entry.needed - len(known.graded), 0)
-
-
-def _assessors(store: Store, work: Source, layer: str, seconds: dict[str, list[float]]) -> list[AssessorProgress]:
-    given = assigned(store)
-    counts: dict[str, Counter[str]] = {one.assessor: Counter() for one in given}
-    for name, kind, count in counts_by_assessor(store, layer):
+def _assessors(source: Source, layer: str, seconds: dict[str, list[float]]) -> list[AssessorProgress]:
+    store = source.store
+    named = {one.assessor for one in judging.assigned(store)}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in named}
+    for name, kind, count in judging.counts_by_assessor(store, layer):
         counts.setdefault(name, Counter())["judged" if kind in WITH_GRADE else kind] += count
-    seen, named, made = last_seen(store), {one.assessor for one in given}, []
+    seen, made = judging.last_seen(store), []
     for name in sorted(counts):
         usual = median(seconds[name]) if seconds.get(name) else None
-        left = _left(store, work, layer, name) if name in named else None
+        left = None
+        if name in named:
+            roles = {topic: role for topic, role in source.roles(name).items() if role != "anyone"}
+            left = sum(source.count(topic, role, layer=layer, assessor=name).left for topic, role in roles.items())
         hours = None if usual is None or left is None else left * usual / _HOUR
-        told = counts[name]["judged"], counts[name]["cannot-judge"], counts[name]["postponed"]
-        made.append(AssessorProgress(name, *told, usual, left, hours, seen.get(name, "")))
+        answers = counts[name]["judged"], counts[name]["cannot-judge"], counts[name]["postponed"]
+        made.append(AssessorProgress(name, *answers, usual, left, hours, seen.get(name, "")))
     return made
-
-
-def _left(store: Store, work: Source, layer: str, assessor: str) -> int:
-    roles = {topic: role for topic, role in work.roles(assessor).items() if role != "anyone"}
-    counts = [work.count(topic, role, layer=layer, assessor=assessor) for topic, role in roles.items()]
-    return sum(count.of - count.done for count in counts)

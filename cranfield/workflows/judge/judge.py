@@ -1,0 +1,234 @@
+"""`Judge`: what can be done with judging, for Python and for the command line: its methods are the subcommands."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cranfield.base.errors import UsageError
+from cranfield.base.lazy import deferred
+from cranfield.base.progress import Progress, in_words, silent
+from cranfield.base.tables import Result, Table, Value, facts_table, table_of
+from cranfield.base.text import counted
+from cranfield.judge.events import MAIN, Disagreement
+from cranfield.judge.queue import Overlap, Probes
+from cranfield.store import judging
+from cranfield.store.store import Store
+
+with deferred:
+    from cranfield.workflows import collection
+    from cranfield.workflows.judge import agreement, external, imports, organise, packets, session
+
+
+@dataclass(frozen=True)
+class Changed(Result):
+    """What was put in force: some facts, and sentences about them."""
+
+    facts: Mapping[str, Value]
+    notes: tuple[str, ...] = ()
+
+    def table(self) -> Table:
+        """Give the facts."""
+        return facts_table(self.facts)
+
+    def tables(self) -> Sequence[Table]:
+        """Nothing: the notes say it all."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Cases(Result):
+    """The open disagreements, without names."""
+
+    cases: tuple[Disagreement, ...]
+
+    def table(self) -> Table:
+        """Give one row per document, with the grades it was given."""
+        rows = [(one.topic, one.document, tuple(event.grade or 0 for event in one.opinions)) for one in self.cases]
+        return table_of(["topic", "document", "grades"], rows)
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """How many there are."""
+        return [f"{counted(len(self.cases), 'case')} open"]
+
+
+def _typed(command: str, path: Path) -> str:
+    return f"cranfield {command} -C {shlex.quote(str(path))}"
+
+
+class Judge:
+    """Judging in one collection. `hint` makes of a command and a collection what a user can type."""
+
+    def __init__(self, store: Store, *, hint: Callable[[str, Path], str] = _typed, path: Path | None = None) -> None:
+        self._store, self._path = store, path or store.path
+        self._type = hint
+
+    def _hint(self, command: str) -> str:
+        return self._type(command, self._path)
+
+    # Sessions
+
+    @property
+    def packet_assessor(self) -> str:
+        """The name a packet was made for; empty where the file is no packet."""
+        facts = judging.packet_facts(self._store)
+        return "" if facts is None else facts.assessor
+
+    def session(self, assessor: str, **options: Any) -> session.StoredSession:
+        """Begin to judge; the options are those of `open_session`."""
+        return session.open_session(self._store, assessor=assessor, **options)
+
+    def closing_notes(self, ended: session.StoredSession) -> list[str]:
+        """Say what is left for an assessor at the end of a session."""
+        progress, name = ended.progress(), ended.assessor
+        if not progress.of:
+            return [f"{name}: nothing here is to be judged by you"]
+        left = f"{counted(progress.left, 'document')} left for you" if progress.left else "nothing is left for you"
+        told = [f"{name}: {counted(progress.today, 'answer')} of yours today; {left}"]
+        waiting = ended.waiting() if progress.left else None
+        if waiting is not None and waiting.others:
+            others = counted(waiting.others, "document")
+            told.append(f"{others} others have before them; they come back if nobody answers")
+        if waiting is not None and waiting.own:
+            own = f"{counted(waiting.own, 'document')} in a packet of yours, or in another sitting, open or cut off"
+            told.append(f"{own}: the first comes back in {in_words(waiting.seconds)} at the latest")
+        if not progress.left:
+            told.append(f"how far everybody is: {self._hint('judge progress')}")
+        older = ended.older()
+        if older:
+            again = f"{counted(older, 'answer')} of yours from before the scale or the guidelines were changed"
+            told.append(f"{again}; give them again with: {self._hint('judge --rejudge')}")
+        return told
+
+    def begin_trial(self, topic: str, author: str, *, seed: int = 0) -> session.StoredSession:
+        """Let the author judge a sample of the hits of a draft topic."""
+        return organise.begin_trial(self._store, topic, author=author, seed=seed)
+
+    def adjudicate(
+        self, adjudicator: str, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()
+    ) -> session.StoredAdjudication:
+        """Begin to decide where assessors disagree."""
+        return session.StoredAdjudication(self._store, adjudicator, layer=layer, across=across, only=topics)
+
+    def cases(self, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()) -> Cases:
+        """List the open cases of adjudication."""
+        return Cases(tuple(session.open_cases(self._store, layer=layer, across=across, only=topics)))
+
+    # What the organiser does
+
+    def try_(
+        self, topic: str, *, accept: bool = False, refuse: str | None = None, few: int = 3, many: int = 100
+    ) -> organise.Trial:
+        """Accept or refuse a draft topic, or say how many relevant documents are expected of it."""
+        if accept and refuse is not None:
+            raise UsageError("accept the topic, refuse it, or only look at it: one of them")
+        if accept:
+            trial = organise.decide_topic(self._store, topic, "accepted")
+        elif refuse is not None:
+            trial = organise.decide_topic(self._store, topic, "refused", reason=refuse)
+        else:
+            trial = organise.trial_of(self._store, topic, few=few, many=many)
+        return replace(trial, hint=self._hint)
+
+    def assign(
+        self,
+        assessors: Sequence[str] = (),
+        *,
+        topics: Sequence[str] = (),
+        pool: str = "",
+        together: bool = False,
+        again: bool = False,
+        overlap: float | None = None,
+        by: int = 2,
+        probes: float | None = None,
+        probe_after: int = 10,
+        seed: int = 0,
+    ) -> organise.Assignments:
+        """Give topics to assessors, in equal shares; plan overlap and probes; list what is assigned."""
+        twice = None if overlap is None else Overlap(overlap, by, seed)
+        probing = None if probes is None else Probes(probes, probe_after, seed)
+        if assessors:
+            organise.assign_topics(
+                self._store,
+                assessors,
+                topics=topics,
+                pool=pool,
+                again=again,
+                shared=together,
+                overlap=twice,
+                probes=probing,
+            )
+        elif twice is not None or probing is not None:
+            with self._store.write():
+                judging.plan(self._store, overlap=twice, probes=probing)
+        return organise.assignments(self._store)
+
+    def progress(
+        self, *, by: str = "topic", pool: str = "", queue: str = "", layer: str = ""
+    ) -> organise.JudgingProgress:
+        """Say how far judging is, by topic or assessor; what could not be judged (cannot), what is out (lease)."""
+        found = organise.judging_progress(self._store, by=by, pool=pool, queue=queue, layer=layer)
+        return replace(found, hint=self._hint)
+
+    def guidelines(self, file: Path) -> Changed:
+        """Put new guidelines in force."""
+        changed = collection.change_guidelines(self._store, file)
+        told = [f"version {changed.version} of the guidelines is in force"]
+        facts = {"version": changed.version, "older": changed.older}
+        return Changed(facts, (*told, *organise.rejudging(changed.older, self._hint)))
+
+    def scale(self, scale: str, *, relevant_from: int | None = None) -> Changed:
+        """Put a new scale in force."""
+        chosen = collection.parse_scale(scale, relevant_from=relevant_from)
+        changed = collection.change_scale(self._store, chosen)
+        steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
+        told = [
+            f"version {changed.version} of the scale is in force: {steps}; relevant from {chosen.relevant_from}",
+            *([f"grades that are not on it: {changed.off_scale:,}"] if changed.off_scale else []),
+        ]
+        facts = {"version": changed.version, "older": changed.older, "off_scale": changed.off_scale}
+        return Changed(facts, (*told, *organise.rejudging(changed.older, self._hint)))
+
+    def agreement(
+        self,
+        *,
+        by: str | None = None,
+        layers: Sequence[str] = (MAIN,),
+        seed: int = 1,
+        draws: int = 1000,
+        blocks: int = 5,
+    ) -> agreement.AgreementReport:
+        """Say how far assessors agree, with each other and with themselves."""
+        return agreement.agreement_report(self._store, by=by, layers=layers, seed=seed, draws=draws, blocks=blocks)
+
+    # What goes in and out
+
+    def import_(
+        self, file: Path, *, assessor: str = "", layer: str = MAIN, format: str | None = None
+    ) -> imports.Imported:
+        """Import judgments that were made elsewhere."""
+        return imports.import_judgments(self._store, file, layer=layer, assessor=assessor, format=format)
+
+    def propagate(self, *, layer: str = MAIN, exact: bool = False) -> imports.Propagated:
+        """Pass grades on to the near-duplicates of judged documents."""
+        return imports.propagate(self._store, layer=layer, exact_only=exact)
+
+    def packet(self, assessor: str, output: Path, **options: Any) -> packets.Packet:
+        """Make a judging packet; the options are those of `make_packet`."""
+        made = packets.make_packet(self._store, output, assessor=assessor, **options)
+        return replace(made, commands=(self._type("judge", output), self._hint(f"judge merge {output}")))
+
+    def merge(self, file: Path) -> packets.MergedPacket:
+        """Take the judgments of a packet back in."""
+        return packets.merge_packet(self._store, file)
+
+    def with_(
+        self, command: str, judge: str, *, progress: Progress = silent, **options: Any
+    ) -> external.MachineJudged:
+        """Let an external judge label documents; the options are those of `JudgeRequest`."""
+        request = external.JudgeRequest(command=command, judge=judge, **options)
+        return external.judge_with(self._store, request, progress=progress)
