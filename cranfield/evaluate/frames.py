@@ -20,9 +20,10 @@ from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, UsageError
 from cranfield.base.lazy import deferred
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Qrels
-from cranfield.qrels.reading import QrelsRows, role_of
-from cranfield.runs.columns import SPELLINGS, encoded, expected_columns, roles_of
+from cranfield.qrels.reading import QRELS, QrelsRows
+from cranfield.runs.columns import encoded
 from cranfield.runs.order import ranked
+from cranfield.runs.problems import SPELLINGS, expected_columns, roles_of
 from cranfield.runs.run import LineNumbers, Rows, Run, Scores
 
 if TYPE_CHECKING:
@@ -120,22 +121,23 @@ def _columns_of_run(frame: pandas.DataFrame, place: str) -> _Columns:
     roles = roles_of([name for name in names if name in usual] if _from_terrier(names) else names)
     if roles is None:
         raise UsageError(f"{place} lacks columns: it has {', '.join(names)}; expected {expected_columns()}")
-    number = roles.score or roles.rank or ""
-    values = _values(frame, number)
-    tags = None if roles.tag is None else _values(frame, roles.tag)
-    scores = values if roles.score else [_turned(rank) for rank in values]
-    return _Columns(_values(frame, roles.topic), _values(frame, roles.document), scores, tags)
+    topics, documents, numbers, tags = (
+        _values(frame, roles[part]) if part in roles else None
+        for part in ("topic", "document", "score" if "score" in roles else "rank", "tag")
+    )
+    if "score" not in roles:  # a rank as a score: the lower the better
+        numbers = [rank if (number := _number(rank)) is None else -number for rank in numbers]
+    return _Columns(topics, documents, numbers, tags)
 
 
 def _columns_of_qrels(frame: pandas.DataFrame, place: str) -> _Columns:
     names = [str(name) for name in frame.columns]
-    found: dict[str | None, str] = {}
-    for name in [*(_TERRIER if _from_terrier(names) else ()), *names]:
-        found.setdefault(role_of(name), name)
-    missing = [role for role in ("topic", "document", "grade") if role not in found]
+    roles = dict(QRELS.roles(names))
+    roles |= dict(zip(("topic", "document"), _TERRIER, strict=True)) if _from_terrier(names) else {}
+    missing = [role for role in QRELS.needed if role not in roles]
     if missing:
         raise UsageError(f"the frame of {place} has no column for {' or '.join(missing)}; it has {', '.join(names)}")
-    return _Columns(*(_values(frame, found[role]) for role in ("topic", "document", "grade")))
+    return _Columns(*(_values(frame, roles[role]) for role in QRELS.needed))
 
 
 def _from_terrier(names: list[str]) -> bool:
@@ -148,12 +150,6 @@ def _values(frame: pandas.DataFrame, name: str) -> Any:
     if column.ndim != 1:
         raise UsageError(f"the frame has several columns called {quoted(name)}")
     return column.array
-
-
-def _turned(rank: object) -> object:
-    """Give a rank as a score: the lower the better."""
-    number = _number(rank)
-    return rank if number is None else -number
 
 
 def _flattened(value: object, noun: str, number: str) -> _Columns:

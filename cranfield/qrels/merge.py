@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ from cranfield.base.errors import UsageError, quoted
 from cranfield.judge.events import MAIN, Event
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
 from cranfield.qrels.rules import DEFAULT_RULE, Rule, check_rule
-from cranfield.runs.columns import Coded, encoded, used_only
+from cranfield.runs.columns import encoded, used_only
 from cranfield.runs.run import Codes, Places
 
 # What assessors said, as columns: what a merge rule chooses from.
@@ -68,8 +69,8 @@ class Opinions:
 
 def opinions_of(rows: Sequence[OpinionRow]) -> Opinions:
     """Make columns of rows."""
-    columns: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * _COLUMNS
-    topics, documents, layers, assessors = (_coded(column) for column in columns[:4])
+    columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * _COLUMNS
+    topics, documents, layers, assessors = (encoded(column) for column in columns[:4])
     decided, propagated = (np.array(column, dtype=bool) for column in columns[4:6])
     return Opinions(
         topic_ids=topics[0],
@@ -142,10 +143,6 @@ def row_of(event: Event) -> OpinionRow:
     decided, propagated = event.kind == "adjudicated", event.kind == "propagated"
     who = event.topic, event.document, event.layer, event.assessor
     return (*who, int(decided), int(propagated), event.grade, event.sequence, event.scale)
-
-
-def _coded(column: Sequence[object]) -> Coded:
-    return encoded(pa.chunked_array([pa.array(column, pa.large_string())]))
 
 
 Rows = NDArray[np.int64]

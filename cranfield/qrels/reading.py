@@ -1,31 +1,25 @@
-"""Qrels files of any known format become qrels."""
+"""Qrels files of any known format become qrels, and the rows in which they are written."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import LINES_KEPT, InputError, Problem, ProblemsFound, quoted
+from cranfield.base.arrow import TEXT
+from cranfield.base.errors import Problem, ProblemsFound
 from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
+from cranfield.base.reading import Fault, Findings, Schema, read_table
 from cranfield.base.registry import Registry
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
-from cranfield.runs.columns import encoded
-from cranfield.runs.run import Codes, LineNumbers, joined_text
-
-with deferred:
-    import pyarrow.compute as pc
-
-
-# What a qrels format is: a class that recognises, reads and writes one kind of file.
+from cranfield.runs.columns import encoded, matching, numbers_in
+from cranfield.runs.run import Codes, LineNumbers
 
 
 class QrelsFormat(Protocol):
@@ -54,7 +48,6 @@ qrels_formats: Registry[type[QrelsFormat]] = Registry(
     "qrels format", package="cranfield.qrels.formats", group="cranfield.qrels_formats"
 )
 
-
 _COLUMNS_OF_A_RUN = 6
 
 
@@ -76,116 +69,61 @@ def format_of(source: Source, *, format: str | None = None) -> type[QrelsFormat]
     known = qrels_formats.first(lambda format: format.sniff(head, source.name))
     if known is not None:
         return known
+    columns = len(head.strip().split(b"\n", 1)[0].split())
+    mixed = ", as a run has: were qrels and run mixed up" if columns == _COLUMNS_OF_A_RUN else ""
     expected = "; ".join(f"{name}: {one.summary}" for name, one in qrels_formats.items())
-    unknown = Problem(
-        "unknown-format",
-        f"the format was not recognised: {_first_row(head)}; expected one of: {expected}",
-        file=source.name,
-    )
+    message = f"the format was not recognised: its first row has {counted(columns, 'column')}{mixed}"
+    unknown = Problem("unknown-format", f"{message}; expected one of: {expected}", file=source.name)
     raise ProblemsFound(f"{source.name}: this is not a qrels file of a known format", [unknown])
 
 
-def _first_row(head: bytes) -> str:
-    """Say what the first row looks like, and what it would be in a run."""
-    columns = len(head.strip().split(b"\n", 1)[0].split())
-    said = f"its first row has {counted(columns, 'column')}"
-    return f"{said}, as a run has: were qrels and run mixed up" if columns == _COLUMNS_OF_A_RUN else said
+# What the columns are called, and everything qrels can be refused for, each with its stable code.
 
-
-# The names under which files call topic, document and grade, and who gave it when.
-
-
-_ROLES = {
+SPELLINGS = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "q_id"),
     "document": ("document", "document_id", "doc", "doc_id", "docid", "docno", "did", "corpus_id", "pid"),
     "grade": ("grade", "relevance", "rel", "score", "label", "judgment", "judgement"),
 }
-_BESIDE = {
-    "assessor": ("assessor", "assessor_id", "judge", "annotator", "rater", "user", "worker"),
-    "time": ("time", "timestamp", "date", "happened", "judged_at", "created_at"),
-    "note": ("note", "comment", "remark", "explanation", "rationale"),
-}
-_BESIDE_BY_NAME = {name: role for role, names in _BESIDE.items() for name in names}
-_BY_NAME = {name: role for role, names in _ROLES.items() for name in names}
+"""The usual spellings of each column, best first."""
 
-
-def role_of(name: str) -> str | None:
-    """Say what a column called `name` holds: topic, document or grade; None for anything else."""
-    return _BY_NAME.get(_plain(name))
-
-
-def role_in_judgments(name: str) -> str | None:
-    """Say the same for a file of judgments, in which there may also be an assessor, a time and a note."""
-    return _BY_NAME.get(_plain(name)) or _BESIDE_BY_NAME.get(_plain(name))
-
-
-def _plain(name: str) -> str:
-    return name.strip().lower().replace("-", "_")
-
-
-# Everything qrels can be refused for, each with its stable code.
-
-REFUSALS: dict[str, tuple[str, str]] = {
-    "empty": ("the file holds no judgment", "give a file with at least one judged document"),
-    "too-few-columns": ("a line has too few columns", "write topic, iteration, document and grade on each line"),
-    "too-many-columns": ("a line has too many columns", "write topic, iteration, document and grade on each line"),
-    "missing-field": ("a row has no topic, document or grade", "fill the field or remove the row"),
-    "bad-row": ("a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
-    "not-utf-8": ("a line is not UTF-8", "convert the file to UTF-8 first"),
-    "control-character": ("a line holds a control character", "remove the character: ids are visible text"),
-    "lone-carriage-return": ("a carriage return stands alone, not before a line feed", "end lines with a line feed"),
-    "blank-in-id": ("an id holds white space", "rename the id: TREC files divide columns by white space"),
-    "grade-not-an-integer": (
+FAULTS = (
+    Fault("empty", "the file holds no judgment", "give a file with at least one judged document"),
+    Fault("too-few-columns", "a line has too few columns", "write topic, iteration, document and grade on each line"),
+    Fault(
+        "too-many-columns", "a line has too many columns", "write topic, iteration, document and grade on each line"
+    ),
+    Fault("missing-field", "a row has no topic, document or grade", "fill the field or remove the row"),
+    Fault("bad-row", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
+    Fault("not-utf-8", "a line is not UTF-8", "convert the file to UTF-8 first"),
+    Fault("control-character", "a line holds a control character", "remove the character: ids are visible text"),
+    Fault(
+        "lone-carriage-return", "a carriage return stands alone, not before a line feed", "end lines with a line feed"
+    ),
+    Fault("blank-in-id", "an id holds white space", "rename the id: TREC files divide columns by white space"),
+    Fault(
+        "grade-not-an-integer",
         "a grade is not a whole number of at most nine digits",
         "write grades like 0, 1 or 2; a grade below 0 means pooled but not judged",
     ),
-    "repeated-pair": ("a topic and document are judged more than once", "keep one row of each pair"),
-    "judged-twice": (
+    Fault("repeated-pair", "a topic and document are judged more than once", "keep one row of each pair"),
+    Fault(
+        "judged-twice",
         "an assessor judged a topic and document more than once, at no time or the same",
         "keep one row, or give each its time",
     ),
-    "bad-time": ("a time cannot be read", "write ISO 8601, like 2026-01-31T17:30Z"),
-    "bad-assessor": ("the name of an assessor is not one printable line", "give a name of 1 to 80 letters"),
-    "off-the-scale": ("a grade is not on the scale of this collection", "map the grades of the file to the scale"),
-    "unknown-topic": ("a topic is not in this collection", "add it with cranfield corpus topics FILE"),
-    "unknown-document": ("a document is not in this collection", "add it with cranfield corpus add FILE"),
-}
-"""Code, what it means, and what to do about it."""
+    Fault("bad-time", "a time cannot be read", "write ISO 8601, like 2026-01-31T17:30Z"),
+    Fault("bad-assessor", "the name of an assessor is not one printable line", "give a name of 1 to 80 letters"),
+    Fault(
+        "off-the-scale", "a grade is not on the scale of this collection", "map the grades of the file to the scale"
+    ),
+    Fault("unknown-topic", "a topic is not in this collection", "add it with cranfield corpus topics FILE"),
+    Fault("unknown-document", "a document is not in this collection", "add it with cranfield corpus add FILE"),
+)
 
+QRELS = Schema(SPELLINGS, FAULTS, needed=("topic", "document", "grade"))
 
-def refusal(code: str, *, lines: Iterable[int] = (), count: int = 1, example: str = "", topic: str = "") -> Problem:
-    """Give a problem with the words of the table; `example` is what was seen first."""
-    meaning, remedy = REFUSALS[code]
-    kept = tuple(int(line) for line, _ in zip(lines, range(LINES_KEPT), strict=False))
-    seen = f": {quoted(example)}" if example else ""
-    often = f" ({counted(count, 'line')})" if count > 1 else ""
-    return Problem(code, f"{meaning}{often}{seen}", lines=kept, count=count, topic=topic, remedy=remedy)
-
-
-@dataclass
-class Refusals:
-    """What a reader finds wrong while it goes through a file, gathered per code, in the order of the file."""
-
-    _found: dict[str, tuple[list[int], str]] = field(default_factory=dict)
-    _counts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, code: str, lines: Iterable[int], *, example: str = "") -> None:
-        """Note that `code` occurs on some lines; `example` is what stands on the first."""
-        places = [int(line) for line in lines]
-        if not places:
-            return
-        kept, _ = self._found.setdefault(code, ([], example))
-        kept.extend(places[: LINES_KEPT - len(kept)])
-        self._counts[code] = self._counts.get(code, 0) + len(places)
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Give one problem per code, in the order of the table."""
-        return tuple(
-            refusal(code, lines=self._found[code][0], count=self._counts[code], example=self._found[code][1])
-            for code in REFUSALS
-            if code in self._found
-        )
-
+refusal = QRELS.problem
+Refusals = partial(Findings, QRELS)
 
 # The rows of a qrels file as they stand there, and how they become qrels.
 
@@ -248,39 +186,29 @@ class QrelsRows:
 
 def grades_of(texts: pa.Array) -> tuple[Grades, NDArray[np.bool_]]:
     """Read grades from text: whole numbers of at most nine digits. Gives the grades and which rows have one."""
-    from cranfield.runs.columns import matching, read
-
     whole = matching(texts, _INTEGER)
-    return read(texts, whole, pa.int32()), whole
+    return numbers_in(texts, whole, pa.int32()), whole
 
 
-def rows_of_texts(
-    columns: dict[str, pa.Array], *, lines: NDArray[np.int64], findings: Refusals, source_name: str
-) -> QrelsRows:
-    """Make rows of columns of text (topic, document, grade); `lines` are the line numbers of the rows."""
-    from cranfield.runs.columns import matching
-
+def read_named(source: Source, *, delimiter: str = "") -> QrelsRows:
+    """Read JSON lines or, with a delimiter, rows under a header that names at least topic, document and grade."""
+    table = read_table(source, QRELS, delimiter=delimiter)
+    findings, lines = table.findings, np.array(table.lines, dtype=np.int64)
+    columns = {role: pa.array(cells, pa.string()) for role, cells in table.values.items()}
     grades, good = grades_of(columns["grade"])
-    if not good.all():
-        bad = np.flatnonzero(~good)
-        findings.add("grade-not-an-integer", lines[bad], example=columns["grade"][int(bad[0])].as_py())
-    for name in ("topic", "document"):
-        blank = matching(columns[name], _BLANK)
-        if blank.any():
-            findings.add("blank-in-id", lines[blank], example=columns[name][int(np.flatnonzero(blank)[0])].as_py())
+    faults = [("grade", "grade-not-an-integer", ~good)]
+    faults += [(name, "blank-in-id", matching(columns[name], _BLANK)) for name in ("topic", "document")]
+    for name, code, wrong in faults:
+        if wrong.any():
+            findings.add(code, lines[wrong], example=columns[name][int(np.flatnonzero(wrong)[0])].as_py())
     kept = pa.array(good)
-    topic_ids, topics = encoded(pa.chunked_array([columns["topic"].filter(kept)]))
-    document_ids, documents = encoded(pa.chunked_array([columns["document"].filter(kept)]))
-    all_lines = np.arange(1, (int(lines[-1]) if len(lines) else 0) + 1)
     return QrelsRows(
-        topic_ids=topic_ids,
-        topics=topics,
-        document_ids=document_ids,
-        documents=documents,
+        *encoded(columns["topic"].filter(kept)),
+        *encoded(columns["document"].filter(kept)),
         grades=grades[good],
-        lines=LineNumbers(np.setdiff1d(all_lines, lines[good])),
+        lines=LineNumbers(np.setdiff1d(np.arange(1, lines.max(initial=0) + 1), lines[good])),
         problems=findings.problems(),
-        source_name=source_name,
+        source_name=source.name,
     )
 
 
@@ -306,153 +234,24 @@ def summary(qrels: Qrels) -> str:
     return f"{counted(judged, 'judgment')} on {topics}, qrels {qrels.content_hash[:12]}"
 
 
-# How files with named columns are read: JSON lines, CSV and TSV.
-
-_ROLES_NAMED_READING = ("topic", "document", "grade")
-_Row = tuple[int, dict[str, str]]
-
-
-def read_json_lines(source: Source) -> QrelsRows:
-    """Read objects, one per line; blank lines are passed over."""
-    findings = Refusals()
-    return _gathered(_objects(source, findings), findings, source)
-
-
-def read_separated(source: Source, *, delimiter: str) -> QrelsRows:
-    """Read rows under a header that names at least topic, document and grade."""
-    findings = Refusals()
-    return _gathered(_records(source, delimiter, findings), findings, source)
-
-
-def _objects(source: Source, findings: Refusals) -> Iterator[_Row]:
-    for number, line in source.lines():
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict):
-            findings.add("bad-row", [number], example=line)
-            continue
-        named = {role_of(str(name)): value for name, value in record.items()}
-        yield number, {role: _text(named.get(role)) for role in _ROLES_NAMED_READING}
-
-
-def _text(value: object) -> str:
-    """Give a JSON value as the text it would have in a table: numbers as they are written, nothing for null."""
-    if value is None or isinstance(value, bool | list | dict):
-        return "" if value is None else json.dumps(value)
-    return str(value)
-
-
-def _records(source: Source, delimiter: str, findings: Refusals) -> Iterator[_Row]:
-    lines = source.lines()
-    header: dict[str, int] = {}
-    for number, line in lines:
-        if not line.strip():
-            continue
-        words = _split(line, delimiter)
-        if not header:
-            header = _header(words, source)
-        elif len(words) <= max(header.values()):
-            findings.add("missing-field", [number], example=line)
-        else:
-            yield number, {role: words[place].strip() for role, place in header.items()}
-
-
-def _split(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter), [])
-
-
-def _header(words: Iterable[str], source: Source) -> dict[str, int]:
-    header: dict[str, int] = {}
-    for place, word in enumerate(words):
-        role = role_of(word)
-        if role is not None:
-            header.setdefault(role, place)
-    missing = [role for role in _ROLES_NAMED_READING if role not in header]
-    if missing:
-        message = f"no column for {' or '.join(quoted(role) for role in missing)} in the header"
-        problem = refusal("missing-field", lines=[1], example=message).at(source.name)
-        raise ProblemsFound(f"{source.name}: {message}", [problem])
-    return header
-
-
-def _gathered(rows: Iterator[_Row], findings: Refusals, source: Source) -> QrelsRows:
-    kept: list[dict[str, str]] = []
-    lines: list[int] = []
-    for number, row in rows:
-        if not all(row.values()):
-            findings.add("missing-field", [number], example=str(row))
-            continue
-        kept.append(row)
-        lines.append(number)
-    columns = {role: pa.array([row[role] for row in kept], pa.string()) for role in _ROLES_NAMED_READING}
-    return rows_of_texts(columns, lines=np.array(lines, dtype=np.int64), findings=findings, source_name=source.name)
-
-
 # How qrels are written: in parts, as joined columns, so that reading gives the same qrels.
 
-_TEXT = pa.large_string()
 _ROWS_AT_ONCE = 1 << 18
 
 
-def write_trec(qrels: Qrels, stream: BinaryIO) -> None:
-    """Write topic, 0, document and grade with one blank between; with a stratum before the grade for a sample."""
-    commented = pc.starts_with(qrels.topic_ids, pattern="#").to_numpy(zero_copy_only=False)
-    if commented.any():
-        topic = qrels.topic_ids[int(np.flatnonzero(commented)[0])].as_py()
-        raise InputError(f"topic {quoted(topic)} cannot stand in a TREC file: # begins a comment; write JSON lines")
-    for part in _columns(qrels):
-        words = [part["topic"], pa.scalar("0", _TEXT), part["document"]]
-        words += [part["stratum"]] if "stratum" in part else []
-        stream.write(_lines(words, part["grade"], " "))
-
-
-def write_json_lines(qrels: Qrels, stream: BinaryIO) -> None:
-    """Write one object per judgment."""
-    for part in _columns(_renamed(qrels, json.dumps)):
-        words = [pa.scalar('{"topic": ', _TEXT), part["topic"], pa.scalar(', "document": ', _TEXT), part["document"]]
-        words += [pa.scalar(', "grade": ', _TEXT), part["grade"]]
-        stream.write(_lines(words, pa.scalar("}", _TEXT), ""))
-
-
-def write_separated(qrels: Qrels, stream: BinaryIO, *, delimiter: str, header: tuple[str, str, str]) -> None:
-    """Write a header and rows; ids are quoted where that is needed and nowhere else."""
-    stream.write((delimiter.join(header) + "\n").encode())
-
-    def quoted_where_needed(word: str) -> str:
-        doubled = word.replace('"', '""')
-        return f'"{doubled}"' if delimiter in word or '"' in word else word
-
-    for part in _columns(_renamed(qrels, quoted_where_needed)):
-        stream.write(_lines([part["topic"], part["document"]], part["grade"], delimiter))
-
-
-def _columns(qrels: Qrels) -> Iterator[dict[str, pa.Array]]:
-    for rows in _slices(qrels):
+def columns_of(qrels: Qrels, spell: Callable[[str], str] | None = None) -> Iterator[dict[str, pa.Array]]:
+    """Give topic, document, grade and, in a sample, stratum, some rows at a time, the ids spelled for a file."""
+    ids = (qrels.topic_ids, qrels.document_ids)
+    topics, documents = (
+        one.cast(TEXT) if spell is None else pa.array([spell(word) for word in one.to_pylist()], TEXT) for one in ids
+    )
+    for start in range(0, len(qrels), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
         part = {
-            "topic": qrels.topic_ids.cast(_TEXT).take(pa.array(qrels.topic_of_row[rows])),
-            "document": qrels.document_ids.cast(_TEXT).take(pa.array(qrels.documents[rows])),
-            "grade": pc.cast(pa.array(qrels.grades[rows]), _TEXT),
+            "topic": topics.take(pa.array(qrels.topic_of_row[rows])),
+            "document": documents.take(pa.array(qrels.documents[rows])),
+            "grade": pa.array(qrels.grades[rows]),
         }
         if qrels.strata is not None:
-            part["stratum"] = pa.array(qrels.stratum_names, _TEXT).take(pa.array(qrels.strata[rows]))
+            part["stratum"] = pa.array(qrels.stratum_names, TEXT).take(pa.array(qrels.strata[rows]))
         yield part
-
-
-def _slices(qrels: Qrels) -> Iterator[slice]:
-    return (slice(start, start + _ROWS_AT_ONCE) for start in range(0, len(qrels), _ROWS_AT_ONCE))
-
-
-def _lines(words: list[pa.Array], last: pa.Array, between: str) -> bytes:
-    joined = pc.binary_join_element_wise(*words, last, pa.scalar(between, _TEXT))
-    ended = pc.binary_join_element_wise(joined, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
-    return bytes(joined_text(ended))
-
-
-def _renamed(qrels: Qrels, spell: Callable[[str], str]) -> Qrels:
-    """Give qrels whose ids are spelled otherwise; they may no longer be in order, which writing does not need."""
-    topics, documents = ([spell(word) for word in ids.to_pylist()] for ids in (qrels.topic_ids, qrels.document_ids))
-    return replace(qrels, topic_ids=pa.array(topics, _TEXT), document_ids=pa.array(documents, _TEXT))

@@ -1,253 +1,176 @@
-"""Everything a run can be refused or warned for, each with its stable code.
+"""What the columns of a run are called, and everything a run can be refused or warned for, each with its stable code.
 
 The table is the one source: intake takes severity and remedy from it, and the docs page lists it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from cranfield.base.errors import LINES_KEPT, Problem, Severity, quoted
-from cranfield.base.text import counted
+from cranfield.base.reading import Fault, Schema
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    "topic": ("topic", "topic_id", "query", "query_id", "qid", "q_id", "topicid", "queryid"),
+    "document": (
+        *("document", "document_id", "doc", "doc_id", "docid", "docno", "did", "corpus_id", "pid", "passage_id"),
+    ),
+    "score": ("score", "sim", "relevance_score", "similarity"),
+    "rank": ("rank", "ranking", "position"),
+    "tag": ("tag", "run", "run_id", "runid", "system", "run_tag", "run_name"),
+}
+"""The usual spellings of each column of a file that names them, best first."""
 
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that is looked for: its code, what it means, what to do, and what `--repair` does about it."""
-
-    code: str
-    severity: Severity
-    meaning: str
-    remedy: str = ""
-    repair: str = ""
-
-
-CHECKS: tuple[Check, ...] = (
-    Check(
+CHECKS: tuple[Fault, ...] = (
+    Fault(
         "unreadable",
-        "error",
         "the file cannot be opened, decompressed or decoded",
         "check its path, its permissions and that it is complete",
     ),
-    Check(
+    Fault(
         "unknown-format",
-        "error",
         "the format of the file is not recognised",
         "if it is one of these, cranfield runs check --from NAME says what is wrong with it",
     ),
-    Check("empty", "error", "the file holds no row of a run", "give a file with at least one ranked document"),
-    Check(
+    Fault("empty", "the file holds no row of a run", "give a file with at least one ranked document"),
+    Fault(
         "too-few-columns",
-        "error",
         "a line has fewer columns than the file should have",
         "write all of them on each line",
         "drops the line",
     ),
-    Check(
+    Fault(
         "too-many-columns",
-        "error",
         "a line has more columns than the file should have",
         "remove what stands after the last of them",
         "drops the columns after the last, in a TREC file",
     ),
-    Check(
+    Fault(
         "missing-field",
-        "error",
         "a row of a JSON lines, CSV or Parquet file has no topic, document or score",
         "fill the field or remove the row",
         "drops the row",
     ),
-    Check("bad-row", "error", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
-    Check("not-utf-8", "error", "a line is not UTF-8", "convert the file to UTF-8 first"),
-    Check(
+    Fault("bad-row", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
+    Fault("not-utf-8", "a line is not UTF-8", "convert the file to UTF-8 first"),
+    Fault(
         "control-character",
-        "error",
         "a line holds NUL or another control character",
         "remove the character: ids are visible text",
     ),
-    Check(
-        "lone-carriage-return",
-        "error",
-        "a carriage return stands alone, not before a line feed",
-        "end lines with a line feed",
+    Fault(
+        "lone-carriage-return", "a carriage return stands alone, not before a line feed", "end lines with a line feed"
     ),
-    Check("blank-in-id", "error", "an id or tag holds white space, which a TREC file cannot carry", "rename the id"),
-    Check(
+    Fault("blank-in-id", "an id or tag holds white space, which a TREC file cannot carry", "rename the id"),
+    Fault(
         "id-too-long",
-        "error",
         "a topic or document id is longer than 1,000 characters, or a tag than 100",
         "use shorter names; is a text in the place of an id?",
     ),
-    Check("score-not-a-number", "error", "a score is not a decimal number", "write scores like 12.5 or 1.25e1"),
-    Check("score-nan", "error", "a score is NaN", "give each document a number: NaN has no place in an order"),
-    Check("score-infinite", "error", "a score is infinite or too large for a double", "give a finite score"),
-    Check(
-        "unknown-topic", "error", "a topic is not in the collection", "check the topic ids, or add the topics first"
+    Fault("score-not-a-number", "a score is not a decimal number", "write scores like 12.5 or 1.25e1"),
+    Fault("score-nan", "a score is NaN", "give each document a number: NaN has no place in an order"),
+    Fault("score-infinite", "a score is infinite or too large for a double", "give a finite score"),
+    Fault("unknown-topic", "a topic is not in the collection", "check the topic ids, or add the topics first"),
+    Fault("missing-topic", "a topic of the collection has no row", "a missing topic scores 0", severity="warning"),
+    Fault(
+        "too-few-documents",
+        "a topic has fewer documents than expected",
+        "deeper lists pool better",
+        severity="warning",
     ),
-    Check("missing-topic", "warning", "a topic of the collection has no row", "a missing topic scores 0"),
-    Check("too-few-documents", "warning", "a topic has fewer documents than expected", "deeper lists pool better"),
-    Check(
+    Fault(
         "too-many-documents",
-        "error",
         "a topic has more documents than the limit",
         "cut the list, or raise the limit with --max-depth",
         "keeps the best documents of the topic, up to the limit",
     ),
-    Check(
+    Fault(
         "repeated-document",
-        "error",
         "a document stands more than once in a topic",
         "keep one row of each document",
         "keeps the row that ranks best",
     ),
-    Check(
-        "unknown-document", "error", "a document is not in the corpus", "check the ids, or add the documents first"
+    Fault("unknown-document", "a document is not in the corpus", "check the ids, or add the documents first"),
+    Fault(
+        "rank-not-an-integer",
+        "a rank is not a whole number",
+        "ranks are not used unless --order rank",
+        severity="warning",
     ),
-    Check("rank-not-an-integer", "warning", "a rank is not a whole number", "ranks are not used unless --order rank"),
-    Check(
+    Fault(
         "rank-disagrees",
-        "warning",
         "the rank column orders documents otherwise than the scores",
         "scores count; say --order rank if the ranks are meant",
+        severity="warning",
     ),
-    Check("no-ranks", "error", "--order rank is given and a row has no usable rank", "use --order score or file"),
-    Check(
+    Fault("no-ranks", "--order rank is given and a row has no usable rank", "use --order score or file"),
+    Fault(
         "repeated-rank",
-        "warning",
         "--order rank is given and two documents of a topic have the same rank",
         "they stay in the order of the file",
+        severity="warning",
     ),
-    Check(
+    Fault(
         "ties",
-        "warning",
         "documents of a topic have the same score",
         "tied documents are ordered by id, from high to low",
+        severity="warning",
     ),
-    Check(
+    Fault(
         "ties-in-32-bits",
-        "warning",
         "scores differ as doubles and are equal as 32-bit floats",
         "trec_eval 9 orders these documents by id",
+        severity="warning",
     ),
-    Check(
+    Fault(
         "several-tags",
-        "error",
         "the rows carry more than one tag",
         "give each run a file of its own, or name this one with --names file",
     ),
-    Check(
+    Fault(
         "bad-tag",
-        "error",
         "the tag has characters a name cannot have, or is too long",
         "use letters, digits and . _ + -, at most 100, or take the file's name with --names file",
     ),
-    Check(
+    Fault(
         "taken-tag",
-        "error",
         "another run of the collection has this name",
         "rename it, or take the file's name with --names file",
     ),
-    Check(
+    Fault(
         "identical-run",
-        "warning",
         "a run with the same content is there under another name",
         "withdraw one of them if that is a mistake",
+        severity="warning",
     ),
-    Check(
+    Fault(
         "nearly-identical-run",
-        "warning",
         "at least 95 % of the places in the top 10 hold the same documents as in another run",
         "make sure that it is the run that was meant",
+        severity="warning",
     ),
-    Check("not-q0", "warning", "the second column is not Q0", "the column is not used"),
-    Check(
+    Fault("not-q0", "the second column is not Q0", "the column is not used", severity="warning"),
+    Fault(
         "guessed-columns",
-        "warning",
         "the columns of a CSV file have no header and were taken for what they look like",
         "put a header such as topic,document,score into the first line if that is wrong",
+        severity="warning",
     ),
 )
 
 TREC_COLUMNS = ("topic", "Q0", "document", "rank", "score", "tag")
 
+RUN = Schema(SPELLINGS, CHECKS, needed=("topic", "document"))
 
-def check_named(code: str) -> Check:
-    """Give the entry of the table with this code."""
-    return next(check for check in CHECKS if check.code == code)
-
-
-def problem(
-    code: str,
-    message: str,
-    *,
-    lines: Iterable[int] = (),
-    count: int = 1,
-    topic: str = "",
-    severity: Severity | None = None,
-    remedy: str = "",
-    repairable: bool = True,
-) -> Problem:
-    """Give a `Problem` with the severity and the remedy of the table, unless others fit the case better.
-
-    Without `repairable` it has to be mended by hand, though the table knows a repair for other cases.
-    """
-    check = check_named(code)
-    kept = tuple(int(line) for line, _ in zip(lines, range(LINES_KEPT), strict=False))
-    remedy = remedy or check.remedy
-    repairable = repairable and bool(check.repair)
-    if repairable:
-        remedy = f"{remedy}; --repair {check.repair}"
-    return Problem(
-        code,
-        message,
-        severity=severity or check.severity,
-        lines=kept,
-        count=count,
-        topic=topic,
-        remedy=remedy,
-        repairable=repairable,
-    )
+problem = RUN.problem
 
 
-@dataclass
-class Findings:
-    """What a reader finds wrong while it goes through a file, gathered per code.
-
-    `add` is called in the order of the file, so that the lines kept are the first ones. `columns` are those that a
-    line should have; `by_hand` are codes that have no one right answer in this format.
-    """
-
-    columns: Sequence[str] = TREC_COLUMNS
-    by_hand: Sequence[str] = ()
-    _found: dict[str, tuple[list[int], str]] = field(default_factory=dict)
-    _counts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, code: str, lines: Sequence[int] | NDArray[np.int64], *, example: str = "") -> None:
-        """Note that `code` occurs on some lines; `example` is what stands on the first."""
-        if not len(lines):
-            return
-        kept, _ = self._found.setdefault(code, ([], example))
-        kept.extend(int(line) for line in lines[: LINES_KEPT - len(kept)])
-        self._counts[code] = self._counts.get(code, 0) + len(lines)
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Give one problem per code, in the order of the table."""
-        return tuple(self._problem(check) for check in CHECKS if check.code in self._found)
-
-    def _problem(self, check: Check) -> Problem:
-        lines, example = self._found[check.code]
-        count = self._counts[check.code]
-        seen = f": {quoted(example)}" if example else ""
-        often = f" ({counted(count, 'line')})" if count > 1 else ""
-        expected = f"; expected {quoted(', '.join(self.columns), limit=200)}" if check.code in _OF_COLUMNS else ""
-        message = f"{check.meaning}{often}{seen}{expected}"
-        return problem(check.code, message, lines=lines, count=count, repairable=check.code not in self.by_hand)
+def roles_of(names: Iterable[object]) -> dict[str, str] | None:
+    """Give the column of each part by its name, or None where topic, document, or both score and rank are missing."""
+    found = RUN.roles(str(name) for name in names)
+    is_run = {"topic", "document"} <= found.keys() and not found.keys().isdisjoint({"score", "rank"})
+    return dict(found) if is_run else None
 
 
-_OF_COLUMNS = ("too-few-columns", "too-many-columns")
+def expected_columns() -> str:
+    """Say which columns are looked for, for a message."""
+    return ", ".join(f"{part} ({', '.join(names[1:5])} …)" for part, names in SPELLINGS.items())

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from cranfield.base.errors import (
-    LINES_KEPT,
     CranfieldError,
     InputError,
     Problem,
@@ -22,6 +21,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.files import Source
 from cranfield.base.progress import Progress, now, silent
+from cranfield.base.reading import Fault, Schema, read_list
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import counted, storable
 from cranfield.store import documents as stored_documents
@@ -344,28 +344,25 @@ def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | Non
     return clusters
 
 
+_CLUSTERS = Schema(
+    {"document": (), "cluster": ()},
+    (
+        Fault("empty", "the file holds no cluster"),
+        Fault("bad-row", "not a document, a tab and a cluster"),
+        Fault("two-clusters", "a document is in two clusters"),
+    ),
+    needed=("document", "cluster"),
+    wording="{meaning}{seen}",
+)
+
+
 def read_clusters(source: Source) -> dict[str, str]:
     """Read clusters from a file with a document, a tab and a cluster on each line."""
     clusters: dict[str, str] = {}
-    found: dict[str, list[tuple[int, str]]] = {}
-    for number, line in source.lines():
-        document, _, cluster = line.strip().partition("\t")
-        if not line.strip():
-            continue
-        if not document or not cluster or "\t" in cluster:
-            found.setdefault("bad-row", []).append((number, f"not a document, a tab and a cluster: {quoted(line)}"))
-        elif clusters.setdefault(document, cluster) != cluster:
-            said = f"document {quoted(document)} is in cluster {quoted(clusters[document])} and in {quoted(cluster)}"
-            found.setdefault("two-clusters", []).append((number, said))
-    if not clusters and not found:
-        found["empty"] = [(1, "the file holds no cluster")]
-    if found:
-        problems = [_problem(code, places, source.name) for code, places in found.items()]
-        raise ProblemsFound(f"{source.name}: these clusters cannot be used", problems)
+    table = read_list(source, _CLUSTERS)
+    for line, document, cluster in table:
+        if clusters.setdefault(document, cluster) != cluster:
+            both = f"in cluster {quoted(clusters[document])} and in {quoted(cluster)}"
+            table.findings.add("two-clusters", [line], meaning=f"document {quoted(document)} is {both}")
+    table.refuse("these clusters cannot be used")
     return clusters
-
-
-def _problem(code: str, places: list[tuple[int, str]], file: str) -> Problem:
-    """Give one problem for all lines that have it; the message is that of the first."""
-    lines = tuple(number for number, _ in places[:LINES_KEPT])
-    return Problem(code, places[0][1], file=file, lines=lines, count=len(places))

@@ -7,9 +7,8 @@ from kept import Kept
 
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, by_hand_first, check, repair
-from cranfield.runs.columns import write_trec
 from cranfield.runs.order import ranked
-from cranfield.runs.reading import read_rows
+from cranfield.runs.reading import read_rows, run_formats
 from cranfield.runs.run import Order, Run
 
 
@@ -24,7 +23,7 @@ def repaired(
     run, done = repair(rows, problems, name=name or rows.name, max_depth=max_depth, order=order)
     if run is not None:
         with copy.open("wb") as stream:
-            write_trec(run, stream)
+            run_formats.get("trec").write(run, stream)
         again = read_rows(Source(copy))
         left = check(again, Expectations(max_depth=max_depth, order=order))
         assert [found.code for found in left if found.severity == "error"] == []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+import json
+from typing import BinaryIO
 
 from cranfield.base.files import Source
-from cranfield.qrels.reading import qrels_formats
-
-if TYPE_CHECKING:
-    from cranfield.qrels.qrels import Qrels
-    from cranfield.qrels.reading import QrelsRows
+from cranfield.qrels.qrels import Qrels
+from cranfield.qrels.reading import QrelsRows, columns_of, qrels_formats, read_named
+from cranfield.runs.columns import joined_lines
 
 
 @qrels_formats.register("jsonl")
@@ -26,13 +25,11 @@ class JsonLines:
     @staticmethod
     def read(source: Source) -> QrelsRows:
         """Read the objects line by line."""
-        from cranfield.qrels.reading import read_json_lines
-
-        return read_json_lines(source)
+        return read_named(source)
 
     @staticmethod
     def write(qrels: Qrels, stream: BinaryIO) -> None:
         """Write objects with topic, document and grade."""
-        from cranfield.qrels.reading import write_json_lines
-
-        write_json_lines(qrels, stream)
+        for part in columns_of(qrels, json.dumps):
+            words = ('{"topic": ', part["topic"], ', "document": ', part["document"], ', "grade": ', part["grade"])
+            stream.write(joined_lines(*words, "}\n"))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO, ClassVar
 
 from cranfield.base.files import Source
-from cranfield.qrels.reading import qrels_formats
-
-if TYPE_CHECKING:
-    from cranfield.qrels.qrels import Qrels
-    from cranfield.qrels.reading import QrelsRows
-
-_FEWEST = 3
+from cranfield.qrels.qrels import Qrels
+from cranfield.qrels.reading import QRELS, QrelsRows, columns_of, qrels_formats, read_named
+from cranfield.runs.columns import joined_lines
 
 
 @qrels_formats.register("csv")
@@ -21,56 +17,39 @@ class CommaSeparated:
     summary = (
         "comma-separated with a header: topic (or query-id), document (or corpus-id), grade (or relevance, score)"
     )
+    delimiter: ClassVar[str] = ","
+    header: ClassVar[tuple[str, ...]] = ("topic", "document", "grade")
 
-    @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
-        """Recognise a header of names between commas."""
-        return _is_header(head, b",")
+    @classmethod
+    def sniff(cls, head: bytes, name: str) -> bool:
+        """Recognise a header of names between delimiters."""
+        line = next(iter(head.splitlines()), b"").decode("utf-8", "replace")
+        words = [word.strip().strip('"') for word in line.split(cls.delimiter)]
+        return QRELS.roles(words).keys() == QRELS.columns.keys()
 
-    @staticmethod
-    def read(source: Source) -> QrelsRows:
+    @classmethod
+    def read(cls, source: Source) -> QrelsRows:
         """Read the rows."""
-        from cranfield.qrels.reading import read_separated
+        return read_named(source, delimiter=cls.delimiter)
 
-        return read_separated(source, delimiter=",")
+    @classmethod
+    def write(cls, qrels: Qrels, stream: BinaryIO) -> None:
+        """Write a header and rows; ids are quoted where that is needed and nowhere else."""
 
-    @staticmethod
-    def write(qrels: Qrels, stream: BinaryIO) -> None:
-        """Write topic, document and grade under their names."""
-        from cranfield.qrels.reading import write_separated
+        def quoted_where_needed(word: str) -> str:
+            doubled = word.replace('"', '""')
+            return f'"{doubled}"' if cls.delimiter in word or '"' in word else word
 
-        write_separated(qrels, stream, delimiter=",", header=("topic", "document", "grade"))
+        stream.write((cls.delimiter.join(cls.header) + "\n").encode())
+        for part in columns_of(qrels, quoted_where_needed):
+            words = (part["topic"], cls.delimiter, part["document"], cls.delimiter, part["grade"])
+            stream.write(joined_lines(*words, "\n"))
 
 
 @qrels_formats.register("tsv", "beir")
-class TabSeparated:
+class TabSeparated(CommaSeparated):
     """Tab-separated values with a header, BEIR's `query-id corpus-id score` among them."""
 
     summary = "tab-separated with a header, as BEIR has it: query-id corpus-id score"
-
-    @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
-        """Recognise a header of names between tabs."""
-        return _is_header(head, b"\t")
-
-    @staticmethod
-    def read(source: Source) -> QrelsRows:
-        """Read the rows."""
-        from cranfield.qrels.reading import read_separated
-
-        return read_separated(source, delimiter="\t")
-
-    @staticmethod
-    def write(qrels: Qrels, stream: BinaryIO) -> None:
-        """Write the columns as BEIR calls them."""
-        from cranfield.qrels.reading import write_separated
-
-        write_separated(qrels, stream, delimiter="\t", header=("query-id", "corpus-id", "score"))
-
-
-def _is_header(head: bytes, delimiter: bytes) -> bool:
-    from cranfield.qrels.reading import role_of
-
-    line = next(iter(head.splitlines()), b"").decode("utf-8", "replace")
-    words = [word.strip().strip('"') for word in line.split(delimiter.decode())]
-    return len(words) >= _FEWEST and {"topic", "document", "grade"} <= {role_of(word) for word in words}
+    delimiter = "\t"
+    header = ("query-id", "corpus-id", "score")

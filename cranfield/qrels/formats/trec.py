@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO
+from dataclasses import dataclass, replace
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import lengths_of
+from cranfield.base.errors import InputError, quoted
 from cranfield.base.files import Source
-from cranfield.qrels.qrels import Grades
-from cranfield.qrels.reading import QrelsRows, Refusals, grades_of, qrels_formats
-from cranfield.runs.columns import encoded, used_only
-from cranfield.runs.formats.trec import PARSED_AT_ONCE, Regular, blocks, parsed_words, regularised, surveyed
+from cranfield.base.lazy import deferred
+from cranfield.base.reading import Findings
+from cranfield.qrels.qrels import Grades, Qrels
+from cranfield.qrels.reading import QRELS, QrelsRows, columns_of, grades_of, qrels_formats
+from cranfield.runs.columns import encoded, joined_lines, used_only
+from cranfield.runs.formats.trec import blocks, parsed_words, regularised, surveyed
 from cranfield.runs.run import LineNumbers
 
-if TYPE_CHECKING:
-    from cranfield.qrels.qrels import Qrels
+with deferred:
+    import pyarrow.compute as pc
 
-
-_COLUMNS = (4, 5)
+_FOUR = ("topic", "iteration", "document", "grade")
+_FIVE = ("topic", "iteration", "document", "stratum", "grade")
 _HEADINGS = (b"query-id", b"query_id", b"topic", b"qid")
+_WORD = pa.string()
+_CODED = pa.dictionary(pa.int32(), pa.string())
+_TYPES = {"topic": _CODED, "iteration": _CODED, "document": _WORD, "stratum": _CODED, "grade": pa.int64()}
+_COMMENT = re.compile(rb"^#.*", re.MULTILINE)
+_LONGEST_GRADE = 10**9
+_NO_LINES = np.empty(0, dtype=np.int64)
 
 
 @qrels_formats.register("trec")
@@ -41,31 +49,25 @@ class Trec:
             return True
         if lines[0][0].lower() in _HEADINGS or lines[0][0][:1] in (b"{", b"["):
             return False
-        return 2 * sum(len(words) in _COLUMNS for words in lines) > len(lines)
+        return 2 * sum(len(words) in (len(_FOUR), len(_FIVE)) for words in lines) > len(lines)
 
     @staticmethod
     def read(source: Source) -> QrelsRows:
         """Read the file in blocks, clean ones at full speed, others line by line exact."""
-
         return read(source)
 
     @staticmethod
     def write(qrels: Qrels, stream: BinaryIO) -> None:
-        """Write one line per judgment, the iteration 0."""
-        from cranfield.qrels.reading import write_trec
-
-        write_trec(qrels, stream)
-
-
-# How TREC qrels are read: clean blocks by pyarrow's parser, the others made regular first.
-
-_FOUR = ("topic", "iteration", "document", "grade")
-_FIVE = ("topic", "iteration", "document", "stratum", "grade")
-_WORD = pa.string()
-_CODED = pa.dictionary(pa.int32(), pa.string())
-_WORDS = {"topic": _CODED, "iteration": _CODED, "stratum": _CODED, "document": _WORD}
-_COMMENT = re.compile(rb"^#.*", re.MULTILINE)
-_LONGEST_GRADE = 10**9
+        """Write topic, 0, document and grade with one blank between; with a stratum before the grade for a sample."""
+        commented = pc.starts_with(qrels.topic_ids, pattern="#").to_numpy(zero_copy_only=False)
+        if commented.any():
+            topic = qrels.topic_ids[int(np.flatnonzero(commented)[0])].as_py()
+            raise InputError(
+                f"topic {quoted(topic)} cannot stand in a TREC file: # begins a comment; write JSON lines"
+            )
+        for part in columns_of(qrels):
+            strata = (part["stratum"], " ") if "stratum" in part else ()
+            stream.write(joined_lines(part["topic"], " 0 ", part["document"], " ", *strata, part["grade"], "\n"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,137 +80,93 @@ class _Part:
     skipped: NDArray[np.int64]
 
 
-@dataclass
-class _Reading:
-    """What has been read so far."""
-
-    columns: tuple[str, ...] = ()
-    parts: list[_Part] = field(default_factory=list)
-    findings: Refusals = field(default_factory=Refusals)
-    skipped: list[NDArray[np.int64]] = field(default_factory=list)
-    lines: int = 0
-    plain: bool = True
-
-
 def read(source: Source) -> QrelsRows:
     """Read a TREC qrels file."""
-    reading = _Reading()
+    findings = Findings(QRELS)
+    types: dict[str, pa.DataType] = {}
+    parts: list[_Part] = []
+    before, plain = 0, True
     for block in blocks(source):
         text = bytes(block)
-        reading.columns = reading.columns or _columns_of(text)
-        part = _clean(text, reading)
+        types = types or _types_of(text)
+        survey = surveyed(text)
+        is_regular = survey is not None and not (text.startswith(b"#") or b"\n#" in text)
+        part = _clean(text, survey[1], survey[0], types) if survey and is_regular else None
         if part is None:
-            reading.plain = False
-            part = _exact(text, reading)
-        reading.skipped.append(part.skipped + reading.lines + 1)
-        reading.lines += part.line_count
-        reading.parts.append(part)
-    return _assembled(reading, source)
+            plain = False
+            part = _exact(text, types or _typed(_FOUR), findings, before)
+        parts.append(replace(part, skipped=part.skipped + before + 1))
+        before += part.line_count
+    parts = parts or [_nothing(_typed(_FOUR))]
+
+    def column(name: str) -> pa.ChunkedArray:
+        return pa.chunked_array([chunk for part in parts for chunk in part.table[name].chunks], _TYPES[name])
+
+    strata, names = None, ()
+    if "stratum" in types:
+        stratum_ids, strata = used_only(*encoded(column("stratum")))
+        names = tuple(stratum_ids.to_pylist())
+    return QrelsRows(
+        *used_only(*encoded(column("topic"))),
+        *encoded(column("document")),
+        grades=np.concatenate([part.grades for part in parts]),
+        strata=strata,
+        stratum_names=names,
+        lines=LineNumbers(np.concatenate([part.skipped for part in parts])),
+        problems=findings.problems(),
+        source_name=source.name,
+        plain=plain,
+    )
 
 
-def _columns_of(block: bytes) -> tuple[str, ...]:
+def _types_of(block: bytes) -> dict[str, pa.DataType]:
+    """Give the columns of a file, by its first line that is no comment; none where there is no such line."""
     for line in io.BytesIO(block):  # line by line: the first or second usually tells
         words = line.split()
         if words and not line.startswith(b"#"):
-            return _FIVE if len(words) == len(_FIVE) else _FOUR
-    return ()
+            return _typed(_FIVE if len(words) == len(_FIVE) else _FOUR)
+    return {}
 
 
-def _clean(block: bytes, reading: _Reading) -> _Part | None:
-    """Parse a block that has nothing unusual in it; None if it has."""
-    survey = surveyed(block)
-    if survey.unusual or block.startswith(b"#") or b"\n#" in block:
-        return None
-    return _numbers(block, survey.delimiter, survey.lines, reading.columns)
+def _typed(columns: tuple[str, ...]) -> dict[str, pa.DataType]:
+    return {name: _TYPES[name] for name in columns}
 
 
-def _numbers(text: bytes, delimiter: str, lines: int, columns: tuple[str, ...]) -> _Part | None:
+def _nothing(types: dict[str, pa.DataType]) -> _Part:
+    table = pa.table({name: pa.chunked_array([], kind) for name, kind in types.items()})
+    return _Part(table, np.empty(0, np.int32), 0, _NO_LINES)
+
+
+def _clean(text: bytes, delimiter: str, lines: int, types: dict[str, pa.DataType]) -> _Part | None:
     """Parse text whose grades are all whole numbers, one row per line; None if it is not like that."""
-    table = _parsed(text, delimiter, columns, pa.int64())
-    if table is None or table.num_rows != lines or _has_empty_field(table):
+    table = parsed_words(text, delimiter, types, rows=lines)
+    if table is None:
         return None
     grades = table["grade"].to_numpy()
     if len(grades) and max(int(grades.max()), -int(grades.min())) >= _LONGEST_GRADE:
         return None
-    return _Part(table, grades.astype(np.int32), lines, np.empty(0, dtype=np.int64))
+    return _Part(table, grades.astype(np.int32), lines, _NO_LINES)
 
 
-def _exact(block: bytes, reading: _Reading) -> _Part:
-    """Parse any block at all, and note what is wrong in it."""
-    regular = regularised(_COMMENT.sub(b"", block), columns=len(reading.columns) or len(_FOUR))
-    many = regular.found.get("too-many-columns", np.empty(0, dtype=np.int64))
-    for code, lines in regular.found.items():
-        reading.findings.add(code, lines + reading.lines + 1, example=regular.line(int(lines[0])))
-    if not regular.text:
-        return _Part(_empty_table(reading.columns), np.empty(0, np.int32), regular.line_count, regular.skipped)
-    rows = regular.text.count(b"\n")
-    part = None if len(many) else _numbers(regular.text, " ", rows, reading.columns)
+def _exact(block: bytes, types: dict[str, pa.DataType], findings: Findings, before: int) -> _Part:
+    """Parse any block at all, and note what is wrong in it; lines with too many columns give no row."""
+    regular = regularised(_COMMENT.sub(b"", block), columns=len(types))
+    regular.tell(findings, before)
+    many = regular.found.get("too-many-columns", _NO_LINES)
+    part = _nothing(types)
+    if regular.text:
+        part = None if len(many) else _clean(regular.text, " ", regular.text.count(b"\n"), types)
     if part is not None:
-        return _Part(part.table, part.grades, regular.line_count, regular.skipped)
-    return _careful(regular, many, reading)
-
-
-def _careful(regular: Regular, many: NDArray[np.int64], reading: _Reading) -> _Part:
-    """Parse regular text whose grades are not all whole numbers, or whose lines had too many columns."""
-    table = _parsed(regular.text, " ", reading.columns, _WORD, at_once=len(regular.text) + 1)
+        return replace(part, line_count=regular.line_count, skipped=regular.skipped)
+    table = parsed_words(regular.text, " ", {**types, "grade": _WORD})
     if table is None:
         raise AssertionError("regular text is always parsed")
     lines = LineNumbers(regular.skipped + 1).of(np.arange(table.num_rows))
     texts = table["grade"].combine_chunks()
     grades, good = grades_of(texts)
-    good |= np.isin(lines - 1, many)
-    if not good.all():
-        bad = np.flatnonzero(~good)
-        reading.findings.add("grade-not-an-integer", lines[bad] + reading.lines, example=texts[int(bad[0])].as_py())
-    good &= ~np.isin(lines - 1, many)
+    surplus = np.isin(lines - 1, many)
+    if (bad := np.flatnonzero(~good & ~surplus)).size:
+        findings.add("grade-not-an-integer", lines[bad] + before, example=texts[int(bad[0])].as_py())
+    good &= ~surplus
     skipped = np.union1d(regular.skipped, lines[~good] - 1)
     return _Part(table.filter(pa.array(good)), grades[good], regular.line_count, skipped)
-
-
-def _parsed(
-    text: bytes, delimiter: str, columns: tuple[str, ...], grade: pa.DataType, *, at_once: int = PARSED_AT_ONCE
-) -> pa.Table | None:
-    """Parse text of the given columns; None where a line has more or fewer, or a grade is not of its type."""
-    return parsed_words(text, delimiter, {name: _WORDS.get(name, grade) for name in columns}, at_once=at_once)
-
-
-def _has_empty_field(table: pa.Table) -> bool:
-    """Say whether two delimiters stood side by side somewhere, and another was missing."""
-    names = [name for name in table.column_names if name != "grade"]
-    chunks = [chunk for name in names for chunk in table[name].chunks]
-    words = [chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk for chunk in chunks]
-    return any((lengths_of(word) == 0).any() for word in words)
-
-
-def _empty_table(columns: tuple[str, ...]) -> pa.Table:
-    types = {name: _WORDS.get(name, _WORD) for name in columns or _FOUR}
-    return pa.table({name: pa.chunked_array([], kind) for name, kind in types.items()})
-
-
-def _assembled(reading: _Reading, source: Source) -> QrelsRows:
-    tables = [part.table for part in reading.parts] or [_empty_table(())]
-    topic_ids, topics = used_only(*encoded(_column(tables, "topic", _CODED)))
-    document_ids, documents = encoded(_column(tables, "document", _WORD))
-    strata, names = None, ()
-    if "stratum" in reading.columns:
-        stratum_ids, strata = used_only(*encoded(_column(tables, "stratum", _CODED)))
-        names = tuple(stratum_ids.to_pylist())
-    grades = np.concatenate([part.grades for part in reading.parts] or [np.empty(0, dtype=np.int32)])
-    skipped = np.concatenate(reading.skipped or [np.empty(0, dtype=np.int64)])
-    return QrelsRows(
-        topic_ids=topic_ids,
-        topics=topics,
-        document_ids=document_ids,
-        documents=documents,
-        grades=grades.astype(np.int32, copy=False),
-        strata=strata,
-        stratum_names=names,
-        lines=LineNumbers(skipped),
-        problems=reading.findings.problems(),
-        source_name=source.name,
-        plain=reading.plain,
-    )
-
-
-def _column(tables: list[pa.Table], name: str, kind: pa.DataType) -> pa.ChunkedArray:
-    return pa.chunked_array([chunk for table in tables for chunk in table[name].chunks], kind)

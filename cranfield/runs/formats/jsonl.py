@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, BinaryIO, ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from cranfield.base.arrow import TEXT
 from cranfield.base.errors import ProblemsFound
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.runs.columns import SPELLINGS, LooseRows, Roles, clean_rows, expected_columns, named_fields, roles_of
-from cranfield.runs.problems import Findings, problem
+from cranfield.base.reading import Findings, object_in
+from cranfield.runs.columns import ExactRows, clean_rows, columns_of, joined_lines
+from cranfield.runs.problems import RUN, SPELLINGS, expected_columns, problem, roles_of
 from cranfield.runs.reading import run_formats
-from cranfield.runs.run import Rows
+from cranfield.runs.run import Rows, Run
 
-if TYPE_CHECKING:
-    from cranfield.runs.run import Run
+_TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
 
 
 @run_formats.register("jsonl", "json-lines", "ndjson")
@@ -35,56 +37,45 @@ class JsonLines:
         line = next((line for line in head.split(b"\n") if line.strip()), b"")
         if not line.lstrip().startswith(b"{"):
             return False
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            return name.endswith((".jsonl", ".ndjson"))
-        return isinstance(value, dict) and roles_of(value) is not None
+        value = object_in(line)
+        return name.endswith((".jsonl", ".ndjson")) if value is None else roles_of(value) is not None
 
     @staticmethod
     def read(source: Source) -> Rows:
         """Read an object per line; ids that come as whole numbers become their decimal digits."""
-
-        return read(source)
+        lines = (object_in(line) for _, line in source.byte_lines() if line.strip())
+        first = next((value for value in lines if value is not None), None)
+        if first is None:
+            return _one_by_one(source, {})
+        roles = roles_of(first)
+        if roles is None:
+            text = f"the fields of a run were not found in the first object; expected {expected_columns()}"
+            found = problem("bad-row", text, lines=[1]).at(source.name)
+            raise ProblemsFound("this is not a JSON lines run", [found])
+        return _at_once(source, roles, first) or _one_by_one(source, roles)
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
         """Write topic, document, rank, score and tag of each row."""
-        from cranfield.runs.columns import write_json_lines
-
-        write_json_lines(run, stream)
-
-
-# How JSON lines are read: by pyarrow where all objects are alike, else one by one.
-
-_ID_TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
-
-
-def read(source: Source) -> Rows:
-    """Read a JSON lines run."""
-    first = _first_object(source)
-    if first is None:
-        return _one_by_one(source, None)
-    roles = roles_of(first)
-    if roles is None:
-        text = f"the fields of a run were not found in the first object; expected {expected_columns()}"
-        raise ProblemsFound("this is not a JSON lines run", [problem("bad-row", text, lines=[1]).at(source.name)])
-    return _at_once(source, roles, first) or _one_by_one(source, roles)
+        topics, documents = (
+            pa.array([json.dumps(value) for value in ids.to_pylist()], TEXT)
+            for ids in (run.topic_ids, run.document_ids)
+        )
+        tag = f', "tag": {json.dumps(run.tag)}}}\n'
+        for part in columns_of(replace(run, topic_ids=topics, document_ids=documents)):
+            words = ('{"topic": ', part["topic"], ', "document": ', part["document"])
+            stream.write(joined_lines(*words, ', "rank": ', part["rank"], ', "score": ', part["score"], tag))
 
 
-def _first_object(source: Source) -> dict[str, Any] | None:
-    values = (_parsed(line) for _, line in source.byte_lines() if line.strip())
-    return next((value for value in values if isinstance(value, dict)), None)
-
-
-def _at_once(source: Source, roles: Roles, first: dict[str, Any]) -> Rows | None:
-    """Read a file whose objects all have the types of the first; None for all others.
+def _at_once(source: Source, roles: dict[str, str], first: dict[str, Any]) -> Rows | None:
+    """Read a file whose objects all have the types of the first, by pyarrow; None for all others.
 
     Naming the types keeps pyarrow from guessing them: it would take an id like 2020-01-01 for a date. Parts that the
     first object does not have are looked out for in the others: they may carry a score that it lacks.
     """
-    schema = _schema(roles, first)
-    if schema is None:
+    numbers = {"score": pa.float64(), "rank": pa.int64()}
+    kinds = [numbers.get(part) or _TYPES.get(type(first.get(name))) for part, name in roles.items()]
+    if None in kinds:
         return None
     with source.open() as stream:
         data = stream.read().removeprefix(UTF8_BOM)
@@ -94,61 +85,42 @@ def _at_once(source: Source, roles: Roles, first: dict[str, Any]) -> Rows | None
         table = pyarrow.json.read_json(
             pa.BufferReader(data),
             parse_options=pyarrow.json.ParseOptions(
-                explicit_schema=schema,
-                unexpected_field_behavior="ignore" if len(schema) == len(SPELLINGS) else "infer",
+                explicit_schema=pa.schema(list(zip(roles.values(), kinds, strict=True))),
+                unexpected_field_behavior="ignore" if len(roles) == len(SPELLINGS) else "infer",
             ),
         )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    if table.num_rows != data.count(b"\n") + (not data.endswith(b"\n")):
+    if table.num_rows != data.count(b"\n") + (not data.endswith(b"\n")) or roles_of(table.column_names) != roles:
         return None
-    if roles_of(table.column_names) != roles:
-        return None
-    parts = {part: _as_text(table[name], part) for part, name in roles.items()}
-    return clean_rows(source, parts, skipped=np.empty(0, dtype=np.int64))
+    columns = {part: table[name] for part, name in roles.items()}
+    return clean_rows(
+        source, {part: one if part == "score" else one.cast(pa.string()) for part, one in columns.items()}
+    )
 
 
-def _schema(roles: Roles, first: dict[str, Any]) -> pa.Schema | None:
-    types: dict[str, pa.DataType | None] = {"score": pa.float64(), "rank": pa.int64()}
-    fields = [(name, types.get(part) or _ID_TYPES.get(type(first.get(name)))) for part, name in roles.items()]
-    if any(kind is None for _, kind in fields) or len({name for name, _ in fields}) < len(fields):
-        return None
-    return pa.schema(fields)
+def _one_by_one(source: Source, usual: Mapping[str, str]) -> Rows:
+    """Read each line by itself; `usual` is what the first object calls the fields, and empty where there is none."""
 
+    def values_in(record: dict[str, Any]) -> dict[str, object]:
+        names = {**RUN.roles(record), **{part: name for part, name in usual.items() if name in record}}
+        return {part: record[name] for part, name in names.items()}
 
-def _as_text(column: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
-    return column if part == "score" else column.cast(pa.string())
-
-
-def _one_by_one(source: Source, roles: Roles | None) -> Rows:
-    """Read each line by itself; the first object says what the fields are usually called."""
-    rows = LooseRows(Findings(), has_scores=roles is None or _has_scores(source, roles))
+    has_scores = "score" in usual or not usual
+    if not has_scores:
+        records = (object_in(line) for _, line in source.byte_lines() if line.strip())
+        has_scores = any(values_in(one).get("score") is not None for one in records if one is not None)
+    rows = ExactRows(Findings(RUN), has_scores=has_scores)
     for number, line in source.byte_lines():
         if not line.strip():
-            rows.skip(number)
+            rows.skipped.append(number)
         elif not _is_utf8(line):
             rows.refuse(number, "not-utf-8", line.decode("utf-8", "replace").strip())
-        elif not isinstance(value := _parsed(line), dict) or roles is None:
+        elif not usual or (record := object_in(line)) is None:
             rows.refuse(number, "bad-row", line.decode("utf-8").strip())
         else:
-            rows.add(number, **named_fields(value, roles))
+            rows.add(number, values_in(record))
     return rows.rows(source)
-
-
-def _has_scores(source: Source, roles: Roles) -> bool:
-    """Say whether any object has a score; in most files the first one has."""
-    if roles.score is not None:
-        return True
-    values = (_parsed(line) for _, line in source.byte_lines() if line.strip())
-    return any(named_fields(value, roles)["score"] is not None for value in values if isinstance(value, dict))
-
-
-def _parsed(line: bytes) -> Any:
-    """Give the value of a line; None if it is not JSON. Deep nesting and endless digits are no run either."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _is_utf8(data: bytes) -> bool:
