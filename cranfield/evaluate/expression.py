@@ -6,28 +6,20 @@ The spelling is ir_measures': a name, parameters in brackets, a cutoff after @. 
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import redirect_stderr
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from io import StringIO
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, UnknownName, UsageError, quoted
-from cranfield.base.text import counted
-from cranfield.evaluate.align import Alignment, documents_of
+from cranfield.base.errors import UnknownName, UsageError, quoted
+from cranfield.evaluate.foreign import ForeignMeasure, foreign_measure
 from cranfield.evaluate.lists import GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.measure import COMMON, Aggregate, MeasureKind, Parameter, Setting, measures
-from cranfield.evaluate.trec_eval.options import DEFAULT_CUTOFFS, DEFAULT_LEVELS, NICKNAMES, nickname
-from cranfield.qrels.judgment_files import SubtopicRow
-from cranfield.runs.run import Run
+from cranfield.evaluate.trec_eval.names import in_our_words
 
 # Reads the letters of a measure expression: name, settings with their positions, cutoff.
 
@@ -74,6 +66,32 @@ class _Reader:
     def sign(self, letter: str) -> bool:
         return self.take(re.compile(re.escape(letter))) is not None
 
+    def value(self) -> Setting:
+        for quote in "'\"":
+            if self.sign(quote):
+                inside = self.take(re.compile(f"[^{quote}]*")) or ""
+                if not self.sign(quote):
+                    raise self.fail(f"a closing {quote}")
+                return inside
+        if self.sign("{"):
+            return self._gains()
+        number = self.take(_NUMBER)
+        if number is not None:
+            return float(number) if set(number) & set(".eE") else int(number)
+        word = self.needed(_WORD, "a value")
+        return {"True": True, "False": False, "true": True, "false": False}.get(word, word)
+
+    def _gains(self) -> GradeGains:
+        pairs: dict[int, float] = {}
+        while not self.sign("}"):
+            if pairs and not self.sign(","):
+                raise self.fail("a comma or }")
+            grade = int(self.needed(re.compile(r"[+-]?[0-9]+"), "a grade"))
+            if not self.sign(":"):
+                raise self.fail("a colon")
+            pairs[grade] = float(self.needed(_NUMBER, "a gain"))
+        return tuple(sorted(pairs.items()))
+
 
 def scanned(text: str) -> Scanned:
     """Take an expression apart, or say at which position it cannot go on."""
@@ -84,10 +102,13 @@ def scanned(text: str) -> Scanned:
         while not reader.sign(")"):
             if settings and not reader.sign(","):
                 raise reader.fail("a comma or )")
-            settings.append(_setting(reader))
-            names = [one for one, _, _ in settings]
-            if len(set(names)) < len(names):
-                raise UsageError(f"{text}: {names[-1]} is set twice")
+            parameter = reader.needed(_NAME, "the name of a parameter")
+            position = reader.place - len(parameter) + 1
+            if not reader.sign("="):
+                raise reader.fail("=")
+            settings.append((parameter, reader.value(), position))
+            if [one for one, _, _ in settings].count(parameter) > 1:
+                raise UsageError(f"{text}: {parameter} is set twice")
     cutoff = float(reader.needed(_NUMBER, "a number")) if reader.sign("@") else None
     if reader.sign(","):
         raise UsageError(f"{text}: one measure was expected; of several each has its own -m, or blanks between them")
@@ -95,312 +116,6 @@ def scanned(text: str) -> Scanned:
         reader.place -= 1
         raise reader.fail("the end")
     return Scanned(text, name, tuple(settings), cutoff)
-
-
-def _setting(reader: _Reader) -> tuple[str, Setting, int]:
-    name = reader.needed(_NAME, "the name of a parameter")
-    position = reader.place - len(name) + 1
-    if not reader.sign("="):
-        raise reader.fail("=")
-    return name, _value(reader), position
-
-
-def _value(reader: _Reader) -> Setting:
-    for quote in "'\"":
-        if reader.sign(quote):
-            inside = reader.take(re.compile(f"[^{quote}]*")) or ""
-            if not reader.sign(quote):
-                raise reader.fail(f"a closing {quote}")
-            return inside
-    if reader.sign("{"):
-        return _mapping(reader)
-    number = reader.take(_NUMBER)
-    if number is not None:
-        return float(number) if set(number) & set(".eE") else int(number)
-    word = reader.needed(_WORD, "a value")
-    return {"True": True, "False": False, "true": True, "false": False}.get(word, word)
-
-
-def _mapping(reader: _Reader) -> tuple[tuple[int, float], ...]:
-    pairs: dict[int, float] = {}
-    while not reader.sign("}"):
-        if pairs and not reader.sign(","):
-            raise reader.fail("a comma or }")
-        grade = int(reader.needed(re.compile(r"[+-]?[0-9]+"), "a grade"))
-        if not reader.sign(":"):
-            raise reader.fail("a colon")
-        pairs[grade] = float(reader.needed(_NUMBER, "a gain"))
-    return tuple(sorted(pairs.items()))
-
-
-# trec_eval's names for measures, in our words.
-
-_PLAIN = {
-    "num_q": "NumQ",
-    "num_ret": "NumRet",
-    "num_rel": "NumRel",
-    "num_rel_ret": "NumRelRet",
-    "num_nonrel_judged_ret": "NumJudgedNonrel",
-    "map": "AP",
-    "gm_map": "AP(agg=geometric)",
-    "Rprec": "Rprec",
-    "bpref": "Bpref",
-    "gm_bpref": "Bpref(agg=geometric)",
-    "recip_rank": "RR",
-    "infAP": "infAP",
-    "11pt_avg": "IPrecAvg",
-    "binG": "BinG",
-    "G": "G",
-    "dcg": "DCG",
-    "ideal_dcg": "IdealDCG",
-    "ndcg": "nDCG",
-    "ndcg_rel": "nDCGRel",
-    "Rndcg": "RnDCG",
-    "set_P": "SetP",
-    "set_relative_P": "SetP(relative=True)",
-    "set_recall": "SetR",
-    "set_map": "SetAP",
-    "set_F": "SetF",
-    "utility": "Utility",
-    "yaap": "YAAP",
-    "rbp": "RBP(p=0.9, gain=topic)",
-    "rbp_resid": "RBPResidual(p=0.9)",
-}
-_CUT: dict[str, Callable[[str], str]] = {
-    "P": "P@{}".format,
-    "recall": "R@{}".format,
-    "ndcg_cut": "nDCG@{}".format,
-    "map_cut": "AP@{}".format,
-    "relative_P": "RelativeP@{}".format,
-    "success": "Success@{}".format,
-    "unj": "Unjudged(over=cutoff)@{}".format,
-    "iprec_at_recall": "IPrec@{}".format,
-    "Rprec_mult": "Rprec(times={})".format,
-}
-_NOT_NUMBERS = ("runid", "relstring")
-_LEVELS = ("iprec_at_recall", "Rprec_mult")
-_COEFFICIENTS = 4
-_SIGNED = r"[+-]?[0-9.]+"
-_WITH_NUMBERS = re.compile(rf"(utility|set_F|11pt_avg)[._]({_SIGNED}(?:,{_SIGNED})*)")
-_WITH_PERSISTENCE = re.compile(r"rbp[._]((?:p|[0-9]+)=[0-9.]+(?:,(?:p|[0-9]+)=[0-9.]+)*)")
-_PREFERENCES = re.compile(r"prefs?_\w+(\.\S*)?|\w+_avgjg(_\w+)?(\.\S*)?")
-_GAINS = ("ndcg", "dcg", "ideal_dcg", "ndcg_rel", "Rndcg", "G")
-_WITH_CUTOFF = re.compile(rf"({'|'.join(_CUT)})(?:_([0-9.]+)|\.([0-9.,]+))?")
-_WITH_GAINS = re.compile(rf"({'|'.join(_GAINS)})[._]((?:[0-9]+=[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?,?)+)")
-
-
-def in_our_words(text: str) -> list[str] | None:
-    """Give the expressions that a name of trec_eval means; None where it is no such name.
-
-    A family without a cutoff means its usual ones, and a nickname (`official`, `all_trec`, `set`) many measures;
-    what is not a number (runid, relstring) is left out of those. Cutoffs lose what is behind their decimal point, as
-    they do there. Measures of preferences are refused.
-    """
-    if text in _PLAIN:
-        return [_PLAIN[text]]
-    if text in ("runid", "relstring"):
-        raise UsageError(f"{text} is not a number; cranfield trec-eval prints it")
-    if _PREFERENCES.fullmatch(text):
-        raise UsageError(f"{text}: measures of preferences are out of scope")
-    if text in NICKNAMES:
-        names = [name for name in nickname(text, "10") or () if name not in _NOT_NUMBERS]
-        return [expression for name in names for expression in in_our_words(name) or []]
-    family = _WITH_CUTOFF.fullmatch(text)
-    if family:
-        name, one, several = family.groups()
-        cutoffs = several.split(",") if several else [one] if one else _usual(name)
-        return [_CUT[name](_shortened(cutoff, whole=name not in _LEVELS)) for cutoff in cutoffs]
-    graded = _WITH_GAINS.fullmatch(text)
-    if graded:
-        pairs = ", ".join(pair.replace("=", ": ") for pair in graded.group(2).rstrip(",").split(","))
-        return [f"{_PLAIN[graded.group(1)]}(gains={{{pairs}}})"]
-    return _with_parameters(text)
-
-
-def _with_parameters(text: str) -> list[str] | None:
-    """Give the expression of a measure whose parameters have names here and none there."""
-    numbered = _WITH_NUMBERS.fullmatch(text)
-    if numbered:
-        name, given = numbered.group(1), numbered.group(2).split(",")
-        if name == "11pt_avg":
-            return [f"IPrecMean(levels='{','.join(given)}')"]
-        wanted = _COEFFICIENTS if name == "utility" else 1
-        if len(given) != wanted:
-            raise UsageError(f"{text}: {name} takes {counted(wanted, 'number')}, not {len(given)}")
-        names = "abcd" if name == "utility" else ("beta",)
-        settings = ", ".join(f"{word}={value}" for word, value in zip(names, given, strict=True))
-        return [f"{_PLAIN[name]}({settings})"]
-    persistent = _WITH_PERSISTENCE.fullmatch(text)
-    if persistent:
-        named = dict(pair.split("=") for pair in persistent.group(1).split(","))
-        p = named.pop("p", "0.9")
-        gains = ", ".join(f"{grade}: {worth}" for grade, worth in named.items())
-        return [f"RBPGains(p={p}, gains={{{gains}}})" if gains else f"RBP(p={p}, gain=topic)"]
-    return None
-
-
-def trec_names_of() -> dict[str, list[str]]:
-    """Give for each of our expressions the names that mean it."""
-    found: dict[str, list[str]] = {}
-    for name, expression in _PLAIN.items():
-        found.setdefault(expression.split("(")[0], []).append(name)
-    for name, made in _CUT.items():
-        found.setdefault(re.split("[(@]", made("1"))[0], []).append(f"{name}_k")
-    return found
-
-
-def _usual(name: str) -> list[str]:
-    usual: tuple[float, ...] = DEFAULT_CUTOFFS.get(name) or DEFAULT_LEVELS[name]
-    return [f"{cutoff:g}" for cutoff in usual]
-
-
-def _shortened(cutoff: str, *, whole: bool) -> str:
-    if not cutoff.replace(".", "", 1).isdigit():
-        return cutoff
-    return str(int(float(cutoff))) if whole else f"{float(cutoff):g}"
-
-
-# Measures that we have not and ir_measures has: diversity, compatibility, models of users (extra `ir-measures`).
-
-EXTRA = "ir-measures"
-_ABSENT_PARAMETER = re.compile(r"invalid param (\w+)=<object object")
-_REFUSALS = (ValueError, AssertionError, KeyError, TypeError)
-_PROVIDER = re.compile(r"- (\S+) \((pip install [^)]+)\)")
-
-
-@dataclass(frozen=True)
-class ForeignMeasure:
-    """A measure that ir_measures computes, by its expression as ir_measures prints it. Topics are averaged."""
-
-    expression: str
-
-    @property
-    def aggregate(self) -> Aggregate:
-        """How the values of topics are put together."""
-        return "mean"
-
-    @property
-    def quality(self) -> bool:
-        """Whether a higher value means a better run."""
-        return True
-
-    takes_verdict = False
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest value of a list: ir_measures does not tell them."""
-        return -math.inf, math.inf
-
-    def __str__(self) -> str:
-        return self.expression
-
-
-def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:
-    """Give the measure that ir_measures means by an expression whose name we do not know."""
-    library = _library()
-    if library is None:
-        raise UsageError(
-            f"{unknown}; what only ir_measures has needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'"
-        )
-    try:
-        return ForeignMeasure(str(library.parse_measure(text)))
-    except NameError:
-        known = [*unknown.known, *foreign_names(without=unknown.known)]
-        raise UnknownName("measure", unknown.name, known) from None
-    except KeyError as error:
-        raise UsageError(f"{text}: ir_measures knows no parameter {error} of {unknown.name}") from None
-    except (ValueError, AssertionError, TypeError) as error:
-        raise UsageError(f"{text}: ir_measures cannot read this: {error}") from None
-
-
-def foreign_names(*, without: Iterable[str] = ()) -> list[str]:
-    """Give the names that ir_measures adds to the ones given; none where it is not installed."""
-    library = _library()
-    ours = set(without)
-    return [] if library is None else sorted(name for name in library.measures.registry if name not in ours)
-
-
-def described(measure: ForeignMeasure) -> str:
-    """Give what ir_measures says about a measure."""
-    parsed = importlib.import_module("ir_measures").parse_measure(str(measure))
-    lines = [f"{measure}, computed by ir_measures", "", inspect.cleandoc(parsed.__doc__ or "").strip(), ""]
-    lines += [f"  {name}  ({about.desc})" for name, about in parsed.SUPPORTED_PARAMS.items()]
-    return "\n".join(lines) + "\n"
-
-
-def foreign_values(
-    measures: Sequence[ForeignMeasure], judged: Iterable[SubtopicRow], runs: Sequence[Run], aligned: Alignment
-) -> NDArray[np.float64]:
-    """Give the value of each measure for each run and topic of an alignment; 0 where a run lacks the topic."""
-    library = _library()
-    if library is None:
-        raise UsageError(f"{measures[0]} needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'")
-    parsed = [library.parse_measure(str(measure)) for measure in measures]
-    rows = [library.Qrel(row.topic, row.document, row.grade, row.subtopic) for row in judged if row.grade >= 0]
-    places = {topic: place for place, topic in enumerate(aligned.topic_ids)}
-    values = np.zeros((len(measures), *aligned.shape))
-    with redirect_stderr(StringIO()):
-        evaluator = _evaluator(library, parsed, rows)
-        for number, run in enumerate(runs):
-            for found in evaluator.iter_calc(_ranking(library, run, aligned)):
-                if found.query_id in places:
-                    values[parsed.index(found.measure), number, places[found.query_id]] = found.value
-    return values
-
-
-def _ranking(library: ModuleType, run: Run, aligned: Alignment) -> list[Any]:
-    """Give the lists with falling numbers above 0: Compat takes a document that is not retrieved for one with 0."""
-    ranked = [(topic, documents_of(run, topic, reference=aligned.reference)) for topic in aligned.topic_ids]
-    return [
-        library.ScoredDoc(topic, document, float(len(documents) - place))
-        for topic, documents in ranked
-        for place, document in enumerate(documents)
-    ]
-
-
-def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any:
-    """Give ir_measures' evaluator, or its refusal in one sentence."""
-    try:
-        return library.evaluator(measures, rows)
-    except _REFUSALS as error:
-        said = str(error)
-    # One that will not do spoils all: which ones that are, each alone tells.
-    refused = [str(measure) for measure in measures if not _takes(library, measure, rows)]
-    raise _refused(said, ", ".join(refused or map(str, measures)))
-
-
-def _takes(library: ModuleType, measure: Any, rows: list[Any]) -> bool:
-    """Say whether ir_measures can compute one measure."""
-    try:
-        library.evaluator([measure], rows)
-    except _REFUSALS:
-        return False
-    return True
-
-
-def _refused(said: str, names: str) -> CranfieldError:
-    absent = _ABSENT_PARAMETER.search(said)
-    if absent:
-        return UsageError(f"{names}: ir_measures needs the parameter {absent[1]}")
-    providers = [f"{name}: {install}" for name, install in _PROVIDER.findall(said)]
-    if providers:
-        return UsageError(
-            f"{names}: ir_measures leaves this to a library that is not installed; {'; '.join(providers)}"
-        )
-    if said.startswith("Unsupported measures"):
-        return UsageError(
-            f"{names}: no library behind ir_measures computes this; a cutoff or parameter may be missing"
-        )
-    return UsageError(f"{names}: ir_measures refuses this: {said}")
-
-
-def _library() -> ModuleType | None:
-    try:
-        import ir_measures
-    except ImportError:
-        return None
-    found: ModuleType = ir_measures
-    return found
 
 
 Settings = tuple[tuple[str, Setting], ...]
@@ -557,16 +272,15 @@ def parse_measures(texts: Sequence[str], *, threshold: int = 1, gains: GradeGain
 def _parts(text: str) -> Iterator[str]:
     """Cut at blanks that are not inside brackets."""
     depth, part = 0, ""
-    for letter in text:
+    for letter in f"{text} ":
         depth += (letter in "({") - (letter in ")}")
-        if letter.isspace() and depth <= 0:
-            if part:
-                yield part
-            part = ""
-        else:
+        if not letter.isspace() or depth > 0:
             part += letter
-    if part:
-        yield part
+        elif part:
+            yield part
+            part = ""
+    if part.strip():
+        yield part[:-1]
 
 
 def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasure:
@@ -574,11 +288,10 @@ def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasu
         kind = measures.get(expression.name)
     except UnknownName as error:
         return foreign_measure(expression.text, error)
-    settings: dict[str, Setting] = {}
-    if _takes_threshold(kind):
-        settings["rel"] = threshold
-    for given, value, position in expression.settings:
-        name, value = _in_our_settings(kind, given, value)
+    settings: dict[str, Setting] = {"rel": threshold} if _takes_threshold(kind) else {}
+    for name, value, position in expression.settings:
+        if name == "dcg" and "gain" in kind.parameters and value in ("log2", "exp-log2"):  # as ir_measures has it
+            name, value = "gain", "exponential" if value == "exp-log2" else "linear"
         parameter = _parameter(kind, name, expression, position)
         try:
             settings[name] = parameter.checked(value)
@@ -587,20 +300,12 @@ def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasu
     # What RBPGains divides by hangs on which grades are named: trec_eval's way, which a scale cannot know.
     if "gains" in kind.parameters and kind.scale_gains and not {"gain", "gains"} & settings.keys():
         settings["gains"] = gains
-    cutoff = _cutoff(kind, expression)
-    return Measure(kind.name, _settled(kind, settings), cutoff, threshold)
+    return Measure(kind.name, _settled(kind, settings), _cutoff(kind, expression), threshold)
 
 
 def _takes_threshold(kind: MeasureKind) -> bool:
     """Say whether a measure divides documents into relevant and not relevant."""
     return "rel" in kind.parameters and kind.parameters["rel"].default == 1
-
-
-def _in_our_settings(kind: MeasureKind, name: str, value: Setting) -> tuple[str, Setting]:
-    """Translate what ir_measures calls otherwise."""
-    if name == "dcg" and "gain" in kind.parameters and value in ("log2", "exp-log2"):
-        return "gain", "exponential" if value == "exp-log2" else "linear"
-    return name, value
 
 
 def _parameter(kind: MeasureKind, name: str, expression: Scanned | None = None, position: int = 0) -> Parameter:

@@ -358,7 +358,7 @@ class FilesInputs(Inputs):
     def _with_runs(self, asked: Asked, names: Sequence[str] | None, *, with_ids: bool, progress: Progress) -> Asked:
         # Measures of others see documents by name.
         parsed = expression.parse_measures(asked.measures)
-        with_ids = with_ids or any(isinstance(one, expression.ForeignMeasure) for one in parsed)
+        with_ids = with_ids or any(not isinstance(one, expression.Measure) for one in parsed)
         known: Iterable[str] = self.names() if with_ids else self._read(asked.like or "10", progress)[1]
         for name in names or ():
             if name not in known:

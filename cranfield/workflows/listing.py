@@ -115,8 +115,8 @@ _CUTOFFS = {"none": "", "optional": "[@k]", "needed": "@k", "level": "@recall"}
 
 def known_measures() -> list[tuple[Value, ...]]:
     """Give (name, cutoff, parameters, other names, trec_eval's names, what it is) for every measure."""
-    from cranfield.evaluate.expression import trec_names_of
     from cranfield.evaluate.measure import measures
+    from cranfield.evaluate.trec_eval.names import trec_names_of
 
     theirs = trec_names_of()
     return [
@@ -149,7 +149,8 @@ def measures_page(markdown: Callable[[Table], str]) -> str:
 
 def described_measure(expression: str) -> str:
     """Give the whole help of the measure that an expression names."""
-    from cranfield.evaluate.expression import ForeignMeasure, described, parse_measures
+    from cranfield.evaluate.expression import parse_measures
+    from cranfield.evaluate.foreign import ForeignMeasure, described
     from cranfield.evaluate.measure import COMMON, measures
 
     known = [*measures.names(), *(alias for name in measures.names() for alias in measures.aliases(name))]

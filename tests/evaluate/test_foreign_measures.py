@@ -11,7 +11,8 @@ from kept import Kept
 from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.base.files import Source
 from cranfield.evaluate.align import align, qrels_from, ranking_from, run_from
-from cranfield.evaluate.expression import ForeignMeasure, foreign_names, foreign_values, parse_measure, parse_measures
+from cranfield.evaluate.expression import parse_measure, parse_measures
+from cranfield.evaluate.foreign import ForeignMeasure, foreign_names, foreign_values
 from cranfield.evaluate.measure import measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.judgment_files import SubtopicRow, read_subtopics

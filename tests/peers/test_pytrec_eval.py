@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cranfield.evaluate.align import align, qrels_from, run_from
-from cranfield.evaluate.trec_eval.options import TrecOptions, measures_of_version
-from cranfield.evaluate.trec_eval.printing import Asked, values_of
+from cranfield.evaluate.trec_eval.names import measures_of_version
+from cranfield.evaluate.trec_eval.options import TrecOptions
+from cranfield.evaluate.trec_eval.printing import Wanted, values_of
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
@@ -23,7 +24,7 @@ def test_every_measure_of_version_9_agrees_for_every_topic(random_data, seed: in
     options = TrecOptions(version="9", level=level)
     ours = {}
     for name in NAMES:
-        ours.update(values_of(Asked(aligned.lists, name, None, options)))
+        ours.update(values_of(Wanted(aligned.lists, name, None, options)))
     compared = 0
     for place, topic in enumerate(aligned.topic_ids):
         for name, value in theirs[topic].items():
@@ -40,6 +41,6 @@ def test_condensed_lists_agree(random_data, seed: int):
     aligned = align(qrels_from(qrels), [run_from(run)], reference="9")
     options = TrecOptions(version="9")
     for name in names:
-        for printed, value in values_of(Asked(aligned.lists.condensed, name, None, options)).items():
+        for printed, value in values_of(Wanted(aligned.lists.condensed, name, None, options)).items():
             expected = np.array([theirs[topic][printed] for topic in aligned.topic_ids])
             np.testing.assert_allclose(value, expected, rtol=0, atol=TOLERANCE, err_msg=printed)

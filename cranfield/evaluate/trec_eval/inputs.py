@@ -1,7 +1,8 @@
 """Qrels and run files as trec_eval takes them, aligned.
 
-Ordinary files take the fast way of the strict readers. Whatever those find unusual is read again as trec_eval does
-it (`lenient`): text that is no number is 0, more than six columns are fine, a blank line in qrels is not.
+Ordinary files take the fast way of the strict readers. Whatever those find unusual is read again exactly as
+forgivingly, and as strictly, as trec_eval does it: text that is no number is 0, more than six columns are fine, a
+blank line in qrels is not.
 """
 
 from __future__ import annotations
@@ -23,15 +24,19 @@ from cranfield.base.files import Source
 from cranfield.evaluate.align import AnyRun, align, first_repeat
 from cranfield.evaluate.direct import judged_pairs, read_direct
 from cranfield.evaluate.lists import NOT_POOLED, Lists
-from cranfield.evaluate.trec_eval.options import Judged, Ranked, Refused, TrecOptions, lenient_qrels, lenient_run
-from cranfield.qrels.formats.trec import read as read_qrels_rows
+from cranfield.evaluate.trec_eval.options import Refused, TrecOptions, real_number, whole_number
+from cranfield.qrels.formats import trec as qrels_format
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.formats.trec import read as read_run_rows
+from cranfield.runs.formats import trec as run_format
 from cranfield.runs.order import ranked
-from cranfield.runs.run import Run
+
+Judged = dict[bytes, dict[bytes, int]]
+Ranked = dict[bytes, list[tuple[bytes, float]]]
 
 _UNUSUAL_BEGINNINGS = (b"\xef\xbb\xbf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _HARMLESS = frozenset({"not-q0", "rank-not-an-integer"})
+_QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
+_HIGHEST = int(np.iinfo(np.int32).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +62,15 @@ def read_input(options: TrecOptions) -> TrecInput:
     with _run_file(options) as run_file:
         qrels = _strict_qrels(qrels_file)
         run = None if qrels is None else _strict_run(run_file, qrels, options)
-        if qrels is not None and run is not None:
-            return _from_strict(qrels, run, options)
-        judged, broken = lenient_qrels(qrels_file.read_bytes(), options)
-        ranking, run_id = lenient_run(run_file.read_bytes(), options)
-    return _from_lenient(judged, ranking, run_id, broken, options)
+        if qrels is None or run is None:
+            found = _read_leniently(qrels_file.read_bytes(), run_file.read_bytes(), options)
+        else:
+            aligned = align(qrels, [run], reference=options.version)
+            topics, relevant = tuple(topic.encode() for topic in aligned.topic_ids), int((qrels.grades > 0).sum())
+            found = TrecInput(topics, aligned.lists, aligned.present[0], run.tag.encode(), relevant)
+    # Lists are cut at the greatest depth, then what is not judged is taken out: in this order.
+    lists = found.lists if options.depth is None else found.lists.cut(max(options.depth, 0))
+    return replace(found, lists=lists.condensed if options.judged_only else lists)
 
 
 @contextmanager
@@ -88,12 +97,17 @@ def _look_at(path: Path, name: str, *, noun: str) -> None:
     raise Refused(f"trec_eval.get_{noun}: Cannot read {noun} file '{name}'\ntrec_eval: Quit in file '{name}'\n", 2)
 
 
+def _begins_unusually(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(6).startswith(_UNUSUAL_BEGINNINGS)
+
+
 def _strict_qrels(path: Path) -> Qrels | None:
     """Give the qrels of an ordinary file; None where trec_eval may take it otherwise than we do."""
     if _begins_unusually(path):
         return None
     try:
-        rows = read_qrels_rows(Source(path))
+        rows = qrels_format.read(Source(path))
         return rows.qrels() if rows.plain and rows.strata is None else None
     except CranfieldError:
         return None
@@ -107,12 +121,8 @@ def _strict_run(path: Path, qrels: Qrels, options: TrecOptions) -> AnyRun | None
     direct = None if judged is None else read_direct(Source(path), judged, reference=options.version)
     if direct is not None and not any(topic.startswith("#") for topic in direct.topic_ids.to_pylist()):
         return replace(direct, tag=direct.last_tag)
-    return _run_in_full(path)
-
-
-def _run_in_full(path: Path) -> Run | None:
     try:
-        rows = read_run_rows(Source(path))
+        rows = run_format.read(Source(path))
     except CranfieldError:
         return None
     usual = len(rows.tags) == 1 and {problem.code for problem in rows.problems} <= _HARMLESS
@@ -122,35 +132,16 @@ def _run_in_full(path: Path) -> Run | None:
     return None if first_repeat(run) else run
 
 
-def _begins_unusually(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(6).startswith(_UNUSUAL_BEGINNINGS)
-
-
-def _from_strict(qrels: Qrels, run: AnyRun, options: TrecOptions) -> TrecInput:
-    aligned = align(qrels, [run], reference=options.version)
-    return TrecInput(
-        topics=tuple(topic.encode() for topic in aligned.topic_ids),
-        lists=_cut(aligned.lists, options),
-        present=aligned.present[0],
-        run_id=run.tag.encode(),
-        judged_relevant=int((qrels.grades > 0).sum()),
-    )
-
-
-def _from_lenient(
-    judged: Judged, ranking: Ranked, run_id: bytes, broken: dict[bytes, str], options: TrecOptions
-) -> TrecInput:
+def _read_leniently(qrels_data: bytes, run_data: bytes, options: TrecOptions) -> TrecInput:
+    judged, broken = _lenient_qrels(qrels_data, options)
+    ranking, run_id = _lenient_run(run_data, options)
     topics = sorted(judged)
     grades = [
         [judged[topic].get(document, int(NOT_POOLED)) for document, _ in ranking.get(topic, [])] for topic in topics
     ]
-    levels = np.unique([grade for found in judged.values() for grade in found.values() if grade >= 0]).astype(
-        np.int32
-    )
-    counts = np.array(
-        [np.bincount(np.searchsorted(levels, _from_zero(judged[topic])), minlength=len(levels)) for topic in topics]
-    )
+    known = [[grade for grade in judged[topic].values() if grade >= 0] for topic in topics]
+    levels = np.unique([grade for found in known for grade in found]).astype(np.int32)
+    counts = np.array([np.bincount(np.searchsorted(levels, found), minlength=len(levels)) for found in known])
     lists = Lists(
         grades=np.array([grade for found in grades for grade in found], dtype=np.int32),
         offsets=np.concatenate([[0], np.cumsum([len(found) for found in grades], dtype=np.int64)]),
@@ -158,34 +149,74 @@ def _from_lenient(
         levels=levels,
         level_counts=counts.reshape(len(topics), len(levels)),
     )
-    twice = {**_repeats(ranking, options), **{topic: text for topic, text in broken.items() if topic in judged}}
+    for topic, rows in ranking.items():
+        # A document that stands twice among the first ranks of a topic: trec_eval stops there, and only there.
+        documents = sorted(document for document, _ in rows[: options.depth])
+        twice = next((one for one, after in pairwise(documents) if one == after), None)
+        if twice is not None and topic not in broken:
+            broken[topic] = f"trec_eval.form_res_qrels: duplicate docs {twice.decode('utf-8', 'replace')}"
     return TrecInput(
         topics=tuple(topics),
-        lists=_cut(lists, options),
+        lists=lists,
         present=np.array([topic in ranking for topic in topics]),
         run_id=run_id,
-        judged_relevant=sum(grade > 0 for found in judged.values() for grade in found.values()),
-        broken={place: twice[topic] for place, topic in enumerate(topics) if topic in twice},
+        judged_relevant=sum(grade > 0 for found in known for grade in found),
+        broken={place: broken[topic] for place, topic in enumerate(topics) if topic in broken},
     )
 
 
-def _from_zero(found: dict[bytes, int]) -> list[int]:
-    return [grade for grade in found.values() if grade >= 0]
+def _lenient_qrels(data: bytes, options: TrecOptions) -> tuple[Judged, dict[bytes, str]]:
+    """Give the grades of each topic, and what trec_eval says of topics that judge a document twice."""
+    judged: Judged = {}
+    broken: dict[bytes, str] = {}
+    after_comment, rows = False, 0
+    for line in _lines(data):
+        # Version 10 looks for a comment once per row, so that a second comment in a row is taken for a row.
+        if options.version == "10" and line.startswith(b"#") and not after_comment:
+            after_comment = True
+            continue
+        after_comment = False
+        words = line.split()
+        rows += 1
+        if len(words) != _QRELS_COLUMNS:
+            raise _malformed("qrels", rows, options.files[0])
+        topic, _, document, grade = words
+        grades = judged.setdefault(topic, {})
+        if document in grades:
+            shown = document.decode("utf-8", "replace")
+            broken.setdefault(topic, f"trec_eval.form_res_rels: duplicate docs {shown}\n")
+        grades[document] = max(-_HIGHEST, min(_HIGHEST, whole_number(grade.decode("latin-1"))))
+    return judged, broken
 
 
-def _repeats(ranking: Ranked, options: TrecOptions) -> dict[bytes, str]:
-    """Find documents that stand twice among the first ranks of a topic: trec_eval stops there, and only there."""
-    found = {}
-    for topic, rows in ranking.items():
-        documents = sorted(document for document, _ in rows[: options.depth])
-        for one, next_one in pairwise(documents):
-            if one == next_one:
-                found[topic] = f"trec_eval.form_res_qrels: duplicate docs {one.decode('utf-8', 'replace')}"
-                break
-    return found
+def _lenient_run(data: bytes, options: TrecOptions) -> tuple[Ranked, bytes]:
+    """Give the ranking of each topic and the tag of the last line."""
+    ranking: Ranked = {}
+    run_id, rows = b"", 0
+    for line in _lines(data):
+        words = line.split(None, _RUN_COLUMNS)
+        if not words or (options.version == "10" and words[0].startswith(b"#")):
+            continue
+        rows += 1
+        if len(words) < _RUN_COLUMNS:
+            raise _malformed("results", rows, options.files[1])
+        run_id, score = words[5], real_number(words[4].decode("latin-1"))
+        if options.version == "9":
+            with np.errstate(over="ignore", under="ignore"):
+                score = float(np.float32(score))
+        ranking.setdefault(words[0], []).append((words[2], score))
+    for found in ranking.values():
+        found.sort(key=lambda row: row[0], reverse=True)
+        found.sort(key=lambda row: (row[1] != row[1], -row[1] if row[1] == row[1] else 0.0))
+    return ranking, run_id
 
 
-def _cut(lists: Lists, options: TrecOptions) -> Lists:
-    """Cut the lists at the greatest depth, then take out what is not judged: in this order."""
-    lists = lists if options.depth is None else lists.cut(max(options.depth, 0))
-    return lists.condensed if options.judged_only else lists
+def _lines(data: bytes) -> list[bytes]:
+    """Cut the file at line feeds, up to the first NUL, where a C string ends."""
+    lines = data.partition(b"\0")[0].split(b"\n")
+    return lines[:-1] if not lines[-1] else lines
+
+
+def _malformed(noun: str, row: int, name: str) -> Refused:
+    """Say which row is malformed; comments and empty lines are not counted, as there."""
+    return Refused(f"trec_eval.get_{noun}: Malformed line {row}\ntrec_eval: Quit in file '{name}'\n", 2)

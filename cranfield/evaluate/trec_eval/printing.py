@@ -6,40 +6,30 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from cranfield._version import __version__
+from cranfield.evaluate.expression import scanned
 from cranfield.evaluate.lists import NOT_POOLED, Lists, Values, gain_function
-from cranfield.evaluate.measure import SMALLEST, sequential_sum
-from cranfield.evaluate.measures import average, counts, gain, incomplete, precision, user_models
+from cranfield.evaluate.measure import COMMON, SMALLEST, measures, sequential_sum
+from cranfield.evaluate.measures import average, user_models
 from cranfield.evaluate.trec_eval import options as parameters
 from cranfield.evaluate.trec_eval.inputs import TrecInput, read_input
-from cranfield.evaluate.trec_eval.options import (
-    DEFAULT_CUTOFFS,
-    DEFAULT_LEVELS,
-    LEVELS,
-    ORDER,
-    USAGE,
-    Refused,
-    TrecOptions,
-    measures_of_version,
-    parsed,
-    real_number,
-)
+from cranfield.evaluate.trec_eval.names import LEVELS, MEASURES, ORDER, measures_of_version
+from cranfield.evaluate.trec_eval.options import USAGE, Refused, TrecOptions
 
 # The values of trec_eval's measures: our own where both agree, its own arithmetic where they differ.
 
 Named = Iterator[tuple[str, Values]]
-Function = Callable[["Asked"], Named]
 
-_RESIDUAL_P = 0.9
 _DEFAULT_P = 0.9
 _COEFFICIENTS = 4
 
 
 @dataclass(frozen=True)
-class Asked:
+class Wanted:
     """One measure that is wanted: its lists, its name, its parameters as text, and the options."""
 
     lists: Lists
@@ -57,202 +47,147 @@ class Asked:
         """The lowest grade that is relevant."""
         return self.options.level
 
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels that are wanted."""
+        return parameters.levels(self.text, self.name) if self.text else MEASURES[self.name].usual
 
-def values_of(asked: Asked) -> dict[str, Values]:
+    @property
+    def gains(self) -> tuple[tuple[int, float], ...]:
+        """The gains that are named."""
+        return parameters.gains(parameters.pairs(self.text, self.name)) if self.text else ()
+
+    def ours(self, expression: str, **settings: Any) -> Values:
+        """Give the values of our measure; its parameters may be any that trec_eval takes."""
+        found = scanned(expression)
+        kind = measures.get(found.name)
+        settings = {name: value for name, value, _ in found.settings if name not in COMMON} | settings
+        if "rel" in kind.parameters and kind.parameters["rel"].default == 1:
+            settings["rel"] = self.rel
+        if found.cutoff is not None:
+            settings["cutoff"] = int(found.cutoff)
+        return kind.function(self.lists, **settings)  # type: ignore[no-any-return]
+
+
+def values_of(wanted: Wanted) -> dict[str, Values]:
     """Give the values of a measure under the names it prints."""
-    return dict(_FUNCTIONS[asked.name](asked))
+    name, measure = wanted.name, MEASURES[wanted.name]
+    if name in _OWN_ARITHMETIC:
+        return dict(_OWN_ARITHMETIC[name](wanted))
+    if measure.takes == "cutoffs":
+        cutoffs = parameters.cutoffs(wanted.text, name) if wanted.text else measure.usual
+        return {f"{name}_{cutoff}": wanted.ours(measure.expression.format(cutoff)) for cutoff in cutoffs}
+    if measure.takes == "gains":
+        return {wanted.full_name: wanted.ours(measure.expression, gains=wanted.gains)}
+    return {name: wanted.ours(measure.expression)}
 
 
-def _plain(function: Callable[..., Values], **settings: object) -> Function:
-    def values(asked: Asked) -> Named:
-        yield asked.name, function(asked.lists, rel=asked.rel, **settings)
-
-    return values
-
-
-def _plain_without_level(function: Callable[..., Values]) -> Function:
-    def values(asked: Asked) -> Named:
-        yield asked.name, function(asked.lists)
-
-    return values
-
-
-def _cut(function: Callable[..., Values], **settings: object) -> Function:
-    def values(asked: Asked) -> Named:
-        wanted = parameters.cutoffs(asked.text, asked.name) if asked.text else DEFAULT_CUTOFFS[asked.name]
-        for cutoff in wanted:
-            threshold = {} if asked.name in ("ndcg_cut", "unj") else {"rel": asked.rel}
-            yield f"{asked.name}_{cutoff}", function(asked.lists, cutoff=cutoff, **threshold, **settings)
-
-    return values
-
-
-def _levels(asked: Asked) -> tuple[float, ...]:
-    return parameters.levels(asked.text, asked.name) if asked.text else DEFAULT_LEVELS[asked.name]
-
-
-def _rprec_mult(asked: Asked) -> Named:
-    relevant, found = asked.lists.relevant_count(asked.rel), asked.lists.relevant(asked.rel)
-    for times in _levels(asked):
+def _rprec_mult(wanted: Wanted) -> Named:
+    relevant, found = wanted.lists.relevant_count(wanted.rel), wanted.lists.relevant(wanted.rel)
+    for times in wanted.levels:
         depth = np.trunc(times * relevant + 0.9).astype(np.int64)
         count = found.where(found.rank <= depth[found.cell]).count
-        yield f"{asked.name}_{times:3.2f}", np.where(depth > 0, count / np.maximum(depth, 1), 0.0)
+        yield f"{wanted.name}_{times:3.2f}", np.where(depth > 0, count / np.maximum(depth, 1), 0.0)
 
 
-def _iprec(asked: Asked) -> Named:
-    for level in _levels(asked):
-        yield f"{asked.name}_{level:3.2f}", _interpolated(asked, level)
+def _iprec(wanted: Wanted) -> Named:
+    for level in wanted.levels:
+        yield f"{wanted.name}_{level:3.2f}", _interpolated(wanted, level)
 
 
-def _eleven_points(asked: Asked) -> Named:
+def _eleven_points(wanted: Wanted) -> Named:
     """The mean of the interpolated precisions, added from the last level to the first.
 
     trec_eval walks the list once from its end and takes the levels in turn, so that a level which is higher than the
     one after it is never met: it and all before it get the highest precision of the list.
     """
-    levels = parameters.numbers(asked.text) if asked.text else LEVELS
-    relevant = asked.lists.relevant_count(asked.rel)
-    top = _interpolated(asked, 0.0)
-    reached = asked.lists.relevant(asked.rel).count
-    met, passed = np.zeros(len(asked.lists), dtype=bool), np.zeros(len(asked.lists), dtype=bool)
-    total = np.zeros(len(asked.lists))
+    levels = parameters.numbers(wanted.text) if wanted.text else LEVELS
+    relevant = wanted.lists.relevant_count(wanted.rel)
+    top = _interpolated(wanted, 0.0)
+    reached = wanted.lists.relevant(wanted.rel).count
+    met, passed = np.zeros(len(wanted.lists), dtype=bool), np.zeros(len(wanted.lists), dtype=bool)
+    total = np.zeros(len(wanted.lists))
     for level in reversed(levels):
-        needed = average.documents_needed(level, relevant, asked.options.version)
+        needed = average.documents_needed(level, relevant, wanted.options.version)
         beyond = ~met & (needed > reached)
         met |= ~beyond
         passed |= met & ((needed > reached) | (needed <= 0))
-        total = total + np.where(beyond, 0.0, np.where(passed, top, _interpolated(asked, level)))
+        total = total + np.where(beyond, 0.0, np.where(passed, top, _interpolated(wanted, level)))
         reached = np.where(met & ~passed, needed, reached)
-    yield asked.full_name, total / len(levels)
+    yield wanted.full_name, total / len(levels)
 
 
-def _interpolated(asked: Asked, level: float) -> Values:
+def _interpolated(wanted: Wanted, level: float) -> Values:
     """Interpolated precision; not a number where an empty list is divided by its length, 0."""
-    version = asked.options.version
-    needed = average.documents_needed(level, asked.lists.relevant_count(asked.rel), version)
-    value = average.interpolated_precision(asked.lists, cutoff=level, rel=asked.rel, rounding=version)
-    return np.where((asked.lists.length == 0) & (needed <= 0), np.nan, value)
+    version = wanted.options.version
+    needed = average.documents_needed(level, wanted.lists.relevant_count(wanted.rel), version)
+    value = average.interpolated_precision(wanted.lists, cutoff=level, rel=wanted.rel, rounding=version)
+    return np.where((wanted.lists.length == 0) & (needed <= 0), np.nan, value)
 
 
-def _geometric(function: Callable[..., Values]) -> Function:
-    def values(asked: Asked) -> Named:
-        value = np.maximum(function(asked.lists, rel=asked.rel), SMALLEST)
-        yield asked.name, np.array([math.log(one) for one in value.tolist()])
-
-    return values
+def _logarithm(wanted: Wanted) -> Named:
+    value = np.maximum(wanted.ours(MEASURES[wanted.name].expression), SMALLEST)
+    yield wanted.name, np.array([math.log(one) for one in value.tolist()])
 
 
-def _graded(function: Callable[..., Values], **settings: object) -> Function:
-    def values(asked: Asked) -> Named:
-        gains = parameters.gains(parameters.pairs(asked.text, asked.name)) if asked.text else ()
-        yield asked.full_name, function(asked.lists, gains=gains, **settings)
-
-    return values
-
-
-def _rndcg(asked: Asked) -> Named:
+def _rndcg(wanted: Wanted) -> Named:
     """Not a number where there are relevant documents and none has a gain: 0 is divided by 0."""
-    lists = asked.lists
-    gains = parameters.gains(parameters.pairs(asked.text, asked.name)) if asked.text else ()
+    lists, gains = wanted.lists, wanted.gains
     worth = gain_function("linear", gains)(lists.levels) > 0
-    nothing = (lists.level_counts[:, worth].sum(axis=1) == 0)[lists.topics] & (lists.relevant_count(asked.rel) > 0)
-    for name, value in _graded(gain.ndcg_at_levels, rel=asked.rel)(asked):
-        yield name, np.where(nothing, np.nan, value)
+    nothing = (lists.level_counts[:, worth].sum(axis=1) == 0)[lists.topics] & (lists.relevant_count(wanted.rel) > 0)
+    yield wanted.full_name, np.where(nothing, np.nan, wanted.ours("RnDCG", gains=gains))
 
 
-def _utility(asked: Asked) -> Named:
-    numbers = parameters.numbers(asked.text) if asked.text else (1.0, -1.0, 0.0, 0.0)
+def _utility(wanted: Wanted) -> Named:
+    numbers = parameters.numbers(wanted.text) if wanted.text else (1.0, -1.0, 0.0, 0.0)
     if len(numbers) != _COEFFICIENTS:
         raise Refused("trec_eval.calc_utility: improper number of coefficients\n", 4)
     named = dict(zip("abcd", numbers, strict=True))
-    value = precision.utility(asked.lists, **named, documents=asked.options.documents, rel=asked.rel)
-    yield asked.full_name, value
+    yield wanted.full_name, wanted.ours("Utility", documents=wanted.options.documents, **named)
 
 
-def _set_f(asked: Asked) -> Named:
-    beta = parameters.numbers(asked.text)[0] if asked.text else 1.0
-    yield asked.full_name, precision.set_f(asked.lists, beta=beta, rel=asked.rel)
+def _set_f(wanted: Wanted) -> Named:
+    beta = parameters.numbers(wanted.text)[0] if wanted.text else 1.0
+    yield wanted.full_name, wanted.ours("SetF", beta=beta)
 
 
-def _rbp(asked: Asked) -> Named:
-    found = parameters.pairs(asked.text, asked.name) if asked.text else ()
-    persistence = dict(found).get("p", _DEFAULT_P)
-    named = parameters.gains(found)
-    judged = asked.lists.judged
-    if named:
-        worth = user_models.scaled_gains(asked.lists, named)
-        powers = user_models.powers(persistence, judged.rank)
-        yield asked.full_name, (1.0 - persistence) * judged.total(worth * powers)
-    else:
-        value = user_models.rank_biased_precision(asked.lists, p=persistence, gain="topic")
-        yield asked.full_name, value
+def _rbp(wanted: Wanted) -> Named:
+    found = parameters.pairs(wanted.text, wanted.name) if wanted.text else ()
+    p, named, judged = dict(found).get("p", _DEFAULT_P), parameters.gains(found), wanted.lists.judged
+    if not named:
+        yield wanted.full_name, wanted.ours("RBP(gain=topic)", p=p)
+        return
+    worth = user_models.scaled_gains(wanted.lists, named)
+    yield wanted.full_name, (1.0 - p) * judged.total(worth * user_models.powers(p, judged.rank))
 
 
-def _rbp_residual(asked: Asked) -> Named:
-    value = user_models.rank_biased_residual(asked.lists, p=_RESIDUAL_P)
-    yield asked.name, np.where(asked.lists.unjudged.count > 0, value, 0.0)
+def _rbp_residual(wanted: Wanted) -> Named:
+    value = wanted.ours(MEASURES[wanted.name].expression)
+    yield wanted.name, np.where(wanted.lists.unjudged.count > 0, value, 0.0)
 
 
-def _relstring(asked: Asked) -> Named:
-    yield asked.full_name, np.zeros(len(asked.lists))
-
-
-def relevance_string(asked: Asked, cell: int) -> str:
+def relevance_string(wanted: Wanted, cell: int) -> str:
     """Give the grades at the first ranks, one letter each: - not pooled, . pooled and not judged, > above 9."""
-    size = int(parameters.real_number(asked.text)) if asked.text else 10
-    start, end = (int(place) for place in asked.lists.offsets[cell : cell + 2])
-    grades = asked.lists.grades[start : max(start, min(end, start + size))].tolist()
-    return "".join(_letter(grade) for grade in grades)
+    size = int(parameters.real_number(wanted.text)) if wanted.text else 10
+    start, end = (int(place) for place in wanted.lists.offsets[cell : cell + 2])
+    grades = wanted.lists.grades[start : max(start, min(end, start + size))].tolist()
+    return "".join(
+        ">" if grade > 9 else str(grade) if grade >= 0 else "-" if grade == NOT_POOLED else "." for grade in grades
+    )
 
 
-def _letter(grade: int) -> str:
-    if grade > 9:
-        return ">"
-    if grade >= 0:
-        return str(grade)
-    return "-" if grade == np.iinfo(np.int32).min else "."
-
-
-_FUNCTIONS: dict[str, Function] = {
-    "num_q": _plain_without_level(counts.topic_count),
-    "num_ret": _plain_without_level(counts.retrieved_count),
-    "num_rel": _plain(counts.relevant_count),
-    "num_rel_ret": _plain(counts.relevant_retrieved_count),
-    "map": _plain(average.average_precision),
-    "gm_map": _geometric(average.average_precision),
-    "Rprec": _plain(average.r_precision),
-    "bpref": _plain(incomplete.binary_preference),
-    "recip_rank": _plain(average.reciprocal_rank),
+_OWN_ARITHMETIC: dict[str, Callable[[Wanted], Named]] = {
+    "gm_map": _logarithm,
+    "gm_bpref": _logarithm,
     "iprec_at_recall": _iprec,
-    "P": _cut(precision.precision),
-    "relstring": _relstring,
-    "recall": _cut(precision.recall),
-    "infAP": _plain(incomplete.inferred_average_precision),
-    "gm_bpref": _geometric(incomplete.binary_preference),
+    "relstring": lambda wanted: iter([(wanted.full_name, np.zeros(len(wanted.lists)))]),
     "Rprec_mult": _rprec_mult,
     "utility": _utility,
     "11pt_avg": _eleven_points,
-    "binG": _plain(average.binary_g),
-    "G": _graded(gain.normalized_gain),
-    "dcg": _graded(gain.discounted_cumulated_gain),
-    "ideal_dcg": _graded(gain.ideal_discounted_cumulated_gain),
-    "ndcg": _graded(gain.normalized_discounted_cumulated_gain),
-    "ndcg_rel": _graded(gain.ndcg_at_relevant),
     "Rndcg": _rndcg,
-    "ndcg_cut": _cut(gain.normalized_discounted_cumulated_gain),
-    "map_cut": _cut(average.average_precision),
-    "relative_P": _cut(precision.relative_precision),
-    "success": _cut(precision.success),
-    "set_P": _plain(precision.set_precision),
-    "set_relative_P": _plain(precision.set_precision, relative=True),
-    "set_recall": _plain(precision.set_recall),
-    "set_map": _plain(precision.set_average_precision),
     "set_F": _set_f,
-    "num_nonrel_judged_ret": _plain(counts.judged_nonrelevant_count),
-    "yaap": _plain(average.yet_another_average_precision),
     "rbp": _rbp,
     "rbp_resid": _rbp_residual,
-    "unj": _cut(incomplete.unjudged_share, over="cutoff"),
 }
 
 
@@ -283,31 +218,27 @@ def read_zscores(path: Path) -> Reference:
         words = line.split()
         if len(words) != _COLUMNS:
             raise Refused(f"trec_eval.get_zscores: Malformed line {number}\n", _FAILED)
-        topic, measure, mean, deviation = words
-        found[topic, measure] = (real_number(mean.decode("latin-1")), real_number(deviation.decode("latin-1")))
+        mean, deviation = (parameters.real_number(word.decode("latin-1")) for word in words[2:])
+        found[words[0], words[1]] = mean, deviation
     return found
 
 
 def standardised(values: NamedValues, topics: Sequence[bytes], reference: Reference) -> NamedValues:
     """Give the values as z-scores."""
+
+    def score(value: float, topic: bytes, printed: str) -> float:
+        mean, deviation = reference.get((topic, printed.encode()), (math.nan, 0.0))
+        if deviation:
+            return (value - mean) / deviation
+        return 0.0 if value == mean else MISSING
+
     return {
-        name: {printed: _row(value, printed.encode(), topics, reference) for printed, value in named.items()}
+        name: {
+            printed: np.array([score(*one, printed) for one in zip(row.tolist(), topics, strict=True)])
+            for printed, row in named.items()
+        }
         for name, named in values.items()
     }
-
-
-def _row(value: Values, printed: bytes, topics: Sequence[bytes], reference: Reference) -> Values:
-    known = (reference.get((topic, printed)) for topic in topics)
-    return np.array([_standardised(one, found) for one, found in zip(value.tolist(), known, strict=True)])
-
-
-def _standardised(value: float, known: tuple[float, float] | None) -> float:
-    if known is None:
-        return MISSING
-    mean, deviation = known
-    if deviation:
-        return (value - mean) / deviation
-    return 0.0 if value == mean else MISSING
 
 
 _WHOLE = frozenset({"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"})
@@ -350,19 +281,16 @@ class _Table:
 def trec_eval(arguments: Sequence[str]) -> Printed:
     """Do what trec_eval does with this command line."""
     try:
-        options = parsed(arguments)
+        options = parameters.parsed(arguments)
         if options.show_version:
             return Printed(errors=f"trec_eval version {options.version} as Cranfield {__version__} has it\n")
         if options.help:
-            return Printed(output=_help(options).encode())
+            names = " ".join(measures_of_version(options.version))
+            known = f"Measures of version {options.version}: {names}"
+            return Printed(output=f"{USAGE}\n{known}\nWhat they mean: cranfield measures\n".encode())
         return _evaluated(options)
     except Refused as refused:
         return Printed(errors=refused.message, status=refused.status)
-
-
-def _help(options: TrecOptions) -> str:
-    names = " ".join(measures_of_version(options.version))
-    return f"{USAGE}\nMeasures of version {options.version}: {names}\nWhat they mean: cranfield measures\n"
 
 
 def _evaluated(options: TrecOptions) -> Printed:
@@ -406,10 +334,14 @@ def _evaluated_topics(given: TrecInput, options: TrecOptions) -> tuple[list[int]
 def _table(given: TrecInput, options: TrecOptions, cells: list[int], wanted: list[str]) -> _Table:
     absent = np.array([not given.present[place] for place in cells], dtype=bool)
     lists = _chosen(given.lists, cells, absent, options)
-    asked = {name: Asked(lists, name, options.parameter(name), options) for name in wanted if name != "runid"}
+    asked = {name: Wanted(lists, name, options.parameter(name), options) for name in wanted if name != "runid"}
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: values_of(one) for name, one in asked.items()}
-    _clear_absent(values, absent)
+    for named in values.values():
+        for printed, value in named.items():
+            # What the one unknown document has brought to missing topics goes, as far as version 10 takes it away.
+            if printed in ("num_ret", "utility", "rbp_resid") or printed.startswith("unj"):
+                value[absent] = 0.0
     topics = [given.topics[place] for place in cells]
     if options.zscores is not None:
         values = standardised(values, topics, read_zscores(Path(options.zscores)))
@@ -436,14 +368,6 @@ def _chosen(lists: Lists, cells: list[int], absent: np.ndarray, options: TrecOpt
         level_counts=lists.level_counts[cells],
         _relevant={},
     )
-
-
-def _clear_absent(values: NamedValues, absent: np.ndarray) -> None:
-    """Take away what the one unknown document has brought to missing topics, as far as version 10 does."""
-    for named in values.values():
-        for printed, value in named.items():
-            if printed in ("num_ret", "utility", "rbp_resid") or printed.startswith("unj"):
-                value[absent] = 0.0
 
 
 def _topic_lines(table: _Table, wanted: list[str]) -> Iterator[bytes]:

@@ -22,6 +22,7 @@ with deferred:
 
     from cranfield.compare import comparison, differences
     from cranfield.evaluate import expression
+    from cranfield.evaluate import foreign as foreign_measures
     from cranfield.evaluate import scores as scoring
     from cranfield.evaluate import ties as tie_orders
     from cranfield.workflows import corpus
@@ -356,7 +357,7 @@ def _score_with_foreign(
 ) -> Evaluation:
     """Score by our own measures and by those of ir_measures, which sees documents and subtopics."""
     ours = [measure for measure in measures if isinstance(measure, expression.Measure)]
-    theirs = [measure for measure in measures if isinstance(measure, expression.ForeignMeasure)]
+    theirs = [measure for measure in measures if not isinstance(measure, expression.Measure)]
     if request.ties != "trec" or request.duplicates != "plain":
         raise UsageError(f"{theirs[0]} is computed by ir_measures, which has neither --ties nor --duplicates")
     judged, qrels, qrels_hash, runs = inputs.read_with_subtopics(request, store, progress)
@@ -367,7 +368,7 @@ def _score_with_foreign(
     aligned = replace(aligned, qrels_hash=qrels_hash)
     own = scoring.score(aligned, ours, rounding=request.like or "exact")
     values, rounded = iter(own.values), iter(own.measures)
-    foreign = iter(expression.foreign_values(theirs, judged, runs, aligned))
+    foreign = iter(foreign_measures.foreign_values(theirs, judged, runs, aligned))
     both = [(next(foreign), one) if one in theirs else (next(values), next(rounded)) for one in measures]
     found = replace(own, measures=tuple(one for _, one in both), values=np.array([value for value, _ in both]))
     return Evaluation(scores=found, curve=_curve(request, aligned, store), facts=tuple(_tag_notes(runs)))

@@ -1,0 +1,143 @@
+"""Measures that we have not and ir_measures has: diversity, compatibility, models of users (extra `ir-measures`)."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from io import StringIO
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.errors import CranfieldError, UnknownName, UsageError
+from cranfield.evaluate.align import Alignment, documents_of
+from cranfield.evaluate.measure import Aggregate
+from cranfield.qrels.judgment_files import SubtopicRow
+from cranfield.runs.run import Run
+
+EXTRA = "ir-measures"
+_ABSENT_PARAMETER = re.compile(r"invalid param (\w+)=<object object")
+_REFUSALS = (ValueError, AssertionError, KeyError, TypeError)
+_PROVIDER = re.compile(r"- (\S+) \((pip install [^)]+)\)")
+
+
+@dataclass(frozen=True)
+class ForeignMeasure:
+    """A measure that ir_measures computes, by its expression as ir_measures prints it. Topics are averaged.
+
+    ir_measures does not tell its lowest and highest value, nor what unjudged documents could change: no verdict.
+    """
+
+    expression: str
+
+    aggregate: Aggregate = "mean"
+    quality: bool = True
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    takes_verdict: bool = False
+
+    def __str__(self) -> str:
+        return self.expression
+
+
+def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:
+    """Give the measure that ir_measures means by an expression whose name we do not know."""
+    library = _library()
+    if library is None:
+        raise UsageError(
+            f"{unknown}; what only ir_measures has needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'"
+        )
+    try:
+        return ForeignMeasure(str(library.parse_measure(text)))
+    except NameError:
+        known = [*unknown.known, *foreign_names(without=unknown.known)]
+        raise UnknownName("measure", unknown.name, known) from None
+    except KeyError as error:
+        raise UsageError(f"{text}: ir_measures knows no parameter {error} of {unknown.name}") from None
+    except (ValueError, AssertionError, TypeError) as error:
+        raise UsageError(f"{text}: ir_measures cannot read this: {error}") from None
+
+
+def foreign_names(*, without: Iterable[str] = ()) -> list[str]:
+    """Give the names that ir_measures adds to the ones given; none where it is not installed."""
+    library = _library()
+    ours = set(without)
+    return [] if library is None else sorted(name for name in library.measures.registry if name not in ours)
+
+
+def described(measure: ForeignMeasure) -> str:
+    """Give what ir_measures says about a measure."""
+    parsed = _library().parse_measure(str(measure))  # type: ignore[union-attr]
+    lines = [f"{measure}, computed by ir_measures", "", inspect.cleandoc(parsed.__doc__ or "").strip(), ""]
+    lines += [f"  {name}  ({about.desc})" for name, about in parsed.SUPPORTED_PARAMS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def foreign_values(
+    measures: Sequence[ForeignMeasure], judged: Iterable[SubtopicRow], runs: Sequence[Run], aligned: Alignment
+) -> NDArray[np.float64]:
+    """Give the value of each measure for each run and topic of an alignment; 0 where a run lacks the topic."""
+    library = _library()
+    if library is None:
+        raise UsageError(f"{measures[0]} needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'")
+    parsed = [library.parse_measure(str(measure)) for measure in measures]
+    rows = [library.Qrel(row.topic, row.document, row.grade, row.subtopic) for row in judged if row.grade >= 0]
+    places = {topic: place for place, topic in enumerate(aligned.topic_ids)}
+    values = np.zeros((len(measures), *aligned.shape))
+    with redirect_stderr(StringIO()):
+        evaluator = _evaluator(library, parsed, rows)
+        for number, run in enumerate(runs):
+            # Falling numbers above 0: Compat takes a document that is not retrieved for one with 0.
+            ranking = [
+                library.ScoredDoc(topic, document, float(len(documents) - place))
+                for topic in aligned.topic_ids
+                for documents in [documents_of(run, topic, reference=aligned.reference)]
+                for place, document in enumerate(documents)
+            ]
+            for found in evaluator.iter_calc(ranking):
+                if found.query_id in places:
+                    values[parsed.index(found.measure), number, places[found.query_id]] = found.value
+    return values
+
+
+def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any:
+    """Give ir_measures' evaluator, or its refusal in one sentence."""
+    try:
+        return library.evaluator(measures, rows)
+    except _REFUSALS as error:
+        said = str(error)
+    # One that will not do spoils all: which ones that are, each alone tells.
+    refused = []
+    for measure in measures:
+        try:
+            library.evaluator([measure], rows)
+        except _REFUSALS:
+            refused.append(measure)
+    raise _refusal(said, ", ".join(map(str, refused or measures)))
+
+
+def _refusal(said: str, names: str) -> CranfieldError:
+    providers = "; ".join(f"{name}: {install}" for name, install in _PROVIDER.findall(said))
+    if absent := _ABSENT_PARAMETER.search(said):
+        why = f"ir_measures needs the parameter {absent[1]}"
+    elif providers:
+        why = f"ir_measures leaves this to a library that is not installed; {providers}"
+    elif said.startswith("Unsupported measures"):
+        why = "no library behind ir_measures computes this; a cutoff or parameter may be missing"
+    else:
+        why = f"ir_measures refuses this: {said}"
+    return UsageError(f"{names}: {why}")
+
+
+def _library() -> ModuleType | None:
+    try:
+        import ir_measures
+    except ImportError:
+        return None
+    found: ModuleType = ir_measures
+    return found
