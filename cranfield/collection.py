@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec
 
 from cranfield.base.lazy import deferred
 from cranfield.base.tables import Result, facts_table, html
@@ -19,13 +19,14 @@ from cranfield.base.tables import Result, facts_table, html
 with deferred:
     import pandas as pd
 
+    from cranfield.compare import by_measure
     from cranfield.workflows import collection as collections
+    from cranfield.workflows import compare as compare_workflow
     from cranfield.workflows import display, frames, results
     from cranfield.workflows import inputs as input_kinds
     from cranfield.workflows import progress as progress_bars
     from cranfield.workflows import settle as settle_workflow
     from cranfield.workflows import simulate as simulate_workflow
-    from cranfield.workflows.compare import compare as compare_workflow
     from cranfield.workflows.evaluate import explain as explain_workflow
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from cranfield.base.tables import Value
     from cranfield.store.store import Store
+    from cranfield.workflows.compare import Comparison
     from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.evaluate.explain import Explanation
     from cranfield.workflows.inputs import Inputs
@@ -109,7 +111,7 @@ class Files:
         clusters: Clusters = None,
         verdicts: bool = True,
         by_topic: bool = False,
-    ) -> Result:
+    ) -> Comparison:
         """Compare runs (all of them if none is named): one row for each measure and pair, differences being a − b.
 
         `claim` is what may be said while documents are unjudged: proved, supported, conservative win or open, with
@@ -119,13 +121,21 @@ class Files:
         `power`, and how many a true `difference` would need. Without a correction it is Holm's, or Tukey's own.
         With `by_topic` there is one row for each measure, pair and topic: both scores and their difference.
         """
-        options = {"like": like, "duplicates": duplicates}
-        asked = self.inputs.request(measures, runs or None, topics=topics, clusters=clusters, **options)
-        seeds = {name: tuple(members) for name, members in (systems or {}).items()}
-        named = (baselines,) if isinstance(baselines, str) else tuple(baselines)
-        how = compare_workflow.Comparing(named, test, correction or "", alpha, tolerance, draws, seed, systems=seeds)
-        wanted = compare_workflow.Wanted(power=power, difference=difference)
-        return frames.compared(self.inputs, asked, runs, how, wanted, verdicts=verdicts, by_topic=by_topic)
+        words: Any = {"like": like, "duplicates": duplicates}
+        request = self.inputs.request(measures, runs or None, topics=topics, clusters=clusters, **words)
+        options = by_measure.Options(
+            baselines=(baselines,) if isinstance(baselines, str) else tuple(baselines),
+            test=test,
+            correction=correction or "",
+            alpha=alpha,
+            tolerance=tolerance,
+            draws=draws,
+            seed=seed,
+            systems={name: tuple(members) for name, members in (systems or {}).items()},
+            power=power,
+            difference=difference,
+        )
+        return compare_workflow.compare_runs(self.inputs, request, options, verdicts=verdicts, by_topic=by_topic)
 
     def reuse(
         self,

@@ -1,9 +1,9 @@
-"""Systems compared pair by pair: difference, interval, effect, wins, p and corrected p together."""
+"""Systems compared pair by pair: difference, interval, effect, wins, p and corrected p together; and letters."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
+from cranfield.base.lazy import deferred
 from cranfield.compare import differences as effect
 from cranfield.compare.corrections import Correction, corrections, holm
 from cranfield.compare.differences import (
@@ -30,6 +31,9 @@ from cranfield.compare.differences import (
 )
 from cranfield.compare.significance import tests
 from cranfield.compare.significance.student import student
+
+with deferred:
+    import scipy.special as special
 
 # Scores of several systems on the same topics, and which of them meet.
 
@@ -62,6 +66,10 @@ class PairedScores:
         """The mean over topics of each entry."""
         return np.asarray(self.values.mean(axis=1))
 
+    def of(self, label: str) -> Values:
+        """Give the scores of one entry."""
+        return np.asarray(self.values[self.labels.index(label)])
+
 
 def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence[str] | None = None) -> PairedScores:
     """Give scores that can be compared, one row per label.
@@ -78,21 +86,17 @@ def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence
     if systems is None and len(entries) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two rows are called {quoted(twice)}; seeds of one system are merged by naming the systems")
-    rows = [np.flatnonzero([name == entry for name in names]) for entry in entries]
-    merged = np.stack([matrix[chosen].mean(axis=0) for chosen in rows])
-    return PairedScores(tuple(entries), merged, _seeds([matrix[chosen] for chosen in rows]))
 
+    def variance(seeds: Values) -> Values:
+        return np.asarray(seeds.var(axis=0, ddof=1) if len(seeds) > 1 else np.zeros(seeds.shape[1:]))
 
-def _seeds(groups: Sequence[Values]) -> Seeds:
-    return Seeds(
+    groups = [matrix[[name == entry for name in names]] for entry in entries]
+    seeds = Seeds(
         count=np.array([len(group) for group in groups], dtype=np.int64),
-        variance=np.stack([_variance(group) for group in groups]),
-        deviation=np.array([np.sqrt(_variance(group.mean(axis=1))) for group in groups]),
+        variance=np.stack([variance(group) for group in groups]),
+        deviation=np.array([np.sqrt(variance(group.mean(axis=1))) for group in groups]),
     )
-
-
-def _variance(seeds: Values) -> Values:
-    return np.asarray(seeds.var(axis=0, ddof=1) if len(seeds) > 1 else np.zeros(seeds.shape[1:]))
+    return PairedScores(tuple(entries), np.stack([group.mean(axis=0) for group in groups]), seeds)
 
 
 def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indices, Indices]:
@@ -107,17 +111,6 @@ def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indi
     first, second = np.triu_indices(entries, k=1)
     if baselines is None:
         return first, second
-    _check_baselines(entries, baselines)
-    found = [(row, base) for base in baselines for row in range(entries) if _meet(row, base, baselines)]
-    return np.array([row for row, _ in found], dtype=np.intp), np.array([base for _, base in found], dtype=np.intp)
-
-
-def _meet(row: int, base: int, baselines: Sequence[int]) -> bool:
-    """Say whether `row` is tested against `base`: always, but two baselines only in one direction."""
-    return row != base and (row not in baselines or baselines.index(base) < baselines.index(row))
-
-
-def _check_baselines(entries: int, baselines: Sequence[int]) -> None:
     if not baselines:
         raise UsageError("no baseline is named; for all pairs leave the baselines out")
     for base in baselines:
@@ -125,6 +118,15 @@ def _check_baselines(entries: int, baselines: Sequence[int]) -> None:
             raise UsageError(f"baseline {base} is not among the {entries} systems, which count from 0")
     if len(set(baselines)) < len(baselines):
         raise UsageError("a baseline is named twice")
+    meeting = [
+        (row, base)
+        for place, base in enumerate(baselines)
+        for row in range(entries)
+        if row not in baselines[: place + 1]
+    ]
+    return np.array([row for row, _ in meeting], dtype=np.intp), np.array(
+        [base for _, base in meeting], dtype=np.intp
+    )
 
 
 # Tukey's honestly significant differences, by randomisation over all runs at once.
@@ -168,24 +170,22 @@ def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) ->
     matrix = as_scores(scores)
     if matrix.ndim != 2 or len(matrix) < 2:
         raise UsageError("Tukey's test compares two or more runs, given as the rows of a matrix")
-    ranges = np.sort(_ranges(matrix, draws=draws, rng=rng))
-    means = matrix.mean(axis=1)
-    noise = float(noise_of(matrix).max())
-    gaps = np.abs(means[:, None] - means[None, :]) - noise
-    reaching = draws - np.searchsorted(ranges, gaps, side="left")
-    return Tukey(np.asarray((1 + reaching) / (1 + draws)), ranges)
-
-
-def _ranges(matrix: Values, *, draws: int, rng: np.random.Generator) -> Values:
-    """Give max − min of the means for each draw, in blocks that fit into the processor's cache."""
     by_topic = np.ascontiguousarray(matrix.T)
     ranges = np.empty(draws)
     for part in blocks(draws, width=by_topic.size, block=CACHED):
         copies = np.broadcast_to(by_topic, (part.stop - part.start, *by_topic.shape))
-        means = rng.permuted(copies, axis=2).mean(axis=1)
-        ranges[part] = np.ptp(means, axis=1)
-    return ranges
+        ranges[part] = np.ptp(rng.permuted(copies, axis=2).mean(axis=1), axis=1)
+    ranges.sort()
+    means = matrix.mean(axis=1)
+    gaps = np.abs(means[:, None] - means[None, :]) - float(noise_of(matrix).max())
+    reaching = draws - np.searchsorted(ranges, gaps, side="left")
+    return Tukey(np.asarray((1 + reaching) / (1 + draws)), ranges)
 
+
+# All pairs, with everything that is known of each.
+
+TUKEY = "tukey"
+"""The name of Tukey's test, which is no test of single pairs but corrects for all of them."""
 
 PAIRED_AT_ONCE = 2**22
 """Differences that are held at once: 32 MB of doubles."""
@@ -219,11 +219,15 @@ class PairResult:
     exact: bool
     degenerate: bool
 
+    @property
+    def clearness(self) -> tuple[float, float, float]:
+        """What sorts pairs from the clearest down: the corrected p, p, and the size of the effect."""
+        size = abs(self.effect)
+        return self.adjusted_p, self.p, 0.0 if math.isnan(size) else -size
 
-def clearness(result: PairResult) -> tuple[float, float, float]:
-    """Give what sorts pairs from the clearest down: the corrected p, p, and the size of the effect."""
-    size = abs(result.effect)
-    return result.adjusted_p, result.p, 0.0 if math.isnan(size) else -size
+    def other(self, entry: str) -> str:
+        """Give whom an entry stands against."""
+        return self.b if self.a == entry else self.a
 
 
 def compare_all(
@@ -239,107 +243,50 @@ def compare_all(
 ) -> list[PairResult]:
     """Compare all pairs, or every system with each baseline; see `pairs` for which and in what order.
 
-    `correction` sees the p-values of exactly these pairs. `draws` is for the intervals; a test that draws has its own
-    (`partial(randomisation, draws=100_000)` can be given as `test`). Apart from the corrected p, a pair's result does
-    not depend on which other pairs there are.
+    `correction` sees the p-values of exactly these pairs. With `tukey` the corrected p is that of Tukey's test over
+    all systems, also where only pairs with a baseline are asked for; `p` is that of `test` on the pair alone, and can
+    exceed the corrected one where its differences vary much more than others'. `draws` is for the intervals; a test
+    that draws has its own (`partial(randomisation, draws=100_000)` can be given as `test`). Apart from the corrected
+    p, a pair's result does not depend on which other pairs there are.
     """
-    correct = corrections.get(correction) if isinstance(correction, str) else correction
-    options = _Options(
-        test=tests.get(test) if isinstance(test, str) else test,
-        level=level,
-        tolerance=tolerance,
-        draws=draws,
-        interval_rngs=repeated(rng),
-        test_rngs=repeated(rng),
-    )
+    run_test = tests.get(test) if isinstance(test, str) else test
+    interval_rngs, test_rngs = repeated(rng), repeated(rng)
     first, second = pairs(len(scores.labels), baselines=baselines)
-    parts = blocks(len(first), width=scores.values.shape[1], block=PAIRED_AT_ONCE)
-    results = [result for part in parts for result in _measured(scores, first[part], second[part], options)]
-    adjusted = correct([result.p for result in results])
+    results: list[PairResult] = []
+    for part in blocks(len(first), width=scores.values.shape[1], block=PAIRED_AT_ONCE):
+        a, b = scores.values[first[part]], scores.values[second[part]]
+        bounds = difference_interval(a, b, level=level, draws=draws, rng=next(interval_rngs))
+        counts = effect.count_wins(a, b, tolerance=tolerance)
+        tested = run_test(a, b, rng=next(test_rngs))
+        columns: dict[str, NDArray[Any]] = {
+            "mean_a": a.mean(axis=1),
+            "mean_b": b.mean(axis=1),
+            "difference": effect.mean_difference(a, b),
+            "low": bounds.low,
+            "high": bounds.high,
+            "relative": effect.relative_difference(a, b),
+            "effect": effect.cohen(a, b),
+            "hedges": effect.hedges(a, b),
+            "wins": counts.wins,
+            "ties": counts.ties,
+            "losses": counts.losses,
+            "statistic": tested.statistic,
+            "p": tested.p,
+            "adjusted_p": tested.p,
+            "exact": tested.exact,
+            "degenerate": tested.degenerate,
+        }
+        rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+        for row, other, cells in zip(first[part].tolist(), second[part].tolist(), rows, strict=True):
+            named = dict(zip(columns, cells, strict=True))
+            results.append(PairResult(scores.labels[row], scores.labels[other], a.shape[1], **named))
+    if correction == TUKEY:
+        # From the generator itself: intervals and tests draw from its children, so this is what `tukey` gives alone.
+        adjusted = tukey(scores.values, draws=draws, rng=rng).p[first, second]
+    else:
+        correct = corrections.get(correction) if isinstance(correction, str) else correction
+        adjusted = correct([result.p for result in results])
     return [replace(result, adjusted_p=float(p)) for result, p in zip(results, adjusted, strict=True)]
-
-
-def compare_by_tukey(
-    scores: PairedScores,
-    *,
-    baselines: Sequence[int] | None = None,
-    test: str | SignificanceTest = "randomisation",
-    level: float = 0.95,
-    tolerance: float = 0.0,
-    draws: int = DRAWS,
-    rng: np.random.Generator,
-) -> list[PairResult]:
-    """Compare as `compare_all` does, with the corrected p from Tukey's test by randomisation over all systems.
-
-    The yardstick is the range of all systems, also where only pairs with a baseline are asked for. `p` is that of
-    `test` on the pair alone; for a pair whose differences vary much more than others' it can exceed the corrected
-    one, because Tukey's test takes all systems for alike.
-    """
-    results = compare_all(
-        scores,
-        baselines=baselines,
-        test=test,
-        correction="none",
-        level=level,
-        tolerance=tolerance,
-        draws=draws,
-        rng=rng,
-    )
-    # From the generator itself: intervals and tests draw from its children, so this is what `tukey` gives alone.
-    judged = tukey(scores.values, draws=draws, rng=rng)
-    met = zip(*pairs(len(scores.labels), baselines=baselines), strict=True)
-    return [
-        replace(result, adjusted_p=float(judged.p[row, other]))
-        for result, (row, other) in zip(results, met, strict=True)
-    ]
-
-
-@dataclass(frozen=True, eq=False)
-class _Options:
-    """How pairs are measured, and the generators that draw the same for every block of pairs."""
-
-    test: SignificanceTest
-    level: float
-    tolerance: float
-    draws: int
-    interval_rngs: Iterator[np.random.Generator]
-    test_rngs: Iterator[np.random.Generator]
-
-
-def _measured(scores: PairedScores, first: Indices, second: Indices, options: _Options) -> Iterator[PairResult]:
-    """Give the results of some of the pairs, few enough to be held as matrices, with p still uncorrected."""
-    columns = _columns(scores.values[first], scores.values[second], options)
-    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
-    topics, labels = scores.values.shape[1], scores.labels
-    for row, other, values in zip(first.tolist(), second.tolist(), rows, strict=True):
-        yield PairResult(labels[row], labels[other], topics, **dict(zip(columns, values, strict=True)))
-
-
-def _columns(a: Values, b: Values, options: _Options) -> dict[str, NDArray[Any]]:
-    bounds = difference_interval(a, b, level=options.level, draws=options.draws, rng=next(options.interval_rngs))
-    counts = effect.tally(a, b, tolerance=options.tolerance)
-    tested = options.test(a, b, rng=next(options.test_rngs))
-    return {
-        "mean_a": a.mean(axis=1),
-        "mean_b": b.mean(axis=1),
-        "difference": effect.mean_difference(a, b),
-        "low": bounds.low,
-        "high": bounds.high,
-        "relative": effect.relative_difference(a, b),
-        "effect": effect.cohen(a, b),
-        "hedges": effect.hedges(a, b),
-        "wins": counts.wins,
-        "ties": counts.ties,
-        "losses": counts.losses,
-        "statistic": tested.statistic,
-        "p": tested.p,
-        "adjusted_p": tested.p,
-        "exact": tested.exact,
-        "degenerate": tested.degenerate,
-    }
-
-
-# How wide the interval of a difference between two runs is on these topics: what a tolerance is worth beside it.
 
 
 def median_half_width(scores: ArrayLike, *, confidence: float = 0.95) -> float:
@@ -347,10 +294,9 @@ def median_half_width(scores: ArrayLike, *, confidence: float = 0.95) -> float:
 
         t(n − 1) · √(var(a − b) / n),    var(a − b) = var a + var b − 2 cov(a, b)
 
-    `scores` is runs × topics. NaN with fewer than two runs or topics.
+    It says what a tolerance is worth on these topics. `scores` is runs × topics. NaN with fewer than two runs or
+    topics.
     """
-    from scipy.special import stdtrit
-
     table = as_scores(scores)
     runs, topics = table.shape
     if runs < 2 or topics < 2:
@@ -359,62 +305,7 @@ def median_half_width(scores: ArrayLike, *, confidence: float = 0.95) -> float:
     spread = np.diag(covariance)
     first, second = np.triu_indices(runs, k=1)
     variance = np.maximum(spread[first] + spread[second] - 2 * covariance[first, second], 0.0)
-    return float(np.median(stdtrit(topics - 1, 0.5 + confidence / 2) * np.sqrt(variance / topics)))
-
-
-# How small a p-value can get at all: a test that cannot reach alpha finds nothing, whatever the runs are like.
-
-
-SIGNS = ("sign", "wilcoxon", "randomisation", "bootstrap")
-"""Tests whose p is never below what the signs of all topics can say."""
-
-
-def smallest_of_signs(topics: int) -> float:
-    """Give the smallest two-sided p of a test that looks at signs: all topics on one side, 2 of 2^n cases."""
-    return min(2.0 ** (1 - topics), 1.0)
-
-
-def smallest_drawn(draws: int) -> float:
-    """Give the smallest p that so many draws can give: 1 / (1 + draws)."""
-    return 1.0 / (1 + draws)
-
-
-def times_corrected(correction: str, pairs: int) -> int:
-    """Give by how much a correction makes the smallest p of so many pairs larger, at the least.
-
-    Holm and Bonferroni multiply it by the number of pairs. Benjamini and Hochberg need not: where all pairs have it,
-    it stays.
-    """
-    return pairs if correction in ("holm", "bonferroni") else 1
-
-
-# Tests and corrections as people read them below a table.
-
-TESTS: Mapping[str, str] = {
-    "t": "paired t",
-    "wilcoxon": "Wilcoxon's signed ranks",
-    "sign": "sign test",
-    "randomisation": "randomisation",
-    "bootstrap": "paired bootstrap",
-    "tukey": "Tukey's HSD by randomisation",
-}
-
-CORRECTIONS: Mapping[str, str] = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "benjamini-hochberg": "Benjamini-Hochberg",
-    "none": "not corrected",
-    "tukey": "",
-}
-
-
-def said_of_test(test: str, correction: str = "", *, draws: int = 0) -> str:
-    """Give a test and its correction in words; those of strangers by the names they are registered with.
-
-    `draws` are those of the test, 0 where nothing was drawn.
-    """
-    drawn = f"{draws:,} draws" if draws else ""
-    return ", ".join(word for word in (TESTS.get(test, test), drawn, CORRECTIONS.get(correction, correction)) if word)
+    return float(np.median(special.stdtrit(topics - 1, 0.5 + confidence / 2) * np.sqrt(variance / topics)))
 
 
 # Significance in a table: letters that group what does not differ, and the baselines that a run beats.
@@ -431,13 +322,15 @@ def letters(different: ArrayLike, *, order: ArrayLike | None = None) -> tuple[tu
 
     Source: Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons", 2004, for the idea.
     """
-    matrix = _checked(different)
+    matrix = np.asarray(different, dtype=bool)
+    if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():
+        raise UsageError("differences between runs are a symmetric matrix in which no run differs from itself")
     ranked = np.arange(len(matrix)) if order is None else np.asarray(order, dtype=np.intp)
     if sorted(ranked.tolist()) != list(range(len(matrix))):
         raise UsageError("the order must name every run once")
-    found = _groups(~matrix[np.ix_(ranked, ranked)])
+    groups = _groups(~matrix[np.ix_(ranked, ranked)])
     given: list[list[str]] = [[] for _ in range(len(matrix))]
-    for number, group in enumerate(sorted(group.tolist() for group in found)):
+    for number, group in enumerate(sorted(group.tolist() for group in groups)):
         for place in group:
             given[ranked[place]].append(letter(number))
     return tuple(tuple(each) for each in given)
@@ -445,8 +338,41 @@ def letters(different: ArrayLike, *, order: ArrayLike | None = None) -> tuple[tu
 
 def letter(number: int) -> str:
     """Give the letter with a number from 0: a to z, then a2 to z2, a3 and so on."""
-    round_, place = divmod(number, len(ALPHABET))
-    return f"{ALPHABET[place]}{round_ + 1 if round_ else ''}"
+    times, place = divmod(number, len(ALPHABET))
+    return f"{ALPHABET[place]}{times + 1 if times else ''}"
+
+
+def _groups(same: Flags) -> list[Indices]:
+    """Cover every pair that is the same with groups in which all are the same; a run without such a pair is alone."""
+    runs = len(same)
+    covered = np.eye(runs, dtype=bool)
+    groups: list[Indices] = []
+    for first in range(runs):
+        while (rest := np.flatnonzero(same[first] & ~covered[first])).size:
+            # The group of these two and all that fit, taken in from the first one downwards and then from above.
+            members = [first, int(rest[0])]
+            fitting = same[members[0]] & same[members[1]]
+            fitting[members] = False
+            for candidate in [*range(first, runs), *range(first)]:
+                if fitting[candidate]:
+                    members.append(candidate)
+                    fitting &= same[candidate]
+                    fitting[candidate] = False
+            group = np.sort(np.array(members, dtype=np.intp))
+            covered[np.ix_(group, group)] = True
+            groups.append(group)
+        if same[first].sum() == 1:
+            groups.append(np.array([first], dtype=np.intp))
+    times = np.zeros((runs, runs), dtype=np.int64)
+    for group in groups:
+        times[np.ix_(group, group)] += 1
+    needed = []
+    for group in groups:
+        if (times[np.ix_(group, group)] > 1).all():  # others cover all its pairs
+            times[np.ix_(group, group)] -= 1
+        else:
+            needed.append(group)
+    return needed
 
 
 def letters_of(
@@ -458,7 +384,10 @@ def letters_of(
     tested = np.eye(len(place), dtype=bool)
     means = np.zeros(len(place))
     for result in results:
-        row, other = _place(place, result.a), _place(place, result.b)
+        for label in (result.a, result.b):
+            if label not in place:
+                raise UnknownName("system", label, place)
+        row, other = place[result.a], place[result.b]
         means[row], means[other] = result.mean_a, result.mean_b
         tested[row, other] = tested[other, row] = True
         different[row, other] = different[other, row] = bool(significant(result.adjusted_p, alpha=alpha))
@@ -478,65 +407,11 @@ def beaten(results: Sequence[PairResult], *, alpha: float = 0.05) -> dict[str, t
     return {label: tuple(others) for label, others in wins.items()}
 
 
-def _checked(different: ArrayLike) -> Flags:
-    matrix = np.asarray(different, dtype=bool)
-    if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():
-        raise UsageError("differences between runs are a symmetric matrix in which no run differs from itself")
-    return matrix
-
-
-def _place(places: dict[str, int], label: str) -> int:
-    if label not in places:
-        raise UnknownName("system", label, places)
-    return places[label]
-
-
-def _groups(same: Flags) -> list[NDArray[np.intp]]:
-    """Cover every pair that is the same with groups in which all are the same; a run without such a pair is alone."""
-    covered = np.eye(len(same), dtype=bool)
-    found: list[NDArray[np.intp]] = []
-    for first in range(len(same)):
-        while (rest := np.flatnonzero(same[first] & ~covered[first])).size:
-            group = _grown(same, first, int(rest[0]))
-            covered[np.ix_(group, group)] = True
-            found.append(group)
-        if same[first].sum() == 1:
-            found.append(np.array([first], dtype=np.intp))
-    return _without_idle(found, len(same))
-
-
-def _grown(same: Flags, first: int, second: int) -> NDArray[np.intp]:
-    """Give a group of two runs and all that fit, taken in from the first one downwards and then from above."""
-    members = [first, second]
-    open_to = same[first] & same[second]
-    open_to[members] = False
-    for candidate in [*range(first, len(same)), *range(first)]:
-        if open_to[candidate]:
-            members.append(candidate)
-            open_to &= same[candidate]
-            open_to[candidate] = False
-    return np.sort(np.array(members, dtype=np.intp))
-
-
-def _without_idle(groups: list[NDArray[np.intp]], runs: int) -> list[NDArray[np.intp]]:
-    """Drop the groups whose pairs are all covered by others."""
-    times = np.zeros((runs, runs), dtype=np.int64)
-    for group in groups:
-        times[np.ix_(group, group)] += 1
-    kept = []
-    for group in groups:
-        if (times[np.ix_(group, group)] > 1).all():
-            times[np.ix_(group, group)] -= 1
-        else:
-            kept.append(group)
-    return kept
-
-
 # Letters straight from scores, for tables that show means alone: no intervals, no effect sizes.
 
 LetterTest = Literal["tukey", "t"]
 
-SAID = {"tukey": said_of_test("tukey"), "t": said_of_test("t", "holm")}
+SAID = {"tukey": "Tukey's HSD by randomisation", "t": "paired t, Holm"}
 """What a table says of each test."""
 
 
@@ -557,17 +432,13 @@ def letters_of_scores(
     matrix = as_scores(scores)
     if len(matrix) < 2:
         raise UsageError("letters tell runs apart: at least two are needed")
-    p = tukey(matrix, draws=draws, rng=rng).p if test == "tukey" else _by_t(matrix, rng)
+    if test == "tukey":
+        p = tukey(matrix, draws=draws, rng=rng).p
+    else:
+        first, second = pairs(len(matrix))
+        p = np.ones((len(matrix), len(matrix)))
+        p[first, second] = p[second, first] = holm(student(matrix[first], matrix[second], rng=rng).p)
     different = significant(p, alpha=alpha)
     np.fill_diagonal(different, val=False)
     given = letters(different, order=np.argsort(-matrix.mean(axis=1), kind="stable"))
     return {label: "".join(own) for label, own in zip(labels, given, strict=True)}
-
-
-def _by_t(matrix: Values, rng: np.random.Generator) -> Values:
-    """Give the corrected p of all pairs as a symmetric matrix."""
-    first, second = pairs(len(matrix))
-    adjusted = holm(student(matrix[first], matrix[second], rng=rng).p)
-    p = np.ones((len(matrix), len(matrix)))
-    p[first, second] = p[second, first] = adjusted
-    return p

@@ -28,6 +28,15 @@ corrections: Registry[Correction] = Registry(
     "correction", package="cranfield.compare.corrections", group="cranfield.corrections"
 )
 
+TITLES = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini-hochberg": "Benjamini-Hochberg",
+    "none": "not corrected",
+    "tukey": "",
+}
+"""What stands below a table; a stranger's correction goes by its name."""
+
 
 @corrections.register("none")
 def uncorrected(p: ArrayLike) -> Values:
@@ -55,7 +64,7 @@ def holm(p: ArrayLike) -> Values:
     raw = _checked(p)
     order = np.argsort(raw, kind="stable")
     adjusted = np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1))
-    return _restored(np.minimum(adjusted, 1.0), order)
+    return np.asarray(np.minimum(adjusted, 1.0)[np.argsort(order)])
 
 
 @corrections.register("benjamini-hochberg", "bh", "fdr")
@@ -68,7 +77,7 @@ def benjamini_hochberg(p: ArrayLike) -> Values:
     raw = _checked(p)
     order = np.argsort(raw, kind="stable")
     scaled = raw[order] * (len(raw) / np.arange(1, len(raw) + 1))
-    return _restored(np.minimum.accumulate(scaled[::-1])[::-1], order)
+    return np.asarray(np.minimum.accumulate(scaled[::-1])[::-1][np.argsort(order)])
 
 
 def _checked(p: ArrayLike) -> Values:
@@ -77,10 +86,4 @@ def _checked(p: ArrayLike) -> Values:
         raise UsageError(f"p-values are corrected as one row, not as an array of {values.ndim} dimensions")
     if not ((values >= 0) & (values <= 1)).all():
         raise InputError("a p-value is a number from 0 to 1; a missing one must be left out, not given as NaN")
-    return values
-
-
-def _restored(adjusted: Values, order: np.ndarray) -> Values:
-    values = np.empty(len(adjusted))
-    values[order] = adjusted
     return values

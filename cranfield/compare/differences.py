@@ -8,16 +8,21 @@ the same number here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UsageError
+from cranfield.base.lazy import deferred
+from cranfield.base.registry import Registry
 from cranfield.base.text import counted
+
+with deferred:
+    import scipy.special as special
 
 # What a significance test gives, and when a p-value counts as significant.
 
@@ -51,6 +56,26 @@ class SignificanceTest(Protocol):
     def __call__(self, a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestResult:
         """Test whether the paired scores differ."""
         ...
+
+
+tests: Registry[SignificanceTest] = Registry(
+    "significance test", package="cranfield.compare.significance", group="cranfield.tests"
+)
+Test = TypeVar("Test", bound=SignificanceTest)
+
+
+def significance_test(*names: str, title: str, counts_signs: bool = False) -> Callable[[Test], Test]:
+    """Register a test by its names; `title` is what stands below a table.
+
+    With `counts_signs` its p is never below what the signs of all topics can say, 2^(1−n). A test that draws has the
+    keyword `draws`.
+    """
+
+    def register(test: Test) -> Test:
+        vars(test).update(title=title, counts_signs=counts_signs)
+        return tests.register(*names)(test)  # type: ignore[return-value]
+
+    return register
 
 
 def significant(p: ArrayLike, *, alpha: float = 0.05) -> Flags:
@@ -236,8 +261,7 @@ def resampled_sums(values: Values, *, draws: int, rng: np.random.Generator) -> I
 # How large a difference is: absolute, relative, in standard deviations, in topics won and lost.
 
 
-@dataclass(frozen=True, eq=False)
-class Tally:
+class WinCounts(NamedTuple):
     """Topics on which `a` wins, ties and loses against `b`, one count per pair."""
 
     wins: Counts
@@ -272,7 +296,10 @@ def cohen(a: ArrayLike, b: ArrayLike) -> Values:
     Source: Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988.
     """
     differences = paired_differences(a, b)
-    return np.reshape(_standardised(differences), differences.shape)
+    if differences.topics == 1:
+        return np.full(differences.shape, np.nan)
+    deviation = np.where(differences.constant, 0.0, differences.values.std(axis=1, ddof=1))
+    return np.reshape(_quotient(differences.values.mean(axis=1), deviation), differences.shape)
 
 
 def hedges(a: ArrayLike, b: ArrayLike) -> Values:
@@ -284,21 +311,18 @@ def hedges(a: ArrayLike, b: ArrayLike) -> Values:
 
     Source: Hedges, "Distribution theory for Glass's estimator of effect size", 1981.
     """
-    differences = paired_differences(a, b)
-    return np.reshape(_standardised(differences) * hedges_factor(differences.topics), differences.shape)
+    return np.asarray(cohen(a, b) * hedges_factor(as_scores(a).shape[-1]))
 
 
 def hedges_factor(topics: int) -> float:
     """The number, below 1, that takes the bias out of d_z."""
-    from scipy import special
-
     freedom = topics - 1
     if freedom < 2:
         return float("nan")
     return float(np.exp(special.gammaln(freedom / 2) - special.gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2))
 
 
-def tally(a: ArrayLike, b: ArrayLike, *, tolerance: float = 0.0) -> Tally:
+def count_wins(a: ArrayLike, b: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
     """Count the topics that `a` wins, ties and loses; up to `tolerance` is a tie, and noise always is."""
     if not 0 <= tolerance < np.inf:
         raise UsageError(f"a tolerance is a number from 0 on, not {tolerance!r}")
@@ -307,15 +331,7 @@ def tally(a: ArrayLike, b: ArrayLike, *, tolerance: float = 0.0) -> Tally:
     wins = (differences.values > limit).sum(axis=1)
     losses = (differences.values < -limit).sum(axis=1)
     ties = differences.topics - wins - losses
-    return Tally(*(np.reshape(count, differences.shape) for count in (wins, ties, losses)))
-
-
-def _standardised(differences: Differences) -> Values:
-    values = differences.values
-    if differences.topics == 1:
-        return np.full(len(values), np.nan)
-    deviation = np.where(differences.constant, 0.0, values.std(axis=1, ddof=1))
-    return _quotient(values.mean(axis=1), deviation)
+    return WinCounts(*(np.reshape(count, differences.shape) for count in (wins, ties, losses)))
 
 
 def _quotient(above: Values, below: Values) -> Values:
@@ -364,7 +380,7 @@ def mean_interval(
     """
     matrix = as_scores(scores)
     rows = np.atleast_2d(matrix)
-    return _shaped(*_bca(rows, noise_of(rows), level=level, draws=draws, rng=rng), matrix.shape[:-1])
+    return _bca(Differences(rows, noise_of(rows), matrix.shape[:-1]), level=level, draws=draws, rng=rng)
 
 
 def difference_interval(
@@ -374,23 +390,18 @@ def difference_interval(
 
     The topics are resampled, so a pair keeps together. It is one interval per pair, not corrected for many pairs.
     """
-    differences = paired_differences(a, b)
-    low, high = _bca(differences.values, differences.noise, level=level, draws=draws, rng=rng)
-    return _shaped(low, high, differences.shape)
+    return _bca(paired_differences(a, b), level=level, draws=draws, rng=rng)
 
 
-def _shaped(low: Values, high: Values, shape: tuple[int, ...]) -> Interval:
-    return Interval(np.reshape(low, shape), np.reshape(high, shape))
-
-
-def _bca(rows: Values, noise: Values, *, level: float, draws: int, rng: np.random.Generator) -> tuple[Values, Values]:
+def _bca(differences: Differences, *, level: float, draws: int, rng: np.random.Generator) -> Interval:
     check_share("level", level)
     check_draws(draws)
+    rows, noise = differences.values, differences.noise
+    if differences.topics == 1:
+        return Interval(np.full(differences.shape, -np.inf), np.full(differences.shape, np.inf))
     mean = rows.mean(axis=1)
-    if rows.shape[1] == 1:
-        return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
     low, high = mean.copy(), mean.copy()
-    varied = np.flatnonzero(np.ptp(rows, axis=1) > noise)
+    varied = np.flatnonzero(~differences.constant)
     same_draws = repeated(rng)
     for part in blocks(len(varied), width=draws, block=SORTED_AT_ONCE):
         chosen = varied[part]
@@ -398,15 +409,13 @@ def _bca(rows: Values, noise: Values, *, level: float, draws: int, rng: np.rando
         below, above = _of_centred(centred, noise[chosen], level=level, draws=draws, rng=next(same_draws))
         low[chosen] += below
         high[chosen] += above
-    return low, high
+    return Interval(np.reshape(low, differences.shape), np.reshape(high, differences.shape))
 
 
 def _of_centred(
     centred: Values, noise: Values, *, level: float, draws: int, rng: np.random.Generator
 ) -> tuple[Values, Values]:
     """Give the interval of rows whose mean is 0; centring keeps the ties of resampled means with the mean ties."""
-    from scipy import special
-
     sums = np.concatenate(list(resampled_sums(centred, draws=draws, rng=rng)))
     means = np.sort(sums.T / centred.shape[1], axis=1)
     below = (means < -noise[:, None]).sum(axis=1) + (means <= noise[:, None]).sum(axis=1)
@@ -414,23 +423,19 @@ def _of_centred(
     bias = special.ndtri(np.clip(below / (2 * draws), 0.5 / draws, 1 - 0.5 / draws))
     skew = (centred**3).sum(axis=1) / (6 * (centred**2).sum(axis=1) ** 1.5)
     normal = special.ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
-    ends = [_quantile(means, special.ndtr(bias + _stretched(bias + z, skew))) for z in normal.tolist()]
+    ends = []
+    for z in normal.tolist():
+        shift = bias + z
+        below_pole = 1 - skew * shift
+        # Past the pole of shift / (1 − skew · shift) the formula breaks down: the end of the distribution.
+        stretched = np.divide(shift, below_pole, out=np.copysign(np.inf, shift), where=below_pole > 0)
+        # One quantile of each sorted row, interpolated linearly.
+        place = special.ndtr(bias + stretched) * (draws - 1)
+        under = np.clip(np.floor(place).astype(np.int64), 0, max(draws - 2, 0))
+        over = np.minimum(under + 1, draws - 1)
+        each = np.arange(len(means))
+        ends.append(means[each, under] + (place - under) * (means[each, over] - means[each, under]))
     return ends[0], ends[1]
-
-
-def _stretched(shift: Values, skew: Values) -> Values:
-    """Give shift / (1 − skew · shift); past its pole, where the formula breaks down, the end of the distribution."""
-    below = 1 - skew * shift
-    return np.divide(shift, below, out=np.copysign(np.inf, shift), where=below > 0)
-
-
-def _quantile(ordered: Values, share: Values) -> Values:
-    """Give one quantile of each sorted row, interpolated linearly."""
-    place = share * (ordered.shape[1] - 1)
-    under = np.clip(np.floor(place).astype(np.int64), 0, max(ordered.shape[1] - 2, 0))
-    over = np.minimum(under + 1, ordered.shape[1] - 1)
-    each = np.arange(len(ordered))
-    return np.asarray(ordered[each, under] + (place - under) * (ordered[each, over] - ordered[each, under]))
 
 
 # The exact null distribution of a sum whose signs are coins.
@@ -454,9 +459,18 @@ def exact_p(differences: Values, *, noise: float) -> float | None:
     steps = on_lattice(nonzero, noise=noise)
     if steps is not None:
         return two_sided_tail(np.abs(steps), abs(int(steps.sum())))
-    if len(nonzero) <= LARGEST_ENUMERATION:
-        return _met_in_the_middle(np.abs(nonzero), observed - tolerance)
-    return None
+    if len(nonzero) > LARGEST_ENUMERATION:
+        return None
+    # Met in the middle: all sums of either half. By symmetry as many sign vectors are at most −threshold as reach it.
+    halves = []
+    for half in np.array_split(np.abs(nonzero), [len(nonzero) // 2]):
+        sums = np.zeros(1)
+        for size in half:
+            sums = np.concatenate([sums - size, sums + size])
+        halves.append(np.sort(sums))
+    first, second = halves
+    reaching = len(second) - np.searchsorted(second, observed - tolerance - first, side="left")
+    return 2.0 * float(reaching.sum()) / (len(first) * len(second))
 
 
 def two_sided_tail(weights: Counts, observed: int) -> float:
@@ -489,35 +503,16 @@ def on_lattice(nonzero: Values, *, noise: float) -> Counts | None:
     smallest_step = total * len(nonzero) / LARGEST_TABLE
     if sizes[-1] < smallest_step:
         return None
-    step = _common_step(sizes.tolist(), smallest_step)
+    # The greatest common divisor of the sizes, taking what is below half the smallest step for zero.
+    step, *others = sizes.tolist()
+    for size in others:
+        larger, rest = size, step
+        while rest >= smallest_step / 2:
+            quotient = round(larger / rest)
+            larger, rest = rest, abs(larger - quotient * rest)
+        step = larger
+    step = max(step, smallest_step / 2)
     multiples = np.rint(nonzero / step)
     step = total / float(np.abs(multiples).sum())
     fits = np.abs(nonzero - multiples * step).max() <= 4 * noise and (multiples != 0).all()
     return multiples.astype(np.int64) if fits and table_fits(len(nonzero), total / step) else None
-
-
-def _common_step(sizes: list[float], smallest: float) -> float:
-    """Give the greatest common divisor of the sizes, taking what is below half the smallest step for zero."""
-    step = sizes[0]
-    for size in sizes[1:]:
-        larger, rest = size, step
-        while rest >= smallest / 2:
-            quotient = round(larger / rest)
-            larger, rest = rest, abs(larger - quotient * rest)
-        step = larger
-    return max(step, smallest / 2)
-
-
-def _met_in_the_middle(sizes: Values, threshold: float) -> float:
-    """Count the sign vectors with a sum of at least `threshold` > 0; by symmetry as many are at most −threshold."""
-    middle = len(sizes) // 2
-    first, second = _all_sums(sizes[:middle]), np.sort(_all_sums(sizes[middle:]))
-    reaching = len(second) - np.searchsorted(second, threshold - np.sort(first), side="left")
-    return 2.0 * float(reaching.sum()) / (len(first) * len(second))
-
-
-def _all_sums(sizes: Values) -> Values:
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.concatenate([sums - size, sums + size])
-    return sums

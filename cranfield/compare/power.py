@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.errors import UsageError
+from cranfield.base.lazy import deferred
 from cranfield.compare.differences import as_scores, check_share, paired_differences, significant
+
+with deferred:
+    import scipy.optimize as optimize
+    import scipy.special as special
 
 MOST_TOPICS = 10**9
 
@@ -119,8 +124,6 @@ def detectable_difference(topics: int, *, deviation: float, power: float = 0.8, 
 
     Fewer than two topics: ∞. A deviation of 0: 0. A power not above alpha is an error: it needs no difference.
     """
-    from scipy import optimize
-
     _check_positive(alpha=alpha, deviation=deviation)
     check_share("power", power)
     if power <= alpha:
@@ -140,8 +143,6 @@ def _power_at(topics: int, shift: float, alpha: float) -> float:
     T² is noncentral F with 1 and n − 1 degrees of freedom, which takes both tails in one; scipy's noncentral t gives
     NaN for a tail that is far out. A noncentrality 40 times the critical value is found with certainty.
     """
-    from scipy import special
-
     freedom = topics - 1
     critical = float(special.stdtrit(freedom, 1 - alpha / 2))
     if shift > 40 * (1 + critical):

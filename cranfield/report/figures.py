@@ -114,14 +114,14 @@ def differences(
     topics: Sequence[str],
     values: Values,
     *,
-    tally: tuple[int, int, int],
+    counts: tuple[int, int, int],
     on: On = None,
 ) -> Axes:
     """The difference of two runs on each topic, from the largest win to the largest loss.
 
-    `tally` is how many topics are won, tied and lost: what is a tie has been decided by who compared them.
+    `counts` is how many topics are won, tied and lost: what is a tie has been decided by who compared them.
     """
-    wins, ties, losses = tally
+    wins, ties, losses = counts
     order = np.argsort(-values, kind="stable")
     axes = axes_on(on, width=max(6.0, 0.14 * len(topics) + 1.5), height=3.4)
     sorted_values = values[order]

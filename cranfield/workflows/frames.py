@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,18 +10,7 @@ from typing import TYPE_CHECKING
 from cranfield.base.errors import UnknownName, UsageError
 from cranfield.base.tables import Result
 from cranfield.simulate.tables import outcomes_data
-from cranfield.workflows.compare.compare import Compared, Comparing, Wanted, compare_runs, power_notes
-from cranfield.workflows.compare.tables import (
-    add_said,
-    compared_frame,
-    long_records,
-    may_have_verdicts,
-    said_of,
-    topic_records,
-    why_no_claims,
-)
 from cranfield.workflows.evaluate.inputs import Asked
-from cranfield.workflows.evaluate.verdicts import first_runs
 from cranfield.workflows.inputs import Inputs, words_of
 from cranfield.workflows.report.material import Wanted as material_Wanted
 from cranfield.workflows.report.report import collection_report, report_and_card, write_card, write_page
@@ -109,55 +96,6 @@ def agreement_frame(
     from cranfield.workflows.judge.agreement import agreement_report
 
     return agreement_report(store, by=by, layers=layers, seed=seed, draws=draws, blocks=blocks).table().frame()
-
-
-# Comparisons for Python users, with what may be said of each pair while documents are unjudged.
-
-
-def compared(
-    inputs: Inputs,
-    asked: Asked,
-    runs: Sequence[str],
-    how: Comparing,
-    wanted: Wanted,
-    *,
-    verdicts: bool,
-    by_topic: bool = False,
-) -> Framed:
-    """Compare, and say what may be claimed where that can be worked out, and what the topics could have shown.
-
-    With `by_topic` there is a row for each pair and topic, of which nothing is claimed.
-    """
-    rows_of = partial(long_records, wanted=wanted)
-    verdicts = verdicts and not by_topic
-    why = list(why_no_claims(asked, how)) if verdicts else []
-    told = verdicts and len(asked.runs) > 1 and may_have_verdicts(asked)
-    store = inputs.store
-    with inputs.progress() as progress:
-        field = inputs.field(asked, progress) if told else None
-        if field is None or why:
-            known = inputs.known(asked)
-            found, results = compare_runs(
-                asked, how, store=store, progress=progress, kept=inputs.alignment, read=known
-            )
-        else:
-            read = first_runs(field.read, field.asked)
-            found, results = compare_runs(asked, how, store=store, read=read)
-        if field is None:
-            records = topic_records(results, found.scores) if by_topic else rows_of(results, found.scores)
-            frame = compared_frame(found, results, records, notes=why, by_topic=by_topic)
-            return Framed(lambda: _told(frame, results, wanted))
-        full = replace(asked, runs=inputs.request(asked.measures, runs or None, with_ids=True, like=asked.like).runs)
-        said = said_of(results, full, how, inputs.pool, store=store, progress=progress, field=field)
-    records = rows_of(results, found.scores)
-    add_said(records, said, results)
-    return Framed(lambda: _told(compared_frame(found, results, records, notes=said.notes), results, wanted))
-
-
-def _told(frame: pandas.DataFrame, results: Sequence[Compared], wanted: Wanted) -> pandas.DataFrame:
-    """Give the frame with what the topics could have shown among its notes."""
-    frame.attrs["notes"] = [*frame.attrs["notes"], *power_notes(results, wanted)]
-    return frame
 
 
 # The report, for Python users.

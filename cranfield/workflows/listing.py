@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.base.errors import UnknownName
 from cranfield.base.registry import Registry
 from cranfield.base.tables import Table, Value
-from cranfield.compare.comparison import tukey
+from cranfield.compare.comparison import TUKEY, tukey
 from cranfield.compare.corrections import corrections
 from cranfield.compare.significance import tests
 from cranfield.corpus.formats import document_formats, topic_formats
@@ -20,7 +20,6 @@ from cranfield.qrels.reading import qrels_formats
 from cranfield.report.rendering import renderers
 from cranfield.runs.baseline import described_options
 from cranfield.runs.reading import run_formats
-from cranfield.workflows.compare.compare import TUKEY
 
 if TYPE_CHECKING:
     from cranfield.evaluate.trec_eval.printing import Printed

@@ -89,12 +89,12 @@ class Plots:
 
         It is the figure of `cranfield compare --plot` for two runs.
         """
-        from cranfield.workflows.compare.compare import Comparing, compare_scores
-        from cranfield.workflows.evaluate.figures import draw_differences
+        from cranfield.compare.by_measure import Options, compare_scores
+        from cranfield.workflows.compare import draw_differences
 
         asked = self._inputs.request(measure, [first, second], topics=topics)
         found = self._inputs.evaluated(asked, verdicts=False)
-        (compared,) = compare_scores(found.scores, Comparing())
+        (compared,) = compare_scores(found.scores, Options())
         return draw_differences(compared, found.scores.topic_ids, on=_on(ax))
 
 

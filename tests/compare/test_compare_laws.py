@@ -70,7 +70,7 @@ def test_effects_mirror(pair):
     a, b = pair
     for measure in (effect.mean_difference, effect.cohen, effect.hedges):
         np.testing.assert_allclose(measure(a, b), -measure(b, a))
-    forth, back = effect.tally(a, b), effect.tally(b, a)
+    forth, back = effect.count_wins(a, b), effect.count_wins(b, a)
     assert (int(forth.wins), int(forth.ties), int(forth.losses)) == (int(back.losses), int(back.ties), int(back.wins))
     assert int(forth.wins) + int(forth.ties) + int(forth.losses) == len(a)
 

@@ -7,29 +7,18 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UnknownName, UsageError
+from cranfield.compare.by_measure import ONE_TOPIC, MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.differences import COVERAGE, MOST_WORK, draws_needed, enough_draws, mean_interval, seeded
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import Scores
-from cranfield.workflows.compare.compare import (
-    ONE_TOPIC,
-    Compared,
-    Comparing,
-    all_notes,
-    compare_scores,
-    needed_topics,
-    smallest_difference,
-    with_names_of,
-)
-from cranfield.workflows.compare.tables import (
+from cranfield.workflows.compare import (
     MOST_PAIRS,
+    Comparison,
     claimed_pairs,
-    how_tested,
     level_with_the_best,
-    long_records,
     shown_pairs,
-    topic_records,
 )
-from cranfield.workflows.evaluate.evaluate import best_group, letters_of
+from cranfield.workflows.evaluate.evaluate import Evaluation, best_group, letters_of
 
 
 def scores_of(values: object, measure: str = "AP", names: list[str] | None = None) -> Scores:
@@ -50,21 +39,21 @@ def spread(runs: int, topics: int, *, seed: int = 1, apart: float = 0.4) -> np.n
     return np.clip(means + rng.normal(0, 0.08, (runs, topics)), 0, 1)
 
 
-def compared(values: object, measure: str = "AP", **how: object) -> Compared:
-    (found,) = compare_scores(scores_of(values, measure), Comparing(**how))
+def compared(values: object, measure: str = "AP", **how: object) -> MeasureComparison:
+    (found,) = compare_scores(scores_of(values, measure), Options(**how))
     return found
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_letters_of_an_evaluation_are_those_of_a_comparison(seed: int):
     scores = scores_of(spread(9, 12, seed=seed))
-    (by_tukey,) = compare_scores(scores, Comparing(test="tukey"))
+    (by_tukey,) = compare_scores(scores, Options(test="tukey"))
     assert letters_of(scores, "tukey").by_measure[0] == {
         run: "".join(given) for run, given in by_tukey.letters.items()
     }
-    (by_t,) = compare_scores(scores, Comparing())
+    (by_t,) = compare_scores(scores, Options())
     assert letters_of(scores, "t").by_measure[0] == {run: "".join(given) for run, given in by_t.letters.items()}
-    best = by_tukey.scores.labels[by_tukey.order[0]]
+    best = by_tukey.standing[0][0]
     level = {best} | {
         pair.b if pair.a == best else pair.a
         for pair in by_tukey.results
@@ -81,8 +70,8 @@ def test_a_geometric_mean_is_shown_as_it_is_and_compared_by_logarithms(kept: Kep
     assert (pair.mean_a, pair.mean_b) == pytest.approx(means)
     assert pair.difference == pytest.approx(log(means[0] / means[1]))
     assert pair.relative == pytest.approx(expm1(pair.difference)) == pytest.approx(means[0] / means[1] - 1)
-    assert found.standing.tolist() == pytest.approx(means)
-    assert (found.measure, found.of.shown) == ("log AP(agg='geometric')", "AP(agg='geometric')")
+    assert dict(found.standing) == pytest.approx(dict(zip(("r0", "r1"), means, strict=True)))
+    assert (found.measure, found.title) == ("log AP(agg='geometric')", "AP(agg='geometric')")
     kept(found.pair_notes[0])
 
 
@@ -97,17 +86,17 @@ def test_a_geometric_mean_is_shown_as_it_is_and_compared_by_logarithms(kept: Kep
     ],
 )
 def test_tests_and_corrections_are_kept_by_their_first_names(said: tuple[str, str], meant: tuple[str, str]):
-    how = Comparing(test=said[0], correction=said[1])
+    how = Options(test=said[0], correction=said[1])
     assert (how.test, how.correction) == meant
 
 
 def test_a_correction_beside_tukeys_is_refused(kept: Kept):
     with kept.raises(UsageError):
-        Comparing(test="tukey", correction="bonferroni")
+        Options(test="tukey", correction="bonferroni")
     with kept.raises(UsageError):
-        Comparing(correction="tukey")
+        Options(correction="tukey")
     with kept.raises(UnknownName):
-        Comparing(test="nothing")
+        Options(test="nothing")
 
 
 @pytest.mark.parametrize("seed", [-1, "x", 1.5, None, True])
@@ -129,7 +118,7 @@ def test_a_drawing_test_of_many_pairs_finds_something_and_says_how_often_it_drew
     assert found.test_draws == 20 * draws_needed(190)
     assert found.power.significant > 100
     assert found.notes == ()
-    kept(how_tested(found))
+    kept(found.tested)
 
 
 @pytest.mark.parametrize("alias", ["randomisation", "permutation", "randomization"])
@@ -142,7 +131,7 @@ def test_what_is_counted_was_not_drawn(kept: Kept):
     assert compared(np.round(spread(3, 12), 1), test="randomisation").test_draws == 0
     assert compared(spread(3, 12)).test_draws == 0
     assert compared(spread(3, 12), test="tukey", draws=500).test_draws == 500
-    kept(how_tested(compared(spread(3, 12))))
+    kept(compared(spread(3, 12)).tested)
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomisation", "bootstrap", "tukey"])
@@ -178,55 +167,62 @@ def test_the_coverage_that_is_told_is_that_of_normal_values(topics: int):
     assert np.mean((found.low <= 0) & (found.high >= 0)) == pytest.approx(COVERAGE[topics], abs=0.02)
 
 
+def detectable(found: MeasureComparison) -> str:
+    return found.power_notes()[0].partition("; ")[2]
+
+
+def needed(values: object, difference: float) -> str:
+    return compared(values, difference=difference).power_notes()[1].partition(": ")[2]
+
+
 def test_a_difference_that_no_two_runs_can_have_is_not_promised(kept: Kept):
-    found = compared([[0.1, 0.9], [0.8, 0.1]])
-    kept(smallest_difference(found))
-    kept(needed_topics(found, 1.5))
-    counts = compared([[10, 90], [80, 10]], "NumRelRet")
-    kept(smallest_difference(counts))
+    values = [[0.1, 0.9], [0.8, 0.1]]
+    kept(detectable(compared(values)))
+    kept(needed(values, 1.5))
+    kept(detectable(compared([[10, 90], [80, 10]], "NumRelRet")))
 
 
 def test_what_cannot_be_said_about_power_has_its_reason(kept: Kept):
-    found, equal, single = compared(spread(3, 20)), compared([[0.1, 0.2]] * 2), compared([[0.1], [0.2]])
-    kept(needed_topics(found, 0.0))
-    kept(needed_topics(found, 1e-7))
-    kept(needed_topics(equal, 0.1))
-    kept(smallest_difference(equal))
-    kept(smallest_difference(single))
-    kept(smallest_difference(found, power=0.03))
+    values, equal = spread(3, 20), [[0.1, 0.2]] * 2
+    kept(needed(values, 0.0))
+    kept(needed(values, 1e-7))
+    kept(needed(equal, 0.1))
+    kept(detectable(compared(equal)))
+    kept(detectable(compared([[0.1], [0.2]])))
+    kept(detectable(compared(values, power=0.03)))
 
 
 def test_runs_may_be_named_by_the_files_that_were_typed(kept: Kept):
-    how = Comparing(baselines=("a.run", "dense"), systems={"S": ("b.run", "c.run")})
-    found = with_names_of(how, ("a.run", "b.run", "c.run", "d.run"), ("bm25", "seed1", "seed2", "dense"))
+    how = Options(baselines=("a.run", "dense"), systems={"S": ("b.run", "c.run")})
+    found = how.with_names(("a.run", "b.run", "c.run", "d.run"), ("bm25", "seed1", "seed2", "dense"))
     assert found.baselines == ("bm25", "dense")
     assert found.systems == {"S": ("seed1", "seed2")}
     with kept.raises(UsageError):
-        with_names_of(Comparing(baselines=("a",)), ("a", "b"), ("b", "a"))
+        Options(baselines=("a",)).with_names(("a", "b"), ("b", "a"))
 
 
 def test_a_file_may_be_typed_in_two_ways(kept: Kept):
-    how = Comparing(baselines=("b.run", "./runs//a.run"), systems={"S": ("runs/../c.run", "./d")})
-    found = with_names_of(how, ("./b.run", "runs/a.run", "c.run", "d"), ("bm25", "dense", "seed1", "seed2"))
+    how = Options(baselines=("b.run", "./runs//a.run"), systems={"S": ("runs/../c.run", "./d")})
+    found = how.with_names(("./b.run", "runs/a.run", "c.run", "d"), ("bm25", "dense", "seed1", "seed2"))
     assert found.baselines == ("bm25", "dense")
     assert found.systems == {"S": ("seed1", "seed2")}
     with kept.raises(UsageError):
-        with_names_of(Comparing(baselines=("b.run",)), ("./b.run", "c.run"), ("bm25", "b.run"))
-    twice = with_names_of(Comparing(baselines=("b.run", "./b.run")), ("b.run", "./b.run"), ("first", "second"))
+        Options(baselines=("b.run",)).with_names(("./b.run", "c.run"), ("bm25", "b.run"))
+    twice = Options(baselines=("b.run", "./b.run")).with_names(("b.run", "./b.run"), ("first", "second"))
     assert twice.baselines == ("first", "second")
 
 
 @pytest.mark.parametrize("measure", ["nDCG", "G", "RnDCG"])
 def test_where_a_grade_costs_something_no_difference_is_the_largest(measure: str):
-    assert compared([[0.1, -4], [2, 0.3]], f"{measure}(gains={{1: -1, 2: 2}})").of.largest == inf
-    assert compared([[0.1, 0.4], [0.2, 0.3]], f"{measure}(gains={{1: 0, 2: 2}})").of.largest == 1
+    assert compared([[0.1, -4], [2, 0.3]], f"{measure}(gains={{1: -1, 2: 2}})").largest == inf
+    assert compared([[0.1, 0.4], [0.2, 0.3]], f"{measure}(gains={{1: 0, 2: 2}})").largest == 1
 
 
 def test_few_pairs_are_all_shown_the_clearest_first():
     found = compared(spread(5, 20))
     shown = shown_pairs(found)
     assert len(shown.pairs) == 10
-    assert (shown.said, shown.turned) == ("", frozenset())
+    assert (shown.notes, shown.best) == ((), "")
     keys = [(pair.adjusted_p, pair.p, -abs(pair.effect)) for pair in shown.pairs]
     assert keys == sorted(keys)
 
@@ -234,31 +230,31 @@ def test_few_pairs_are_all_shown_the_clearest_first():
 def test_of_many_pairs_the_best_against_the_others_is_shown(kept: Kept):
     found = compared(spread(12, 20))
     shown = shown_pairs(found)
-    names = [found.scores.labels[place] for place in found.order]
-    others = [pair.b if (pair.a, pair.b) not in shown.turned else pair.a for pair in shown.pairs]
-    assert others == names[1:]
+    names = [name for name, _ in found.standing]
+    assert shown.best == names[0]
+    assert [pair.other(shown.best) for pair in shown.pairs] == names[1:]
     assert all(names[0] in (pair.a, pair.b) for pair in shown.pairs)
-    kept(shown.said)
+    kept(shown.notes)
     many = shown_pairs(compared(spread(50, 20)))
     assert len(many.pairs) == 40
-    kept(many.said)
+    kept(many.notes)
 
 
 def test_all_pairs_with_baselines_are_shown_from_the_best_run_down_while_they_are_few():
     found = compared(spread(30, 20), baselines=("r3", "r8"))
     shown = shown_pairs(found)
-    names = [found.scores.labels[place] for place in found.order]
+    names = [name for name, _ in found.standing]
     assert [(pair.b, pair.a) for pair in shown.pairs] == [
         *(("r3", name) for name in names if name != "r3"),
         *(("r8", name) for name in names if name not in ("r3", "r8")),
     ]
-    assert shown.said == ""
+    assert shown.notes == ()
 
 
 def test_of_many_pairs_with_baselines_the_clearest_are_shown_and_said_to_be(kept: Kept):
     found = compared(spread(40, 20), baselines=("r3", "r8"))
     shown = shown_pairs(found)
-    kept(shown.said)
+    kept(shown.notes)
     assert max(pair.adjusted_p for pair in shown.pairs) <= min(
         pair.adjusted_p for pair in found.results if pair not in shown.pairs
     )
@@ -276,14 +272,15 @@ def test_where_letters_are_too_many_there_is_who_is_level_with_the_best():
     many = compared(spread(70, 12, apart=0.7))
     assert max(map(len, many.letters.values())) > 12
     level = level_with_the_best(many)
-    best = many.letters[many.scores.labels[many.order[0]]]
+    best = many.letters[many.standing[0][0]]
     assert level == {run for run, given in many.letters.items() if set(given) & set(best)}
     assert 1 < len(level) < 70
 
 
 def test_differences_by_topic_are_data():
     scores = scores_of([[0.1, 0.4], [0.3, 0.1], [0.2, 0.2]])
-    records = topic_records(compare_scores(scores, Comparing(baselines=("r2",))), scores)
+    compared = compare_scores(scores, Options(baselines=("r2",)))
+    records = Comparison(Evaluation(scores=scores), compared, by_topic=True).table().records()
     assert [tuple(record.values())[:-2] for record in records] == [
         ("AP", "r0", "r2", "t0", 0.1, 0.2, 0.1 - 0.2),
         ("AP", "r0", "r2", "t1", 0.4, 0.2, 0.4 - 0.2),
@@ -295,5 +292,5 @@ def test_differences_by_topic_are_data():
 
 def test_rows_tell_the_tolerance_of_their_ties():
     scores = scores_of(spread(2, 5))
-    (row,) = long_records(compare_scores(scores, Comparing(tolerance=0.02)), scores)
+    (row,) = Comparison(Evaluation(scores=scores), compare_scores(scores, Options(tolerance=0.02))).table().records()
     assert (row["tolerance"], row["draws"], row["test_draws"]) == (0.02, 10_000, 0)

@@ -8,7 +8,7 @@ from kept import Kept
 from scipy import stats
 
 from cranfield.base.errors import UnknownName
-from cranfield.compare.comparison import PairedScores, PairResult, compare_all, compare_by_tukey, paired_scores, tukey
+from cranfield.compare.comparison import PairedScores, PairResult, compare_all, paired_scores, tukey
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -86,7 +86,7 @@ def test_the_baseline_stands_second_so_that_a_gain_is_positive():
 
 def test_intervals_are_the_same_whichever_test_is_chosen():
     scores = some_scores(4)
-    by_tukey = compare_by_tukey(scores, test="t", rng=rng(3))
+    by_tukey = compare_all(scores, test="t", correction="tukey", rng=rng(3))
     for test in ("t", "randomisation", "bootstrap", "wilcoxon", "sign"):
         found = compare_all(scores, test=test, rng=rng(3))
         assert [(pair.low, pair.high) for pair in found] == [(pair.low, pair.high) for pair in by_tukey]
@@ -95,17 +95,18 @@ def test_intervals_are_the_same_whichever_test_is_chosen():
 def test_tukey_gives_the_corrected_p_of_all_systems_also_against_a_baseline():
     scores = some_scores(5)
     judged = tukey(scores.values, rng=rng(9)).p
-    found = compare_by_tukey(scores, baselines=[4], rng=rng(9))
+    found = compare_all(scores, baselines=[4], correction="tukey", rng=rng(9))
     assert [(pair.a, pair.b, pair.adjusted_p) for pair in found] == [
         (f"run{row}", "run4", judged[row, 4]) for row in range(4)
     ]
-    every = compare_by_tukey(scores, rng=rng(9))
+    every = compare_all(scores, correction="tukey", rng=rng(9))
     assert [pair.adjusted_p for pair in every] == judged[np.triu_indices(5, 1)].tolist()
 
 
 def test_the_same_generator_gives_the_same_results():
-    for compare in (compare_all, compare_by_tukey):
-        first, second = (compare(some_scores(3, 30), test="randomisation", rng=rng(4)) for _ in range(2))
+    for correction in ("holm", "tukey"):
+        how = {"test": "randomisation", "correction": correction}
+        first, second = (compare_all(some_scores(3, 30), rng=rng(4), **how) for _ in range(2))
         assert first == second
 
 

@@ -57,23 +57,23 @@ def test_standardised_effects_without_spread():
     ("tolerance", "expected"), [(0.0, (2, 1, 1)), (0.1, (2, 1, 1)), (0.2, (1, 3, 0)), (1.0, (0, 4, 0))]
 )
 def test_wins_ties_and_losses_with_a_tolerance(tolerance, expected):
-    counted = effect.tally(A, B, tolerance=tolerance)
+    counted = effect.count_wins(A, B, tolerance=tolerance)
     assert (int(counted.wins), int(counted.ties), int(counted.losses)) == expected
 
 
 def test_a_difference_of_exactly_the_tolerance_is_a_tie_in_spite_of_rounding():
     assert 0.3 - 0.2 != 0.1
     for a, b in ((0.3, 0.2), (0.2, 0.1), (0.8, 0.7)):
-        assert int(effect.tally([a], [b], tolerance=0.1).ties) == 1
+        assert int(effect.count_wins([a], [b], tolerance=0.1).ties) == 1
 
 
 def test_a_negative_tolerance_is_an_error(kept: Kept):
     for bad in (-0.1, np.nan, np.inf):
         with kept.raises(UsageError):
-            effect.tally(A, B, tolerance=bad)
+            effect.count_wins(A, B, tolerance=bad)
 
 
 def test_many_pairs_at_once_give_one_value_each():
-    many = effect.tally(np.stack([A, B]), np.stack([B, B]))
+    many = effect.count_wins(np.stack([A, B]), np.stack([B, B]))
     assert (many.wins.tolist(), many.ties.tolist(), many.losses.tolist()) == ([2, 0], [1, 4], [1, 0])
     assert effect.cohen(np.stack([A, B]), np.stack([B, B])).shape == (2,)

@@ -5,7 +5,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UsageError
-from cranfield.compare.comparison import compare_all, compare_by_tukey, letters_of, letters_of_scores, paired_scores
+from cranfield.compare.comparison import compare_all, letters_of, letters_of_scores, paired_scores
 
 LABELS = [f"run{number}" for number in range(7)]
 
@@ -29,7 +29,7 @@ def test_by_t_and_holm_they_are_those_of_all_pairs(seed: int):
 @pytest.mark.parametrize("seed", range(3))
 def test_by_tukey_they_are_those_of_tukeys_test(seed: int):
     rng = np.random.default_rng(1)
-    results = compare_by_tukey(paired_scores(LABELS, scores(seed)), test="t", draws=5_000, rng=rng)
+    results = compare_all(paired_scores(LABELS, scores(seed)), correction="tukey", draws=5_000, rng=rng)
     expected = {label: "".join(given) for label, given in letters_of(results, LABELS).items()}
     found = letters_of_scores(LABELS, scores(seed), test="tukey", draws=5_000, rng=np.random.default_rng(1))
     assert found == expected

@@ -31,17 +31,17 @@ def test_the_bar_of_a_strip_and_the_order_are_those_of_the_summary_it_is_given(k
 
 def test_what_is_a_tie_in_a_figure_of_differences_is_what_it_is_told(kept: Kept):
     values = np.array([0.3, -1e-17, 0.04, -0.2, 1e-17])
-    axes = figures.differences("Bpref", "a", "b", list("12345"), values, tally=(1, 3, 1))
+    axes = figures.differences("Bpref", "a", "b", list("12345"), values, counts=(1, 3, 1))
     kept(axes.get_title())
     colours = [to_hex(bar.get_facecolor()) for bar in axes.patches]
     assert colours == [figures.BLUE, *[figures.LIGHT] * 3, figures.ORANGE]
-    alike = figures.differences("AP", "a", "b", ["1", "2"], np.array([-1e-9, 0.0]), tally=(0, 2, 0))
+    alike = figures.differences("AP", "a", "b", ["1", "2"], np.array([-1e-9, 0.0]), counts=(0, 2, 0))
     kept(alike.get_title())
 
 
 def test_the_axis_of_differences_names_long_runs_on_lines_of_their_own():
     values = np.array([0.1, 0.2])
-    axes = figures.differences("AP", "a" * 75, "b" * 75, ["1", "2"], values, tally=(2, 0, 0))
+    axes = figures.differences("AP", "a" * 75, "b" * 75, ["1", "2"], values, counts=(2, 0, 0))
     assert axes.get_ylabel() == f"AP\n{'a' * 16}…{'a' * 15}\n− {'b' * 16}…{'b' * 15}"
     figure = figures.figure_of(axes)
     assert figure.get_tightbbox().height <= figure.get_size_inches()[1] + 0.3
@@ -57,7 +57,7 @@ def curves_of(runs: int, name: str) -> Axes:
 
 def differences_of(topics: int, name: str) -> Axes:
     topic_ids = [f"{name}{topic}" for topic in range(topics)]
-    return figures.differences("AP", name, "b", topic_ids, np.full(topics, 0.5), tally=(topics, 0, 0))
+    return figures.differences("AP", name, "b", topic_ids, np.full(topics, 0.5), counts=(topics, 0, 0))
 
 
 @pytest.mark.parametrize("draw", [strips_of, curves_of, differences_of])
@@ -158,15 +158,15 @@ def test_a_figure_counts_wins_ties_and_losses_as_the_table_does(
 
 
 def test_noise_is_a_tie_in_a_figure_too(kept: Kept):
+    from cranfield.compare.by_measure import Options, compare_scores
     from cranfield.evaluate.expression import parse_measures
     from cranfield.evaluate.scores import Scores
-    from cranfield.workflows.compare.compare import Comparing, compare_scores
-    from cranfield.workflows.evaluate.figures import draw_differences
+    from cranfield.workflows.compare import draw_differences
 
     values = np.array([[[0.1 + 0.2, 0.5, 0.1], [0.3, 0.2, 0.4]]])
     scored = np.ones((2, 3), dtype=bool)
     scores = Scores(tuple(parse_measures(["Bpref"])), ("a", "b"), ("1", "2", "3"), values, scored)
-    (compared,) = compare_scores(scores, Comparing())
+    (compared,) = compare_scores(scores, Options())
     kept(draw_differences(compared, scores.topic_ids).get_title())
 
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import DRAWS, TestResult, check_draws, paired_differences, resampled_sums
-from cranfield.compare.significance import tests
+from cranfield.compare.differences import (
+    DRAWS,
+    TestResult,
+    check_draws,
+    paired_differences,
+    resampled_sums,
+    significance_test,
+)
 
 
-@tests.register("bootstrap")
+@significance_test("bootstrap", title="paired bootstrap", counts_signs=True)
 def bootstrap(a: ArrayLike, b: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) -> TestResult:
     """The paired bootstrap test, by the shift method: would topics drawn again, around zero, give as large a mean?
 

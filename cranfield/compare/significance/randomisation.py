@@ -7,18 +7,18 @@ from numpy.typing import ArrayLike
 
 from cranfield.compare.differences import (
     DRAWS,
-    Differences,
     TestResult,
-    Values,
     check_draws,
     exact_p,
     paired_differences,
     sign_sums,
+    significance_test,
 )
-from cranfield.compare.significance import tests
 
 
-@tests.register("randomisation", "randomization", "permutation", "sign-flip")
+@significance_test(
+    "randomisation", "randomization", "permutation", "sign-flip", title="randomisation", counts_signs=True
+)
 def randomisation(a: ArrayLike, b: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) -> TestResult:
     """Fisher's randomisation test: had the systems swapped names on random topics, how often as large a mean?
 
@@ -40,15 +40,11 @@ def randomisation(a: ArrayLike, b: ArrayLike, *, draws: int = DRAWS, rng: np.ran
     p = np.array([np.nan if value is None else value for value in counted], dtype=np.float64)
     exact = ~np.isnan(p)
     if not exact.all():
-        p[~exact] = _drawn_p(differences, ~exact, draws=draws, rng=rng)
+        values = differences.values[~exact]
+        threshold = np.abs(values.sum(axis=1)) - differences.topics * differences.noise[~exact]
+        hits = np.zeros(len(values), dtype=np.int64)
+        for sums in sign_sums(values, draws=draws, rng=rng):
+            hits += (np.abs(sums) >= threshold).sum(axis=0)
+        p[~exact] = (1 + hits) / (1 + draws)
     nothing = (differences.values == 0).all(axis=1)
     return differences.result(differences.values.mean(axis=1), p, exact=exact, degenerate=nothing)
-
-
-def _drawn_p(differences: Differences, rows: np.ndarray, *, draws: int, rng: np.random.Generator) -> Values:
-    values = differences.values[rows]
-    threshold = np.abs(values.sum(axis=1)) - differences.topics * differences.noise[rows]
-    hits = np.zeros(len(values), dtype=np.int64)
-    for sums in sign_sums(values, draws=draws, rng=rng):
-        hits += (np.abs(sums) >= threshold).sum(axis=0)
-    return np.asarray((1 + hits) / (1 + draws))

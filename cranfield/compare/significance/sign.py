@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import TestResult, paired_differences
-from cranfield.compare.significance import tests
+from cranfield.base.lazy import deferred
+from cranfield.compare.differences import TestResult, paired_differences, significance_test
+
+with deferred:
+    import scipy.stats as stats
 
 
-@tests.register("sign")
+@significance_test("sign", title="sign test", counts_signs=True)
 def sign(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestResult:
     """The sign test: do wins and losses fall like coins? How large they are does not count. Nothing is drawn.
 
@@ -19,8 +22,6 @@ def sign(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestResult:
 
     Source: Arbuthnott 1710; Conover, "Practical Nonparametric Statistics".
     """
-    from scipy import stats
-
     differences = paired_differences(a, b)
     wins = (differences.values > 0).sum(axis=1)
     losses = (differences.values < 0).sum(axis=1)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.compare.differences import TestResult, paired_differences
-from cranfield.compare.significance import tests
+from cranfield.base.lazy import deferred
+from cranfield.compare.differences import TestResult, paired_differences, significance_test
+
+with deferred:
+    import scipy.stats as stats
 
 
-@tests.register("t", "student", "paired-t")
+@significance_test("t", "student", "paired-t", title="paired t")
 def student(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestResult:
     """The paired t-test: is the mean difference zero, where differences are normal? Nothing is drawn.
 
@@ -22,8 +25,6 @@ def student(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestResu
     Source: Student, "The probable error of a mean", Biometrika 6, 1908; for retrieval Smucker, Allan and
     Carterette, CIKM 2007.
     """
-    from scipy import stats
-
     differences = paired_differences(a, b)
     values, constant = differences.values, differences.constant
     p = differences.constant_p()

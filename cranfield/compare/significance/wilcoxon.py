@@ -5,18 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cranfield.base.lazy import deferred
 from cranfield.compare.differences import (
     Differences,
     TestResult,
     Values,
     paired_differences,
+    significance_test,
     table_fits,
     two_sided_tail,
 )
-from cranfield.compare.significance import tests
+
+with deferred:
+    import scipy.stats as stats
 
 
-@tests.register("wilcoxon", "signed-rank")
+@significance_test("wilcoxon", "signed-rank", title="Wilcoxon's signed ranks", counts_signs=True)
 def wilcoxon(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestResult:
     """Wilcoxon's signed-rank test: do the ranks of the differences balance? Nothing is drawn.
 
@@ -33,8 +37,11 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestRes
     ranks = signed_ranks(differences)
     statistic = ranks.sum(axis=1)
     count = np.count_nonzero(ranks, axis=1)
+    # Σ ±r has mean 0 and variance Σ r², in which ties are already counted.
+    deviation = np.sqrt((ranks**2).sum(axis=1))
+    scaled = np.divide(statistic, deviation, out=np.zeros(len(ranks)), where=deviation > 0)
+    p = np.asarray(2 * stats.norm.sf(np.abs(scaled)))
     exact = np.array([table_fits(size, size * (size + 1)) for size in count.tolist()], dtype=bool)
-    p = _normal_p(ranks, statistic)
     p[exact] = _exact_p(ranks[exact])
     return differences.result(statistic, p, exact=exact, degenerate=count == 0)
 
@@ -66,12 +73,3 @@ def _exact_p(ranks: Values) -> Values:
     rows, back = np.unique(np.column_stack([observed, doubled]), axis=0, return_inverse=True)
     p = np.array([two_sided_tail(row[1:][row[1:] > 0], int(row[0])) for row in rows])
     return np.asarray(p[back.ravel()])
-
-
-def _normal_p(ranks: Values, statistic: Values) -> Values:
-    """Give p by the normal approximation: Σ ±r has mean 0 and variance Σ r², in which ties are already counted."""
-    from scipy import stats
-
-    deviation = np.sqrt((ranks**2).sum(axis=1))
-    scaled = np.divide(statistic, deviation, out=np.zeros(len(ranks)), where=deviation > 0)
-    return np.asarray(2 * stats.norm.sf(np.abs(scaled)))

@@ -1,4 +1,4 @@
-"""Figures of scores and differences, on axes or written to files."""
+"""Figures of scores, on axes or written to files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.scores import Scores
     from cranfield.report.figures import On
-    from cranfield.workflows.compare.compare import Compared
 
 _BARS = {
     "mean": "its mean",
@@ -44,39 +43,9 @@ def plot_evaluation(found: Evaluation, path: Path) -> str:
     """Draw the first measure as strips, or curves where they were asked for; give what was drawn."""
     if found.curve is not None:
         drawn = "interpolated precision at eleven recall levels"
-        return drawn + _written(draw_curves(found.curve), path, found.curve)
+        return drawn + save_drawing(draw_curves(found.curve), path, found.curve)
     drawn = f"{found.scores.measures[0]} of each run on each topic"
-    return drawn + _written(draw_strips(found.scores), path, found.scores)
-
-
-def plot_comparison(compared: Compared, scores: Scores, path: Path) -> str:
-    """Draw one pair as differences per topic, several as strips: of differences from a baseline, else of the runs.
-
-    Gives what was drawn. `scores` are those the comparison is of.
-    """
-    entries, baselines = compared.scores, compared.how.baselines
-    if len(compared.results) == 1:
-        (pair,) = compared.results
-        said = f"the difference of {pair.a} and {pair.b} on each topic"
-        return said + _written(draw_differences(compared, scores.topic_ids), path, scores)
-    if not baselines:
-        drawn = figures.strips(compared.measure, dict(zip(entries.labels, entries.values, strict=True)))
-        return f"{compared.measure} of each run on each topic" + _written(drawn, path, scores)
-    one, between = len(baselines) == 1, {}
-    for pair in compared.results:
-        first, second = (entries.values[entries.labels.index(name)] for name in (pair.a, pair.b))
-        between[pair.a if one else f"{pair.a} - {pair.b}"] = first - second
-    whose = f" from {baselines[0]}" if one else ""
-    drawn = figures.strips(compared.measure, between, against=baselines[0] if one else "")
-    return f"the differences{whose} on each topic" + _written(drawn, path, scores)
-
-
-def draw_differences(compared: Compared, topics: tuple[str, ...], *, on: On = None) -> Axes:
-    """Draw the differences of the first pair of a comparison, topic by topic."""
-    scores, pair = compared.scores, compared.results[0]
-    first, second = (scores.values[scores.labels.index(name)] for name in (pair.a, pair.b))
-    tally = pair.wins, pair.ties, pair.losses
-    return figures.differences(compared.measure, pair.a, pair.b, topics, first - second, tally=tally, on=on)
+    return drawn + save_drawing(draw_strips(found.scores), path, found.scores)
 
 
 def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: On = None) -> Axes:
@@ -99,7 +68,7 @@ def draw_curves(scores: Scores, *, on: On = None) -> Axes:
     return figures.precision_recall(curves, on=on)
 
 
-def _written(drawn: Axes, path: Path, scores: Scores) -> str:
+def save_drawing(drawn: Axes, path: Path, scores: Scores) -> str:
     """Write a figure with what stands behind it at its foot; give what is to be said of that, mostly nothing."""
     lacking = figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
     return f" ({lacking_said(lacking)})" if lacking else ""

@@ -1,0 +1,444 @@
+"""Runs compared under each measure: the options, what was found, what limits the test, and what topics can show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from inspect import signature
+from math import exp, expm1, inf, isfinite, log, nan
+from os.path import normpath
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.errors import UnknownName, UsageError, quoted
+from cranfield.base.text import counted
+from cranfield.compare import power as topic_power
+from cranfield.compare.comparison import (
+    SAID,
+    TUKEY,
+    PairedScores,
+    PairResult,
+    beaten,
+    compare_all,
+    letters_of,
+    paired_scores,
+    pairs,
+)
+from cranfield.compare.corrections import TITLES, corrections
+from cranfield.compare.differences import COVERAGE, DRAWS, Values, check_share, draws_needed, enough_draws, seeded
+from cranfield.compare.significance import tests
+from cranfield.evaluate.expression import AnyMeasure
+from cranfield.evaluate.measure import SMALLEST
+from cranfield.evaluate.scores import Scores
+
+# How runs are compared: what a user may ask for, checked, and by the names that things are registered with.
+
+BESIDE_TUKEY = "t"
+"""The test of single pairs whose p stands beside that of Tukey's test over all runs."""
+
+LEAST_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Options:
+    """How runs are compared.
+
+    Test and correction may be given by any of their names, and are kept by the first. Without a correction it is
+    Holm's, or what Tukey's test has in it; Tukey's test takes no other. Without `draws`, intervals and Tukey's test
+    have 10,000 and other drawing tests as many as the number of pairs asks for. `systems` maps the name of a system
+    to its runs (seeds), which then count as one entry. Without baselines all pairs meet. `power` is the chance with
+    which topics should show a true difference; with a `difference` it is said how many topics that needs.
+    """
+
+    baselines: tuple[str, ...] = ()
+    test: str = "t"
+    correction: str = ""
+    alpha: float = 0.05
+    tolerance: float = 0.0
+    draws: int | None = None
+    seed: int = 1
+    systems: Mapping[str, tuple[str, ...]] | None = None
+    power: float = 0.8
+    difference: float | None = None
+
+    def __post_init__(self) -> None:
+        test: object = self.test
+        if test != TUKEY:
+            if not isinstance(test, str) or test not in tests:
+                raise UnknownName("significance test", str(test), [TUKEY, *tests.names()])
+            test = tests.canonical(test)
+        object.__setattr__(self, "test", test)
+        object.__setattr__(self, "correction", _correction(self.correction, self.test))
+        _check_number("alpha", self.alpha, 1.0)
+        _check_number("tolerance", self.tolerance, inf)
+        seeded(self.seed)
+        if self.draws is not None and (type(self.draws) is not int or self.draws < LEAST_DRAWS):
+            raise UsageError(f"draws are a whole number from {LEAST_DRAWS} up, not {self.draws!r}")
+        check_share("power", self.power)
+        if self.difference is not None and not 0 <= self.difference < inf:
+            raise UsageError(f"a wanted difference is a number from 0 up, not {self.difference!r}")
+
+    @property
+    def interval_draws(self) -> int:
+        """How often topics are drawn for an interval, and permuted for Tukey's test."""
+        return DRAWS if self.draws is None else self.draws
+
+    def test_draws(self, pairs: int) -> int:
+        """Give how often the test draws, for so many pairs; 0 where it draws nothing."""
+        if self.test == TUKEY:
+            return self.interval_draws
+        if "draws" not in signature(tests.get(self.test)).parameters:
+            return 0
+        if self.draws is not None:
+            return self.draws
+        return DRAWS if self.correction == "none" else enough_draws(pairs, alpha=self.alpha)
+
+    def record(self) -> dict[str, Any]:
+        """Give how pairs were compared, by the names of columns; `draws` are those of the intervals."""
+        return {
+            "test": BESIDE_TUKEY if self.test == TUKEY else self.test,
+            "correction": self.correction,
+            "alpha": self.alpha,
+            "tolerance": self.tolerance,
+            "draws": self.interval_draws,
+            "seed": self.seed,
+        }
+
+    def with_names(self, words: Sequence[object], names: Sequence[str]) -> Options:
+        """Give the same with runs by their names, where baselines and seeds are given as the files that were typed.
+
+        `words` are the runs as they were asked for, `names` what they are called, in the same order. A file may be
+        typed in two ways, `b.run` and `./b.run`.
+        """
+        typed = {word: name for word, name in zip(words, names, strict=True) if isinstance(word, str)}
+        paths = {normpath(word): name for word, name in typed.items()}
+
+        def named(word: str) -> str:
+            meant = typed.get(word) or paths.get(normpath(word), word)
+            if meant != word and word in names:
+                raise UsageError(f"{quoted(word)} is the file of run {quoted(meant)}, and the name of another run")
+            return meant
+
+        seeds = {system: tuple(map(named, members)) for system, members in (self.systems or {}).items()}
+        return replace(self, baselines=tuple(map(named, self.baselines)), systems=seeds or self.systems)
+
+    def entries(self, runs: Sequence[str]) -> list[str]:
+        """Give the entry each run belongs to: itself, or its system."""
+        belongs: dict[str, str] = {}
+        for system, members in (self.systems or {}).items():
+            for member in members:
+                if member not in runs:
+                    raise UnknownName("run", member, runs)
+                if member in belongs:
+                    raise UsageError(f"{quoted(member)} is a seed of two systems")
+                belongs[member] = system
+            if system in runs and system not in members:
+                raise UsageError(f"{quoted(system)} is a run of its own; give the system another name")
+        return [belongs.get(run, run) for run in runs]
+
+
+def _correction(name: object, test: str) -> str:
+    if test == TUKEY:
+        if name not in ("", TUKEY):
+            raise UsageError(
+                f"Tukey's test corrects for all pairs itself, and takes no {quoted(name)}; leave the correction out"
+            )
+        return TUKEY
+    if name == TUKEY:
+        raise UsageError("Tukey's test is chosen as the test: --test tukey, without a correction")
+    if not isinstance(name, str):
+        raise UnknownName("correction", str(name), corrections.names())
+    return corrections.canonical(name or "holm")
+
+
+def _check_number(name: str, value: object, highest: float) -> None:
+    """Refuse what is no number from 0 up; where there is a highest one, both ends are no sense either."""
+    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
+    if not (0 < number < highest if isfinite(highest) else 0 <= number < inf):
+        wanted = f"a number between 0 and {highest:g}" if isfinite(highest) else "a number from 0 up"
+        raise UsageError(f"{name} is {wanted}, not {value!r}")
+
+
+def parse_systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Give the runs of each system that is written as `NAME=RUN,RUN,…`."""
+    systems: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        name, equals, runs = word.partition("=")
+        members = tuple(run for run in runs.split(",") if run)
+        if not equals or not name or not members:
+            raise UsageError(f"{quoted(word)} is not a system; write NAME=RUN,RUN,…")
+        if name in systems:
+            raise UsageError(f"two systems are called {quoted(name)}; name all runs of a system in one --system")
+        systems[name] = members
+    return systems
+
+
+# The comparison under one measure.
+
+ONE_TOPIC = "one topic: no test, interval or effect size is possible"
+
+_NOISE = 1e-12
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeasureComparison:
+    """The comparison under one measure.
+
+    `measure` says what differences are of, `title` what the standing is of: with `logarithms` topics are compared by
+    those, and the standing has geometric means. `quality` says that a higher value means a better run, `largest`
+    which difference of two means is the largest possible one. `letters` groups what does not differ (all pairs only);
+    `beaten` names what an entry is significantly above. `deviation` is the standard deviation of paired differences
+    over all entries, from which the power figures follow. `test_draws` is how often the test drew. `notes` are about
+    significance, `pair_notes` about differences, `interval_notes` about their intervals.
+    """
+
+    measure: str
+    title: str
+    logarithms: bool = False
+    quality: bool = True
+    largest: float = inf
+    scores: PairedScores
+    results: tuple[PairResult, ...]
+    letters: dict[str, tuple[str, ...]]
+    beaten: dict[str, tuple[str, ...]]
+    power: topic_power.DiscriminativePower
+    deviation: float
+    options: Options
+    test_draws: int = 0
+    notes: tuple[str, ...] = ()
+    pair_notes: tuple[str, ...] = ()
+    interval_notes: tuple[str, ...] = ()
+
+    @property
+    def topics(self) -> int:
+        """The number of topics."""
+        return int(self.scores.values.shape[1])
+
+    @property
+    def standing(self) -> list[tuple[str, float]]:
+        """The entries from the highest down, with what they are ranked by: the means, or geometric means."""
+        means = self.scores.means
+        values = (np.exp(means) if self.logarithms else means).tolist()
+        order = sorted(range(len(values)), key=lambda place: -float(means[place]))
+        return [(self.scores.labels[place], values[place]) for place in order]
+
+    @property
+    def tested(self) -> str:
+        """Test, draws, correction and alpha in words."""
+        drawn = f"{self.test_draws:,} draws" if self.test_draws else ""
+        correction = TITLES.get(self.options.correction, self.options.correction)
+        words = (_title(self.options.test), drawn, correction, f"alpha {self.options.alpha:g}")
+        return ", ".join(word for word in words if word)
+
+    def detectable_difference(self) -> float:
+        """Give the true difference that these topics would show; a `UsageError` says why where it is not known."""
+        if why := self._why_unknown():
+            raise UsageError(why)
+        chance = {"power": self.options.power, "alpha": self.options.alpha}
+        return topic_power.detectable_difference(self.topics, deviation=self.deviation, **chance)
+
+    def topics_needed(self, difference: float) -> int:
+        """Give how many topics a difference needs; a `UsageError` says why where that cannot be said."""
+        if not difference:
+            raise UsageError("no number of topics finds a true difference of 0")
+        if difference > self.largest:
+            raise UsageError(
+                f"no two runs differ by {difference:g}: the largest possible difference is {self.largest:.4g}"
+            )
+        if why := self._why_unknown():
+            raise UsageError(f"how many topics a true difference of {difference:g} needs cannot be said: {why}")
+        chance = {"power": self.options.power, "alpha": self.options.alpha}
+        try:
+            return topic_power.topics_needed(difference=difference, deviation=self.deviation, **chance)
+        except UsageError:
+            most = f"{topic_power.MOST_TOPICS:,}"
+            message = f"a true difference of {difference:g} needs more than {most} topics to be found"
+            raise UsageError(message) from None
+
+    def _why_unknown(self) -> str:
+        """Say why nothing is known about how much differences vary; nothing where it is."""
+        if self.topics < 2:
+            return "it takes two topics to see how much differences vary"
+        return "" if self.deviation > _NOISE else "here no difference varies between topics"
+
+    def power_record(self) -> dict[str, float | int | None]:
+        """Give what the topics tell apart and would find, as data; None where it cannot be said.
+
+        With a wanted difference also how many topics it needs.
+        """
+        detectable = _known(self.detectable_difference)
+        record: dict[str, float | int | None] = {
+            "discriminative_power": self.power.share,
+            "detectable_difference": None if detectable is None or detectable > self.largest else detectable,
+        }
+        if (wanted := self.options.difference) is not None:
+            record["topics_needed"] = _known(lambda: self.topics_needed(wanted))
+        return record
+
+    def power_notes(self) -> list[str]:
+        """Say what the topics tell apart, what they would find, and what a wanted difference needs."""
+        power, chance = self.power, f"with {self.options.power:.0%} chance (paired t)"
+        smallest = f", the smallest difference {power.smallest_difference:.4f}" if power.significant else ""
+        significant = f"{power.significant:,} of {counted(power.pairs, 'pair')} significant"
+        told = f"discriminative power {power.share:.0%} ({significant} on {counted(self.topics, 'topic')}{smallest})"
+        try:
+            detectable = self.detectable_difference()
+            if detectable > self.largest:
+                found = f"no difference that is possible would be found {chance}: it takes more topics"
+            else:
+                found = f"a single true difference of {detectable:.4f} would be found {chance}"
+        except UsageError as error:
+            found = f"which difference would be found cannot be said: {error}"
+        notes = [f"{self.measure}: {told}; {found}"]
+        if (wanted := self.options.difference) is not None:
+            try:
+                needs = f"{self.topics_needed(wanted):,} topics to be found {chance}"
+                notes.append(f"{self.measure}: a true difference of {wanted:g} needs {needs}")
+            except UsageError as error:
+                notes.append(f"{self.measure}: {error}")
+        return notes
+
+
+def _known(value: Callable[[], float | int]) -> float | int | None:
+    try:
+        return value()
+    except UsageError:
+        return None
+
+
+def _title(test: str) -> str:
+    return SAID[TUKEY] if test == TUKEY else str(getattr(tests.get(test), "title", test))
+
+
+def all_notes(compared: Sequence[MeasureComparison], *, by_topic: bool = False) -> list[str]:
+    """Give what is said of comparisons, each sentence once; topic by topic there are no intervals to speak of."""
+    notes = (
+        note for one in compared for note in (*one.notes, *one.pair_notes, *(() if by_topic else one.interval_notes))
+    )
+    return list(dict.fromkeys(notes))
+
+
+def compare_scores(scores: Scores, options: Options) -> list[MeasureComparison]:
+    """Compare scores under each of their measures."""
+    if not scores.scored.all():
+        raise UsageError("the runs are scored on different topics; compare them on --topics qrels or common")
+    return [
+        _compare_values(measure, values, scores.run_names, options)
+        for measure, values in zip(scores.measures, scores.values, strict=True)
+    ]
+
+
+def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], options: Options) -> MeasureComparison:
+    of, values = _comparable(measure, values)
+    entries = paired_scores(runs, values, systems=options.entries(runs))
+    for name in options.baselines:
+        if name not in entries.labels:
+            raise UnknownName("baseline", name, entries.labels)
+    baselines = [entries.labels.index(name) for name in options.baselines] or None
+    draws = options.test_draws(len(pairs(len(entries.labels), baselines=baselines)[0]))
+    is_tukey = options.test == TUKEY
+    test: Any = tests.get(BESIDE_TUKEY if is_tukey else options.test)
+    results = compare_all(
+        entries,
+        baselines=baselines,
+        test=test if is_tukey or not draws else partial(test, draws=draws),
+        correction=options.correction,
+        tolerance=options.tolerance,
+        draws=options.interval_draws,
+        rng=seeded(options.seed),
+    )
+    if of.get("logarithms"):  # of logarithms the ratio of two means is no ratio of scores
+        results = [
+            replace(one, mean_a=exp(one.mean_a), mean_b=exp(one.mean_b), relative=expm1(one.difference))
+            for one in results
+        ]
+    drawn = 0 if all(result.exact for result in results) and not is_tukey else draws
+    adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
+    return MeasureComparison(
+        **of,
+        scores=entries,
+        results=tuple(results),
+        letters={} if baselines else letters_of(results, entries.labels, alpha=options.alpha),
+        beaten=beaten(results, alpha=options.alpha),
+        power=topic_power.discriminative_power(adjusted, sizes, alpha=options.alpha),
+        deviation=topic_power.residual_deviation(entries.values) if entries.values.shape[1] > 1 else 0.0,
+        options=options,
+        test_draws=drawn,
+        notes=tuple(_notes_on_test(results, options, drawn)),
+        interval_notes=tuple(_notes_on_intervals(results)),
+    )
+
+
+def _comparable(measure: AnyMeasure, values: Values) -> tuple[dict[str, Any], Values]:
+    """Give what is compared of a measure, and its values topic by topic.
+
+    Geometric means are compared by logarithms: the difference of their means is the logarithm of a ratio of geometric
+    means. What is added up is compared by its means. A median, or an end, is no sum of what topics have.
+    """
+    name, low, high = str(measure), *measure.bounds
+    of: dict[str, Any] = {"measure": name, "title": name, "quality": measure.quality}
+    if measure.aggregate == "mean":
+        return of | {"largest": high - low}, values
+    if measure.aggregate == "sum":
+        return of | {"measure": f"{name} per topic", "title": f"{name} per topic"}, values
+    if measure.aggregate == "geometric":
+        note = (
+            f"log {name}: a difference and its interval are those of logarithms; the means and the relative"
+            " difference are those of the geometric means"
+        )
+        of |= {"measure": f"log {name}", "logarithms": True, "pair_notes": (note,)}
+        return of | {"largest": log(high / SMALLEST) if high < inf else inf}, np.log(np.maximum(values, SMALLEST))
+    raise UsageError(
+        f"{name} is the {measure.aggregate} of the topics, and cannot be compared topic by topic; take the mean"
+    )
+
+
+# What limits a test and its intervals: a test that cannot reach alpha finds nothing, whatever the runs are like.
+
+
+def _notes_on_test(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
+    """Say where the test could find nothing, or is not defined, and what is counted otherwise than it does."""
+    if results[0].topics == 1:
+        return [ONE_TOPIC]
+    notes = _why_nothing_can_be_significant(results, options, draws)
+    if any(result.degenerate and result.difference for result in results):
+        notes.append("where all differences are equal the test is undefined; p is then 2^(1-n) for n topics")
+    if options.tolerance:
+        notes.append(f"won/tied/lost: differences up to {options.tolerance:g} are ties; tests know no such tolerance")
+    return notes
+
+
+def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
+    """Say why no pair at all can be significant, where that is so, and what would help."""
+    pairs, topics, alpha, is_tukey = len(results), results[0].topics, options.alpha, options.test == TUKEY
+    times = 1 if is_tukey else smallest_factor(options.correction, pairs)
+    after = f" after {TITLES.get(options.correction, options.correction)}" if times > 1 else ""
+    others = "--test t or tukey" if pairs > 1 and not options.baselines else "--test t"
+    smallest = min(2.0 ** (1 - topics), 1.0)
+    if not is_tukey and getattr(tests.get(options.test), "counts_signs", False) and smallest * times > alpha:
+        p = f"the smallest p on {topics} topics is {smallest:.3g} ({_title(options.test)})"
+        larger = f", {counted(times, 'pair')} make that {min(smallest * times, 1):.2g}{after}" if times > 1 else ""
+        return [f"{p}{larger}: no pair can be significant at alpha {alpha:g}; take more topics, or {others}"]
+    if draws and times / (1 + draws) > alpha:
+        needed = draws_needed(times, alpha=alpha)
+        which = f"no pair of {pairs:,}" if times > 1 else "no pair"
+        other = ", or --test tukey" if "tukey" in others and not is_tukey else ""
+        return [f"with {draws:,} draws {which} can be significant{after}; use --draws {needed} or more{other}"]
+    return []
+
+
+def smallest_factor(correction: str, pairs: int) -> int:
+    """Give by how much a correction raises the smallest p of so many pairs at the least, where all have it."""
+    tiny = 2.0**-40
+    return round(float(np.min(corrections.get(correction)(np.full(pairs, tiny)))) / tiny)
+
+
+def _notes_on_intervals(results: Sequence[PairResult]) -> list[str]:
+    """Say how far intervals on few topics can be believed, where there are any."""
+    topics = results[0].topics
+    if topics not in COVERAGE or not any(result.high > result.low for result in results):
+        return []
+    held = f"they hold the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
+    return [f"on {topics} topics these intervals are too narrow: {held}, and less where differences are skewed"]

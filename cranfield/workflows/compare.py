@@ -1,0 +1,459 @@
+"""Compare runs: differences, letters, what unjudged documents leave of a lead, and the tables that say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from cranfield.base.errors import UsageError
+from cranfield.base.lazy import deferred
+from cranfield.base.progress import Progress
+from cranfield.base.tables import Column, Result, Table, Value, table_of, with_best
+from cranfield.base.text import counted
+from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
+from cranfield.compare.comparison import TUKEY, PairResult
+from cranfield.evaluate.expression import Measure, own_measures, parse_measures
+from cranfield.workflows.evaluate import inputs as evaluate_inputs
+from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
+from cranfield.workflows.evaluate.inputs import Request
+from cranfield.workflows.evaluate.verdicts import first_runs
+from cranfield.workflows.reuse.field import WORST_FIRST, Trusted, trusted
+from cranfield.workflows.settle import highest_grade, with_documents
+
+with deferred:
+    from cranfield.report import figures
+    from cranfield.reuse import intervals
+    from cranfield.reuse import pairs as reuse_pairs
+    from cranfield.workflows.evaluate import figures as evaluate_figures
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from cranfield.evaluate.align import Alignment
+    from cranfield.reuse.intervals import Identities
+    from cranfield.reuse.pairs import Claim
+    from cranfield.store.store import Store
+    from cranfield.workflows.inputs import Inputs
+
+Claims = Mapping[tuple[str, str, str], "Claim"]
+"""What may be said of pairs while documents are unjudged, by measure and the two runs of a result."""
+
+Verdicts = Mapping[tuple[str, str], str]
+"""The level of a verdict, by measure and run."""
+
+MOST_PAIRS = 300
+"""For how many pairs of a measure claims are worked out; each takes a while."""
+
+PAIRS_SHOWN = 40
+AGAINST_BASELINES = 60
+"""Up to so many pairs with a baseline are all shown: each of them was asked for."""
+
+NAMES_SHOWN = 5
+
+ALL_IN_DATA = "--format csv gives all"
+ABOUT_CLAIMS = (
+    "proved, supported, conservative win and open say what unjudged documents leave of a lead;"
+    " whether it is more than chance, p says"
+)
+TO_A_RANK = "proved to a rank: documents below it, which nobody judged, were not looked at and could still turn it"
+
+
+def compare_runs(
+    inputs: Inputs, request: Request, options: Options, *, verdicts: bool = True, by_topic: bool = False
+) -> Comparison:
+    """Score runs, compare them under each measure, and say what may be claimed while documents are unjudged.
+
+    Baselines and seeds may be named by the files that were asked for, or by the tags in them. By topic nothing is
+    claimed.
+    """
+    if len(request.runs) < 2:
+        raise UsageError("a comparison needs at least two runs")
+    verdicts, store = verdicts and not by_topic, inputs.store
+    ours = all(isinstance(measure, Measure) for measure in parse_measures(request.measures))
+    why = list(_why_no_claims(request, options)) if verdicts else []
+    with inputs.progress() as progress:
+        if not verdicts or not ours:
+            known = inputs.known(request)
+            found = evaluate(request, store=store, progress=progress, kept=inputs.alignment, read=known)
+            return Comparison(found, _compared(request, options, found), by_topic=by_topic, notes=why)
+        request = evaluate_inputs.without_pipes(request)  # claims look at the runs again
+        field = inputs.field(request, progress)
+        found = evaluate(request, store=store, read=first_runs(field.read, field.asked))
+        compared = _compared(request, options, found)
+        measures = own_measures(evaluate_inputs.measures_asked(request.measures, store))
+        trust = trusted(field, measures, store=store, learn="where there are holes")
+        levels = {
+            (str(one.measure), name): verdict.level
+            for one in trust.trusts
+            for name, verdict in zip(one.assessment.run_names, one.assessment.verdicts, strict=True)
+            if verdict is not None
+        }
+        if why:
+            return Comparison(found, compared, verdicts=levels, notes=[*trust.notes, *why])
+        in_full = replace(request, qrels=field.read.qrels, runs=tuple(inputs.in_full(request.runs)))
+        claims = _claims(compared, in_full, trust, store, progress)
+    judged = {measure for measure, _ in levels}
+    notes = [*trust.notes]
+    if others := [one.title for one in compared if one.title not in judged]:
+        notes.append(f"no verdicts and no claims for {', '.join(others)}: nothing follows from holes there")
+    return Comparison(found, compared, claims=claims, verdicts=levels, notes=[*notes, *_about(claims.values())])
+
+
+def _compared(request: Request, options: Options, found: Evaluation) -> list[MeasureComparison]:
+    return compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
+
+
+def _why_no_claims(request: Request, options: Options) -> Iterator[str]:
+    """Say why no claims can be worked out, and what the verdicts are then; nothing where they can."""
+    if not all(isinstance(measure, Measure) for measure in parse_measures(request.measures)):
+        yield "no verdicts and no claims here, because nothing is known about holes under measures of ir_measures"
+        return
+    if options.systems:
+        yield "no claims here, because an entry is a mean over seeds; its verdict is the worst of its seeds"
+    if request.duplicates == "novelty":
+        yield "no claims here, because they are about plain scores; so are the verdicts"
+
+
+def _claims(
+    compared: Sequence[MeasureComparison], request: Request, trust: Trusted, store: Store | None, progress: Progress
+) -> Claims:
+    """Work out what may be said of the pairs that are shown, and of the clearest; nothing where all is judged."""
+    by_name = {str(one.measure): one.measure for one in trust.trusts}
+    aligned, documents = with_documents(request, store, topics=trust.field.read.aligned.topic_ids)
+    claims: dict[tuple[str, str, str], Claim] = {}
+    for done, one in enumerate(compared, start=1):
+        for result in claimed_pairs(one) if one.measure in by_name else ():
+            claim = _claim(result, by_name[one.measure], trust, aligned, documents, store)
+            claims[one.measure, result.a, result.b] = claim
+        progress("looking at pairs", done, len(compared))
+    return claims if any(one.unjudged for one in claims.values()) else {}
+
+
+def claimed_pairs(one: MeasureComparison) -> list[PairResult]:
+    """Give the pairs that claims are worked out for: those that are shown, and then the clearest."""
+    chosen = [*shown_pairs(one).pairs, *sorted(one.results, key=lambda result: result.clearness)]
+    return list({(result.a, result.b): result for result in chosen}.values())[:MOST_PAIRS]
+
+
+def _claim(
+    result: PairResult,
+    measure: Measure,
+    trust: Trusted,
+    aligned: Alignment,
+    documents: Identities,
+    store: Store | None,
+) -> Claim:
+    first, second = (aligned.run_names.index(name) for name in (result.a, result.b))
+    pair = reuse_pairs.open_score(
+        aligned,
+        documents,
+        measure,
+        first,
+        second,
+        depth=intervals.interval_depth(measure, pool_depth=trust.field.depth),
+        highest=highest_grade(store),
+    )
+    known = trust.of(measure)
+    loss = None if known is None else known.assessment.loss
+    claim = reuse_pairs.claim_of(
+        pair,
+        loss95=None if loss is None else (float(loss.upper[first]), float(loss.upper[second])),
+        p_value=float(result.adjusted_p),
+        name_documents=False,
+        corrected=result.adjusted_p != result.p,
+    )
+    return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.guessed else claim
+
+
+def _about(claims: Iterable[Claim]) -> list[str]:
+    """Say what the words of claims mean; nothing where there are none."""
+    there = list(claims)
+    to_a_rank = any(one.level == "proved" and one.down_to for one in there)
+    return [*([ABOUT_CLAIMS] if there else []), *([TO_A_RANK] if to_a_rank else [])]
+
+
+# The result: pairs as rows of data, and for people how the runs stand and the pairs one asks about.
+
+_PAIR = (
+    *("a", "b", "topics", "mean_a", "mean_b", "difference", "low", "high", "relative", "effect", "hedges", "wins"),
+    *("ties", "losses", "statistic", "p", "adjusted_p", "exact", "degenerate"),
+)
+"""The columns of a pair, in the order of the fields of its result."""
+
+Carried = Literal["nothing", "qrels", "everything"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Result):
+    """Runs compared under each measure, pair by pair or topic by topic."""
+
+    evaluation: Evaluation
+    compared: Sequence[MeasureComparison]
+    by_topic: bool = False
+    claims: Claims | None = None
+    verdicts: Verdicts | None = None
+    notes: Sequence[str] = ()
+
+    def remarks_on(self, *, with_qrels: bool = True, prefix: str = "") -> list[str]:
+        """Say what stands behind the scores, what limits tests and intervals, and what the topics could show."""
+        return [
+            *(note for note in self.evaluation.notes if with_qrels or note != made_with(self.evaluation.scores)),
+            *(f"{prefix}{note}" for note in all_notes(self.compared, by_topic=self.by_topic)),
+            *(note for one in self.compared for note in one.power_notes()),
+        ]
+
+    def attributes(self) -> dict[str, Any]:
+        """Give what all rows were made with."""
+        scores = self.evaluation.scores
+        return {"qrels": scores.qrels_hash, "reference": scores.order, **self.compared[0].options.record()}
+
+    def table(self) -> Table:
+        """Give one row per measure and pair, or per measure, pair and topic, with what all were made with."""
+        scores = self.evaluation.scores
+        made = {"qrels": short_hash(scores.qrels_hash), "reference": scores.order}
+        rows = [{**row, **made} for row in (self._topics() if self.by_topic else self._pairs())]
+        if not self.by_topic:
+            self._add_claims(rows)
+        return table_of(list(rows[0]), [tuple(row.values()) for row in rows])
+
+    def frame(self) -> pd.DataFrame:
+        """Give the rows as a pandas frame; its attributes carry what all were made with, and all notes."""
+        frame, made = self.table().frame(), self.attributes()
+        frame = frame.drop(columns=[name for name in made if name in frame])
+        frame.attrs.update(made, notes=[*self.notes, *self.remarks_on()])
+        return frame
+
+    def _pairs(self) -> Iterator[dict[str, Any]]:
+        for one in self.compared:
+            power, seeds = one.power_record(), one.scores.seeds
+            for result in one.results:
+                row = {"measure": one.measure, **dict(zip(_PAIR, astuple(result), strict=True))}
+                row["test_draws"] = one.test_draws
+                if one.options.systems:
+                    places = {"a": one.scores.labels.index(result.a), "b": one.scores.labels.index(result.b)}
+                    row |= {f"seeds_{side}": int(seeds.count[place]) for side, place in places.items()}
+                    row |= {f"seed_deviation_{side}": between_seeds(one, place) for side, place in places.items()}
+                yield {**row, **power, **one.options.record()}
+
+    def _topics(self) -> Iterator[dict[str, Any]]:
+        """Give both scores and their difference as they were compared: of a geometric mean these are logarithms."""
+        for one in self.compared:
+            for result in one.results:
+                yield from self._topics_of(one, result)
+
+    def _topics_of(self, one: MeasureComparison, result: PairResult) -> Iterator[dict[str, Any]]:
+        scores = (one.scores.of(result.a).tolist(), one.scores.of(result.b).tolist())
+        for topic, first, second in zip(self.evaluation.scores.topic_ids, *scores, strict=True):
+            names = {"measure": one.measure, "a": result.a, "b": result.b, "topic": topic}
+            yield {**names, "score_a": first, "score_b": second, "difference": first - second}
+
+    def _add_claims(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Add the claim on each pair and the verdict on either score, where any were worked out at all."""
+        of = {one.measure: one for one in self.compared}
+        for row in rows if self.claims else ():
+            claim = (self.claims or {}).get((row["measure"], row["a"], row["b"]))
+            row["claim"] = None if claim is None else claim.level
+            row["claim_depth"] = None if claim is None else claim.down_to
+            row["claim_reason"] = None if claim is None else claim.reason
+        for row in rows if self.verdicts else ():
+            for side in ("a", "b"):
+                row[f"verdict_{side}"] = self._verdict(of[row["measure"]], row[side]) or None
+
+    def _verdict(self, one: MeasureComparison, entry: str) -> str:
+        """Give the verdict of a run, or the worst one of the seeds of a system; nothing where there is none."""
+        seeds = (one.options.systems or {}).get(entry, (entry,))
+        verdicts = self.verdicts or {}
+        levels = [verdicts[one.title, run] for run in seeds if (one.title, run) in verdicts]
+        return min(levels, key=WORST_FIRST.index, default="")
+
+    def tables(self, carried: Carried = "nothing") -> Iterator[Table]:
+        """Give how the runs stand and their pairs, or the pairs topic by topic.
+
+        A table carries what stands behind it where it goes without the sentences that a terminal has beside it: the
+        qrels into a file, everything where it is pasted into a text.
+        """
+        for one in self.compared:
+            behind = [made_with(self.evaluation.scores)] if carried == "qrels" else []
+            behind = [*self.evaluation.notes, *one.notes] if carried == "everything" else behind
+            shown = shown_pairs(one)
+            if self.by_topic:
+                yield _with_notes(self._topics_table(one, shown), [*behind, *shown.notes])
+                continue
+            yield _with_notes(self._standing_table(one), behind)
+            behind = self._behind_pairs(one) if carried == "everything" else []
+            yield _with_notes(self._pairs_table(one, shown), [*behind, *shown.notes])
+
+    def _behind_pairs(self, one: MeasureComparison) -> list[str]:
+        drawn = f"95% intervals by {one.options.interval_draws:,} draws, seed {one.options.seed}"
+        claims = [claim for (measure, _, _), claim in (self.claims or {}).items() if measure == one.measure]
+        return [
+            made_with(self.evaluation.scores),
+            *([drawn] if one.topics > 1 else []),
+            *all_notes([one]),
+            *one.power_notes(),
+            *_about(claims),
+        ]
+
+    def _standing_table(self, one: MeasureComparison) -> Table:
+        """Give the entries from best to worst, with what they beat or share; of seeds also how far they differ."""
+        last, cells, meaning = _last_column(one)
+        seeded, verdicts = bool(one.options.systems), any(name == one.title for name, _ in self.verdicts or ())
+        columns = [Column("run"), Column(one.title, one.title, "number")]
+        columns += [Column("seeds", kind="number"), Column("between_seeds", kind="number")] if seeded else []
+        columns += [last, *([Column("verdict", kind="verdict")] if verdicts else [])]
+        rows: list[tuple[Value, ...]] = []
+        for name, value in one.standing:
+            place = one.scores.labels.index(name)
+            seeds = (int(one.scores.seeds.count[place]), between_seeds(one, place)) if seeded else ()
+            rows.append((name, value, *seeds, cells[name], *([self._verdict(one, name)] if verdicts else [])))
+        of_what = "mean logarithms" if one.logarithms else "means"
+        notes = [meaning, *([f"between seeds: the standard deviation of their {of_what}"] if seeded else [])]
+        table = table_of(columns, rows, caption=one.title, notes=notes)
+        return with_best(table, [1]) if one.quality else table
+
+    def _pairs_table(self, one: MeasureComparison, shown: ShownPairs) -> Table:
+        is_tukey = one.options.test == TUKEY
+        columns = [
+            Column("run"),
+            Column("against"),
+            Column("difference", "difference of logs" if one.logarithms else "", "number"),
+            Column("low", "95% from", "number"),
+            Column("high", "to", "number"),
+            Column("won", "won/tied/lost", "number"),
+            Column("effect", kind="number", digits=2),
+            Column("p", "p (paired t)" if is_tukey else "p", "p"),
+            Column("corrected", "Tukey's p" if is_tukey else "corrected", "p"),
+            *([Column("claim", "while documents are unjudged")] if self.claims else []),
+        ]
+        rows: list[tuple[Value, ...]] = []
+        for one_pair in shown.pairs:
+            pair = _turned(one_pair) if one_pair.b == shown.best else one_pair
+            numbers = (pair.difference, pair.low, pair.high, f"{pair.wins}/{pair.ties}/{pair.losses}", pair.effect)
+            claim = (self.claims or {}).get((one.measure, one_pair.a, one_pair.b))
+            said = ("" if claim is None else claim.said,) if self.claims else ()
+            rows.append((pair.a, pair.b, *numbers, pair.p, pair.adjusted_p, *said))
+        return table_of(columns, rows, caption=f"Differences in {one.measure}")
+
+    def _topics_table(self, one: MeasureComparison, shown: ShownPairs) -> Table:
+        columns = [Column("run"), Column("against"), Column("topic"), Column("score_a", "score", "number")]
+        columns += [Column("score_b", "other score", "number"), Column("difference", kind="number")]
+        rows = [tuple(row.values())[1:] for pair in shown.pairs for row in self._topics_of(one, pair)]
+        return table_of(columns, rows, caption=f"Differences in {one.measure}, topic by topic")
+
+
+def between_seeds(one: MeasureComparison, place: int) -> float | None:
+    """Give the standard deviation of the means of an entry's seeds; nothing where there is only one."""
+    seeds = one.scores.seeds
+    return float(seeds.deviation[place]) if seeds.count[place] > 1 else None
+
+
+def _with_notes(table: Table, notes: Sequence[str]) -> Table:
+    return replace(table, notes=(*table.notes, *notes))
+
+
+class ShownPairs(NamedTuple):
+    """The pairs that people see, the run that stands first in each of them, if one does, and what to say of it."""
+
+    pairs: tuple[PairResult, ...]
+    best: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def shown_pairs(one: MeasureComparison) -> ShownPairs:
+    """Choose the pairs that people see: thousands are no table.
+
+    Against baselines all of them, the highest run first, as long as that is a table one can read, else the clearest.
+    Of all pairs, where they are few, all of them, the clearest first. Where they are many the clearest would be the
+    top against the bottom, which nobody asks about: then the highest run stands against those below it.
+    """
+    results, total = one.results, counted(len(one.results), "pair")
+    place = {name: rank for rank, (name, _) in enumerate(one.standing)}
+    bases = one.options.baselines
+    if bases and len(results) <= AGAINST_BASELINES:
+        return ShownPairs(tuple(sorted(results, key=lambda result: (bases.index(result.b), place[result.a]))))
+    clearest = sorted(results, key=lambda result: result.clearness)
+    if len(results) <= PAIRS_SHOWN:
+        return ShownPairs(tuple(clearest))
+    if bases:
+        note = f"the {PAIRS_SHOWN} clearest of {total}; {ALL_IN_DATA}"
+        return ShownPairs(tuple(clearest[:PAIRS_SHOWN]), notes=(note,))
+    best = one.standing[0][0]
+    against = [result for result in results if best in (result.a, result.b)]
+    against = sorted(against, key=lambda result: place[result.other(best)])[:PAIRS_SHOWN]
+    which = "each other run" if len(against) == len(place) - 1 else f"the next {len(against)} runs"
+    return ShownPairs(tuple(against), best, (f"{best} against {which}, of {total}; {ALL_IN_DATA}",))
+
+
+def _turned(pair: PairResult) -> PairResult:
+    """Give a pair with b first."""
+    ends: dict[str, Any] = {"difference": -pair.difference, "low": -pair.high, "high": -pair.low}
+    return replace(pair, a=pair.b, b=pair.a, **ends, wins=pair.losses, losses=pair.wins, effect=-pair.effect)
+
+
+def _last_column(one: MeasureComparison) -> tuple[Column, dict[str, str], str]:
+    """Give what stands behind each entry, what it is above, its letters, or whether it is level with the best."""
+    labels = one.scores.labels
+    if one.options.baselines:
+        cells = {}
+        for name in labels:
+            others = one.beaten.get(name, ())
+            more = len(others) - NAMES_SHOWN
+            cells[name] = ", ".join(others[:NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        if one.quality:
+            return Column("beats"), cells, f"beats: significantly better than ({one.tested})"
+        note = f"higher than: significantly ({one.tested}); a higher {one.title} does not mean a better run"
+        return Column("higher_than"), cells, note
+    level = level_with_the_best(one)
+    if level is None:
+        note = f"runs that share a letter do not differ significantly ({one.tested})"
+        return Column("letters"), {name: "".join(one.letters[name]) for name in labels}, note
+    heading = "level with the best" if one.quality else "level with the highest"
+    note = f"{heading}: not significantly different from it ({one.tested}); {ALL_IN_DATA} pairs"
+    return Column("level", heading), {name: "yes" if name in level else "" for name in labels}, note
+
+
+def level_with_the_best(one: MeasureComparison) -> frozenset[str] | None:
+    """Give the entries that do not differ significantly from the highest; None where letters are few enough."""
+    if max(map(len, one.letters.values()), default=0) <= MOST_LETTERS:
+        return None
+    best = one.standing[0][0]
+    with_best = (result for result in one.results if best in (result.a, result.b))
+    return frozenset([best, *(one_.other(best) for one_ in with_best if one_.adjusted_p > one.options.alpha)])
+
+
+# Figures of a comparison.
+
+
+def draw_differences(compared: MeasureComparison, topics: tuple[str, ...], *, on: figures.On = None) -> Axes:
+    """Draw the differences of the first pair of a comparison, topic by topic."""
+    pair = compared.results[0]
+    values = compared.scores.of(pair.a) - compared.scores.of(pair.b)
+    counts = pair.wins, pair.ties, pair.losses
+    return figures.differences(compared.measure, pair.a, pair.b, topics, values, counts=counts, on=on)
+
+
+def plot_comparison(found: Comparison, path: Path) -> str:
+    """Draw the first measure: one pair as differences per topic, several as strips of differences from a baseline,
+    else of the runs. Gives what was drawn.
+    """
+    compared, scores = found.compared[0], found.evaluation.scores
+    entries, baselines = compared.scores, compared.options.baselines
+    if len(compared.results) == 1:
+        (pair,) = compared.results
+        drawn = draw_differences(compared, scores.topic_ids)
+        what = f"the difference of {pair.a} and {pair.b} on each topic"
+    elif baselines:
+        one = len(baselines) == 1
+        between = {
+            pair.a if one else f"{pair.a} - {pair.b}": entries.of(pair.a) - entries.of(pair.b)
+            for pair in compared.results
+        }
+        drawn = figures.strips(compared.measure, between, against=baselines[0] if one else "")
+        what = f"the differences{f' from {baselines[0]}' if one else ''} on each topic"
+    else:
+        drawn = figures.strips(compared.measure, dict(zip(entries.labels, entries.values, strict=True)))
+        what = f"{compared.measure} of each run on each topic"
+    return what + evaluate_figures.save_drawing(drawn, path, scores)
