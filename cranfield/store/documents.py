@@ -34,7 +34,7 @@ class Added:
     places: tuple[int, ...] = field(default=(), compare=False)
 
 
-def add_rows(
+def _add_rows(
     store: Store, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], *, update: bool = False
 ) -> Added:
     """Add a batch inside `store.write()`. The columns begin with `id` and include `content_hash`.
@@ -53,31 +53,23 @@ def add_rows(
     except engine.IntegrityError:
         connection.execute("ROLLBACK TO batch")
         connection.execute("RELEASE batch")
-    outcomes = [_add_one(store, table, columns, insert, row, update=update) for row in rows]
-    places = tuple(place for place, outcome in enumerate(outcomes) if outcome == "clashing")
-    return Added(
-        new=outcomes.count("new"),
-        same=outcomes.count("same"),
-        updated=outcomes.count("updated"),
-        clashing=tuple(rows[place][0] for place in places),
-        places=places,
-    )
-
-
-def _add_one(
-    store: Store, table: str, columns: Sequence[str], insert: str, row: tuple[Any, ...], *, update: bool
-) -> str:
-    known = store.value(f"SELECT content_hash FROM {table} WHERE id = ?", row[0])
-    if known is None:
-        store.connection.execute(insert, row)
-        return "new"
-    if known == row[columns.index("content_hash")]:
-        return "same"
-    if not update:
-        return "clashing"
+    outcomes = []
     assignments = ", ".join(f"{column} = ?" for column in columns[1:])
-    store.connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", [*row[1:], row[0]])
-    return "updated"
+    for row in rows:
+        known = store.value(f"SELECT content_hash FROM {table} WHERE id = ?", row[0])
+        if known is None:
+            connection.execute(insert, row)
+            outcomes.append("new")
+        elif known == row[columns.index("content_hash")]:
+            outcomes.append("same")
+        elif update:
+            connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", [*row[1:], row[0]])
+            outcomes.append("updated")
+        else:
+            outcomes.append("clashing")
+    places = tuple(place for place, outcome in enumerate(outcomes) if outcome == "clashing")
+    clashing = tuple(rows[place][0] for place in places)
+    return Added(outcomes.count("new"), outcomes.count("same"), outcomes.count("updated"), clashing, places)
 
 
 _WRITTEN = ("id", "title", "text", "metadata", "content_hash", "source")
@@ -85,40 +77,46 @@ _COLUMNS = "id, text, title, metadata"
 _AT_ONCE = 500
 
 
-def add_documents(store: Store, documents: Sequence[Document], *, source: int, update: bool = False) -> Added:
-    """Add a batch inside `store.write()`; see `add_rows` for what happens to those that are there already.
+def add(store: Store, documents: Sequence[Document], *, source: int, update: bool = False) -> Added:
+    """Add a batch inside `store.write()`; see `_add_rows` for what happens to those that are there already.
 
     A document that is replaced makes the known near-duplicates untrue: they are forgotten.
     """
-    added = add_rows(store, "documents", _WRITTEN, [_row(document, source) for document in documents], update=update)
+    rows = [
+        (
+            one.id,
+            one.title,
+            one.text,
+            json.dumps(dict(one.metadata), ensure_ascii=False) if one.metadata else "{}",
+            one.content_hash,
+            source,
+        )
+        for one in documents
+    ]
+    added = _add_rows(store, "documents", _WRITTEN, rows, update=update)
     if added.updated:
         store.connection.execute("DELETE FROM duplicates")
         store.connection.execute("DELETE FROM duplicate_scans")
     return added
 
 
-def _row(document: Document, source: int) -> tuple[str, str, str, str, str, int]:
-    metadata = json.dumps(dict(document.metadata), ensure_ascii=False) if document.metadata else "{}"
-    return document.id, document.title, document.text, metadata, document.content_hash, source
-
-
-def document_count(store: Store) -> int:
+def count(store: Store) -> int:
     """Give the number of documents. Numbers are never reused and none is deleted, so the highest is the count."""
     return int(store.value("SELECT coalesce(max(number), 0) FROM documents"))
 
 
-def document(store: Store, identifier: str) -> Document | None:
+def fetch(store: Store, identifier: str) -> Document | None:
     """Give one document, or None."""
     row = store.row(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", identifier)
     return _document(row) if row else None
 
 
-def iter_documents(store: Store) -> Iterator[Document]:
+def each(store: Store) -> Iterator[Document]:
     """Give all documents in the order they came."""
-    return (document for document, _ in iter_documents_with_hash(store))
+    return (document for document, _ in each_with_hash(store))
 
 
-def iter_documents_with_hash(store: Store) -> Iterator[tuple[Document, str]]:
+def each_with_hash(store: Store) -> Iterator[tuple[Document, str]]:
     """Give (document, stored content hash), a page at a time, so that no read transaction stays open."""
     last = 0
     query = (
@@ -129,31 +127,28 @@ def iter_documents_with_hash(store: Store) -> Iterator[tuple[Document, str]]:
         yield from ((_document(row[:4]), row[4]) for row in page)
 
 
-def document_ids(store: Store) -> Iterator[str]:
+def ids(store: Store) -> Iterator[str]:
     """Give the ids of all documents, in no promised order (they come from the index alone)."""
     with engine.translated(store.path):
         for (identifier,) in store.connection.execute("SELECT id FROM documents"):
             yield identifier
 
 
-def known_among(store: Store, identifiers: Sequence[str]) -> set[str]:
+def known(store: Store, identifiers: Sequence[str]) -> set[str]:
     """Give those of the ids that are documents of the collection."""
-    found: set[str] = set()
-    for start in range(0, len(identifiers), _AT_ONCE):
-        part = identifiers[start : start + _AT_ONCE]
-        marks = ",".join("?" * len(part))
-        found.update(row[0] for row in store.rows(f"SELECT id FROM documents WHERE id IN ({marks})", *part))
-    return found
+    return {row[0] for row in _select(store, "id", identifiers)}
 
 
 def content_hashes(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
     """Give id -> content hash of those of the ids that are documents of the collection."""
-    found: dict[str, str] = {}
+    return dict(_select(store, "id, content_hash", identifiers))
+
+
+def _select(store: Store, columns: str, identifiers: Sequence[str]) -> Iterator[Any]:
     for start in range(0, len(identifiers), _AT_ONCE):
         part = identifiers[start : start + _AT_ONCE]
         marks = ",".join("?" * len(part))
-        found.update(store.rows(f"SELECT id, content_hash FROM documents WHERE id IN ({marks})", *part))
-    return found
+        yield from store.rows(f"SELECT {columns} FROM documents WHERE id IN ({marks})", *part)
 
 
 def _document(row: Sequence[Any]) -> Document:
@@ -175,13 +170,20 @@ _WRITTEN_TOPICS = ("id", "title", "description", "narrative", "metadata", "conte
 
 
 def add_topics(store: Store, topics: Sequence[Topic], *, source: int, update: bool = False) -> Added:
-    """Add topics inside `store.write()`; see `add_rows` for what happens to those that are there already."""
-    return add_rows(store, "topics", _WRITTEN_TOPICS, [_row_topics(topic, source) for topic in topics], update=update)
-
-
-def _row_topics(topic: Topic, source: int) -> tuple[str, str, str, str, str, str, int]:
-    metadata = json.dumps(dict(topic.metadata), ensure_ascii=False)
-    return topic.id, topic.title, topic.description, topic.narrative, metadata, topic.content_hash, source
+    """Add topics inside `store.write()`; see `_add_rows` for what happens to those that are there already."""
+    rows = [
+        (
+            one.id,
+            one.title,
+            one.description,
+            one.narrative,
+            json.dumps(dict(one.metadata), ensure_ascii=False),
+            one.content_hash,
+            source,
+        )
+        for one in topics
+    ]
+    return _add_rows(store, "topics", _WRITTEN_TOPICS, rows, update=update)
 
 
 def topics(store: Store) -> list[Topic]:
@@ -227,7 +229,7 @@ def add_source(store: Store, file: LoadedFile, *, now: str) -> int:
     return int(cursor.lastrowid or 0)
 
 
-def came_from(store: Store, table: str, identifier: str) -> int:
+def source_of(store: Store, table: str, identifier: str) -> int:
     """Give the number of the file that brought a document or topic."""
     return int(store.value(f"SELECT source FROM {table} WHERE id = ?", identifier))
 
@@ -273,7 +275,7 @@ def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster], *, now: 
     )
 
 
-def clusters_of(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
+def clusters(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
     """Give cluster -> [(document, kind, similarity, is representative)], the representative first."""
     found: dict[int, list[tuple[str, str, float, bool]]] = {}
     rows = store.rows(
@@ -338,7 +340,7 @@ def search(store: Store, query: str, *, limit: int = 10, every_word: bool = Fals
     return [Hit(document, score, title, " ".join(snippet.split())) for document, score, title, snippet in rows]
 
 
-def ranked(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
+def rank(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
     """Give (document, score) of the best documents, without snippets: what a baseline run needs."""
     expression = match_expression(query)
     if not expression:
@@ -350,3 +352,16 @@ def ranked(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
         expression,
         limit,
     )
+
+
+# The former names, until all users have the new ones.
+add_documents = add
+document_count = count
+iter_documents_with_hash = each_with_hash
+iter_documents = each
+document_ids = ids
+known_among = known
+came_from = source_of
+clusters_of = clusters
+ranked = rank
+document = fetch

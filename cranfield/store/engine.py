@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     import sqlite3
 
     from sqlite_utils import Database
-
-
-if TYPE_CHECKING:
-    import sqlite3
 else:
     try:
         import pysqlite3 as sqlite3
@@ -108,27 +104,15 @@ def _operational(path: Path, message: str) -> CollectionError:
     return CollectionError(f"{path}: SQLite says: {message}")
 
 
-def known_troubles(path: Path) -> list[str]:
-    """Say what is known to be risky about this SQLite and this place, in sentences."""
-    return [*troubles_of_library(), *troubles_of_place(path)]
-
-
-def troubles_of_library() -> list[str]:
-    """Say what is known to be risky about this SQLite."""
+def known_troubles(path: Path, *, shared: bool = True) -> list[str]:
+    """Say what is risky: this SQLite, where several who write have `shared` the file, and the place it lies in."""
     troubles = []
-    if has_wal_reset_bug(sqlite3.sqlite_version_info):
+    if shared and has_wal_reset_bug(sqlite3.sqlite_version_info):
         troubles.append(
             f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug: very rarely, two processes writing at once can"
             " damage the file. Install 'cranfield[sqlite]' on machines where several people judge in one file"
         )
-    return troubles
-
-
-def troubles_of_place(path: Path) -> list[str]:
-    """Say what is known to be risky about the place the file lies in."""
-    troubles = []
-    kind = file_system_of(path)
-    if kind in _NETWORK_FILE_SYSTEMS:
+    if (kind := file_system_of(path)) in _NETWORK_FILE_SYSTEMS:
         troubles.append(
             f"{path} lies on a network file system ({kind}), where SQLite's locks cannot be relied on: keep it on a"
             " local disk and let the others use packets"
@@ -151,18 +135,8 @@ def file_system_of(path: Path, *, mounts: Path = Path("/proc/self/mounts")) -> s
     except OSError:
         return ""
     place = os.path.realpath(path)
-    covering = [(len(point), kind) for point, kind in table if _covers(point, place)]
+    covering = [(len(point), kind) for point, kind in table if point in ("/", place) or place.startswith(point + "/")]
     return max(covering, default=(0, ""))[1]
-
-
-def _covers(mount_point: str, place: str) -> bool:
-    return mount_point == "/" or place == mount_point or place.startswith(mount_point + "/")
-
-
-def is_sqlite(path: Path) -> bool:
-    """Say whether the file begins like an SQLite database."""
-    with path.open("rb") as stream:
-        return stream.read(16) == b"SQLite format 3\x00"
 
 
 # How a collection file gets its tables: numbered steps, recorded in the file, each applied once.

@@ -23,7 +23,7 @@ class ReleaseFacts:
     made: str
 
 
-def add_release(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]]) -> None:
+def add(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]]) -> None:
     """Store a release inside `store.write()`; a name is given once."""
     if store.row("SELECT 1 FROM releases WHERE name = ?", facts.name):
         raise UsageError(
@@ -34,25 +34,33 @@ def add_release(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str
     store.connection.executemany("INSERT INTO release_rows VALUES (?, ?, ?, ?)", ((facts.name, *row) for row in rows))
 
 
-def releases(store: Store) -> list[ReleaseFacts]:
+def fetch_all(store: Store) -> list[ReleaseFacts]:
     """Give all releases in the order they were made."""
     rows = store.rows("SELECT name, content_hash, rows, manifest, made FROM releases ORDER BY made, name")
     return [ReleaseFacts(*row) for row in rows]
 
 
-def release_names(store: Store) -> list[str]:
+def names(store: Store) -> list[str]:
     """Give the names of all releases in the order they were made."""
     return [row[0] for row in store.rows("SELECT name FROM releases ORDER BY made, name")]
 
 
-def release(store: Store, name: str) -> ReleaseFacts:
+def fetch(store: Store, name: str) -> ReleaseFacts:
     """Give one release by its name."""
-    for facts in releases(store):
+    for facts in fetch_all(store):
         if facts.name == name:
             return facts
-    raise UnknownName("release", name, release_names(store))
+    raise UnknownName("release", name, names(store))
 
 
-def release_rows(store: Store, name: str) -> list[tuple[str, str, int]]:
+def rows(store: Store, name: str) -> list[tuple[str, str, int]]:
     """Give (topic, document, grade) of a release, sorted."""
     return store.rows("SELECT topic, document, grade FROM release_rows WHERE release = ?", name)
+
+
+# The former names, until all users have the new ones.
+add_release = add
+release_names = names
+release_rows = rows
+release = fetch
+releases = fetch_all

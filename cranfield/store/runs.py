@@ -8,11 +8,15 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cranfield.base.errors import CranfieldError, InputError, Problem, UnknownName, quoted
+from cranfield.base.lazy import deferred
 from cranfield.store.store import Store
 
-if TYPE_CHECKING:
+with deferred:
     import pyarrow as pa
 
+    from cranfield.runs import encoding as encoded
+
+if TYPE_CHECKING:
     from cranfield.runs.encoding import CodedOrder, CodedRun, IdTable
 
 Role = Literal["contributing", "new"]
@@ -46,9 +50,9 @@ _FACTS = """name, tag, group_name, family, role, priority, description, ordered_
 """The columns of the facts, in the order of their fields."""
 
 
-def add_run(store: Store, facts: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem]) -> int:
+def add(store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem]) -> int:
     """Store a run inside `store.write()` and give its number."""
-    row = [*astuple(facts), encoding, ranking]
+    row = [*astuple(run), encoding, ranking]
     marks = ", ".join("?" * len(row))
     cursor = store.connection.execute(f"INSERT INTO runs ({_FACTS}, encoding, ranking) VALUES ({marks})", row)
     number = int(cursor.lastrowid or 0)
@@ -62,44 +66,32 @@ def add_run(store: Store, facts: RunFacts, *, ranking: bytes, encoding: int, war
     return number
 
 
-def run_facts(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
+def facts(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
     """Give the facts of all runs in the order they were submitted; the withdrawn ones only when asked for."""
     where = "" if withdrawn else "WHERE withdrawn IS NULL"
     rows = store.rows(f"SELECT {_FACTS} FROM runs {where} ORDER BY number")
     return [RunFacts(*row) for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedRun:
-    """A run by its number: what `check` needs of it, withdrawn or not."""
-
-    number: int
-    name: str
-    content_hash: str
-    topics: int
-    rows: int
+def numbered(store: Store) -> list[tuple[int, RunFacts]]:
+    """Give the number and the facts of all runs, withdrawn or not, by number."""
+    return [(row[0], RunFacts(*row[1:])) for row in store.rows(f"SELECT number, {_FACTS} FROM runs ORDER BY number")]
 
 
-def numbered_runs(store: Store) -> list[NumberedRun]:
-    """Give all runs, withdrawn or not, by number."""
-    rows = store.rows("SELECT number, name, content_hash, topics, rows FROM runs ORDER BY number")
-    return [NumberedRun(*row) for row in rows]
-
-
-def facts_of(store: Store, name: str) -> RunFacts:
+def find(store: Store, name: str) -> RunFacts:
     """Give the facts of one run that has not been withdrawn, or say which runs there are."""
-    for facts in run_facts(store):
-        if facts.name == name:
-            return facts
+    for one in facts(store):
+        if one.name == name:
+            return one
     raise _no_such_run(store, name)
 
 
 def _no_such_run(store: Store, name: str) -> CranfieldError:
-    for facts in run_facts(store, withdrawn=True):
-        if facts.name == name and facts.withdrawn:
-            day, why = facts.withdrawn[:10], facts.withdrawn_because
+    for one in facts(store, withdrawn=True):
+        if one.name == name and one.withdrawn:
+            day, why = one.withdrawn[:10], one.withdrawn_because
             return InputError(f"run {quoted(name)} was withdrawn on {day} ({why}); submit it again to use it")
-    return UnknownName("run", name, [facts.name for facts in run_facts(store)])
+    return UnknownName("run", name, [one.name for one in facts(store)])
 
 
 def latest_number(store: Store, name: str) -> int:
@@ -116,7 +108,7 @@ def latest_facts(store: Store, name: str) -> RunFacts:
     return RunFacts(*store.row(f"SELECT {_FACTS} FROM runs WHERE number = ?", latest_number(store, name)))
 
 
-def warnings_of(store: Store, name: str) -> list[Problem]:
+def warnings(store: Store, name: str) -> list[Problem]:
     """Give what intake found in a run and kept."""
     rows = store.rows(
         """SELECT code, message, count, lines, topic FROM run_warnings
@@ -129,11 +121,6 @@ def warnings_of(store: Store, name: str) -> list[Problem]:
     ]
 
 
-def coded_run(store: Store, name: str) -> CodedRun:
-    """Give the ranking of one run, as codes into the id tables."""
-    return fetched_ranking(store, name).run()
-
-
 class StoredRanking(NamedTuple):
     """A ranking as it is stored: it can be decoded in any thread."""
 
@@ -142,31 +129,27 @@ class StoredRanking(NamedTuple):
 
     def run(self) -> CodedRun:
         """Give the ranking, as codes into the id tables."""
-        from cranfield.runs.encoding import decode
-
-        return decode(self.data, self.encoding)
+        return encoded.decode(self.data, self.encoding)
 
     def order(self) -> CodedOrder:
         """Give the ranking without its scores, in half the time."""
-        from cranfield.runs.encoding import decode_order
-
-        return decode_order(self.data, self.encoding)
+        return encoded.decode_order(self.data, self.encoding)
 
 
-def fetched_ranking(store: Store, name: str) -> StoredRanking:
-    """Fetch the ranking of one run that has not been withdrawn."""
-    found = store.row("SELECT ranking, encoding FROM runs WHERE name = ? AND withdrawn IS NULL", name)
-    if found is None:
+def fetch(store: Store, name: str) -> StoredRanking:
+    """Give the ranking of one run that has not been withdrawn."""
+    row = store.row("SELECT ranking, encoding FROM runs WHERE name = ? AND withdrawn IS NULL", name)
+    if row is None:
         raise _no_such_run(store, name)
-    return StoredRanking(*found)
+    return StoredRanking(*row)
 
 
-def coded_run_by_number(store: Store, number: int) -> CodedRun:
+def fetch_by_number(store: Store, number: int) -> StoredRanking:
     """Give the ranking of one run, withdrawn or not."""
-    return StoredRanking(*store.row("SELECT ranking, encoding FROM runs WHERE number = ?", number)).run()
+    return StoredRanking(*store.row("SELECT ranking, encoding FROM runs WHERE number = ?", number))
 
 
-def withdraw_run(store: Store, name: str, *, because: str, now: str) -> None:
+def withdraw(store: Store, name: str, *, because: str, now: str) -> None:
     """Mark a run as withdrawn inside `store.write()`; nothing is deleted."""
     store.connection.execute(
         "UPDATE runs SET withdrawn = ?, withdrawn_because = ? WHERE name = ? AND withdrawn IS NULL",
@@ -176,19 +159,29 @@ def withdraw_run(store: Store, name: str, *, because: str, now: str) -> None:
 
 def id_table(store: Store, kind: IdKind) -> IdTable:
     """Give all ids of one kind in the order of their codes."""
-    import pyarrow as pa
-
-    from cranfield.runs.encoding import IdTable, decode_page
-
     pages = store.rows("SELECT ids FROM id_pages WHERE kind = ? ORDER BY first_code", kind)
-    return IdTable.of(pa.chunked_array([decode_page(data) for (data,) in pages], pa.large_string()))
+    return encoded.IdTable.of(pa.chunked_array([encoded.decode_page(data) for (data,) in pages], pa.large_string()))
 
 
 def add_ids(store: Store, kind: IdKind, ids: pa.Array, *, first_code: int) -> None:
     """Append a page of new ids inside `store.write()`; an empty page is not stored."""
-    from cranfield.runs.encoding import encode_page
-
     if len(ids):
-        store.connection.execute(
-            "INSERT INTO id_pages VALUES (?, ?, ?, ?)", [kind, first_code, len(ids), encode_page(ids)]
-        )
+        page = [kind, first_code, len(ids), encoded.encode_page(ids)]
+        store.connection.execute("INSERT INTO id_pages VALUES (?, ?, ?, ?)", page)
+
+
+# The former names, until all users have the new ones.
+add_run = add
+run_facts = facts
+facts_of = find
+warnings_of = warnings
+withdraw_run = withdraw
+fetched_ranking = fetch
+
+
+def coded_run(store: Store, name: str) -> CodedRun:
+    return fetch(store, name).run()
+
+
+def coded_run_by_number(store: Store, number: int) -> CodedRun:
+    return fetch_by_number(store, number).run()

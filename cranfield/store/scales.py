@@ -9,7 +9,7 @@ from cranfield.base.records import Grade, GradeScale
 from cranfield.store.store import Store
 
 
-def add_scale(store: Store, scale: GradeScale, *, now: str) -> int:
+def add(store: Store, scale: GradeScale, *, now: str) -> int:
     """Add a new version of the scale and give its number; to be called inside `store.write()`."""
     cursor = store.connection.execute(
         "INSERT INTO scales (relevant_from, created) VALUES (?, ?)", [scale.relevant_from, now]
@@ -22,15 +22,15 @@ def add_scale(store: Store, scale: GradeScale, *, now: str) -> int:
     return version
 
 
-def current_scale(store: Store) -> tuple[int, GradeScale]:
+def current(store: Store) -> tuple[int, GradeScale]:
     """Give the version in force and its scale."""
     version = store.value("SELECT max(version) FROM scales")
     if version is None:
         raise CollectionError(f"{store.path} has no scale: it is damaged; restore it from a backup")
-    return version, scale_of_version(store, version)
+    return version, of_version(store, version)
 
 
-def scale_of_version(store: Store, version: int) -> GradeScale:
+def of_version(store: Store, version: int) -> GradeScale:
     """Give one version of the scale."""
     relevant_from = store.value("SELECT relevant_from FROM scales WHERE version = ?", version)
     steps = store.rows("SELECT grade, label, gain, description FROM grades WHERE scale = ? ORDER BY grade", version)
@@ -39,9 +39,9 @@ def scale_of_version(store: Store, version: int) -> GradeScale:
 
 def add_guidelines(store: Store, text: str, *, now: str) -> int:
     """Add a new version of the guidelines and give its number; to be called inside `store.write()`."""
-    cursor = store.connection.execute(
-        "INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)", [text, hash_of_text(text), now]
-    )
+    digest = sha256(text.encode("utf-8")).hexdigest()
+    query = "INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)"
+    cursor = store.connection.execute(query, [text, digest, now])
     return int(cursor.lastrowid or 0)
 
 
@@ -51,12 +51,11 @@ def current_guidelines(store: Store) -> tuple[int, str]:
     return (int(row[0]), str(row[1])) if row else (0, "")
 
 
-def copy_scales(store: Store, other: Store) -> None:
+def copy(store: Store, other: Store) -> None:
     """Copy all versions of scale and guidelines into a new file, under their numbers, inside its `write()`."""
     for table in ("scales", "grades", "guidelines"):
-        rows = store.rows(f"SELECT * FROM {table}")
-        marks = ", ".join("?" * len(rows[0])) if rows else ""
-        if rows:
+        if rows := store.rows(f"SELECT * FROM {table}"):
+            marks = ", ".join("?" * len(rows[0]))
             other.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
 
@@ -65,37 +64,37 @@ def guidelines_versions(store: Store) -> dict[int, str]:
     return dict(store.rows("SELECT version, sha256 FROM guidelines"))
 
 
-def scale_versions(store: Store) -> dict[int, GradeScale]:
+def versions(store: Store) -> dict[int, GradeScale]:
     """Give all versions of the scale."""
     rows = store.rows("SELECT version FROM scales ORDER BY version")
-    return {version: scale_of_version(store, version) for (version,) in rows}
+    return {version: of_version(store, version) for (version,) in rows}
 
 
-def other_scales(store: Store) -> tuple[dict[int, GradeScale], GradeScale]:
+def others(store: Store) -> tuple[dict[int, GradeScale], GradeScale]:
     """Give the versions of the scale that say something else than the one in force, and the one in force."""
-    scale = current_scale(store)[1]
-    return {version: known for version, known in scale_versions(store).items() if known != scale}, scale
+    scale = current(store)[1]
+    return {version: known for version, known in versions(store).items() if known != scale}, scale
 
 
-def hash_of_text(text: str) -> str:
-    """Give SHA-256 of a text."""
-    return sha256(text.encode("utf-8")).hexdigest()
-
-
-def guidelines_faults(store: Store) -> list[str]:
-    """Give the versions of the guidelines that are not what their hash says."""
-    rows = store.rows("SELECT version, text, sha256 FROM guidelines")
-    changed = [version for version, text, known in rows if hash_of_text(text) != known]
-    return [f"version {version} of the guidelines is not what its hash says" for version in changed]
-
-
-def scale_faults(store: Store) -> list[str]:
-    """Give the versions of the scale that make no sense, and say so where there is none."""
+def faults(store: Store) -> list[str]:
+    """Give the versions of scale and guidelines that make no sense or are not what their hash says."""
     versions = [version for (version,) in store.rows("SELECT version FROM scales ORDER BY version")]
-    faults = [] if versions else ["there is no scale"]
+    wrong = [] if versions else ["there is no scale"]
     for version in versions:
         try:
-            scale_of_version(store, version)
+            of_version(store, version)
         except InputError as error:
-            faults.append(f"version {version} of the scale makes no sense: {error}")
-    return faults
+            wrong.append(f"version {version} of the scale makes no sense: {error}")
+    for version, text, known in store.rows("SELECT version, text, sha256 FROM guidelines"):
+        if sha256(text.encode("utf-8")).hexdigest() != known:
+            wrong.append(f"version {version} of the guidelines is not what its hash says")
+    return wrong
+
+
+# The former names, until all users have the new ones.
+add_scale = add
+current_scale = current
+scale_of_version = of_version
+scale_versions = versions
+other_scales = others
+copy_scales = copy

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.base.files import whole_file
+from cranfield.base.lazy import deferred
 from cranfield.store import engine
-from cranfield.store.engine import applied_names, known_names, migrate
+
+with deferred:
+    import sqlite_utils
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from sqlite_utils import Database
 
 
 PATIENCE_SECONDS = 600.0
@@ -27,15 +28,11 @@ PATIENCE_SECONDS = 600.0
 Waiting = Callable[[float], None]
 
 
-def _ignore(seconds: float) -> None:
-    """Wait without a word."""
-
-
 class Store:
     """A collection file, open. All reading goes through `rows` and `row`, all writing through `write`."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, *, waiting: Waiting = _ignore, writable: bool = True
+        self, path: Path, connection: sqlite3.Connection, *, waiting: Waiting | None = None, writable: bool = True
     ) -> None:
         self.path, self.connection, self.waiting, self.writable = path, connection, waiting, writable
         self._has_log = False
@@ -53,11 +50,9 @@ class Store:
         self.connection.close()
 
     @cached_property
-    def tables(self) -> Database:
+    def tables(self) -> sqlite_utils.Database:
         """The same connection through sqlite-utils. Imported late: sqlite-utils imports pandas."""
-        from sqlite_utils import Database
-
-        return Database(self.connection, execute_plugins=False)
+        return sqlite_utils.Database(self.connection, execute_plugins=False)
 
     @contextmanager
     def write(self, *, patience: float = PATIENCE_SECONDS) -> Iterator[sqlite3.Connection]:
@@ -72,14 +67,9 @@ class Store:
             self._begin(patience)
             try:
                 yield self.connection
-            except BaseException:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-                raise
-            try:
+                # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
                 self.connection.execute("COMMIT")
             except BaseException:
-                # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
@@ -89,20 +79,18 @@ class Store:
         while True:
             try:
                 with engine.translated(self.path):
-                    self._keep_log()
+                    if not self._has_log:
+                        # A file that was a backup goes back into WAL: else who reads long keeps writers out.
+                        self.connection.execute("PRAGMA journal_mode = WAL")
+                        self._has_log = True
                     self.connection.execute("BEGIN IMMEDIATE")
                 return
             except CollectionBusy:
                 waited = time.monotonic() - started
                 if waited >= patience:
                     raise
-                self.waiting(waited)
-
-    def _keep_log(self) -> None:
-        """Put a file that was a backup back into WAL before it is written: else who reads long keeps writers out."""
-        if not self._has_log:
-            self.connection.execute("PRAGMA journal_mode = WAL")
-            self._has_log = True
+                if self.waiting is not None:
+                    self.waiting(waited)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -135,6 +123,21 @@ class Store:
         row = self.row(sql, *values)
         return row[0] if row else None
 
+    def setting(self, name: str, default: Any = None) -> Any:
+        """Give what is true of the collection as a whole: one value, or the default where it was never set."""
+        value = self.value("SELECT value FROM settings WHERE name = ?", name)
+        return default if value is None else json.loads(value)
+
+    def settings(self) -> dict[str, Any]:
+        """Give all settings by name."""
+        return {
+            name: json.loads(value) for name, value in self.rows("SELECT name, value FROM settings ORDER BY name")
+        }
+
+    def set(self, name: str, value: Any) -> None:
+        """Set one setting, as JSON; to be called inside `write()`."""
+        self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, json.dumps(value)])
+
 
 def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
     """Make a new collection file, complete or not at all; an existing file is never overwritten.
@@ -145,101 +148,76 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
         raise CollectionError(f"{path} exists already; choose another name, or go on with it (cranfield status)")
     if not path.parent.is_dir():
         raise CollectionError(f"there is no folder {path.parent} to make {path.name} in")
-    with whole_file(path) as unfinished, Store(path, _new_file(unfinished, path)) as store:
+    with whole_file(path) as unfinished, Store(path, engine.connect(unfinished, mode="rwc", called=path)) as store:
         store.row("PRAGMA journal_mode = WAL")
         with store.write() as connection:
             connection.execute(f"PRAGMA application_id = {engine.APPLICATION_ID}")
-            migrate(store.tables)
+            engine.migrate(store.tables)
             furnish(store)
 
 
-def open_store(path: Path, *, waiting: Waiting = _ignore) -> Store:
+def open_store(path: Path, *, waiting: Waiting | None = None) -> Store:
     """Open an existing collection, bringing an older file up to date (a backup of it is made first).
 
     A file that cannot be written, as published collections are, is opened for reading alone.
     """
-    _refuse_what_is_no_file(path)
+    if not path.exists():
+        raise CollectionError(f"there is no collection at {path}; make one with: cranfield init -C {path}")
+    if not path.is_file():
+        kind = "a folder" if path.is_dir() else "not a file"
+        raise CollectionError(f"{path} is {kind}; a collection is one file, usually called collection.db")
+    with path.open("rb") as stream:
+        if stream.read(16) != b"SQLite format 3\x00":
+            raise CollectionError(f"{path} is not a collection (not an SQLite file)")
     connection, writable = engine.connect_for_use(path)
     store = Store(path, connection, waiting=waiting, writable=writable)
     try:
-        _refuse_foreign_or_newer(store)
-        if set(applied_names(connection)) != set(known_names()):
-            _bring_up_to_date(store)
+        _bring_up_to_date(store)
     except BaseException:
         connection.close()
         raise
     return store
 
 
-def _refuse_what_is_no_file(path: Path) -> None:
-    if not path.exists():
-        raise CollectionError(f"there is no collection at {path}; make one with: cranfield init -C {path}")
-    if path.is_dir():
-        raise CollectionError(f"{path} is a folder; a collection is one file, usually called collection.db")
-    if not path.is_file():
-        raise CollectionError(f"{path} is not a file; a collection is one file, usually called collection.db")
-    if not engine.is_sqlite(path):
-        raise CollectionError(f"{path} is not a collection (not an SQLite file)")
-
-
-def _refuse_foreign_or_newer(store: Store) -> None:
+def _bring_up_to_date(store: Store) -> None:
+    """Refuse a foreign or newer file; give an older one the tables of this version."""
     if store.value("PRAGMA application_id") != engine.APPLICATION_ID:
         raise CollectionError(f"{store.path} is an SQLite file, but not a Cranfield collection")
-    unknown = [name for name in applied_names(store.connection) if name not in known_names()]
+    applied, known = engine.applied_names(store.connection), engine.known_names()
+    unknown = [name for name in applied if name not in known]
     if unknown:
         raise CollectionError(
             f"{store.path} was written by a newer Cranfield (it has the step {unknown[-1]!r}, which this version"
             " does not know): upgrade with pip install --upgrade cranfield"
         )
-
-
-def _bring_up_to_date(store: Store) -> None:
+    if set(applied) == set(known):
+        return
     if not store.writable:
         raise CollectionError(
             f"{store.path} is of an older version of Cranfield and must be brought up to date, but it can only be"
             " read here; copy it to a folder that can be written and open the copy"
         )
-    keep = store.path.with_name(f"{store.path.name}.before-{known_names()[-1]}")
+    keep = store.path.with_name(f"{store.path.name}.before-{known[-1]}")
     if not keep.exists():
-        backup_to(store, keep)
+        back_up(store, keep)
     with store.write():
-        migrate(store.tables)
+        engine.migrate(store.tables)
     store.kept_as = keep
 
 
-def backup_to(store: Store, target: Path) -> None:
+def back_up(store: Store, target: Path) -> None:
     """Copy the live file, page by page, into a new file that is complete or not there at all."""
     if target.exists():
         raise CollectionError(f"{target} exists already; a backup never overwrites a file")
     if not target.parent.is_dir():
         raise CollectionError(f"there is no folder {target.parent} for the copy")
-    with whole_file(target) as unfinished, engine.translated(target), closing(_new_file(unfinished, target)) as copy:
+    with (
+        whole_file(target) as unfinished,
+        engine.translated(target),
+        closing(engine.connect(unfinished, mode="rwc", called=target)) as copy,
+    ):
         store.connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
-
-
-def _new_file(path: Path, called: Path) -> sqlite3.Connection:
-    """Open a file that will be `called` otherwise once it is complete; errors give that name."""
-    return engine.connect(path, mode="rwc", called=called)
-
-
-# What is true of the collection as a whole: its name and its settings, as JSON values by name.
-
-
-def put_setting(store: Store, name: str, value: Any) -> None:
-    """Set one value; to be called inside `store.write()`."""
-    store.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, json.dumps(value)])
-
-
-def setting(store: Store, name: str, default: Any = None) -> Any:
-    """Give one value, or the default where it was never set."""
-    value = store.value("SELECT value FROM settings WHERE name = ?", name)
-    return default if value is None else json.loads(value)
-
-
-def settings(store: Store) -> dict[str, Any]:
-    """Give all values by name."""
-    return {name: json.loads(value) for name, value in store.rows("SELECT name, value FROM settings ORDER BY name")}
 
 
 # What SQLite itself can say about the soundness of a file.
@@ -256,10 +234,8 @@ def page_faults(store: Store) -> Iterator[str]:
 
 def schema_faults(store: Store) -> Iterator[str]:
     """Compare tables, indexes, triggers and views with those of a new file."""
-    from sqlite_utils import Database
-
-    fresh = Database(memory=True, execute_plugins=False)
-    migrate(fresh)
+    fresh = sqlite_utils.Database(memory=True, execute_plugins=False)
+    engine.migrate(fresh)
     query = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
     wanted = {(kind, name): sql for kind, name, sql in fresh.conn.execute(query)}
     found = {(kind, name): sql for kind, name, sql in store.rows(query)}
@@ -287,3 +263,19 @@ def index_faults(store: Store) -> Iterator[str]:
             connection.execute("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 1)")
     except (CollectionError, engine.IntegrityError) as error:
         yield f"the search index does not fit the documents ({error}); {_REBUILD}"
+
+
+# The former names, until all users have the methods.
+backup_to = back_up
+
+
+def put_setting(store: Store, name: str, value: Any) -> None:
+    store.set(name, value)
+
+
+def setting(store: Store, name: str, default: Any = None) -> Any:
+    return store.setting(name, default)
+
+
+def settings(store: Store) -> dict[str, Any]:
+    return store.settings()

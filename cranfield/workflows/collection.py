@@ -14,63 +14,52 @@ from cranfield.base.errors import CollectionError, InputError, Problem, Problems
 from cranfield.base.files import Source
 from cranfield.base.progress import now
 from cranfield.base.records import BINARY, Grade, GradeScale
+from cranfield.store import scales
 from cranfield.store.judging import off_scale, older_than
-from cranfield.store.scales import add_guidelines, add_scale, current_guidelines, current_scale
-from cranfield.store.store import Store, Waiting, backup_to, create_store, open_store, put_setting, setting
+from cranfield.store.store import Store, create_store
+from cranfield.store.store import back_up as back_up
+from cranfield.store.store import open_store as open_collection  # noqa: F401
 
-# Under which terms a collection may be used: a setting of it, which its report and its card repeat.
-
-SETTING = "licence"
-LONGEST = 2000
+LICENCE_SETTING = "licence"
+LONGEST_LICENCE = 2000
 
 
 def licence_of(store: Store) -> str:
-    """Give the licence of a collection; nothing where none was named."""
-    return str(setting(store, SETTING, ""))
+    """Give under which terms a collection may be used; its report and its card repeat it."""
+    return str(store.setting(LICENCE_SETTING, ""))
 
 
-def checked_licence(text: str) -> str:
+def _one_line(licence: str) -> str:
     """Give the name of a licence, or a sentence about the terms, as one line; refuse a whole licence."""
-    folded = " ".join(text.split())
-    if len(folded) > LONGEST:
+    folded = " ".join(licence.split())
+    if len(folded) > LONGEST_LICENCE:
         raise UsageError(f"that is {len(folded):,} letters: name the licence, or say where it can be read")
     return folded
 
 
 def set_licence(store: Store, text: str) -> None:
     """Say under which terms the collection may be used; an empty text takes it back."""
-    folded = checked_licence(text)
+    folded = _one_line(text)
     with store.write():
-        put_setting(store, SETTING, folded)
+        store.set(LICENCE_SETTING, folded)
 
 
 def init_collection(
     path: Path, *, name: str, scale: GradeScale = BINARY, guidelines: Path | None = None, licence: str = ""
 ) -> None:
     """Make a new collection with its scale and, where given, a Markdown file of guidelines and a licence."""
-    text, terms = read_text(guidelines) if guidelines else "", checked_licence(licence)
+    text, terms = read_text(guidelines) if guidelines else "", _one_line(licence)
 
     def furnish(store: Store) -> None:
-        put_setting(store, "name", name)
-        put_setting(store, "made_by", f"cranfield {__version__}")
-        put_setting(store, "made", now())
+        for key, value in (("name", name), ("made_by", f"cranfield {__version__}"), ("made", now())):
+            store.set(key, value)
         if terms:
-            put_setting(store, SETTING, terms)
-        add_scale(store, scale, now=now())
+            store.set(LICENCE_SETTING, terms)
+        scales.add(store, scale, now=now())
         if text:
-            add_guidelines(store, text, now=now())
+            scales.add_guidelines(store, text, now=now())
 
     create_store(path, furnish=furnish)
-
-
-def open_collection(path: Path, *, waiting: Waiting | None = None) -> Store:
-    """Open an existing collection; `waiting` is told the seconds while another process writes."""
-    return open_store(path, waiting=waiting) if waiting else open_store(path)
-
-
-def back_up(store: Store, target: Path) -> None:
-    """Copy the collection into a new file, correctly, even while others write to it."""
-    backup_to(store, target)
 
 
 def read_text(path: Path) -> str:
@@ -101,31 +90,24 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
         scale = NAMED[words]
         return scale if relevant_from is None else GradeScale(scale.grades, relevant_from)
     if words.endswith(".toml"):
-        return _from_toml(Path(words), relevant_from)
+        path = Path(words)
+        try:
+            content = tomllib.loads(read_text(path))
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{path}: not TOML: {error}") from None
+        return _scale_from(content, file=str(path), relevant_from=relevant_from)
     if "=" not in words:
         raise UnknownName("scale", words, [*NAMED, "FILE.toml", "0=LABEL, 1=LABEL, …"])
-    return _from_line(words, relevant_from)
-
-
-def _from_line(words: str, relevant_from: int | None) -> GradeScale:
-    steps = [_STEP.fullmatch(part) for part in words.split(",")]
-    if not all(steps):
-        wrong = next(part for part, step in zip(words.split(","), steps, strict=True) if not step)
-        raise InputError(f"{quoted(wrong.strip())} is not a grade; write NUMBER=LABEL, divided by commas")
-    pairs = sorted((int(step[1]), step[2]) for step in steps if step)
+    steps = [(part, _STEP.fullmatch(part)) for part in words.split(",")]
+    for part, step in steps:
+        if step is None:
+            raise InputError(f"{quoted(part.strip())} is not a grade; write NUMBER=LABEL, divided by commas")
+    pairs = sorted((int(step[1]), step[2]) for _, step in steps if step)
     grades = tuple(Grade(number, label, float(number - pairs[0][0])) for number, label in pairs)
     return GradeScale(grades, _second(grades) if relevant_from is None else relevant_from)
 
 
-def _from_toml(path: Path, relevant_from: int | None) -> GradeScale:
-    try:
-        content = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
-    return scale_from(content, file=str(path), relevant_from=relevant_from)
-
-
-def scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None = None) -> GradeScale:
+def _scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | None) -> GradeScale:
     """Give the scale that a TOML file describes: `relevant_from` and a list of `[[grade]]` tables."""
     unknown = [name for name in content if name not in ("grade", "relevant_from")]
     if unknown:
@@ -185,18 +167,18 @@ def change_guidelines(store: Store, path: Path) -> Changed:
     if not text.strip():
         raise InputError(f"{path} has no text in it")
     with store.write():
-        if current_guidelines(store)[1] == text:
+        if scales.current_guidelines(store)[1] == text:
             raise InputError(f"{path} is what is in force already; nothing was changed")
-        version = add_guidelines(store, text, now=now())
+        version = scales.add_guidelines(store, text, now=now())
         return Changed(version, older_than(store, scale=0, guidelines=version))
 
 
 def change_scale(store: Store, scale: GradeScale) -> Changed:
     """Put a new scale in force."""
     with store.write():
-        if current_scale(store)[1] == scale:
+        if scales.current(store)[1] == scale:
             raise InputError("this scale is in force already; nothing was changed")
-        version = add_scale(store, scale, now=now())
+        version = scales.add(store, scale, now=now())
         return Changed(version, older_than(store, scale=version, guidelines=0), off_scale(store, scale=version))
 
 
@@ -209,13 +191,9 @@ def shipped_collection(name: str) -> Path:
     places = [package / "_collections", package.parent / "collections"]
     for place in places:
         if (place / name / "collection.toml").is_file():
-            return _short(place / name)
+            folder, here = place / name, Path.cwd()
+            return folder.relative_to(here) if folder.is_relative_to(here) else folder
     known = [folder.parent.name for place in places for folder in place.glob("*/collection.toml")]
     if not known:
         raise CollectionError("no collection came with this installation; install Cranfield again")
     raise UnknownName("shipped collection", name, known)
-
-
-def _short(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path

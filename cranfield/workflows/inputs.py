@@ -124,7 +124,7 @@ class Inputs:
 
     def facts(self) -> dict[str, Value]:
         """Give what is in the collection."""
-        known = status.collection_status(self.collection("this"))
+        known = status.status(self.collection("this"))
         judged = f"{known.judged:,} of {known.pooled:,} pooled" if known.pooled else f"{known.judged:,}"
         return {
             "collection": known.name,

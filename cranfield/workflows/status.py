@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cranfield.base.lazy import deferred
 from cranfield.base.records import GradeScale
-from cranfield.base.text import counted
+from cranfield.base.tables import Result, Table, facts_table
+from cranfield.base.text import counted, shortened
 from cranfield.judge.events import MAIN
-from cranfield.store import engine
-from cranfield.store.documents import clusters_of, document_count, topic_count
-from cranfield.store.events import assessors
-from cranfield.store.judging import (
-    PacketFacts,
-    answered_in_packet,
-    assigned,
-    judged_pairs,
-    older_now,
-    open_pairs,
-    packet_facts,
-    refused_topics,
-    release_count,
-)
-from cranfield.store.live_pools import ends
-from cranfield.store.pools import PoolFacts, pool_facts, pool_number, pool_topics, pooled_pairs, pooled_runs
-from cranfield.store.runs import RunFacts, run_facts
-from cranfield.store.scales import current_guidelines, current_scale
-from cranfield.store.store import Store, settings
+from cranfield.store import documents, engine, events, judging, live_pools, pools, scales
+from cranfield.store import runs as stored_runs
+from cranfield.store.pools import PoolFacts
+from cranfield.store.runs import RunFacts
+from cranfield.store.store import Store
+
+with deferred:
+    from cranfield.pool import plan
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+@dataclass(frozen=True)
+class Status(Result):
     """Where a collection stands.
 
     `older` grades were given under an older scale or older guidelines; `unfinished` topics of live pools will have
-    more documents; `unpooled` runs may feed a pool and are in none of those there are; a packet is for one assessor,
-    and what is `pooled` is its queue.
+    more documents; `unpooled` runs may contribute to a pool and are in none of those there are; a packet is for one
+    assessor, and what is `pooled` is its queue. `hint` makes of the words of a command what can be typed.
     """
 
+    path: str
     name: str
     settings: dict[str, Any]
     scale: GradeScale
@@ -61,6 +53,7 @@ class Status:
     older: int = 0
     unfinished: int = 0
     packet_for: str = ""
+    hint: Callable[[str], str] = "cranfield {}".format
 
     @property
     def groups(self) -> int:
@@ -69,14 +62,18 @@ class Status:
 
     @property
     def contributing(self) -> int:
-        """How many runs may feed a pool."""
+        """How many runs may contribute to a pool."""
         return sum(run.role == "contributing" for run in self.runs)
 
     @property
     def next_step(self) -> tuple[str, str]:
         """The next thing to do, and the command for it."""
         if self.packet_for:
-            return self._next_in_packet
+            if not self.unjudged:
+                send = "everything is judged; send the file back to whoever made it, who takes it in with"
+                return send, "judge merge FILE"
+            judged = f"{self.judged:,} of {counted(self.pooled, 'document')} judged"
+            return f"judge: {judged}; then send the file back", "judge"
         if not self.documents:
             return "add documents", "corpus add FILE…"
         if not self.topics:
@@ -87,10 +84,6 @@ class Status:
             return "no run contributes to a pool yet; submit one", "runs submit --contributing FILE…"
         if not self.pools:
             return "build a pool", "pool build 'depth 10'"
-        return self._next_when_pooled
-
-    @property
-    def _next_when_pooled(self) -> tuple[str, str]:
         if not self.judged and not self.assigned_topics:
             return "judge; for several people give out the topics first (cranfield judge assign)", "judge"
         if self.unjudged:
@@ -102,83 +95,106 @@ class Status:
             return "everything is judged; freeze the qrels under a name", "qrels release NAME"
         return "score the runs (then cranfield reuse and cranfield report)", "evaluate"
 
+    def table(self) -> Table:
+        """Give the facts."""
+        scale = ", ".join(f"{step.grade} {step.label}" for step in self.scale.grades)
+        facts: dict[str, str | int | float | bool | tuple[int, ...] | None] = {
+            "name": self.name,
+            "scale": f"{scale} (relevant from {self.scale.relevant_from})",
+            "guidelines": f"version {self.guidelines_version}" if self.guidelines_version else "none",
+            "documents": self.documents,
+            "duplicate clusters": self.duplicate_clusters,
+            "topics": self.topics,
+            "runs": len(self.runs),
+            "contributing runs": self.contributing,
+            "groups": self.groups,
+            "withdrawn runs": self.withdrawn,
+            "pools": len(self.pools),
+            "pooled documents": self.pooled,
+            "judged documents": self.judged,
+            "pooled, not judged": self.unjudged,
+            "assessors": self.assessors,
+            "releases": self.releases,
+        }
+        if self.older:
+            facts["judged under an older scale or guidelines"] = self.older
+        if self.packet_for:
+            facts["packet for"] = self.packet_for
+        return facts_table(facts, caption=self.path)
+
     @property
-    def _next_in_packet(self) -> tuple[str, str]:
-        if self.unjudged:
-            return (
-                f"judge: {self.judged:,} of {counted(self.pooled, 'document')} judged; then send the file back",
-                "judge",
-            )
-        return "everything is judged; send the file back to whoever made it, who takes it in with", "judge merge FILE"
+    def remarks(self) -> list[str]:  # type: ignore[override]
+        """What to know, and the next thing to do."""
+        said = []
+        if self.older:
+            grades, again = counted(self.older, "grade"), self.hint("judge --rejudge")
+            said.append(f"note: {grades} from before scale or guidelines changed: {again}")
+        if self.refused_topics:
+            said.append(f"note: refused and not judged: {', '.join(self.refused_topics)}")
+        if self.unpooled:
+            runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
+            said.append(f"note: {runs} in no pool ({names}): {self.hint('pool extend')} takes them in")
+        what, command = self.next_step
+        return [*said, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: {self.hint(command)}"]
 
 
-def collection_status(store: Store) -> Status:
+def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) -> Status:
     """Read everything the status needs, as of one moment."""
     with store.snapshot():
-        everything = run_facts(store, withdrawn=True)
+        everything = stored_runs.facts(store, withdrawn=True)
         standing = tuple(run for run in everything if run.withdrawn is None)
-        all_settings, packet = settings(store), packet_facts(store)
-        people = [name for name, kind in assessors(store).items() if kind == "person"]
+        settings, packet = store.settings(), judging.packet_facts(store)
+        people = [name for name, kind in events.assessors(store).items() if kind == "person"]
         layer = MAIN if packet is None else packet.layer
-        found = Status(
-            name=all_settings.get("name", ""),
-            settings=all_settings,
-            scale=current_scale(store)[1],
-            guidelines_version=current_guidelines(store)[0],
-            documents=document_count(store),
-            topics=topic_count(store),
-            duplicate_clusters=len(clusters_of(store)),
+        now = Status(
+            path=str(store.path),
+            name=settings.get("name", ""),
+            settings=settings,
+            scale=scales.current(store)[1],
+            guidelines_version=scales.current_guidelines(store)[0],
+            documents=documents.count(store),
+            topics=documents.topic_count(store),
+            duplicate_clusters=len(documents.clusters(store)),
             runs=standing,
             withdrawn=len(everything) - len(standing),
-            pools=tuple(pool_facts(store)),
-            pooled=pooled_pairs(store),
-            judged=judged_pairs(store, layer),
-            unjudged=open_pairs(store, layer),
+            pools=tuple(pools.pool_facts(store)),
+            pooled=pools.pooled_pairs(store),
+            judged=judging.judged_pairs(store, layer),
+            unjudged=judging.open_pairs(store, layer),
             assessors=len(people),
-            assigned_topics=len({one.topic for one in assigned(store)}),
-            refused_topics=tuple(refused_topics(store)),
-            releases=release_count(store),
-            troubles=tuple(_troubles(store, len(people))),
+            assigned_topics=len({one.topic for one in judging.assigned(store)}),
+            refused_topics=tuple(judging.refused_topics(store)),
+            releases=judging.release_count(store),
+            # What is risky only where several write at once is told where several judge.
+            troubles=tuple(engine.known_troubles(store.path, shared=len(people) > 1)),
             unpooled=tuple(unpooled_runs(store, standing)),
-            older=older_now(store, layer=layer),
+            older=judging.older_now(store, layer=layer),
+            hint=hint,
         )
-        # Reading plans takes long; it is asked only where all that is pooled so far is judged.
-        found = found if found.unjudged else replace(found, unfinished=_unfinished(store))
-        return found if packet is None else _of_packet(store, found, packet)
-
-
-def _troubles(store: Store, people: int) -> list[str]:
-    """Give what is risky here; what is so only where several write at once is told where several judge."""
-    library = engine.troubles_of_library() if people > 1 else []
-    return [*library, *engine.troubles_of_place(store.path)]
+        if not now.unjudged:
+            # Reading plans takes long; it is asked only where all that is pooled so far is judged.
+            now = replace(now, unfinished=_count_unfinished(store, now.pools))
+        if packet is None:
+            return now
+        queued, judged = judging.answered_in_packet(store, packet)
+        return replace(now, pooled=queued, judged=judged, unjudged=queued - judged, packet_for=packet.assessor)
 
 
 def unpooled_runs(store: Store, runs: Sequence[RunFacts]) -> list[str]:
-    """Give those of the runs that may feed a pool and are in none; nothing where there is no pool."""
-    pools = pool_facts(store)
-    pooled = {run.content_hash for pool in pools for run in pooled_runs(store, pool.name)}
+    """Give those of the runs that may contribute to a pool and are in none; nothing where there is no pool."""
+    known = pools.pool_facts(store)
+    pooled = {run.content_hash for pool in known for run in pools.pooled_runs(store, pool.name)}
     waiting = [run.name for run in runs if run.role == "contributing" and run.content_hash not in pooled]
-    return waiting if pools else []
+    return waiting if known else []
 
 
-def _unfinished(store: Store) -> int:
+def _count_unfinished(store: Store, known: Sequence[PoolFacts]) -> int:
     """Count the topics of live pools that have not come to their end."""
-    facts_of_all = pool_facts(store)
-    if not facts_of_all:
-        return 0
-    from cranfield.pool.plan import parse_stored
-
-    live = [facts.name for facts in facts_of_all if parse_stored(facts.plan_in_full).is_live]
-    over = refused_topics(store)
+    live = [facts.name for facts in known if plan.parse_stored(facts.plan_in_full).is_live]
+    over = set(judging.refused_topics(store)) if live else set()
     return sum(
         topic not in over and topic not in ended
         for name in live
-        for ended in [ends(store, pool_number(store, name))]
-        for topic in pool_topics(store, name)
+        for ended in [live_pools.ends(store, pools.pool_number(store, name))]
+        for topic in pools.pool_topics(store, name)
     )
-
-
-def _of_packet(store: Store, found: Status, packet: PacketFacts) -> Status:
-    """Give where a packet stands: its queue is what there is to judge."""
-    queued, judged = answered_in_packet(store, packet)
-    return replace(found, pooled=queued, judged=judged, unjudged=queued - judged, packet_for=packet.assessor)

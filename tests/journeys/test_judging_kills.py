@@ -18,7 +18,7 @@ from kept import Kept
 from cranfield.base.errors import CollectionError
 from cranfield.store.events import events, projection_faults, standing
 from cranfield.store.store import Store, open_store
-from cranfield.workflows.check import check_collection
+from cranfield.workflows.check import check
 from cranfield.workflows.judge.session import open_session
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
@@ -112,7 +112,7 @@ def test_each_judgment_that_was_confirmed_survives_a_kill(pooled: Path, tmp_path
             answers = Counter((event.document, event.assessor) for event in standing(store))
             assert set(answers.values()) <= {1}
             if attempt % 10 == 0:
-                assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
+                assert [finding.wrong for finding in check(store).findings if finding.wrong] == []
         for left in tmp_path.glob("collection.db*"):
             left.unlink()
         most = max(most, len(shown))
@@ -168,7 +168,7 @@ def test_eight_processes_judge_one_collection_at_once(pooled: Path, tmp_path: Pa
     with open_store(path) as store:
         assert sorted(in_file(store)) == sorted(answer for one in shown for answer in one)
         assert store.rows("SELECT * FROM leases") == []
-        assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
+        assert [finding.wrong for finding in check(store).findings if finding.wrong] == []
 
 
 def test_a_full_disk_is_told_and_the_sitting_goes_on_when_there_is_room(pooled: Path, tmp_path: Path, kept: Kept):
@@ -194,4 +194,4 @@ def test_a_full_disk_is_told_and_the_sitting_goes_on_when_there_is_room(pooled: 
         assert following is not None
         assert following.position == waiting.position + 1
         assert in_file(reader) == [*before, ("judged", waiting.document.id, 0)]
-        assert [finding.wrong for finding in check_collection(reader) if finding.wrong] == []
+        assert [finding.wrong for finding in check(reader).findings if finding.wrong] == []

@@ -16,7 +16,7 @@ from kept import Kept
 from cranfield.store.documents import document_count
 from cranfield.store.runs import run_facts
 from cranfield.store.store import open_store
-from cranfield.workflows.check import check_collection
+from cranfield.workflows.check import check
 from cranfield.workflows.collection import init_collection
 
 KILLS = 1_000 if os.environ.get("CRANFIELD_SOAK") else 6
@@ -62,7 +62,7 @@ def seconds_for(words: list[str]) -> float:
 
 def assert_sound(path: Path) -> None:
     with open_store(path) as store:
-        assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
+        assert [finding.wrong for finding in check(store).findings if finding.wrong] == []
 
 
 @pytest.mark.slow

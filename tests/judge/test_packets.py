@@ -15,12 +15,12 @@ from cranfield.store.events import events, projection_faults
 from cranfield.store.judging import live_leases, packet_facts, put_assignments
 from cranfield.store.scales import add_guidelines, add_scale
 from cranfield.store.store import Store, open_store
-from cranfield.workflows.check import check_collection
+from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, back_up
 from cranfield.workflows.judge.packets import Packet, make_packet, merge_packet
 from cranfield.workflows.judge.session import StoredSession, open_session
 from cranfield.workflows.qrels.current import qrels_for
-from cranfield.workflows.status import collection_status
+from cranfield.workflows.status import status as collection_status
 
 NOW = "2026-01-02T00:00:00.000Z"
 Sit = Callable[..., StoredSession]
@@ -60,7 +60,7 @@ def test_a_packet_holds_the_open_documents_of_its_topics_and_nothing_else(judgin
         facts = packet_facts(packet)
         assert facts is not None
         assert (facts.assessor, facts.collection, facts.layer, facts.up_to_event) == ("eve", "test", "main", 1)
-        assert [finding.wrong for finding in check_collection(packet) if finding.wrong] == []
+        assert [finding.wrong for finding in check(packet).findings if finding.wrong] == []
 
 
 def test_a_packet_is_judged_by_the_same_desk_and_comes_back_once(judging: Store, tmp_path: Path):

@@ -18,7 +18,7 @@ from cranfield.store.events import append_events, append_many, last_sequence
 from cranfield.store.judging import put_assignments
 from cranfield.store.scales import add_guidelines, add_scale
 from cranfield.store.store import Store, open_store
-from cranfield.workflows.check import check_collection
+from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, init_collection
 from cranfield.workflows.judge.imports import import_judgments
 from cranfield.workflows.judge.session import StoredSession
@@ -144,7 +144,7 @@ def test_a_release_that_was_tampered_with_is_found_out(judged: Store, kept: Kept
     kept(release_faults(judged))
     with kept.raises(CollectionError):
         qrels_for(judged, "v1")
-    assert [finding.what for finding in check_collection(judged) if finding.wrong] == ["tables", "pools", "releases"]
+    assert [finding.what for finding in check(judged).findings if finding.wrong] == ["tables", "pools", "releases"]
 
 
 def test_a_release_with_what_was_not_judged_keeps_it_apart(judged: Store):

@@ -22,7 +22,7 @@ from cranfield.workflows.qrels.current import (
     read_by_the_present_scale,
 )
 from cranfield.workflows.qrels.export import export_warning, exported_qrels
-from cranfield.workflows.status import collection_status
+from cranfield.workflows.status import status as collection_status
 
 Sit = Callable[..., StoredSession]
 

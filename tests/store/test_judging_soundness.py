@@ -10,7 +10,7 @@ from cranfield.judge.queue import Assigned
 from cranfield.store.events import append_events
 from cranfield.store.judging import Lease, Queued, add_queue, put_assignments, put_lease
 from cranfield.store.store import Store
-from cranfield.workflows.check import check_collection
+from cranfield.workflows.check import check
 
 NOW = "2026-01-01T00:00:00.000Z"
 
@@ -33,12 +33,12 @@ def judging(small: Store) -> Store:
 
 
 def wrong(store: Store) -> list[str]:
-    return [text for finding in check_collection(store) for text in finding.wrong]
+    return [text for finding in check(store).findings for text in finding.wrong]
 
 
 def test_what_is_sound_has_nothing_wrong(judging: Store):
     assert wrong(judging) == []
-    findings = {finding.what: finding.checked for finding in check_collection(judging)}
+    findings = {finding.what: finding.checked for finding in check(judging).findings}
     assert findings["judgments"] == "3 events"
 
 

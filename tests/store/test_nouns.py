@@ -5,79 +5,66 @@ from kept import Kept
 
 from cranfield.base.errors import InputError, ProblemsFound, UnknownName
 from cranfield.base.records import Document, Grade, GradeScale, Topic
-from cranfield.store.documents import (
-    HIT_END,
-    HIT_START,
-    Added,
-    add_documents,
-    add_topics,
-    document,
-    document_count,
-    ids_near,
-    iter_documents,
-    known_among,
-    match_expression,
-    ranked,
-    search,
-    topics,
-)
-from cranfield.store.scales import add_guidelines, add_scale, current_guidelines, current_scale
+from cranfield.store import documents as stored_documents
+from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.corpus import show_document
 
 
-def add(store: Store, *documents: Document, update: bool = False) -> Added:
+def add(store: Store, *documents: Document, update: bool = False) -> stored_documents.Added:
     with store.write():
-        return add_documents(store, documents, source=1, update=update)
+        return stored_documents.add(store, documents, source=1, update=update)
 
 
 def test_documents_come_back_as_they_went_in(small: Store):
-    assert document(small, "d2") == Document(
+    assert stored_documents.fetch(small, "d2") == Document(
         "d2", "A pan that was burnt can be cleaned with soda.", "Burnt pans", {"kind": "tip"}
     )
-    assert [one.id for one in iter_documents(small)] == ["d1", "d2", "d3"]
-    assert document_count(small) == 3
-    assert document(small, "d9") is None
+    assert [one.id for one in stored_documents.each(small)] == ["d1", "d2", "d3"]
+    assert stored_documents.count(small) == 3
+    assert stored_documents.fetch(small, "d9") is None
 
 
 def test_the_same_document_again_is_left_alone_and_another_under_its_id_is_a_clash(small: Store):
-    same = document(small, "d1")
+    same = stored_documents.fetch(small, "d1")
     assert same is not None
     outcome = add(small, same, Document("d2", "other text"), Document("d4", "new"))
-    assert outcome == Added(new=1, same=1, clashing=("d2",))
-    assert document(small, "d2").text.startswith("A pan")
+    assert outcome == stored_documents.Added(new=1, same=1, clashing=("d2",))
+    assert stored_documents.fetch(small, "d2").text.startswith("A pan")
 
 
 def test_update_replaces_the_document_and_what_the_index_knows_of_it(small: Store):
-    assert add(small, Document("d2", "zebra"), update=True) == Added(new=0, updated=1)
-    assert [hit.document for hit in search(small, "zebra")] == ["d2"]
-    assert [hit.document for hit in search(small, "burnt")] == []
+    assert add(small, Document("d2", "zebra"), update=True) == stored_documents.Added(new=0, updated=1)
+    assert [hit.document for hit in stored_documents.search(small, "zebra")] == ["d2"]
+    assert [hit.document for hit in stored_documents.search(small, "burnt")] == []
 
 
 def test_an_id_twice_in_one_batch_is_found(small: Store):
-    assert add(small, Document("x", "one"), Document("x", "one"), Document("x", "two")) == Added(1, 1, 0, ("x",))
+    assert add(small, Document("x", "one"), Document("x", "one"), Document("x", "two")) == stored_documents.Added(
+        1, 1, 0, ("x",)
+    )
 
 
 def test_known_ids_are_found_among_many(small: Store):
-    assert known_among(small, [f"d{number}" for number in range(2_000)]) == {"d1", "d2", "d3"}
+    assert stored_documents.known(small, [f"d{number}" for number in range(2_000)]) == {"d1", "d2", "d3"}
 
 
 def test_an_unknown_document_is_answered_with_its_neighbours(small: Store, kept: Kept):
-    assert ids_near(small, "D2") == ["d2", "d1", "d3"]
+    assert stored_documents.ids_near(small, "D2") == ["d2", "d1", "d3"]
     with kept.raises(UnknownName):
         show_document(small, "d22")
 
 
 def test_search_marks_the_hits_and_ranks_the_best_first(small: Store):
-    hits = search(small, "burnt pans")
+    hits = stored_documents.search(small, "burnt pans")
     assert [hit.document for hit in hits] == ["d2"]
-    assert f"{HIT_START}burnt{HIT_END}" in hits[0].snippet
+    assert f"{stored_documents.HIT_START}burnt{stored_documents.HIT_END}" in hits[0].snippet
     assert hits[0].score > 0
-    assert [name for name, _ in ranked(small, "soda cleaning", limit=10)] == ["d3", "d2"]
+    assert [name for name, _ in stored_documents.rank(small, "soda cleaning", limit=10)] == ["d3", "d2"]
 
 
 def test_search_for_every_word(small: Store):
-    assert [hit.document for hit in search(small, "soda burnt", every_word=True)] == ["d2"]
+    assert [hit.document for hit in stored_documents.search(small, "soda burnt", every_word=True)] == ["d2"]
 
 
 @pytest.mark.parametrize(
@@ -100,31 +87,35 @@ def test_search_for_every_word(small: Store):
     ],
 )
 def test_nothing_in_a_query_is_taken_for_syntax(small: Store, query: str):
-    assert isinstance(search(small, query), list)
+    assert isinstance(stored_documents.search(small, query), list)
 
 
 def test_a_query_becomes_quoted_alternatives(kept: Kept):
-    kept(match_expression('burnt "cast iron" pan burnt'))
-    assert match_expression("!!! ...") == ""
+    kept(stored_documents.match_expression('burnt "cast iron" pan burnt'))
+    assert stored_documents.match_expression("!!! ...") == ""
 
 
 def test_topics_come_back_in_the_order_they_were_given(small: Store):
-    assert topics(small) == [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")]
+    assert stored_documents.topics(small) == [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")]
     with small.write():
-        outcome = add_topics(small, [Topic("2", "cat"), Topic("10", "new"), Topic("1", "burnt pan")], source=1)
-    assert outcome == Added(new=1, same=1, clashing=("2",))
+        outcome = stored_documents.add_topics(
+            small, [Topic("2", "cat"), Topic("10", "new"), Topic("1", "burnt pan")], source=1
+        )
+    assert outcome == stored_documents.Added(new=1, same=1, clashing=("2",))
     with small.write():
-        assert add_topics(small, [Topic("2", "cat")], source=1, update=True) == Added(new=0, updated=1)
-    assert [topic.title for topic in topics(small)] == ["burnt pan", "cat", "new"]
+        assert stored_documents.add_topics(
+            small, [Topic("2", "cat")], source=1, update=True
+        ) == stored_documents.Added(new=0, updated=1)
+    assert [topic.title for topic in stored_documents.topics(small)] == ["burnt pan", "cat", "new"]
 
 
 def test_a_scale_from_one_to_three_is_kept_in_versions(store: Store):
     scale = GradeScale((Grade(1, "no", 0), Grade(2, "partly", 1), Grade(3, "fully", 3, "all of it")), relevant_from=2)
     with store.write():
-        assert add_scale(store, scale, now="t") == 2
-        assert add_guidelines(store, "# Judge", now="t") == 1
-    assert current_scale(store) == (2, scale)
-    assert current_guidelines(store) == (1, "# Judge")
+        assert scales.add(store, scale, now="t") == 2
+        assert scales.add_guidelines(store, "# Judge", now="t") == 1
+    assert scales.current(store) == (2, scale)
+    assert scales.current_guidelines(store) == (1, "# Judge")
 
 
 @pytest.mark.parametrize(

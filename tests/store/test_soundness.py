@@ -8,7 +8,7 @@ import pytest
 from kept import Kept
 
 from cranfield.store.store import Store
-from cranfield.workflows.check import check_collection
+from cranfield.workflows.check import check
 from cranfield.workflows.runs.submit import Request, submit_runs
 
 
@@ -20,7 +20,7 @@ def with_run(small: Store, tmp_path: Path) -> Store:
 
 
 def wrong(store: Store) -> list[str]:
-    return [text for finding in check_collection(store) for text in finding.wrong]
+    return [text for finding in check(store).findings for text in finding.wrong]
 
 
 def tamper(store: Store, *statements: str) -> None:
@@ -32,7 +32,7 @@ def tamper(store: Store, *statements: str) -> None:
 
 def test_a_sound_file_has_nothing_wrong(with_run: Store):
     assert wrong(with_run) == []
-    assert [finding.what for finding in check_collection(with_run)] == [
+    assert [finding.what for finding in check(with_run).findings] == [
         "file", "tables", "foreign keys", "search index", "settings", "documents", "topics", "runs", "pools",
         "judgments", "releases",
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from cranfield.cli import console
 from cranfield.store import engine
 from cranfield.store import engine as migrate
 from cranfield.store.store import Store, backup_to, create_store, open_store, put_setting, setting, settings
-from cranfield.workflows.check import check_collection
+from cranfield.workflows.check import check
 from cranfield.workflows.collection import init_collection
 
 
@@ -262,7 +262,7 @@ def test_a_file_that_cannot_be_written_is_read_all_the_same(
     monkeypatch.setattr(engine, "connect", refuse_writers)
     with open_store(small.path) as store:
         assert store.value("SELECT count(*) FROM documents") == 3
-        assert [finding.wrong for finding in check_collection(store) if finding.wrong] == []
+        assert [finding.wrong for finding in check(store).findings if finding.wrong] == []
         with kept.raises(CollectionError), store.write():
             pass
 

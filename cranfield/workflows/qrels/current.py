@@ -15,7 +15,8 @@ from cranfield.base.progress import now, stored_moment
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN, fold
 from cranfield.qrels.rules import DEFAULT_RULE, Rule, check_rule
-from cranfield.store.documents import document_count, known_among, topic_ids
+from cranfield.store import documents, releases
+from cranfield.store import scales as stored_scales
 from cranfield.store.events import (
     documents_in_pools,
     events,
@@ -28,8 +29,6 @@ from cranfield.store.events import (
     versions_used,
 )
 from cranfield.store.pools import draws_unevenly, pool_facts, sampled_strata
-from cranfield.store.releases import NOW, ReleaseFacts, add_release, release, release_names, release_rows, releases
-from cranfield.store.scales import other_scales
 from cranfield.store.store import Store, put_setting, setting
 
 if TYPE_CHECKING:
@@ -63,14 +62,14 @@ def qrels_for(
     if store is None:
         return _from_file(Path(_needed(word)))
     chosen = meant_by(store, word, layers=layers)
-    if chosen == NOW:
+    if chosen == releases.NOW:
         return qrels_now(store, with_unjudged=with_unjudged, layers=layers, rule=rule, up_to=up_to)
-    if chosen in release_names(store):
+    if chosen in releases.names(store):
         if Path(chosen).exists():
             raise UsageError(f"{quoted(chosen)} is a release and a file; write ./{chosen} for the file")
         return released_qrels(store, chosen)
     if not Path(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
-        raise UnknownName("release or file of qrels", chosen, [NOW, *release_names(store)])
+        raise UnknownName("release or file of qrels", chosen, [releases.NOW, *releases.names(store)])
     return _from_file(Path(chosen))
 
 
@@ -122,7 +121,7 @@ def merged_now(
     opinions = standing_opinions(store, layers, up_to=up_to)
     chosen = collection_rule(store) if rule is None else rule
     first = primary_assessors(store) if primary is None else primary
-    return opinions, merged(opinions, rule=chosen, primary=first, layers=layers, name=NOW)
+    return opinions, merged(opinions, rule=chosen, primary=first, layers=layers, name=releases.NOW)
 
 
 def standing_opinions(store: Store, layers: Sequence[str], *, up_to: int | None = None) -> Opinions:
@@ -142,14 +141,14 @@ def released_qrels(store: Store, name: str) -> Qrels:
     """
     from cranfield.qrels.qrels import qrels_of
 
-    facts = release(store, name)
-    qrels = qrels_of(release_rows(store, name), name=name)
+    facts = releases.fetch(store, name)
+    qrels = qrels_of(releases.rows(store, name), name=name)
     if qrels.content_hash != facts.content_hash:
         raise CollectionError(f"release {quoted(name)} is not what its hash says: restore the file from a backup")
     return _as_sample(store, qrels) if _knows_the_pools(store, facts) else qrels
 
 
-def _knows_the_pools(store: Store, facts: ReleaseFacts) -> bool:
+def _knows_the_pools(store: Store, facts: releases.ReleaseFacts) -> bool:
     try:
         manifest = json.loads(facts.manifest)
         told, made_from = bool(manifest["unjudged"]) and not manifest["file"], manifest["pools"]
@@ -171,9 +170,9 @@ def set_rule(store: Store, rule: Rule) -> None:
 
 
 def _default(store: Store, layers: Sequence[str]) -> str:
-    names = release_names(store)
+    names = releases.names(store)
     if any(has_grades(store, layer) for layer in layers):
-        return NOW
+        return releases.NOW
     if len(names) == 1:
         return names[0]
     if names:
@@ -227,14 +226,14 @@ def older_grades(
     up_to: int | None = None,
 ) -> OlderGrades:
     """Count the grades of an older scale in the qrels that a word means; of files nothing is known."""
-    others, scale = other_scales(store)
+    others, scale = stored_scales.others(store)
     if not others:
         return OlderGrades()
     on_scale = [step.grade for step in scale.grades]
     chosen = meant_by(store, word, layers=layers)
-    if chosen == NOW:
+    if chosen == releases.NOW:
         return _of_judgments(store, list(others), on_scale, layers, rule, up_to)
-    return _of_release(store, chosen, list(others), on_scale) if chosen in release_names(store) else OlderGrades()
+    return _of_release(store, chosen, list(others), on_scale) if chosen in releases.names(store) else OlderGrades()
 
 
 def _of_judgments(
@@ -256,7 +255,7 @@ def _of_release(store: Store, name: str, others: Sequence[int], on_scale: Sequen
     """Count in the manifest: what is not on the present scale can only come from another."""
     from cranfield.qrels.merge import manifest_from
 
-    manifest = manifest_from(release(store, name).manifest)
+    manifest = manifest_from(releases.fetch(store, name).manifest)
     older = sum(count for version, count in manifest.scales.items() if int(version) in others)
     off = sum(count for grade, count in manifest.grades.items() if int(grade) >= 0 and int(grade) not in on_scale)
     return OlderGrades(older, min(off, older))
@@ -265,7 +264,7 @@ def _of_release(store: Store, name: str, others: Sequence[int], on_scale: Sequen
 def read_by_the_present_scale(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
     """Warn whoever scores with qrels in which older grades stand; empty where there are none."""
     said = str(older_grades(store, word, layers=layers))
-    relevant_from = other_scales(store)[1].relevant_from
+    relevant_from = stored_scales.others(store)[1].relevant_from
     return f"{said}; all are read by the present one, with its gains, relevant from {relevant_from}" if said else ""
 
 
@@ -342,7 +341,7 @@ def import_release(
     qrels = read_qrels(source, format=format)
     with store.write():
         strangers = tuple(_strangers(store, qrels))
-        for facts in releases(store):
+        for facts in releases.fetch_all(store):
             if facts.name == name and facts.content_hash == qrels.content_hash:
                 return ImportedRelease(manifest_from(facts.manifest), new=False, strangers=strangers)
         made = replace(_manifest(store, name, qrels, note), file=source.path.name, file_sha256=source.file_sha256)
@@ -354,7 +353,7 @@ def list_releases(store: Store) -> list[Manifest]:
     """Give the manifests of all releases in the order they were made."""
     from cranfield.qrels.merge import manifest_from
 
-    return [manifest_from(facts.manifest) for facts in releases(store)]
+    return [manifest_from(facts.manifest) for facts in releases.fetch_all(store)]
 
 
 def compare_qrels(
@@ -372,12 +371,12 @@ def release_faults(store: Store) -> list[str]:
     from cranfield.qrels.merge import manifest_from
 
     faults = []
-    for name in release_names(store):
+    for name in releases.names(store):
         try:
             released_qrels(store, name)
         except Exception as error:  # noqa: BLE001 (whatever a damaged file brings about is a finding)
             faults.append(f"release {name!r}: {error}")
-    for facts in releases(store):
+    for facts in releases.fetch_all(store):
         try:
             said = manifest_from(facts.manifest)
         except (ValueError, TypeError, KeyError):
@@ -412,20 +411,20 @@ def _manifest(store: Store, name: str, qrels: Qrels, note: str) -> Manifest:
 
 
 def _put(store: Store, manifest: Manifest, qrels: Qrels) -> None:
-    facts = ReleaseFacts(manifest.name, qrels.content_hash, len(qrels), manifest.json(), manifest.made)
-    add_release(store, facts, qrels)
+    facts = releases.ReleaseFacts(manifest.name, qrels.content_hash, len(qrels), manifest.json(), manifest.made)
+    releases.add(store, facts, qrels)
 
 
 def _strangers(store: Store, qrels: Qrels) -> list[str]:
     """Say how much of foreign qrels this collection does not know; nothing where it has no corpus."""
     found = []
-    known = set(topic_ids(store))
+    known = set(documents.topic_ids(store))
     topics = [topic for topic in qrels.topics if topic not in known] if known else []
     if topics:
         found.append(f"{counted(len(topics), 'topic')} not in this collection, for example {quoted(topics[0])}")
-    if document_count(store):
+    if documents.count(store):
         ids = qrels.document_ids.to_pylist()
-        there = known_among(store, ids)
+        there = documents.known(store, ids)
         missing = [one for one in ids if one not in there]
         if missing:
             said = f"{counted(len(missing), 'document')} not in this collection, for example {quoted(missing[0])}"

@@ -14,11 +14,9 @@ from cranfield.base.files import whole_file
 from cranfield.base.progress import Progress, silent
 from cranfield.judge.events import MAIN
 from cranfield.qrels.rules import Rule
-from cranfield.store.documents import topics
+from cranfield.store import documents, releases, scales
 from cranfield.store.live_pools import thresholds
 from cranfield.store.pools import pool_number
-from cranfield.store.releases import NOW, release, release_names
-from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import gains_of
 from cranfield.workflows.qrels.current import (
@@ -61,19 +59,19 @@ def binary_qrels(
     from cranfield.qrels.qrels import binary
 
     chosen = meant_by(store, word, layers=layers)
-    if chosen == NOW:
+    if chosen == releases.NOW:
         with store.snapshot():
             opinions, merged = merged_now(store, layers=layers, rule=rule, up_to=up_to)
             qrels = binary_by_scale(opinions, merged, thresholds(store))
             return with_pooled(store, qrels) if with_unjudged else qrels
     qrels = qrels_for(store, chosen)
-    if chosen in release_names(store):
-        manifest = manifest_from(release(store, chosen).manifest)
+    if chosen in releases.names(store):
+        manifest = manifest_from(releases.fetch(store, chosen).manifest)
         if len(manifest.scales) > 1:
             return _of_several_scales(store, manifest)
         for version in manifest.scales:
             return binary(qrels, relevant_from=thresholds(store)[int(version)])
-    return binary(qrels, relevant_from=current_scale(store)[1].relevant_from)
+    return binary(qrels, relevant_from=scales.current(store)[1].relevant_from)
 
 
 def _of_several_scales(store: Store, manifest: Manifest) -> Qrels:
@@ -103,11 +101,11 @@ def exported_qrels(
     from cranfield.qrels.qrels import binary
 
     asked = chosen or Chosen()
-    if word not in (None, NOW) and asked != Chosen():
+    if word not in (None, releases.NOW) and asked != Chosen():
         raise UsageError(f"{quoted(word)} is what it is; layers, rule, moment and unjudged documents are for 'now'")
     event = asked.event(store)
     # A moment is asked of the judgments, never of the only release that stands in for them.
-    which = NOW if asked != Chosen() else word
+    which = releases.NOW if asked != Chosen() else word
     give = binary_qrels if binary_from == 0 else qrels_for
     qrels = give(store, which, with_unjudged=asked.with_unjudged, layers=asked.layers, rule=asked.rule, up_to=event)
     if not len(qrels):
@@ -121,7 +119,7 @@ def export_warning(store: Store, word: str | None, *, chosen: Chosen | None = No
     In two grades by the scales themselves (`in_two`) each was read by its own.
     """
     asked = chosen or Chosen()
-    which = NOW if asked != Chosen() else word
+    which = releases.NOW if asked != Chosen() else word
     said = older_grades(store, which, layers=asked.layers, rule=asked.rule, up_to=asked.event(store))
     if not said.older:
         return ""
@@ -132,7 +130,7 @@ def scale_lost(store: Store) -> str:
     """Say what a file of graded qrels does not tell: from which grade on documents are relevant, and gains."""
     from cranfield.evaluate.expression import parse_measures
 
-    scale = current_scale(store)[1]
+    scale = scales.current(store)[1]
     gains = gains_of(scale)
     said, elsewhere = [], []
     if scale.relevant_from != 1:
@@ -196,7 +194,7 @@ def _further(store: Store, material: Material, folder: Path) -> list[Path]:
     """Write what not every collection has: guidelines, and the card that others judge their runs with."""
     from cranfield.reuse.card import card_text
 
-    guidelines, reuse = current_guidelines(store)[1], reuse_card(material)
+    guidelines, reuse = scales.current_guidelines(store)[1], reuse_card(material)
     made = [_text(folder / "guidelines.md", guidelines)] if guidelines else []
     return made + ([_text(folder / "reuse-card.json", card_text(reuse))] if reuse is not None else [])
 
@@ -204,7 +202,9 @@ def _further(store: Store, material: Material, folder: Path) -> list[Path]:
 def _topics(store: Store, folder: Path) -> Path:
     from cranfield.corpus.formats import topic_formats
 
-    return _written(folder / "topics.trec", lambda stream: topic_formats.get("trec").write(topics(store), stream))
+    return _written(
+        folder / "topics.trec", lambda stream: topic_formats.get("trec").write(documents.topics(store), stream)
+    )
 
 
 def _qrels(store: Store, release: str, folder: Path) -> Path:

@@ -22,7 +22,7 @@ from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import show_pool
 from cranfield.workflows.qrels.current import collection_rule, list_releases, meant_by, qrels_for
 from cranfield.workflows.reuse.field import PoolTold
-from cranfield.workflows.status import collection_status
+from cranfield.workflows.status import status as collection_status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
