@@ -23,7 +23,7 @@ from cranfield.judge.events import Event
 from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns, PoolRun, candidates_of, pooled_runs
 from cranfield.pool.plan import parse
-from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import Strata, strategies
 from cranfield.runs.encoding import CodedRun
 from cranfield.store.events import append_events
 from cranfield.store.live_pools import choices
@@ -117,12 +117,12 @@ def steps(runs: PooledRuns, names: list[str]) -> Iterator[tuple[str, float]]:
     rng = np.random.default_rng(1)
     nobody = np.zeros(len(candidates), dtype=bool)
     for name in names:
-        state = strategies.get(name)().begin(candidates, seed=1)
+        state = strategies.get(name).start(candidates, seed=1)
         choice = state.choose(nobody)
         times = []
         for _ in range(200):
             started = time.perf_counter()
-            state.told(choice[0], bool(rng.random() < 0.3))
+            state.learn(choice[0], bool(rng.random() < 0.3))
             choice = state.choose(nobody)
             times.append(time.perf_counter() - started)
         yield name, 1000 * float(np.median(times))
@@ -172,7 +172,8 @@ def main() -> None:
     print("every fixed or sampling strategy over 129 runs x 50 topics x 1,000, in seconds:")
     for name, part in strategies.items():
         if part.kind != "adaptive":
-            print(f"  {name:<16} {seconds(f'{name} 100', runs, repeat=1)[0]:7.2f}", flush=True)
+            plan = name if isinstance(part.amount, Strata) else f"{name} 100"  # strata have rates of their own
+            print(f"  {name:<16} {seconds(plan, runs, repeat=1)[0]:7.2f}", flush=True)
     adaptive = [name for name, part in strategies.items() if part.kind == "adaptive" and name != "cal"]
     for name, time_taken in steps(coded(Shape(runs=129, groups=43, topics=1, documents=1500)), adaptive):
         print(f"  {name:<16} {time_taken:7.2f}", flush=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from python_reference import page as python_page
+from strategies_page import page as strategies_page
 from systems_page import page as systems_page
 
 from assessor_ui.keymap import markdown as keys_table
 from cranfield.base.tables import Column, Table, table_of
 from cranfield.cli.main import program
-from cranfield.pool.strategies_page import page as strategies_page
 from cranfield.report.rendering import renderers
 from cranfield.reuse.verdict import Thresholds
 from cranfield.workflows.listing import known_formats, measures_page

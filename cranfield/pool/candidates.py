@@ -48,17 +48,6 @@ class PoolRun:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbering:
-    """The documents of some runs, numbered by id, descending: `documents[i]` is the code of number i.
-
-    `numbers` is the other way round: the number of each code, meaningless where no run has the document.
-    """
-
-    documents: Codes
-    numbers: Codes
-
-
-@dataclass(frozen=True, eq=False)
 class PooledRuns:
     """All runs of a pool, in byte order of their names, and the ids that their codes stand for.
 
@@ -100,8 +89,11 @@ class PooledRuns:
         return max((int(np.diff(run.ranking.offsets).max(initial=0)) for run in self.runs), default=0)
 
     @cached_property
-    def numbering(self) -> Numbering:
-        """The documents that some run has, numbered by id, descending in byte order."""
+    def numbering(self) -> tuple[Codes, Codes]:
+        """The documents that some run has, numbered by id, descending in byte order.
+
+        The code of each number, and the number of each code, meaningless where no run has the document.
+        """
         seen = np.zeros(len(self.document_ids), dtype=bool)
         for run in self.runs:
             seen[run.ranking.documents] = True
@@ -110,7 +102,7 @@ class PooledRuns:
         documents = used[places(pc.sort_indices(ids, sort_keys=[("", "descending")]))]
         numbers = np.empty(len(self.document_ids), dtype=np.int32)
         numbers[documents] = np.arange(len(documents), dtype=np.int32)
-        return Numbering(documents, numbers)
+        return documents, numbers
 
     @cached_property
     def places(self) -> Codes:
@@ -124,7 +116,15 @@ class PooledRuns:
         """Give the same runs with the first `depth` documents of each topic; None means all of them."""
         if depth is None or depth >= self.depth:
             return self
-        return replace(self, runs=tuple(replace(run, ranking=_cut(run.ranking, depth)) for run in self.runs))
+        runs = []
+        for run in self.runs:
+            ranking = run.ranking
+            counts = np.minimum(np.diff(ranking.offsets), depth)
+            offsets: Places = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+            rows = np.arange(offsets[-1]) + np.repeat(ranking.offsets[:-1] - offsets[:-1], counts)
+            shorter = CodedRun(ranking.topics, offsets, ranking.documents[rows], ranking.scores[rows])
+            runs.append(replace(run, ranking=shorter))
+        return replace(self, runs=tuple(runs))
 
     def chosen(self, names: Iterable[str]) -> PooledRuns:
         """Give only the runs with these names."""
@@ -166,13 +166,6 @@ def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> 
         for place, run in enumerate(runs)
     ]
     return pooled_runs(coded, topic_ids=topic_ids, document_ids=document_ids)
-
-
-def _cut(ranking: CodedRun, depth: int) -> CodedRun:
-    counts = np.minimum(np.diff(ranking.offsets), depth)
-    offsets: Places = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    rows = np.arange(offsets[-1]) + np.repeat(ranking.offsets[:-1] - offsets[:-1], counts)
-    return CodedRun(ranking.topics, offsets, ranking.documents[rows], ranking.scores[rows])
 
 
 Mask = NDArray[np.bool_]
@@ -266,8 +259,14 @@ class Candidates:
         if self.whole is not None and self.kept is not None:
             return self.whole.normalised[:, self.kept]
         values = np.zeros((len(self.runs), len(self)))
-        for number, (start, end) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
-            values[number, self.listed[start:end]] = _normalised(self.listed_scores[start:end])
+        for number, (start, end) in enumerate(pairwise(self.offsets.tolist())):
+            scores = self.listed_scores[start:end]
+            low, high = float(scores.min(initial=np.inf)), float(scores.max(initial=-np.inf))
+            if low < high:
+                # Divided by two before the difference is taken: the range of two finite doubles may be infinite.
+                values[number, self.listed[start:end]] = (scores / 2 - low / 2) / (high / 2 - low / 2)
+            else:
+                values[number, self.listed[start:end]] = 1.0
         return values
 
     def summed(self, parts: Scores) -> Scores:
@@ -284,6 +283,10 @@ class Candidates:
             return self
         numbers = np.cumsum(kept) - 1
         rows = kept[self.listed]
+        whole, left = self, kept
+        if self.whole is not None and self.kept is not None:
+            whole, left = self.whole, self.kept.copy()
+            left[left] = kept
         counts = np.bincount(self.run_of_row[rows], minlength=len(self.runs))
         return Candidates(
             self.topic,
@@ -294,16 +297,9 @@ class Candidates:
             numbers[self.listed[rows]].astype(np.int32),
             self.listed_ranks[rows],
             self.listed_scores[rows],
-            *self._origin(kept),
+            whole,
+            left,
         )
-
-    def _origin(self, kept: Mask) -> tuple[Candidates, Mask]:
-        """Give the topic before anything was taken out, and what of it is left when only `kept` of these stay."""
-        if self.whole is None or self.kept is None:
-            return self, kept
-        left = self.kept.copy()
-        left[left] = kept
-        return self.whole, left
 
 
 def candidates_of(runs: PooledRuns, topic: str) -> Candidates:
@@ -316,13 +312,13 @@ def candidates_of(runs: PooledRuns, topic: str) -> Candidates:
     offsets = np.cumsum([0, *(end - start for start, end in spans)]).astype(np.int64)
     codes = np.concatenate([part.documents[start:end] for (part, _), (start, end) in zip(parts, spans, strict=True)])
     scores = np.concatenate([part.scores[start:end] for (part, _), (start, end) in zip(parts, spans, strict=True)])
-    used, listed = _distinct(runs.numbering.numbers[codes], len(runs.numbering.documents))
-    counts = np.diff(offsets)
-    ranks = np.arange(1, len(codes) + 1) - np.repeat(offsets[:-1], counts)
+    documents, numbers = runs.numbering
+    used, listed = _distinct(numbers[codes], len(documents))
+    ranks = np.arange(1, len(codes) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
     return Candidates(
         topic,
         runs.runs,
-        runs.numbering.documents[used],
+        documents[used],
         runs.document_ids,
         offsets,
         listed,
@@ -344,26 +340,12 @@ def _distinct(values: Codes, size: int) -> tuple[Places, Codes]:
     return found.astype(np.int64, copy=False), places[values]
 
 
-def _normalised(scores: Scores) -> Scores:
-    if not len(scores):
-        return scores
-    low, high = float(scores.min()), float(scores.max())
-    if low == high:
-        return np.ones(len(scores))
-    # Divided by two before the difference is taken: the range of two finite doubles may be infinite.
-    return (scores / 2 - low / 2) / (high / 2 - low / 2)
-
-
 # Near-duplicates: one document of a cluster enters the pool and stands for the others.
 
 ALONE = -1
 
-
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """The cluster of each document code; -1 where a document is in none."""
-
-    of_code: Codes
+Clusters = Codes
+"""The cluster of each document code; -1 where a document is in none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,7 +367,7 @@ def clusters_of(runs: PooledRuns, clusters: Mapping[str, object]) -> Clusters:
     names = {name: number for number, name in enumerate(dict.fromkeys(clusters.values()))}
     numbers = np.array([names[name] for name in clusters.values()], dtype=np.int32)
     of_code[codes[codes != UNKNOWN]] = numbers[codes != UNKNOWN]
-    return Clusters(of_code)
+    return of_code
 
 
 def collapse(candidates: Candidates, clusters: Clusters | None, *, preferred: Mask | None = None) -> Collapsed:
@@ -397,7 +379,7 @@ def collapse(candidates: Candidates, clusters: Clusters | None, *, preferred: Ma
     nobody = np.empty(0, dtype=np.int32)
     if clusters is None:
         return Collapsed(candidates, nobody, nobody)
-    cluster = clusters.of_code[candidates.documents]
+    cluster = clusters[candidates.documents]
     first = np.zeros(len(candidates), dtype=bool) if preferred is None else preferred
     order = np.lexsort((candidates.best_rank, ~first))
     order = order[cluster[order] != ALONE]
@@ -428,7 +410,8 @@ def by_group(candidates: Candidates) -> Candidates:
     teams = sorted({run.team for run in candidates.runs}, key=str.encode)
     team_of_run = np.array([teams.index(run.team) for run in candidates.runs], dtype=np.int32)
     team = team_of_run[candidates.run_of_row]
-    own_order = _own_order(candidates)[candidates.run_of_row]
+    priorities = np.argsort(np.array([run.priority for run in candidates.runs]), kind="stable")
+    own_order = np.argsort(priorities)[candidates.run_of_row]  # the place of each run; equal priorities by name
     rows = np.lexsort((own_order, candidates.listed_ranks, team))
     keys = team[rows].astype(np.int64) * max(len(candidates), 1) + candidates.listed[rows]
     firsts = rows[np.sort(np.unique(keys, return_index=True)[1])]
@@ -444,14 +427,6 @@ def by_group(candidates: Candidates) -> Candidates:
         listed_ranks=(np.arange(1, len(listed) + 1) - np.repeat(offsets[:-1], counts)).astype(np.int32),
         listed_scores=best[team[firsts], listed],
     )
-
-
-def _own_order(candidates: Candidates) -> Codes:
-    """Give each run its place in the order of priorities; equal ones by name."""
-    order = np.argsort(np.array([run.priority for run in candidates.runs]), kind="stable")
-    places = np.empty(len(order), dtype=np.int32)
-    places[order] = np.arange(len(order), dtype=np.int32)
-    return places
 
 
 # Chance that is the same on every machine.

@@ -1,4 +1,4 @@
-"""A pool that grows: what later runs add, and what lets an outsider in."""
+"""A pool that grows: what later runs add, what was chosen by looking at judgments, and what lets a new run in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from cranfield.pool.build import (
     contributions,
     part_of,
     represented,
-    static_steps,
 )
 from cranfield.pool.candidates import (
     Candidates,
@@ -31,14 +30,14 @@ from cranfield.pool.candidates import (
 )
 from cranfield.pool.plan import Selection
 from cranfield.pool.pool import Addition, Pool, Stratum, TopicPool
-from cranfield.pool.strategy import FillsUp
+from cranfield.pool.strategy import Strata
 from cranfield.runs.run import Codes, Places, Scores
 
 # What an earlier version of a pool has of a topic, and how its probabilities stay true when the pool grows.
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class Earlier:
     """The entries of a topic as candidate numbers, in their order, and what samples passed over.
 
     Strata are places in `sizes`, which gives (stratum, N_h, n_h).
@@ -52,7 +51,7 @@ class Kept:
     sizes: tuple[tuple[Stratum, int, int], ...]
 
 
-def kept_of(pool: Pool, candidates: Candidates) -> Kept:
+def earlier_of(pool: Pool, candidates: Candidates) -> Earlier:
     """Give what the pool has of the candidates' topic; nothing where it does not have the topic."""
     if candidates.topic not in pool.topics:
         return _NOTHING
@@ -62,7 +61,7 @@ def kept_of(pool: Pool, candidates: Candidates) -> Kept:
     names = named(pool.document_ids, documents[topics == place])
     known = np.array([name in candidates.numbers for name in names], dtype=bool)
     passed_over = [candidates.numbers[name] for name in names if name in candidates.numbers]
-    return Kept(
+    return Earlier(
         numbers=numbers_of(candidates, pool.ids[rows]),
         strata=pool.strata[rows],
         probabilities=pool.probabilities[rows],
@@ -86,49 +85,49 @@ def numbers_of(candidates: Candidates, names: Sequence[str]) -> Places:
     return np.array([candidates.numbers[name] for name in names], dtype=np.int64)
 
 
-def made_certain(kept: Kept, certain: Places, stratum: Stratum) -> Kept:
-    """Give what was kept when some documents have become certain by a fixed step.
+def made_certain(earlier: Earlier, certain: Places, stratum: Stratum) -> Earlier:
+    """Give the earlier entries when some documents have become certain by a fixed step.
 
     Had they been left in their sample, those that were drawn would count 1 / π times and the others once: too much
     on average. So they leave the sample, drawn or not. The others were drawn with the probability they had, and keep
     it: one made from what is left would be another one for each draw, and none where nothing is left.
     """
-    leaving = np.isin(kept.numbers, certain) & (kept.probabilities < 1)
-    missed = np.isin(kept.undrawn, certain)
+    leaving = np.isin(earlier.numbers, certain) & (earlier.probabilities < 1)
+    missed = np.isin(earlier.undrawn, certain)
     if not leaving.any() and not missed.any():
-        return kept
-    count = len(kept.sizes)
-    gone_drawn = np.bincount(kept.strata[leaving], minlength=count)
-    gone = gone_drawn + np.bincount(kept.undrawn_strata[missed], minlength=count)
+        return earlier
+    count = len(earlier.sizes)
+    gone_drawn = np.bincount(earlier.strata[leaving], minlength=count)
+    gone = gone_drawn + np.bincount(earlier.undrawn_strata[missed], minlength=count)
     sizes = [
         (known, population - int(gone[place]), drawn - int(gone_drawn[place]))
-        for place, (known, population, drawn) in enumerate(kept.sizes)
+        for place, (known, population, drawn) in enumerate(earlier.sizes)
     ]
-    probabilities = kept.probabilities.copy()
+    probabilities = earlier.probabilities.copy()
     probabilities[leaving] = 1.0
     return replace(
-        kept,
-        strata=np.where(leaving, count, kept.strata).astype(np.int32),
+        earlier,
+        strata=np.where(leaving, count, earlier.strata).astype(np.int32),
         probabilities=probabilities,
-        undrawn=kept.undrawn[~missed],
-        undrawn_strata=kept.undrawn_strata[~missed],
+        undrawn=earlier.undrawn[~missed],
+        undrawn_strata=earlier.undrawn_strata[~missed],
         sizes=(*sizes, (stratum, int(leaving.sum()), int(leaving.sum()))),
     )
 
 
-_NOTHING = Kept(
+_NOTHING = Earlier(
     np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int32), ()
 )
 
 
-# Where a live pool begins: what an earlier pool has of each topic, told apart by who brought it.
+# One topic of a live pool taken apart: what its fixed steps brought, and what was chosen by looking at judgments.
 
 
 @dataclass(frozen=True, eq=False)
-class Begun:
-    """One topic: its candidates, what its fixed steps have brought, what waits, and what was chosen by judgments.
+class LiveParts:
+    """One topic: its candidates, what its fixed steps have brought, and candidate numbers in judging order.
 
-    `queue` is in judging order. Both are candidate numbers.
+    `queue` are those of the fixed steps, `chosen` those of the adaptive one.
     """
 
     collapsed: Collapsed
@@ -137,53 +136,39 @@ class Begun:
     chosen: Sequence[int]
 
 
-def steps_of_entries(pool: Pool) -> Codes:
-    """Give the number of the step that brought each entry."""
-    steps = np.array([stratum.step for stratum in pool.stratum_table], dtype=np.int32)
-    return steps[pool.strata] if len(steps) else np.empty(0, dtype=np.int32)
-
-
 def collapsed_topic(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None) -> Collapsed:
     """Give the candidates of a topic; what is in the pool goes on standing for its near-duplicates."""
     everything = candidates_of(runs, topic)
     if clusters is None:
         return collapse(everything, None)
     preferred = np.zeros(len(everything), dtype=bool)
-    names = [] if topic not in pool.topics else pool.documents_of(topic)
-    preferred[numbers_of(everything, names)] = True
+    preferred[numbers_of(everything, pool.documents_of(topic) if topic in pool.topics else [])] = True
     return collapse(everything, clusters, preferred=preferred)
 
 
-def begun_topic(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None, *, adaptive: int) -> Begun:
-    """Take a topic of a pool apart; `adaptive` is the number of the step that looks at judgments."""
-    collapsed = collapsed_topic(pool, runs, topic, clusters)
-    kept = kept_of(pool, collapsed.candidates)
-    steps = np.array([stratum.step for stratum, _, _ in kept.sizes], dtype=np.int32)[kept.strata]
-    begun = TopicPool(topic, len(collapsed.candidates), pool.seed)
-    fixed = steps != adaptive
-    for addition in _additions(kept, fixed):
-        begun.add(addition)
-    return Begun(collapsed, begun, kept.numbers[fixed].tolist(), kept.numbers[~fixed].tolist())
+def live_parts(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None, *, adaptive: int) -> LiveParts:
+    """Take a topic of a pool apart; `adaptive` is the number of the step that looks at judgments.
 
-
-def _additions(kept: Kept, fixed: Places) -> list[Addition]:
-    """Give what fixed steps brought, in judging order: one addition for each stretch of entries of one stratum.
-
-    What a sample passed over goes with the first stretch of its stratum; it has an empty one if nothing was drawn.
+    There is one addition for each stretch of entries of one stratum. What a sample passed over goes with the first
+    stretch of its stratum; it has an empty one if nothing was drawn.
     """
-    numbers, strata, chances = kept.numbers[fixed], kept.strata[fixed], kept.probabilities[fixed]
+    collapsed = collapsed_topic(pool, runs, topic, clusters)
+    earlier = earlier_of(pool, collapsed.candidates)
+    steps = np.array([stratum.step for stratum, _, _ in earlier.sizes], dtype=np.int32)[earlier.strata]
+    fixed = steps != adaptive
+    numbers, strata, chances = earlier.numbers[fixed], earlier.strata[fixed], earlier.probabilities[fixed]
     bounds = np.append(np.flatnonzero(np.diff(strata, prepend=-1)), len(strata))
     spans = [(int(strata[start]), start, end) for start, end in pairwise(bounds.tolist())]
-    missing = sorted(set(kept.undrawn_strata.tolist()) - {code for code, _, _ in spans})
-    additions, seen = [], set[int]()
+    missing = sorted(set(earlier.undrawn_strata.tolist()) - {code for code, _, _ in spans})
+    parts, seen = TopicPool(topic, len(collapsed.candidates), pool.seed), set[int]()
     for code, start, end in [*spans, *((code, 0, 0) for code in missing)]:
-        passed_over = np.empty(0, np.int64) if code in seen else kept.undrawn[kept.undrawn_strata == code]
-        additions.append(Addition(kept.sizes[code][0], numbers[start:end], chances[start:end], passed_over))
+        passed_over = np.empty(0, np.int64) if code in seen else earlier.undrawn[earlier.undrawn_strata == code]
+        parts.add(Addition(earlier.sizes[code][0], numbers[start:end], chances[start:end], passed_over))
         seen.add(code)
-    return additions
+    return LiveParts(collapsed, parts, numbers.tolist(), earlier.numbers[~fixed].tolist())
 
 
-# What a pool has of a topic, and what comes behind it: earlier entries keep their places.
+# What a pool has of a topic, and what comes behind it: earlier entries stay in their places.
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,37 +193,47 @@ def with_chosen(
 ) -> Pool:
     """Give the same version of a pool with what was chosen since it was made, behind what is there."""
     made = clusters_of(runs, clusters) if clusters is not None else None
+    nothing = np.empty(0, dtype=np.int64)
     parts = []
     for topic in pool.topics:
         collapsed = collapsed_topic(pool, runs, topic, made)
-        fresh = _fresh(collapsed, later.get(topic, Later()), pool.seed)
-        parts.append(joined(kept_of(pool, collapsed.candidates), part_of(fresh, collapsed, order="plan"), collapsed))
-    whole = assembled(pool.plan, runs, parts, seed=pool.seed, order=pool.order, version=pool.version)
-    return replace(whole, versions=versions_of(pool, whole))
+        known = collapsed.candidates.numbers
+        fresh = TopicPool(topic, len(collapsed.candidates), pool.seed)
+        for one in later.get(topic, Later()).chosen:
+            number = np.array([known[one.document]], dtype=np.int64)
+            fresh.add(Addition(one.stratum, number, np.array([one.probability]), nothing))
+        for stratum, documents in later.get(topic, Later()).passed_over.items():
+            undrawn = np.array([known[name] for name in documents], np.int64)
+            fresh.add(Addition(stratum, nothing, np.empty(0), undrawn))
+        part = part_of(fresh, collapsed, order="plan")
+        parts.append(_with_earlier(earlier_of(pool, collapsed.candidates), part, collapsed))
+    return _with_versions(
+        pool, assembled(pool.plan, runs, parts, seed=pool.seed, order=pool.order, version=pool.version)
+    )
 
 
-def joined(kept: Kept, part: TopicPart, collapsed: Collapsed) -> TopicPart:
-    """Give the columns of a topic: what was kept, then what is new."""
-    counts, runs, ranks = contributions(collapsed.candidates, kept.numbers)
-    shift = len(kept.sizes)
-    documents = np.concatenate([collapsed.candidates.documents[kept.numbers], part.documents])
+def _with_earlier(earlier: Earlier, part: TopicPart, collapsed: Collapsed) -> TopicPart:
+    """Give the columns of a topic: the earlier entries, then what is new."""
+    counts, runs, ranks = contributions(collapsed.candidates, earlier.numbers)
+    shift = len(earlier.sizes)
+    documents = np.concatenate([collapsed.candidates.documents[earlier.numbers], part.documents])
     return replace(
         part,
         documents=documents,
         duplicates=represented(collapsed, documents),
-        strata=np.concatenate([kept.strata, part.strata + shift]).astype(np.int32),
-        stratum_sizes=(*kept.sizes, *part.stratum_sizes),
-        probabilities=np.concatenate([kept.probabilities, part.probabilities]),
+        strata=np.concatenate([earlier.strata, part.strata + shift]).astype(np.int32),
+        stratum_sizes=(*earlier.sizes, *part.stratum_sizes),
+        probabilities=np.concatenate([earlier.probabilities, part.probabilities]),
         contribution_counts=np.concatenate([counts, part.contribution_counts]),
         contribution_runs=np.concatenate([runs, part.contribution_runs]),
         contribution_ranks=np.concatenate([ranks, part.contribution_ranks]),
-        undrawn=np.concatenate([collapsed.candidates.documents[kept.undrawn], part.undrawn]),
-        undrawn_strata=np.concatenate([kept.undrawn_strata, part.undrawn_strata + shift]).astype(np.int32),
+        undrawn=np.concatenate([collapsed.candidates.documents[earlier.undrawn], part.undrawn]),
+        undrawn_strata=np.concatenate([earlier.undrawn_strata, part.undrawn_strata + shift]).astype(np.int32),
     )
 
 
-def versions_of(pool: Pool, grown: Pool) -> Codes:
-    """Give the version that each entry came with: earlier entries stand first in their topic."""
+def _with_versions(pool: Pool, grown: Pool) -> Pool:
+    """Give the grown pool with the version that each entry came with: earlier entries stand first in their topic."""
     versions = np.full(len(grown), grown.version, dtype=np.int32)
     places = {topic: place for place, topic in enumerate(pool.topics)}
     for place, topic in enumerate(grown.topics):
@@ -246,19 +241,10 @@ def versions_of(pool: Pool, grown: Pool) -> Codes:
             before = pool.versions[pool.offsets[places[topic]] : pool.offsets[places[topic] + 1]]
             start = int(grown.offsets[place])
             versions[start : start + len(before)] = before
-    return versions
+    return replace(grown, versions=versions)
 
 
-def _fresh(collapsed: Collapsed, later: Later, seed: int) -> TopicPool:
-    known = collapsed.candidates.numbers
-    fresh = TopicPool(collapsed.candidates.topic, len(collapsed.candidates), seed)
-    nothing = np.empty(0, dtype=np.int64)
-    for one in later.chosen:
-        number = np.array([known[one.document]], dtype=np.int64)
-        fresh.add(Addition(one.stratum, number, np.array([one.probability]), nothing))
-    for stratum, documents in later.passed_over.items():
-        fresh.add(Addition(stratum, nothing, np.empty(0), np.array([known[name] for name in documents], np.int64)))
-    return fresh
+# A pool with later runs.
 
 
 def extend(
@@ -279,32 +265,19 @@ def extend(
     wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}, key=str.encode))
     pooled = runs.cut(pool.plan.reach)
     made = clusters_of(pooled, clusters) if clusters is not None else None
-    grown = [_grown(pool, pooled, topic, made) for topic in wanted]
-    builder = _Extension(pooled, wanted, seed=pool.seed, begun={kept.topic: kept for kept, _ in grown})
-    builder.known = {collapsed.candidates.topic: collapsed for _, collapsed in grown}
-    builder.built(static_steps(pool.plan), order="plan")
-    parts = [_joined(pool, builder.pools[kept.topic], collapsed) for kept, collapsed in grown]
-    extended = assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=pool.version + 1)
-    return replace(extended, versions=versions_of(pool, extended))
-
-
-def top_up(
-    runs: PooledRuns, *, depth: int, judged: Mapping[str, Collection[str]], topics: Sequence[str] | None = None
-) -> dict[str, list[str]]:
-    """Give the unjudged documents among the first `depth` of some runs, by topic, best rank first.
-
-    Judging them lets an outsider be scored as if it had been pooled. Topics in which nothing is missing are left out.
-    """
-    if depth < 1:
-        raise UsageError(f"a depth is a number from 1 up, not {depth}")
-    cut = runs.cut(depth)
-    missing = {}
-    for topic in cut.topics if topics is None else [topic for topic in topics if topic in cut.codes_by_topic]:
-        candidates = candidates_of(cut, topic)
-        known = set(judged.get(topic, ()))
-        order = np.argsort(candidates.best_rank, kind="stable")
-        missing[topic] = [candidates.ids[number] for number in order if candidates.ids[number] not in known]
-    return {topic: documents for topic, documents in missing.items() if documents}
+    known = {topic: collapsed_topic(pool, pooled, topic, made) for topic in wanted}
+    builder = _Extension(
+        pooled,
+        wanted,
+        seed=pool.seed,
+        pools={topic: _before_extension(pool, collapsed) for topic, collapsed in known.items()},
+    )
+    builder.known = known
+    builder.built(pool.plan.static_steps, order="plan")
+    parts = [_extended_part(pool, builder.pools[topic], collapsed) for topic, collapsed in known.items()]
+    return _with_versions(
+        pool, assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=pool.version + 1)
+    )
 
 
 class _Extension(TopicBuilder):
@@ -333,68 +306,70 @@ def _check_runs(pool: Pool, runs: PooledRuns) -> None:
         raise ProblemsFound("this pool cannot be extended", problems)
 
 
-def _grown(pool: Pool, runs: PooledRuns, topic: str, clusters: Clusters | None) -> tuple[TopicPool, Collapsed]:
-    """Give an empty pool of a topic that knows what was drawn before, and its candidates."""
-    collapsed = collapsed_topic(pool, runs, topic, clusters)
-    begun = TopicPool(topic, len(collapsed.candidates), pool.seed, suffix=f" +{pool.version}")
-    before = kept_of(pool, collapsed.candidates)
-    begun.barred = np.concatenate([before.numbers, before.undrawn])
-    begun.rates, begun.own_rates = _rates(pool, topic)
-    steps = np.array([before.sizes[place][0].step for place in before.strata], dtype=np.int64)
-    begun.drawn_before = {step: before.numbers[steps == step] for step in begun.rates}
-    return begun, collapsed
+def _before_extension(pool: Pool, collapsed: Collapsed) -> TopicPool:
+    """Give an empty pool of a topic that knows what was drawn before, and at which rates.
 
-
-def _rates(pool: Pool, topic: str) -> tuple[dict[int, float], dict[int, dict[str, float]]]:
-    """Give the share at which each sampling step draws, by number of the step, and those of single strata by name.
-
-    A share is the plan's. The rate of any other amount is that at which it has drawn so far.
+    The rate of a share is the plan's. That of any other amount is the one at which it has drawn so far.
     """
-    rates: dict[int, float] = {}
-    own_rates: dict[int, dict[str, float]] = {}
+    topic, earlier = collapsed.candidates.topic, earlier_of(pool, collapsed.candidates)
+    extension = TopicPool(topic, len(collapsed.candidates), pool.seed, suffix=f" +{pool.version}")
+    extension.barred = np.concatenate([earlier.numbers, earlier.undrawn])
     if topic not in pool.topics:
-        return rates, own_rates
-    for number, step in static_steps(pool.plan):
+        return extension
+    place = pool.topics.index(topic)
+    steps = np.array([earlier.sizes[stratum][0].step for stratum in earlier.strata], dtype=np.int64)
+    for number, step in pool.plan.static_steps:
         if not isinstance(step, Selection) or step.strategy.kind != "sampling":
             continue
-        drawn = _drawn_of_strata(pool, topic, number, str(step))
+        # (N_h, n_h) of each stratum, all versions together, by the part of its name after the step
+        drawn: dict[str, tuple[int, int]] = {}
+        for code, stratum in enumerate(pool.stratum_table):
+            if stratum.step == number:
+                name = stratum.name.removeprefix(str(step)).partition(" +")[0].strip()
+                size, taken = drawn.get(name, (0, 0))
+                drawn[name] = size + int(pool.populations[place, code]), taken + int(pool.drawn[place, code])
         population = sum(size for size, _ in drawn.values())
         if not population:
             continue
         realised = sum(taken for _, taken in drawn.values()) / population
-        rates[number] = step.amount.number / 100 if step.amount.kind == "share" else realised
-        if step.amount.kind != "all" and isinstance(step.strategy, FillsUp):
-            own_rates[number] = {name: taken / size for name, (size, taken) in drawn.items() if size}
-    return rates, own_rates
+        extension.rates[number] = step.amount.number / 100 if step.amount.kind == "share" else realised
+        if step.amount.kind != "all" and isinstance(step.strategy.amount, Strata):
+            extension.own_rates[number] = {name: taken / size for name, (size, taken) in drawn.items() if size}
+        extension.drawn_before[number] = earlier.numbers[steps == number]
+    return extension
 
 
-def _drawn_of_strata(pool: Pool, topic: str, number: int, step: str) -> dict[str, tuple[int, int]]:
-    """Give (N_h, n_h) of each stratum of a step, all versions together, by the part of its name after the step."""
-    place = pool.topics.index(topic)
-    found: dict[str, tuple[int, int]] = {}
-    for code, stratum in enumerate(pool.stratum_table):
-        if stratum.step == number:
-            name = stratum.name.removeprefix(step).partition(" +")[0].strip()
-            size, taken = found.get(name, (0, 0))
-            found[name] = size + int(pool.populations[place, code]), taken + int(pool.drawn[place, code])
-    return found
-
-
-def _is_sample(step: object) -> bool:
-    return getattr(getattr(step, "strategy", None), "kind", "") == "sampling"
-
-
-def _joined(pool: Pool, grown: TopicPool, collapsed: Collapsed) -> TopicPart:
+def _extended_part(pool: Pool, extension: TopicPool, collapsed: Collapsed) -> TopicPart:
     """Give the columns of a topic: what was there, then what is new."""
-    kept = kept_of(pool, collapsed.candidates)
+    earlier = earlier_of(pool, collapsed.candidates)
     is_old = np.zeros(len(collapsed.candidates), dtype=bool)
-    is_old[kept.numbers] = True
-    fresh = TopicPool(grown.topic, grown.size, grown.seed)
-    for one in grown.additions:
+    is_old[earlier.numbers] = True
+    fresh = TopicPool(extension.topic, extension.size, extension.seed)
+    for one in extension.additions:
         new = ~is_old[one.chosen]
         fresh.add(Addition(one.stratum, one.chosen[new], one.probabilities[new], one.undrawn))
     part = part_of(fresh, collapsed, order=pool.order)
-    for one in grown.additions:
-        if not _is_sample(pool.plan.steps[one.stratum.step - 1]):
-            kept = made_certain(kept, one.chosen, one.stratum)
-    return joined(kept, part, collapsed)
+    for one in extension.additions:
+        step = pool.plan.steps[one.stratum.step - 1]
+        if isinstance(step, Selection) and step.strategy.kind != "sampling":
+            earlier = made_certain(earlier, one.chosen, one.stratum)
+    return _with_earlier(earlier, part, collapsed)
+
+
+def top_up(
+    runs: PooledRuns, *, depth: int, judged: Mapping[str, Collection[str]], topics: Sequence[str] | None = None
+) -> dict[str, list[str]]:
+    """Give the unjudged documents among the first `depth` of some runs, by topic, best rank first.
+
+    Judging them lets a new run be scored as if it had been pooled. Topics in which nothing is missing are left out.
+    """
+    if depth < 1:
+        raise UsageError(f"a depth is a number from 1 up, not {depth}")
+    cut = runs.cut(depth)
+    missing = {}
+    for topic in cut.topics if topics is None else [topic for topic in topics if topic in cut.codes_by_topic]:
+        candidates = candidates_of(cut, topic)
+        known = set(judged.get(topic, ()))
+        order = np.argsort(candidates.best_rank, kind="stable")
+        missing[topic] = [candidates.ids[number] for number in order if candidates.ids[number] not in known]
+    return {topic: documents for topic, documents in missing.items() if documents}

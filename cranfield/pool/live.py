@@ -7,15 +7,15 @@ where the program stood. A document that is being judged elsewhere is not offere
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError
-from cranfield.pool.build import Numbered, assembled, build, duplicates_of, is_adaptive, part_of, represented
+from cranfield.pool.build import assembled, build, duplicates_of, part_of, represented
 from cranfield.pool.candidates import Candidates, Collapsed, Mask, PooledRuns, clusters_of
-from cranfield.pool.extend import Begun, begun_topic, steps_of_entries
+from cranfield.pool.extend import LiveParts, live_parts
 from cranfield.pool.plan import Plan, Selection
 from cranfield.pool.pool import (
     NO_PROBABILITY,
@@ -25,14 +25,12 @@ from cranfield.pool.pool import (
     Pool,
     Stratum,
     TopicPool,
-    apply,
     check_budget,
-    eligible,
     levels,
     view,
 )
-from cranfield.pool.stopping import Review, Target
-from cranfield.pool.strategy import Adaptive, Label, State, Texts
+from cranfield.pool.stopping import Review
+from cranfield.pool.strategy import Label, State, Texts
 
 # One topic of a live pool: its warm-up, its adaptive step, and what comes after.
 
@@ -44,14 +42,6 @@ IN_POOL = "in the pool"
 """The reason of a document that is sure to be judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What strategies that read text are given: the texts of documents, and the words of the topic."""
-
-    texts: Texts | None = None
-    query: str = ""
-
-
 class LiveTopic:
     """Where one topic stands.
 
@@ -59,38 +49,38 @@ class LiveTopic:
     that has ended, the steps after it. What is judged besides counts as chosen by the adaptive step. `limit` is the
     size the topic may reach, None where there is none; `ended` says why the adaptive step is over.
 
-    A document that was handed out (`took`) is not offered again, and belongs to the pool from the end on, judged or
-    not. It moves no end: what ends a topic are judgments alone.
+    A document that was handed out is not offered again, and belongs to the pool from the end on, judged or not. It
+    moves no end: what ends a topic are judgments alone.
     """
 
     def __init__(
         self,
-        candidates: Candidates,
-        pool: TopicPool,
-        queue: Sequence[int],
-        steps: Numbered,
+        parts: LiveParts,
+        plan: Plan,
         *,
         limit: int | None = None,
-        reading: Reading | None = None,
+        texts: Texts | None = None,
+        query: str = "",
         ended: str = "",
     ) -> None:
-        places = [place for place, (_, step) in enumerate(steps) if is_adaptive(step)]
-        self.number, step = steps[places[0]]
-        assert isinstance(step, Selection)
-        assert isinstance(step.strategy, Adaptive)
-        self.candidates, self.pool, self.step = candidates, pool, step
+        self.number, self.step = adaptive_step(plan)
+        self.candidates, self.pool, step = parts.collapsed.candidates, parts.pool, self.step
         self.ended, self.labels = ended, dict[int, Label]()
         self.chosen: list[int] = []
-        self._queue, self._taken = dict.fromkeys(queue), dict[int, None]()
-        self._warm_up, self._after = frozenset(self._queue), steps[places[0] + 1 :]
+        self._queue, self._handed_out = dict.fromkeys(parts.queue), dict[int, None]()
+        self._warm_up = frozenset(self._queue)
+        self._after = [(number, later) for number, later in plan.selections if number > self.number]
         self._recent: deque[bool] = deque(maxlen=RECENT)
-        self._limit = _limit(step, pool.count) if limit is None else limit
-        seen = view(candidates, step)
-        self._barred = ~eligible(pool, seen, step)
-        self._barred[pool.chosen] = False
-        reading = reading or Reading()
-        self._state: State = step.strategy.begin(seen, seed=pool.seed, texts=reading.texts, query=reading.query)
-        self._target = Targets(pool) if any(isinstance(rule, Target) for rule in step.scope.stop) else None
+        self._limit = limit
+        if limit is None and step.amount.kind == "count":
+            self._limit = self.pool.count + int(step.amount.number)
+        elif limit is None:
+            self._limit = int(step.amount.number) if step.amount.kind == "until" else step.scope.cap
+        seen = view(self.candidates, step)
+        self._barred = ~self.pool.eligible(seen, step)
+        self._barred[self.pool.chosen] = False
+        self._state: State = step.strategy.start(seen, seed=self.pool.seed, texts=texts, query=query)
+        self._target = Targets(self.pool) if any(rule.needs_sample for rule in step.scope.stop) else None
 
     @property
     def size(self) -> int:
@@ -107,7 +97,7 @@ class LiveTopic:
         """The share of relevant among the last judgments, drawn towards one half while there are few."""
         return (1 + sum(self._recent)) / (2 + len(self._recent))
 
-    def told(self, candidate: int, label: Label) -> None:
+    def learn(self, candidate: int, label: Label) -> None:
         """Take in one judgment; a second one of the same document changes nothing."""
         if candidate in self.labels:
             return
@@ -121,39 +111,39 @@ class LiveTopic:
             self._close()  # it was offered before the end
             return
         if self._target is None or not self._target.keeps(candidate, label):
-            self._state.told(candidate, label)
+            self._state.learn(candidate, label)
         if self._target is not None:
             self._target.settle(self._state)
-        self._look_for_the_end()
+        self._end_by_rule()
 
-    def took(self, candidate: int) -> None:
+    def hand_out(self, candidate: int) -> None:
         """Take in that a document was handed out."""
-        self._taken[candidate] = None
+        self._handed_out[candidate] = None
 
     def waits(self, pending: Collection[int]) -> bool:
         """Say whether a document that is sure to be judged waits for somebody."""
-        return any(candidate not in pending and candidate not in self._taken for candidate in self._queue)
+        return any(candidate not in pending and candidate not in self._handed_out for candidate in self._queue)
 
     def away(self, pending: Collection[int]) -> int:
         """Give how many documents are out to be judged that the size does not count yet."""
-        out = {*pending, *self._taken} - self.labels.keys()
+        out = {*pending, *self._handed_out} - self.labels.keys()
         return sum(not self.pool.present[candidate] for candidate in out)
 
     def offer(self, pending: Collection[int]) -> tuple[int, int, str] | None:
         """Give the next candidate that is not judged and not pending, with its step and why; None for nothing now."""
         for candidate in self._queue:
-            if candidate not in pending and candidate not in self._taken:
+            if candidate not in pending and candidate not in self._handed_out:
                 return candidate, self.story(candidate)[0].step, IN_POOL
         if self.ended:
             return None
         if self._limit is not None and self.size + self.away(pending) >= self._limit:
             return None
-        choice = self._state.choose(self._excluded({*pending, *self._taken}))
+        choice = self._state.choose(self._excluded({*pending, *self._handed_out}))
         return None if choice is None else (choice[0], self.number, choice[1])
 
     def is_free(self, candidate: int, pending: Collection[int]) -> bool:
         """Say whether the adaptive step could choose a candidate now."""
-        return not self.ended and not self._excluded({*pending, *self._taken})[candidate]
+        return not self.ended and not self._excluded({*pending, *self._handed_out})[candidate]
 
     def story(self, candidate: int) -> tuple[Stratum, float]:
         """Give the stratum of a candidate, and its probability: NaN for what the adaptive step chooses."""
@@ -170,8 +160,7 @@ class LiveTopic:
         self.ended = reason
         self._close()
         for number, step in self._after:
-            if isinstance(step, Selection):
-                apply(self.pool, self.candidates, step, number)
+            self.pool.apply(self.candidates, step, number)
         self._queue = {one: None for one in self.pool.chosen.tolist() if one not in self.labels}
 
     def so_far(self) -> TopicPool:
@@ -187,12 +176,12 @@ class LiveTopic:
 
     def _addition(self) -> Addition:
         present = self.pool.present
-        open_ones = [one for one in self._taken if not present[one] and one not in self.labels]
+        open_ones = [one for one in self._handed_out if not present[one] and one not in self.labels]
         chosen = np.array([*self.chosen, *open_ones], dtype=np.int64)
         nothing = np.full(len(chosen), NO_PROBABILITY)
         return Addition(Stratum(self.number, str(self.step)), chosen, nothing, np.empty(0, np.int64))
 
-    def _look_for_the_end(self) -> None:
+    def _end_by_rule(self) -> None:
         if self._queue:
             return
         if self._limit is not None and self.size >= self._limit:
@@ -247,14 +236,7 @@ class Targets:
         """Tell the strategy the kept labels that it asks for."""
         nothing = np.zeros(self._size, dtype=bool)
         while (choice := state.choose(nothing)) is not None and choice[0] in self.hidden:
-            state.told(choice[0], self.hidden.pop(choice[0]))
-
-
-def _limit(step: Selection, have: int) -> int | None:
-    """Give the size that the amount of an adaptive step means for its topic."""
-    if step.amount.kind == "count":
-        return have + int(step.amount.number)
-    return int(step.amount.number) if step.amount.kind == "until" else step.scope.cap
+            state.learn(choice[0], self.hidden.pop(choice[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +274,7 @@ class Batch:
 class LivePool:
     """All topics of a plan with an adaptive step, while they are judged.
 
-    `begun` is the pool so far, all of it handed out: what the steps before the adaptive one brought is the warm-up,
+    `pool` is the pool so far, all of it handed out: what the steps before the adaptive one brought is the warm-up,
     the rest was chosen by looking at judgments. Without it the warm-up is built, and offered. `ended` names topics
     whose adaptive step is over for good, with the rule that ended it. A topic is made ready when it is first asked
     for: many runs make large topics.
@@ -309,61 +291,66 @@ class LivePool:
         clusters: Mapping[str, object] | None = None,
         texts: Texts | None = None,
         queries: Mapping[str, str] | None = None,
-        begun: Pool | None = None,
+        pool: Pool | None = None,
         ended: Mapping[str, str] | None = None,
     ) -> None:
         if not plan.is_live:
             raise UsageError(f"'{plan}' has no adaptive step: build it as it is")
-        self._is_handed_out = begun is not None
-        if begun is None:
-            begun = build(plan, runs, topics=topics, seed=seed, order=order, clusters=clusters)
-        self.plan, self.runs, self.seed, self.order = plan, runs, begun.seed, begun.order
-        self.topics, self.known, self._pool = list(begun.topics), 0, begun
+        self._is_handed_out = pool is not None
+        if pool is None:
+            pool = build(plan, runs, topics=topics, seed=seed, order=order, clusters=clusters)
+        self.plan, self.runs, self.seed, self.order = plan, runs, pool.seed, pool.order
+        self.topics, self.known, self._pool = list(pool.topics), 0, pool
         self._clusters = clusters_of(runs, clusters) if clusters is not None else None
         self._texts, self._queries = texts, queries or {}
-        self.number, self._step = _adaptive_step(plan)
+        self.number, self._step = adaptive_step(plan)
         self._closed = dict(ended or {})
         self._live: dict[str, LiveTopic] = {}
         self._collapsed: dict[str, Collapsed] = {}
-        self._told: dict[str, list[Judged]] = {}
-        self._took: dict[str, list[str]] = {}
-        self._sizes = self._sizes_before()
+        self._learnt: dict[str, list[Judged]] = {}
+        self._out: dict[str, list[str]] = {}
+        # How many documents each topic has before its adaptive step.
+        steps = np.array([stratum.step for stratum in pool.stratum_table], dtype=np.int32)
+        static = steps[pool.strata] < self.number if len(steps) else np.empty(0, dtype=bool)
+        counts = np.bincount(pool.topic_of_entry[static], minlength=len(self.topics))
+        self._sizes = dict(zip(self.topics, counts.tolist(), strict=True))
         self._limits = self._shared_limits()
 
-    def told(self, judged: Judged) -> None:
+    def learn(self, judged: Judged) -> None:
         """Take in one judgment. What is not a candidate of one of the topics is passed over."""
         self.known += 1
-        self._told.setdefault(judged.topic, []).append(judged)
+        self._learnt.setdefault(judged.topic, []).append(judged)
         live = self._at(judged.topic) if judged.topic in self._sizes else None
         candidate = None if live is None else live.candidates.numbers.get(judged.document)
         if live is not None and candidate is not None:
-            live.told(candidate, judged.relevant)
+            live.learn(candidate, judged.relevant)
         if self._is_spent(None):
-            self._end_all()
+            for topic in self.topics:
+                self._at(topic).end(f"{self._step.amount} reached")
 
-    def stand(self, topic: str, judged: Sequence[Judged]) -> None:
+    def set_judgments(self, topic: str, judged: Sequence[Judged]) -> None:
         """Bring a topic to where these judgments, all that count for it now and in their order, leave it.
 
         What was told before and stands at the front is not told again. Where one of those has changed or is gone, the
         topic begins anew, as if it had never been told.
         """
-        before = self._told.get(topic, [])
+        before = self._learnt.get(topic, [])
         if list(judged[: len(before)]) != before:
-            again = self.topics if self.spreads and self._is_spent(None) else [topic]
+            again = self.topics if self._is_spent(None) else [topic]
             others = {name: self._forgotten(name) for name in again}
             for name in again:
                 if name != topic:
-                    self.stand(name, others[name])
+                    self.set_judgments(name, others[name])
             before = []
         for one in judged[len(before) :]:
-            self.told(one)
+            self.learn(one)
 
-    def took(self, topic: str, documents: Iterable[str]) -> None:
+    def hand_out(self, topic: str, documents: Iterable[str]) -> None:
         """Take in that documents were handed out: they are not offered again, and count as under judgment."""
         for document in documents:
-            self._took.setdefault(topic, []).append(document)
+            self._out.setdefault(topic, []).append(document)
             if topic in self._live and (candidate := self.candidates(topic).numbers.get(document)) is not None:
-                self._live[topic].took(candidate)
+                self._live[topic].hand_out(candidate)
 
     def close(self, topic: str, rule: str) -> None:
         """Take in that the adaptive step of a topic is over for good, whatever becomes of the judgments behind it."""
@@ -373,7 +360,7 @@ class LivePool:
     def drop(self, topic: str) -> None:
         """Make room: begin a topic anew when it is asked for next."""
         self._forgotten(topic)
-        self._took.pop(topic, None)
+        self._out.pop(topic, None)
 
     def offer(
         self,
@@ -382,14 +369,14 @@ class LivePool:
         under_judgment: Collection[tuple[str, str]] = (),
         topics: Collection[str] | None = None,
     ) -> Batch:
-        """Give at most `size` documents to judge next, of some topics if asked; asking changes nothing."""
-        asked = [topic for topic in self.topics if topics is None or topic in topics]
-        pending: dict[str, list[int]] = {topic: [] for topic in asked}
+        """Give at most `size` documents to judge next, of some topics or all; this changes nothing."""
+        wanted = [topic for topic in self.topics if topics is None or topic in topics]
+        pending: dict[str, list[int]] = {topic: [] for topic in wanted}
         for topic, document in under_judgment:
             if topic in self._sizes and (number := self.candidates(topic).numbers.get(document)) is not None:
                 pending.setdefault(topic, []).append(number)
         choices: list[Choice] = []
-        while len(choices) < size and (choice := self._next(asked, pending)) is not None:
+        while len(choices) < size and (choice := self._next(wanted, pending)) is not None:
             choices.append(choice)
             pending[choice.topic].append(self.candidates(choice.topic).numbers[choice.document])
         return Batch(tuple(choices), self.ended)
@@ -442,63 +429,54 @@ class LivePool:
         return assembled(self.plan, self.runs, parts, seed=self.seed, order=self.order)
 
     def _at(self, topic: str) -> LiveTopic:
-        """Give a topic, made ready for what is told and asked."""
+        """Give a topic, made ready when it is first needed."""
         if topic not in self._live:
-            begun = self._begun(topic)
+            parts = self._parts(topic)
             live = LiveTopic(
-                begun.collapsed.candidates,
-                begun.pool,
-                begun.queue,
-                list(enumerate(self.plan.steps, start=1)),
+                parts,
+                self.plan,
                 limit=self._limits.get(topic),
-                reading=Reading(self._texts, self._queries.get(topic, "")),
+                texts=self._texts,
+                query=self._queries.get(topic, ""),
                 ended=self._closed.get(topic, ""),
             )
-            self._live[topic], self._collapsed[topic] = live, begun.collapsed
+            self._live[topic], self._collapsed[topic] = live, parts.collapsed
             known = live.candidates.numbers
-            before = [*begun.queue, *begun.chosen] if self._is_handed_out else begun.chosen
-            for candidate in [*before, *(known[name] for name in self._took.get(topic, ()) if name in known)]:
-                live.took(candidate)
+            before = [*parts.queue, *parts.chosen] if self._is_handed_out else parts.chosen
+            for candidate in [*before, *(known[name] for name in self._out.get(topic, ()) if name in known)]:
+                live.hand_out(candidate)
         return self._live[topic]
+
+    def _parts(self, topic: str) -> LiveParts:
+        return live_parts(self._pool, self.runs, topic, self._clusters, adaptive=self.number)
 
     def _forgotten(self, topic: str) -> list[Judged]:
         """Forget where a topic stands; give what was told of it."""
-        told = self._told.pop(topic, [])
+        told = self._learnt.pop(topic, [])
         self._live.pop(topic, None)
         self.known -= len(told)
         return told
 
-    def _begun(self, topic: str) -> Begun:
-        return begun_topic(self._pool, self.runs, topic, self._clusters, adaptive=self.number)
-
-    def _sizes_before(self) -> dict[str, int]:
-        """Give how many documents each topic has before its adaptive step."""
-        static = steps_of_entries(self._pool) < self.number
-        counts = np.bincount(self._pool.topic_of_entry[static], minlength=len(self.topics))
-        return dict(zip(self.topics, counts.tolist(), strict=True))
-
     def _shared_limits(self) -> dict[str, int]:
         """Give the size each topic may reach where a budget is shared evenly; nothing where the step says it."""
-        if self._step.amount.kind != "budget":
+        step = self._step
+        if step.amount.kind != "budget":
             return {}
-        budget, have = int(self._step.amount.number), np.array(list(self._sizes.values()))
+        budget, have = int(step.amount.number), np.array(list(self._sizes.values()))
         check_budget(int(have.sum()), budget)
         if self.spreads:
-            self._check_floor()
+            needed = (step.scope.floor or 0) * len(self.topics)
+            if needed > budget:
+                message = f"a floor of {step.scope.floor} for {len(self.topics)} topics needs {needed:,} documents"
+                remedy = f"lower the floor, or raise the budget of {budget:,}"
+                problem = Problem("budget-below-floor", message, remedy=remedy)
+                raise ProblemsFound("this pool cannot be built", [problem])
             return {}
-        shared = levels(have, np.array([self._free(topic) for topic in self.topics]), budget)
-        return dict(zip(self.topics, shared.tolist(), strict=True))
-
-    def _free(self, topic: str) -> int:
-        begun = self._begun(topic)
-        return int(np.count_nonzero(eligible(begun.pool, view(begun.collapsed.candidates, self._step), self._step)))
-
-    def _check_floor(self) -> None:
-        needed = (self._step.scope.floor or 0) * len(self.topics)
-        if needed > self._step.amount.number:
-            message = f"a floor of {self._step.scope.floor} for {len(self.topics)} topics needs {needed:,} documents"
-            remedy = f"lower the floor, or raise the budget of {self._step.amount.number:,.0f}"
-            raise ProblemsFound("this pool cannot be built", [Problem("budget-below-floor", message, remedy=remedy)])
+        available = []
+        for topic in self.topics:
+            parts = self._parts(topic)
+            available.append(np.count_nonzero(parts.pool.eligible(view(parts.collapsed.candidates, step), step)))
+        return dict(zip(self.topics, levels(have, np.array(available), budget).tolist(), strict=True))
 
     def _next(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> Choice | None:
         for topic in self._in_turn(topics, pending):
@@ -521,28 +499,20 @@ class LivePool:
         """
         if not self.spreads:
             return list(topics)
-        floor, merit = self._floor, self._merit
+        floor = self._step.scope.floor
+        if floor is None:
+            floor = int(self._step.amount.number) // (2 * len(self.topics))  # half of an even share
 
         def turn(topic: str) -> tuple[int, float, int]:
             live = self._at(topic)
             size = live.size + live.away(pending[topic])
             if live.waits(pending[topic]):
                 return 0, 0.0, 0
-            return (1, float(size), size) if size < floor else (2, -merit(live), size)
+            if size < floor:
+                return 1, float(size), size
+            return 2, -(live.claim if self._step.strategy.compares_topics else live.recent_yield), size
 
         return sorted(topics, key=turn)
-
-    @property
-    def _merit(self) -> Callable[[LiveTopic], float]:
-        if getattr(self._step.strategy, "compares_topics", False):
-            return lambda live: live.claim
-        return lambda live: live.recent_yield
-
-    @property
-    def _floor(self) -> int:
-        """The floor of the plan; half of an even share where it gives none."""
-        given = self._step.scope.floor
-        return int(self._step.amount.number) // (2 * len(self.topics)) if given is None else given
 
     def _is_spent(self, pending: Mapping[str, Sequence[int]] | None) -> bool:
         """Say whether the budget across topics is spent: by what is judged; with `pending`, also by what is out."""
@@ -555,52 +525,9 @@ class LivePool:
             total += (before if live is None else live.size) + out
         return total >= self._step.amount.number
 
-    def _end_all(self) -> None:
-        for topic in self.topics:
-            self._at(topic).end(f"{self._step.amount} reached")
 
-
-def _adaptive_step(plan: Plan) -> tuple[int, Selection]:
-    for number, step in enumerate(plan.steps, start=1):
-        if is_adaptive(step) and isinstance(step, Selection):
-            return number, step
-    raise UsageError(f"'{plan}' has no adaptive step")
-
-
-def next_batch(
-    plan: Plan,
-    runs: PooledRuns,
-    judged: Iterable[Judged],
-    *,
-    size: int = 1,
-    under_judgment: Collection[tuple[str, str]] = (),
-    topics: Sequence[str] | None = None,
-    seed: int = 0,
-    order: JudgingOrder = "plan",
-) -> Batch:
-    """Give the next documents after some judgments: what a `LivePool` gives that was told them all."""
-    live = LivePool(plan, runs, topics=topics, seed=seed, order=order)
-    for one in judged:
-        live.told(one)
-    return live.offer(size, under_judgment=under_judgment)
-
-
-def wrong_choices(
-    live: LivePool, judged: Sequence[Judged], recorded: Sequence[tuple[Choice, Collection[tuple[str, str]]]]
-) -> list[tuple[Choice, Choice | None]]:
-    """Check recorded choices: give those that the plan would not have made, with what it would have chosen instead.
-
-    `recorded` are choices in the order they were made, each with what else was under judgment then; `judged` are all
-    judgments in order. A choice was made for its topic after the first `known` judgments, and what was chosen before
-    it is not chosen again.
-    """
-    wrong = []
-    told = iter(judged)
-    for choice, pending in recorded:
-        while live.known < choice.known:
-            live.told(next(told))
-        again = live.offer(1, under_judgment=pending, topics=[choice.topic]).choices
-        if [one.document for one in again] != [choice.document]:
-            wrong.append((choice, again[0] if again else None))
-        live.took(choice.topic, [choice.document])
-    return wrong
+def adaptive_step(plan: Plan) -> tuple[int, Selection]:
+    """Give the step of a live plan that needs judgments, with its number."""
+    if plan.adaptive is None:
+        raise UsageError(f"'{plan}' has no adaptive step")
+    return plan.adaptive

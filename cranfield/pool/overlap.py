@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem
 from cranfield.base.text import counted
-from cranfield.pool.candidates import PooledRuns, candidates_of, clusters_of
+from cranfield.pool.candidates import PooledRuns, by_group, candidates_of, clusters_of
 from cranfield.pool.extend import collapsed_topic, numbers_of
 from cranfield.pool.pool import Pool
 from cranfield.runs.run import Places
@@ -39,25 +40,17 @@ class Overlap:
         return np.asarray(self.shared / both, dtype=np.float64)
 
 
-def overlap_of_runs(pool: Pool) -> Overlap:
-    """Compare the runs. A run brought what it has within the pooled part."""
-    names = [source.name for source in pool.sources]
-    return _overlap(names, _brought(pool, np.arange(len(names))))
+def overlap_of(pool: Pool, level: Literal["run", "group"]) -> Overlap:
+    """Compare the runs by what they have within the pooled part, or the groups by what one of their runs has."""
+    names, brought = _brought(pool, level)
+    alone = brought[brought.sum(axis=1) == 1].sum(axis=0)
+    return Overlap(names, np.rint(brought.T @ brought).astype(np.int64), alone.astype(np.int64))
 
 
-def overlap_of_groups(pool: Pool) -> Overlap:
-    """Compare the groups: a group brought what one of its runs did."""
-    names = sorted({source.group for source in pool.sources}, key=str.encode)
-    places = np.array([names.index(source.group) for source in pool.sources], dtype=np.int64)
-    return _overlap(names, _brought(pool, places))
-
-
-def brought_by_runs(pool: Pool) -> list[tuple[int, int]]:
-    """Give for each run how many documents it brought, and how many of these no other group did."""
-    names = sorted({source.group for source in pool.sources}, key=str.encode)
-    groups = np.array([names.index(source.group) for source in pool.sources], dtype=np.int64)
-    alone = _brought(pool, groups).sum(axis=1) == 1
-    runs = _brought(pool, np.arange(len(pool.sources)))
+def contributions_of_runs(pool: Pool) -> list[tuple[int, int]]:
+    """Give for each run how many documents it contributed, and how many of these no other group did."""
+    alone = _brought(pool, "group")[1].sum(axis=1) == 1
+    runs = _brought(pool, "run")[1]
     return list(zip(runs.sum(axis=0).astype(int).tolist(), runs[alone].sum(axis=0).astype(int).tolist(), strict=True))
 
 
@@ -66,7 +59,7 @@ def dominant_group(pool: Pool) -> Problem | None:
 
     Such a pool judges that group's documents and few others: others, and outsiders, may be wronged.
     """
-    found = overlap_of_groups(pool)
+    found = overlap_of(pool, "group")
     total = int(found.unique.sum())
     if len(found.names) < 3 or not total or found.unique.max() <= MOST * total:
         return None
@@ -77,17 +70,15 @@ def dominant_group(pool: Pool) -> Problem | None:
     return Problem("one-group-dominates", f"{message} that only one group brought", severity="warning", remedy=remedy)
 
 
-def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, by_group: bool = False) -> Places:
+def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, merge_groups: bool = False) -> Places:
     """Give how many documents each depth adds to a depth pool: place 0 is depth 1.
 
-    With `by_group` the lists of the groups are merged first.
+    With `merge_groups` the lists of the groups are merged first.
     """
-    from cranfield.pool.candidates import by_group as merged
-
     total = np.zeros(1, dtype=np.int64)
     for topic in runs.topics if topics is None else topics:
         candidates = candidates_of(runs, topic)
-        counts = np.bincount((merged(candidates) if by_group else candidates).best_rank)
+        counts = np.bincount((by_group(candidates) if merge_groups else candidates).best_rank)
         size = max(len(total), len(counts))
         total = np.pad(total, (0, size - len(total))) + np.pad(counts, (0, size - len(counts)))
     return total[1:].astype(np.int64)
@@ -108,14 +99,12 @@ def missing_by_depth(pool: Pool, runs: PooledRuns, *, clusters: Mapping[str, obj
     return total[1:]
 
 
-def _brought(pool: Pool, member: Places) -> NDArray[np.float32]:
-    """Say which of some members (runs, or the groups they belong to) brought which entry, as ones and zeros."""
-    brought: NDArray[np.float32] = np.zeros((len(pool), int(member.max(initial=-1)) + 1), dtype=np.float32)
+def _brought(pool: Pool, level: Literal["run", "group"]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+    """Give the names of the runs or groups, and which of them brought which entry, as ones and zeros."""
+    owners = [source.name if level == "run" else source.group for source in pool.sources]
+    names = owners if level == "run" else sorted(set(owners), key=str.encode)
+    member = np.array([names.index(owner) for owner in owners], dtype=np.int64)
+    brought: NDArray[np.float32] = np.zeros((len(pool), len(names)), dtype=np.float32)
     entries = np.repeat(np.arange(len(pool)), np.diff(pool.contribution_offsets))
     brought[entries, member[pool.contribution_runs]] = 1
-    return brought
-
-
-def _overlap(names: Sequence[str], brought: NDArray[np.float32]) -> Overlap:
-    alone = brought[brought.sum(axis=1) == 1].sum(axis=0)
-    return Overlap(tuple(names), np.rint(brought.T @ brought).astype(np.int64), alone.astype(np.int64))
+    return tuple(names), brought

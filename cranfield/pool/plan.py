@@ -29,18 +29,14 @@ change only with it.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
-from decimal import Decimal
-from typing import Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
-from cranfield.pool.stopping import StoppingRule, parsed_rule, spelled_rule, stopping_rules
-from cranfield.pool.strategies import strategies
-from cranfield.pool.strategy import FillsUp, Kind, RankAmount, Strategy
-from cranfield.runs.baseline import configured
+from cranfield.pool.stopping import StoppingRule, parsed_rule
+from cranfield.pool.strategy import Kind, RankAmount, Strata, Strategy, spelled_number, strategies
 
 GRAMMAR = 1
 """The version of the plan language; it is stored beside each plan."""
@@ -79,9 +75,9 @@ class Scope:
             "across topics" if self.across_topics else "",
             f"floor={self.floor}" if self.floor is not None else "",
             f"cap={self.cap}" if self.cap is not None else "",
-            "stop=" + ",".join(spelled_rule(rule) for rule in self.stop) if self.stop else "",
+            "stop=" + ",".join(map(str, self.stop)) if self.stop else "",
         ]
-        return " ".join(word for word in words if word)
+        return " ".join(filter(None, words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +94,40 @@ class Cap:
 class Selection:
     """A step that adds documents."""
 
-    name: str
     strategy: Strategy
     amount: Amount = field(default_factory=Amount)
     scope: Scope = field(default_factory=Scope)
 
     def __str__(self) -> str:
-        return self._spelled(_options(self.strategy, defaults_too=False))
+        return self.spelled(with_defaults=False)
 
     @property
-    def spelled_out(self) -> str:
-        """The step with every option, also those that have their default."""
-        return self._spelled(_options(self.strategy, defaults_too=True))
+    def name(self) -> str:
+        """The name of the strategy."""
+        return self.strategy.name
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the step needs judgments."""
+        return self.strategy.kind == "adaptive"
 
     @property
     def reach(self) -> int | None:
         """The deepest rank the step looks at; None where it looks at whole runs."""
-        if isinstance(self.strategy, RankAmount):
-            return None if self.scope.by == "topic" else self.strategy.reach(int(self.amount.number))
-        if self.strategy.kind == "sampling" and self.scope.ranks and self.scope.by == "run":
-            return self.scope.ranks[1] if self.name == "sample" else None
+        if isinstance(self.strategy.amount, RankAmount):
+            return None if self.scope.by == "topic" else self.strategy.amount.reach(int(self.amount.number))
+        if self.name == "sample" and self.scope.ranks and self.scope.by == "run":
+            return self.scope.ranks[1]
         return None
 
-    def _spelled(self, options: list[str]) -> str:
-        return " ".join(word for word in (self.name, *options, str(self.amount), str(self.scope)) if word)
+    def spelled(self, *, with_defaults: bool) -> str:
+        """Give the text of the step, with or without the options that have their default."""
+        options = [
+            f"{name.replace('_', '-')}={_spelled_value(value)}"
+            for name, value in self.strategy.options.items()
+            if with_defaults or value != self.strategy.defaults[name]
+        ]
+        return " ".join(filter(None, (self.name, *options, str(self.amount), str(self.scope))))
 
 
 PlanStep = Selection | Cap
@@ -140,42 +146,68 @@ class Plan:
     @property
     def spelled_out(self) -> str:
         """The plan with every option, also those that have their default: for the manifest."""
-        return "; ".join(step.spelled_out if isinstance(step, Selection) else str(step) for step in self.steps)
+        return "; ".join(
+            step.spelled(with_defaults=True) if isinstance(step, Selection) else str(step) for step in self.steps
+        )
 
     @property
-    def reach(self) -> int | None:
-        """The deepest rank that the plan looks at; None where it looks at whole runs. It is the pooled part."""
-        reaches = [step.reach for step in self.steps if isinstance(step, Selection)]
-        known = [reach for reach in reaches if reach is not None]
-        return max(known) if known and len(known) == len(reaches) else None
+    def selections(self) -> list[tuple[int, Selection]]:
+        """The steps that add documents, with their numbers from 1."""
+        return [(place, step) for place, step in enumerate(self.steps, start=1) if isinstance(step, Selection)]
+
+    @property
+    def adaptive(self) -> tuple[int, Selection] | None:
+        """The step that needs judgments, with its number."""
+        return next(((number, step) for number, step in self.selections if step.is_adaptive), None)
 
     @property
     def is_live(self) -> bool:
         """Whether a step needs judgments."""
-        return any(isinstance(step, Selection) and step.strategy.kind == "adaptive" for step in self.steps)
+        return self.adaptive is not None
+
+    @property
+    def static_steps(self) -> list[tuple[int, PlanStep]]:
+        """The steps, with their numbers from 1, that come before anything adaptive."""
+        numbered = list(enumerate(self.steps, start=1))
+        return numbered[: self.adaptive[0] - 1] if self.adaptive else numbered
+
+    @property
+    def is_reproducible(self) -> bool:
+        """Whether the plan chooses the same on every machine."""
+        return all(step.strategy.reproducible for _, step in self.selections)
+
+    @property
+    def reach(self) -> int | None:
+        """The deepest rank that the plan looks at; None where it looks at whole runs. It is the pooled part."""
+        reaches = [step.reach for _, step in self.selections]
+        known = [reach for reach in reaches if reach is not None]
+        return max(known) if known and len(known) == len(reaches) else None
+
+    def within(self, depth: int) -> Plan:
+        """Give the plan with no step going beyond lists of this length; a step that begins below them is left out.
+
+        That is for fewer runs than it was made for: those that are left may all be shorter than a step goes.
+        """
+        left: list[PlanStep] = []
+        for step in self.steps:
+            ranks = step.scope.ranks if isinstance(step, Selection) else None
+            if ranks is not None and ranks[0] > depth:
+                continue
+            if isinstance(step, Selection) and ranks is not None and depth < ranks[1]:
+                left.append(replace(step, scope=replace(step.scope, ranks=(ranks[0], depth))))
+            elif isinstance(step, Selection) and step.scope.by == "run" and (step.reach or 0) > depth:
+                left.append(replace(step, amount=Amount("count", min(depth, int(step.amount.number)))))
+            else:
+                left.append(step)
+        return replace(self, steps=tuple(left or self.steps[:1]))
 
 
-def spelled_number(number: float) -> str:
-    """Give the shortest decimal that reads back as the same number, without an exponent: the grammar has none."""
-    text = format(Decimal(repr(number)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _options(strategy: Strategy, *, defaults_too: bool) -> list[str]:
-    fields = dataclasses.fields(strategy)  # type: ignore[arg-type]
-    given = [(known.name, getattr(strategy, known.name), known.default) for known in fields]
-    return [
-        f"{name.replace('_', '-')}={_word(value)}"
-        for name, value, default in given
-        if defaults_too or value != default
-    ]
-
-
-def _word(value: object) -> str:
+def _spelled_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = f"{value:.17g}" if isinstance(value, float) and float(f"{value:.12g}") != value else str(value)
-    text = f"{value:.12g}" if isinstance(value, float) and float(f"{value:.12g}") == value else text
+    text = str(value)
+    if isinstance(value, float):
+        text = f"{value:.12g}" if float(f"{value:.12g}") == value else f"{value:.17g}"
     doubled = text.replace('"', '""')
     return f'"{doubled}"' if not text or re.search(r'[\s;"]', text) else text
 
@@ -185,96 +217,65 @@ def _word(value: object) -> str:
 
 def problems_of_step(step: Selection) -> Iterator[str]:
     """Say what is wrong with one step, taken by itself."""
-    yield from _amount_problems(step)
-    yield from _scope_problems(step)
-    yield from _limit_problems(step)
-
-
-def problems_of_plan(steps: Sequence[PlanStep]) -> Iterator[tuple[int, str]]:
-    """Give (number of the step, what is wrong with it) for steps that are fine by themselves."""
-    for place, step in enumerate(steps):
-        before = [earlier for earlier in steps[:place] if isinstance(earlier, Selection)]
-        if isinstance(step, Cap):
-            yield from ((place, message) for message in _cap_problems(before))
-        elif step.strategy.kind == "adaptive":
-            yield from ((place, message) for message in _adaptive_problems(step, before))
-        else:
-            yield from ((place, message) for message in _order_problems(step, before))
-
-
-def _adaptive_problems(step: Selection, before: Sequence[Selection]) -> Iterator[str]:
-    if _has("adaptive", before):
-        yield "a plan has one adaptive step; this is the second"
-    if any(rule for rule in step.scope.stop if type(rule).__name__ == "Target") and not _has("sampling", before):
-        yield "stop=target needs a sample before it, as in 'sample 100; mtf stop=target'"
-
-
-def _order_problems(step: Selection, before: Sequence[Selection]) -> Iterator[str]:
-    if step.strategy.kind == "fixed" and _has("sampling", before):
-        yield f"{step.name} after a sample would falsify its probabilities: put it before the sample"
-    if any(_spreads(earlier) for earlier in before):
-        yield f"{step.name} cannot follow a budget across topics: put it before"
-    elif step.amount.kind == "budget" and _has("adaptive", before):
-        yield "a budget for all topics cannot follow an adaptive step: topics end one by one"
-
-
-def _amount_problems(step: Selection) -> Iterator[str]:
-    kind = step.amount.kind
-    if isinstance(step.strategy, RankAmount):
-        if kind != "count":
-            yield f"{step.name} takes a rank, as in '{step.name} 10'"
-    elif isinstance(step.strategy, FillsUp):
-        yield from step.strategy.amount_problems(has_amount=kind != "all")
-    elif step.strategy.kind == "sampling" and kind == "all":
+    amount, scope, kind = step.strategy.amount, step.scope, step.strategy.kind
+    is_rank = isinstance(amount, RankAmount)
+    if is_rank and step.amount.kind != "count":
+        yield f"{step.name} takes a rank, as in '{step.name} 10'"
+    elif isinstance(amount, Strata):
+        yield from amount.amount_problems(has_amount=step.amount.kind != "all")
+    elif kind == "sampling" and step.amount.kind == "all":
         yield f"{step.name} needs an amount: a number, until a number, a share or a budget"
-    elif step.strategy.kind == "adaptive" and kind == "share":
+    elif kind == "adaptive" and step.amount.kind == "share":
         yield f"{step.name} takes a number, until a number or a budget, not a share"
-
-
-def _scope_problems(step: Selection) -> Iterator[str]:
-    if step.scope.by == "topic" and not isinstance(step.strategy, RankAmount):
+    if scope.by == "topic" and not is_rank:
         yield "by=topic belongs to depth: 'depth 200 by=topic' goes as deep as 200 documents a topic allow"
-    if step.scope.by == "topic" and str(getattr(step.strategy, "topics", "")):
+    if scope.by == "topic" and isinstance(amount, RankAmount) and amount.own_depths:
         yield "topics= sets depths, and with by=topic the amount is a number of documents: use one of them"
-    if step.scope.ranks and isinstance(step.strategy, RankAmount):
+    if scope.ranks and is_rank:
         yield f"{step.name} takes no ranks=: its amount is the rank"
-    if step.scope.across_topics and step.strategy.kind != "adaptive":
+    if scope.across_topics and kind != "adaptive":
         yield f"{step.name} cannot compare topics; without 'across topics' a budget is shared evenly"
-    elif step.scope.across_topics and step.amount.kind != "budget":
+    elif scope.across_topics and step.amount.kind != "budget":
         yield "'across topics' needs a budget, as in 'budget 15000 across topics'"
-
-
-def _limit_problems(step: Selection) -> Iterator[str]:
-    floor, cap = step.scope.floor, step.scope.cap
-    if (floor is not None or cap is not None) and not step.scope.across_topics:
+    if (scope.floor is not None or scope.cap is not None) and not scope.across_topics:
         yield "floor= and cap= need 'across topics'; the step 'cap N' cuts every topic"
-    if floor is not None and cap is not None and floor > cap:
-        yield f"the floor of {floor} is above the cap of {cap}"
-    names = [name for rule in step.scope.stop for name, part in stopping_rules.items() if part is type(rule)]
+    if scope.floor is not None and scope.cap is not None and scope.floor > scope.cap:
+        yield f"the floor of {scope.floor} is above the cap of {scope.cap}"
+    names = [rule.name for rule in scope.stop]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"the stopping rule {quoted(name)} is given twice"
-    if step.scope.stop and step.strategy.kind != "adaptive":
+    if scope.stop and kind != "adaptive":
         yield f"{step.name} is not adaptive: only what learns from judgments can stop by rule"
 
 
-def _cap_problems(before: Sequence[Selection]) -> Iterator[str]:
-    if not before:
-        yield "cap has nothing before it to cut"
-    if _has("sampling", before):
-        yield "cap after a sample would falsify its probabilities: put it before the sample"
-    if _has("adaptive", before):
-        yield "cap cannot take back what was judged: give the adaptive step an amount instead"
+def problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str]:
+    """Say why a step that is fine by itself cannot follow others."""
+
+    def has(kind: Kind) -> bool:
+        return any(earlier.strategy.kind == kind for earlier in before)
+
+    if isinstance(step, Cap):
+        if not before:
+            yield "cap has nothing before it to cut"
+        if has("sampling"):
+            yield "cap after a sample would falsify its probabilities: put it before the sample"
+        if has("adaptive"):
+            yield "cap cannot take back what was judged: give the adaptive step an amount instead"
+    elif step.is_adaptive:
+        if has("adaptive"):
+            yield "a plan has one adaptive step; this is the second"
+        if any(rule.needs_sample for rule in step.scope.stop) and not has("sampling"):
+            yield "stop=target needs a sample before it, as in 'sample 100; mtf stop=target'"
+    else:
+        if step.strategy.kind == "fixed" and has("sampling"):
+            yield f"{step.name} after a sample would falsify its probabilities: put it before the sample"
+        if any(earlier.scope.across_topics for earlier in before):
+            yield f"{step.name} cannot follow a budget across topics: put it before"
+        elif step.amount.kind == "budget" and has("adaptive"):
+            yield "a budget for all topics cannot follow an adaptive step: topics end one by one"
 
 
-def _has(kind: Kind, steps: Sequence[Selection]) -> bool:
-    return any(step.strategy.kind == kind for step in steps)
-
-
-def _spreads(step: Selection) -> bool:
-    return step.scope.across_topics
-
-
-# From the text of a plan to the plan: see `cranfield.pool.plan` for the grammar.
+# From the text of a plan to the plan.
 
 _WORD = re.compile(r'[^\s;="]+="(?:[^"]|"")*"(?=[\s;]|$)|[^\s;]+|;')
 _DIGITS = 12
@@ -284,305 +285,220 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _RANKS = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _SCOPE_WORDS = ("by", "ranks", "floor", "cap", "stop")
 
+Word = tuple[str, int]
+"""A word of a plan and the position of its first letter, from 1."""
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A word of a plan and the position of its first letter, from 1."""
-
-    text: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Wrong:
-    """Something that cannot be meant, and where."""
-
-    position: int
-    message: str
-
-
-@dataclass
-class _Reading:
-    """One step while it is read: what is known of it, and what is wrong with it."""
-
-    name: _Word
-    part: type[Strategy]
-    words: list[_Word]
-    options: dict[str, _Word] = field(default_factory=dict)
-    amount: Amount = field(default_factory=Amount)
-    scope: dict[str, object] = field(default_factory=dict)
-    wrong: list[_Wrong] = field(default_factory=list)
-    end: int = 1
-
-    def take(self) -> _Word:
-        return self.words.pop(0)
-
-    def fail(self, word: _Word, message: str) -> None:
-        self.wrong.append(_Wrong(word.position, message))
+Mistake = tuple[int, str]
+"""A position, and what is wrong there."""
 
 
 def parse(text: str) -> Plan:
     """Give the plan that a text means, or raise a `UsageError` that lists everything wrong with it."""
-    steps, positions, wrong = _read(text)
-    for step, position in zip(steps, positions, strict=True):
+    steps, mistakes = _read(text)
+    for step, position in steps:
         if isinstance(step, Selection):
-            wrong += [_Wrong(position, message) for message in problems_of_step(step)]
-    if not wrong:
-        wrong = [_Wrong(positions[place], message) for place, message in problems_of_plan(steps)]
-    if wrong:
-        raise UsageError(_told(text, wrong))
-    return Plan(tuple(steps))
+            mistakes += [(position, message) for message in problems_of_step(step)]
+    if not mistakes:
+        for place, (step, position) in enumerate(steps):
+            before = [earlier for earlier, _ in steps[:place] if isinstance(earlier, Selection)]
+            mistakes += [(position, message) for message in problems_after(before, step)]
+    return _plan(text, steps, mistakes)
 
 
 def parse_stored(text: str) -> Plan:
     """Give the plan of a pool that was built: it is only read.
 
-    Whether a plan makes sense was asked when its pool was built. A rule that came later must not make the pool
+    Whether a plan makes sense was checked when its pool was built. A rule that came later must not make the pool
     unreadable.
     """
-    steps, _, wrong = _read(text)
-    if wrong:
-        raise UsageError(_told(text, wrong))
-    return Plan(tuple(steps))
+    return _plan(text, *_read(text))
 
 
-def _read(text: str) -> tuple[list[PlanStep], list[int], list[_Wrong]]:
-    """Give the steps that can be read, their positions, and what cannot be read."""
-    steps: list[PlanStep] = []
-    wrong: list[_Wrong] = []
-    positions: list[int] = []
-    for words in _divided(text):
-        step, found = _step(words, end=len(text) + 1)
-        wrong += found
-        if step is not None:
-            steps.append(step)
-            positions.append(words[0].position)
-    if not steps and not wrong:
-        wrong.append(_Wrong(1, f"expected the name of a strategy, found the end {_known(strategies.names())}"))
-    return steps, positions, wrong
+def _plan(text: str, steps: Sequence[tuple[PlanStep, int]], mistakes: Sequence[Mistake]) -> Plan:
+    if mistakes:
+        lines = [
+            f"  at position {position}: {message}" for position, message in sorted(mistakes, key=lambda one: one[0])
+        ]
+        raise UsageError("\n".join([f"this plan cannot be used: {quoted(text, limit=300)}", *lines]))
+    return Plan(tuple(step for step, _ in steps))
 
 
-def _divided(text: str) -> list[list[_Word]]:
-    """Give the words of each step; empty steps are passed over."""
-    steps: list[list[_Word]] = [[]]
+def _read(text: str) -> tuple[list[tuple[PlanStep, int]], list[Mistake]]:
+    """Give the steps that can be read with their positions, and what cannot be read; empty steps are passed over."""
+    divided: list[list[Word]] = [[]]
     for match in _WORD.finditer(text):
         if match.group() == ";":
-            steps.append([])
-        elif match.group().lower() != "then" or steps[-1]:
-            steps[-1].append(_Word(match.group(), match.start() + 1))
-    return [words for words in steps if words]
+            divided.append([])
+        elif match.group().lower() != "then" or divided[-1]:
+            divided[-1].append((match.group(), match.start() + 1))
+    steps: list[tuple[PlanStep, int]] = []
+    mistakes: list[Mistake] = []
+    for words in filter(None, divided):
+        reader = _StepReader(words)
+        step = reader.read()
+        mistakes += reader.mistakes
+        if step is not None:
+            steps.append((step, words[0][1]))
+    if not steps and not mistakes:
+        known = ", ".join(strategies.names())
+        mistakes.append((1, f"expected the name of a strategy, found the end (known: {known})"))
+    return steps, mistakes
 
 
-def _step(words: Sequence[_Word], *, end: int) -> tuple[PlanStep | None, list[_Wrong]]:
-    first, *rest = words
-    if first.text == "cap":
-        return _cap(first, rest, end)
-    try:
-        part = strategies.get(first.text)
-    except UnknownName as error:
-        known = sorted([*error.known, "cap"])
-        return None, [_Wrong(first.position, str(UnknownName("pooling strategy", first.text, known)))]
-    name = next(name for name, known_part in strategies.items() if known_part is part)
-    reading = _Reading(first, part, rest, end=end)
-    while reading.words:
-        _read_word(reading)
-    strategy = _strategy(reading)
-    if reading.wrong or strategy is None:
-        return None, reading.wrong
-    return Selection(name, strategy, reading.amount, Scope(**reading.scope)), []  # type: ignore[arg-type]
+class _StepReader:
+    """One step while it is read: the words that are left, what is known of it, and what is wrong with it."""
 
+    def __init__(self, words: Sequence[Word]) -> None:
+        (self.name, self.position), *self.words = words
+        self.options: dict[str, Word] = {}
+        self.amount = Amount()
+        self.scope: dict[str, Any] = {}
+        self.mistakes: list[Mistake] = []
 
-def _cap(first: _Word, rest: Sequence[_Word], end: int) -> tuple[Cap | None, list[_Wrong]]:
-    if len(rest) == 1 and _NUMBER.fullmatch(rest[0].text) and int(rest[0].text) > 0:
-        return Cap(int(rest[0].text)), []
-    seen = quoted(rest[-1].text) if rest else "the end of the step"
-    position = rest[-1].position if rest else first.position + len(first.text)
-    return None, [_Wrong(position, f"cap takes one number from 1 up, as in 'cap 800'; found {seen}")]
+    def read(self) -> PlanStep | None:
+        """Give the step, or None where something is wrong with it."""
+        if self.name == "cap":
+            return self._cap()
+        try:
+            self.strategy = strategies.get(self.name)
+        except UnknownName as error:
+            known = sorted([*error.known, "cap"])
+            self._fail(self.position, str(UnknownName("pooling strategy", self.name, known)))
+            return None
+        while self.words:
+            self._read_word(*self.words.pop(0))
+        strategy = self._configured()
+        if self.mistakes or strategy is None:
+            return None
+        return Selection(strategy, self.amount, Scope(**self.scope))
 
+    def _fail(self, position: int, message: str) -> None:
+        self.mistakes.append((position, message))
 
-def _read_word(reading: _Reading) -> None:
-    word = reading.take()
-    if "=" in word.text:
-        _setting(reading, word)
-    elif word.text in ("until", "budget"):
-        number = _number_after(reading, word)
-        if number is not None:
-            _amount(reading, word, Amount("until" if word.text == "until" else "budget", number))
-    elif word.text == "across":
-        if reading.words and reading.words[0].text == "topics":
-            reading.take()
-            reading.scope["across_topics"] = True
+    def _cap(self) -> Cap | None:
+        if len(self.words) == 1 and _NUMBER.fullmatch(self.words[0][0]) and int(self.words[0][0]) > 0:
+            return Cap(int(self.words[0][0]))
+        seen, position = self.words[-1] if self.words else ("", self.position + len(self.name))
+        found = quoted(seen) if self.words else "the end of the step"
+        self._fail(position, f"cap takes one number from 1 up, as in 'cap 800'; found {found}")
+        return None
+
+    def _read_word(self, word: str, position: int) -> None:
+        following = self.words[0][0] if self.words else ""
+        if "=" in word:
+            self._read_setting(word, position)
+        elif word in ("until", "budget"):
+            self._read_number_after(word, position)
+        elif word == "across":
+            if following == "topics":
+                self.words.pop(0)
+                self.scope["across_topics"] = True
+            else:
+                self._fail(position, "expected 'topics' after 'across'")
+        elif word.endswith("%") and _PERCENT.fullmatch(word.removesuffix("%")):
+            self._set_amount(Amount("share", float(word.removesuffix("%"))), position)
+        elif following == "%" and _PERCENT.fullmatch(word):
+            self.words.pop(0)
+            self._set_amount(Amount("share", float(word)), position)
+        elif _NUMBER.fullmatch(word):
+            self._set_amount(Amount("count", int(word)), position)
+        elif _PERCENT.fullmatch(word):
+            self._fail(position, f"expected a whole number of documents or a share such as 5%, found {quoted(word)}")
         else:
-            reading.fail(word, "expected 'topics' after 'across'")
-    elif _PERCENT.fullmatch(word.text.removesuffix("%")):
-        _bare_number(reading, word)
-    else:
-        _unexpected(reading, word)
+            expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
+            self._fail(position, f"expected {expected}, found {quoted(word)}{self._guess(word)}")
 
-
-def _bare_number(reading: _Reading, word: _Word) -> None:
-    is_share = word.text.endswith("%")
-    if not is_share and reading.words and reading.words[0].text == "%":
-        reading.take()
-        is_share = True
-    if is_share:
-        _amount(reading, word, Amount("share", float(word.text.removesuffix("%"))))
-    elif _NUMBER.fullmatch(word.text):
-        _amount(reading, word, Amount("count", int(word.text)))
-    else:
-        reading.fail(word, f"expected a whole number of documents or a share such as 5%, found {quoted(word.text)}")
-
-
-def _amount(reading: _Reading, word: _Word, amount: Amount) -> None:
-    if reading.amount.kind != "all":
-        reading.fail(word, f"a step has one amount; this one has {quoted(reading.amount)} already")
-    elif amount.number <= 0 or (amount.kind == "share" and amount.number > 100):
-        limit = "more than 0 and at most 100 per cent" if amount.kind == "share" else "at least 1"
-        reading.fail(word, f"an amount is {limit}, not {amount.number:g}")
-    else:
-        reading.amount = amount
-
-
-def _number_after(reading: _Reading, word: _Word) -> int | None:
-    if reading.words and _NUMBER.fullmatch(reading.words[0].text):
-        return int(reading.take().text)
-    seen = quoted(reading.words[0].text) if reading.words else "the end of the step"
-    position = reading.words[0].position if reading.words else word.position + len(word.text)
-    is_long = bool(reading.words) and reading.words[0].text.isdecimal()
-    expected = f"a number of at most {_DIGITS} digits" if is_long else "a number"
-    if reading.words and "=" not in reading.words[0].text:
-        reading.take()
-    reading.wrong.append(_Wrong(position, f"expected {expected} after {quoted(word.text)}, found {seen}"))
-    return None
-
-
-def _setting(reading: _Reading, word: _Word) -> None:
-    name, _, value = word.text.partition("=")
-    if '"' in value:
-        if not _QUOTED.fullmatch(value):
-            reading.fail(
-                word, f"a value with '\"' in it stands in double quotes, '\"' written twice: {quoted(value)}"
-            )
+    def _read_number_after(self, word: str, position: int) -> None:
+        text, place = self.words[0] if self.words else ("", position + len(word))
+        if _NUMBER.fullmatch(text):
+            self.words.pop(0)
+            self._set_amount(Amount("until" if word == "until" else "budget", int(text)), position)
             return
-        value = value[1:-1].replace('""', '"')
-    options = _option_names(reading.part)
-    if name.replace("-", "_") in options:
-        if name in reading.options:
-            reading.fail(word, f"the option {quoted(name)} is given twice")
-        reading.options[name] = _Word(value, word.position)
-    elif name in _SCOPE_WORDS:
-        if name in reading.scope:
-            reading.fail(word, f"{quoted(name)} is given twice")
-        _scope(reading, name, _Word(value, word.position))
-    else:
-        known = sorted([option.replace("_", "-") for option in options] + list(_SCOPE_WORDS))
-        reading.fail(word, str(UnknownName(f"option of {reading.name.text}", name, known)))
+        expected = f"a number of at most {_DIGITS} digits" if text.isdecimal() else "a number"
+        found = quoted(text) if self.words else "the end of the step"
+        if self.words and "=" not in text:
+            self.words.pop(0)
+        self._fail(place, f"expected {expected} after {quoted(word)}, found {found}")
 
-
-def _scope(reading: _Reading, name: str, value: _Word) -> None:
-    if name == "by":
-        if value.text in get_args(By):
-            reading.scope["by"] = value.text
+    def _set_amount(self, amount: Amount, position: int) -> None:
+        if self.amount.kind != "all":
+            self._fail(position, f"a step has one amount; this one has {quoted(self.amount)} already")
+        elif amount.number <= 0 or (amount.kind == "share" and amount.number > 100):
+            limit = "more than 0 and at most 100 per cent" if amount.kind == "share" else "at least 1"
+            self._fail(position, f"an amount is {limit}, not {amount.number:g}")
         else:
-            reading.fail(value, str(UnknownName("value of 'by':", value.text, get_args(By))))
-    elif name == "ranks":
-        match = _RANKS.fullmatch(value.text)
-        if match and 1 <= int(match[1]) <= int(match[2]):
-            reading.scope["ranks"] = (int(match[1]), int(match[2]))
+            self.amount = amount
+
+    def _read_setting(self, word: str, position: int) -> None:
+        name, _, value = word.partition("=")
+        if '"' in value:
+            if not _QUOTED.fullmatch(value):
+                wanted = "a value with '\"' in it stands in double quotes, '\"' written twice"
+                self._fail(position, f"{wanted}: {quoted(value)}")
+                return
+            value = value[1:-1].replace('""', '"')
+        if name.replace("-", "_") in self.strategy.options:
+            if name in self.options:
+                self._fail(position, f"the option {quoted(name)} is given twice")
+            self.options[name] = value, position
+        elif name in _SCOPE_WORDS:
+            if name in self.scope:
+                self._fail(position, f"{quoted(name)} is given twice")
+            self._read_scope(name, value, position)
         else:
-            reading.fail(value, f"expected ranks as in ranks=11-100, from 1 and rising, found {quoted(value.text)}")
-    elif name == "stop":
-        _stop(reading, value)
-    elif _NUMBER.fullmatch(value.text) and int(value.text) > 0:
-        reading.scope[name] = int(value.text)
-    else:
-        reading.fail(value, f"{name} takes a number from 1 up, not {quoted(value.text)}")
+            known = sorted([option.replace("_", "-") for option in self.strategy.options] + list(_SCOPE_WORDS))
+            self._fail(position, str(UnknownName(f"option of {self.name}", name, known)))
 
+    def _read_scope(self, name: str, value: str, position: int) -> None:
+        if name == "by":
+            if value in get_args(By):
+                self.scope["by"] = value
+            else:
+                self._fail(position, str(UnknownName("value of 'by':", value, get_args(By))))
+        elif name == "ranks":
+            match = _RANKS.fullmatch(value)
+            if match and 1 <= int(match[1]) <= int(match[2]):
+                self.scope["ranks"] = (int(match[1]), int(match[2]))
+            else:
+                wanted = "ranks as in ranks=11-100, from 1 and rising"
+                self._fail(position, f"expected {wanted}, found {quoted(value)}")
+        elif name == "stop":
+            rules = []
+            for text in value.split(","):
+                try:
+                    rules.append(parsed_rule(text))
+                except UsageError as error:
+                    self._fail(position, str(error))
+            self.scope["stop"] = tuple(rules)
+        elif _NUMBER.fullmatch(value) and int(value) > 0:
+            self.scope[name] = int(value)
+        else:
+            self._fail(position, f"{name} takes a number from 1 up, not {quoted(value)}")
 
-def _stop(reading: _Reading, value: _Word) -> None:
-    rules = []
-    for text in value.text.split(","):
+    def _configured(self) -> Strategy | None:
+        """Set the options one by one, so that everything wrong with them is said, then all together."""
+        for name, (value, position) in self.options.items():
+            try:
+                self.strategy.configured({name: value})
+            except UsageError as error:
+                self._fail(position, str(error))
+        if self.mistakes:
+            return None
         try:
-            rules.append(parsed_rule(text))
+            return self.strategy.configured({name: value for name, (value, _) in self.options.items()})
         except UsageError as error:
-            reading.fail(value, str(error))
-    reading.scope["stop"] = tuple(rules)
+            self._fail(self.position, str(error))
+            return None
 
-
-def _strategy(reading: _Reading) -> Strategy | None:
-    """Set the options one by one, so that everything wrong with them is said."""
-    given = {name: word.text for name, word in reading.options.items()}
-    if not given:
-        return reading.part()
-    wrong = False
-    for name, word in reading.options.items():
-        try:
-            configured(reading.part, {name: word.text})
-        except UsageError as error:
-            reading.fail(word, str(error))
-            wrong = True
-    if wrong:
-        return None
-    try:
-        return configured(reading.part, given)
-    except UsageError as error:
-        reading.fail(reading.name, str(error))
-        return None
-
-
-def _unexpected(reading: _Reading, word: _Word) -> None:
-    expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
-    reading.fail(word, f"expected {expected}, found {quoted(word.text)}{_guess(reading, word.text)}")
-
-
-def _guess(reading: _Reading, text: str) -> str:
-    """Say what may have been meant by a word that is none."""
-    options = [f"{option.replace('_', '-')}=" for option in _option_names(reading.part)]
-    known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
-    if text.removesuffix("%").replace(".", "").isdecimal():
-        return f"; a number has at most {_DIGITS} digits"
-    if text.lower() == "then" or text.endswith(","):
-        return "; steps are divided by ';'"
-    near = nearest(text, [*known, *strategies.names()])
-    if near and near[0] in strategies.names():
-        return f"; steps are divided by ';': did you mean '; {near[0]}'?"
-    return f"; did you mean {quoted(near[0])}?" if near else ""
-
-
-def _option_names(part: type[Strategy]) -> list[str]:
-    return [known.name for known in fields(part)]  # type: ignore[arg-type]
-
-
-def _known(names: Sequence[str]) -> str:
-    return f"(known: {', '.join(names)})"
-
-
-def _told(text: str, wrong: Sequence[_Wrong]) -> str:
-    lines = [
-        f"  at position {found.position}: {found.message}" for found in sorted(wrong, key=lambda one: one.position)
-    ]
-    return "\n".join([f"this plan cannot be used: {quoted(text, limit=300)}", *lines])
-
-
-# A plan for fewer runs than it was made for: those that are left may all be shorter than a step goes.
-
-
-def within_lists(plan: Plan, depth: int) -> Plan:
-    """Give the plan with no step going beyond lists of this length; a step that begins below them is left out."""
-    kept = [step for step in plan.steps if not _begins_below(step, depth)]
-    return replace(plan, steps=tuple(_step_within(step, depth) for step in kept or plan.steps[:1]))
-
-
-def _begins_below(step: PlanStep, depth: int) -> bool:
-    return isinstance(step, Selection) and step.scope.ranks is not None and step.scope.ranks[0] > depth
-
-
-def _step_within(step: PlanStep, depth: int) -> PlanStep:
-    if not isinstance(step, Selection):
-        return step
-    scope: Scope = step.scope
-    if scope.ranks is not None and scope.ranks[0] <= depth < scope.ranks[1]:
-        return replace(step, scope=replace(scope, ranks=(scope.ranks[0], depth)))
-    if isinstance(step.strategy, RankAmount) and scope.by == "run" and step.amount.number > depth:
-        return replace(step, amount=Amount("count", depth))
-    return step
+    def _guess(self, text: str) -> str:
+        """Say what may have been meant by a word that is none."""
+        if text.removesuffix("%").replace(".", "").isdecimal():
+            return f"; a number has at most {_DIGITS} digits"
+        if text.lower() == "then" or text.endswith(","):
+            return "; steps are divided by ';'"
+        options = [f"{option.replace('_', '-')}=" for option in self.strategy.options]
+        known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
+        near = nearest(text, [*known, *strategies.names()])
+        if near and near[0] in strategies.names():
+            return f"; steps are divided by ';': did you mean '; {near[0]}'?"
+        return f"; did you mean {quoted(near[0])}?" if near else ""

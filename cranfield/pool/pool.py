@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -16,8 +16,8 @@ from cranfield.base.arrow import named
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.text import counted
 from cranfield.pool.candidates import Candidates, Mask, by_group
-from cranfield.pool.plan import Amount, Plan, Selection
-from cranfield.pool.strategy import FillsUp, FixedOrder, RankAmount, Sampling
+from cranfield.pool.plan import Plan, Selection
+from cranfield.pool.strategy import RankAmount, Strata
 from cranfield.runs.run import Codes, Places, Scores
 
 # One topic's pool while it grows: each step of a plan adds what is not there yet.
@@ -102,108 +102,86 @@ class TopicPool:
                 addition.stratum, addition.chosen[:kept], addition.probabilities[:kept], addition.undrawn
             )
 
+    def eligible(self, seen: Candidates, step: Selection) -> Mask:
+        """Say which candidates a step can choose: those in its ranks that are not in the pool.
+
+        What an earlier sample could have drawn is not drawn by a later one: the probability of either would be wrong.
+        """
+        free = ~self.present
+        if step.scope.ranks:
+            first, last = step.scope.ranks
+            free &= (seen.best_rank >= first) & (seen.best_rank <= last)
+        if step.strategy.kind == "sampling":
+            free[self.barred] = False
+            for addition in self.additions:
+                free[addition.undrawn] = False
+        return free
+
+    def apply(self, candidates: Candidates, step: Selection, number: int, *, level: int | None = None) -> None:
+        """Let a fixed or sampling step, the `number`-th of the plan, add its documents.
+
+        `level` is the size the topic may reach, where a budget was shared over all topics.
+        """
+        seen = view(candidates, step)
+        free = self.eligible(seen, step)
+        if step.strategy.kind == "sampling":
+            self._add_sample(seen, step, number, np.flatnonzero(free), level)
+            return
+        order = step.strategy.order(seen, seed=self.seed)
+        if isinstance(step.strategy.amount, RankAmount):
+            size = step.strategy.amount.size(seen, int(step.amount.number))
+            if step.scope.by == "topic":
+                counts = np.cumsum(np.bincount(seen.best_rank))
+                size = int(counts[counts <= step.amount.number].max(initial=0))
+            order = order[:size]
+            chosen = order[free[order]]
+        else:
+            order = order[free[order]]
+            chosen = order[: self._wanted(step, len(order), level)]
+        stratum = Stratum(number, str(step) + self.suffix)
+        self.add(Addition(stratum, chosen, np.ones(len(chosen)), np.empty(0, np.int64)))
+
+    def _add_sample(self, seen: Candidates, step: Selection, number: int, free: Places, level: int | None) -> None:
+        strategy, count = step.strategy, None
+        if number in self.own_rates and isinstance(strategy.amount, Strata):
+            rates = strategy.amount.at_rates(self.own_rates[number], otherwise=self.rates[number])
+            strategy = strategy.configured({"strata": rates})
+        elif step.amount.kind != "all":
+            rate = self.rates.get(number)
+            count = self._wanted(step, len(free), level) if rate is None else _share_of(len(free), rate)
+        sample = strategy.sample(seen, free, count, seed=self.seed)
+        if count is not None and len(sample.chosen) > count:
+            self.beyond.add(number)
+        is_drawn = np.zeros(len(seen), dtype=bool)
+        is_drawn[sample.chosen] = True
+        for code, name in enumerate(sample.names):
+            mine = sample.strata == code
+            left = free[(sample.population_strata == code) & ~is_drawn[free]]
+            label = " ".join(filter(None, (str(step), name))) + self.suffix
+            self.add(Addition(Stratum(number, label), sample.chosen[mine], sample.probabilities[mine], left))
+        self.present[self.drawn_before.get(number, [])] = True
+
+    def _wanted(self, step: Selection, available: int, level: int | None) -> int:
+        """Give how many of the available documents the amount of a step means."""
+        have, amount = self.count, step.amount
+        number = {
+            "all": available,
+            "count": int(amount.number),
+            "until": int(amount.number) - have,
+            "share": _share_of(available, amount.number / 100),
+            "budget": (level if level is not None else have) - have,
+        }[amount.kind]
+        return max(0, min(number, available))
+
 
 def view(candidates: Candidates, step: Selection) -> Candidates:
-    """Give the candidates as the step sees them: by run, or by group."""
+    """Give the candidates as a step sees them: by run, or by group."""
     return by_group(candidates) if step.scope.by == "group" else candidates
 
 
-def eligible(pool: TopicPool, seen: Candidates, step: Selection) -> Mask:
-    """Say which candidates the step can choose: those in its ranks that are not in the pool.
-
-    What an earlier sample could have drawn is not drawn by a later one: the probability of either would be wrong.
-    """
-    free = ~pool.present
-    if step.scope.ranks:
-        first, last = step.scope.ranks
-        free &= (seen.best_rank >= first) & (seen.best_rank <= last)
-    if step.strategy.kind == "sampling":
-        free[pool.barred] = False
-        for addition in pool.additions:
-            free[addition.undrawn] = False
-    return free
-
-
-def apply(pool: TopicPool, candidates: Candidates, step: Selection, number: int, *, level: int | None = None) -> None:
-    """Let a fixed or sampling step, the `number`-th of the plan, add its documents to the topic.
-
-    `level` is the size the topic may reach, where a budget was shared over all topics.
-    """
-    seen = view(candidates, step)
-    free = eligible(pool, seen, step)
-    if isinstance(step.strategy, Sampling):
-        _add_sample(pool, seen, step, number, free, level)
-    elif isinstance(step.strategy, FixedOrder):
-        _add_fixed(pool, seen, step, number, free, level)
-
-
-def wanted(amount: Amount, *, have: int, available: int, level: int | None) -> int:
-    """Give how many documents an amount means for a topic that has some and can choose from some more."""
-    number = {
-        "all": available,
-        "count": int(amount.number),
-        "until": int(amount.number) - have,
-        "share": share_of(available, amount.number / 100),
-        "budget": (level if level is not None else have) - have,
-    }[amount.kind]
-    return max(0, min(number, available))
-
-
-def share_of(population: int, share: float) -> int:
+def _share_of(population: int, share: float) -> int:
     """Give a share of a population in whole documents, rounded half up, at least one of a population that has any."""
     return min(population, max(math.floor(population * share + 0.5), 1)) if population else 0
-
-
-def _add_fixed(
-    pool: TopicPool, seen: Candidates, step: Selection, number: int, free: Mask, level: int | None
-) -> None:
-    assert isinstance(step.strategy, FixedOrder)
-    order = step.strategy.order(seen, seed=pool.seed)
-    if isinstance(step.strategy, RankAmount):
-        order = order[: _size(step, seen, int(step.amount.number))]
-        chosen = order[free[order]]
-    else:
-        order = order[free[order]]
-        chosen = order[: wanted(step.amount, have=pool.count, available=len(order), level=level)]
-    pool.add(Addition(Stratum(number, str(step) + pool.suffix), chosen, np.ones(len(chosen)), np.empty(0, np.int64)))
-
-
-def _size(step: Selection, seen: Candidates, amount: int) -> int:
-    assert isinstance(step.strategy, RankAmount)
-    if step.scope.by != "topic":
-        return step.strategy.size(seen, amount)
-    counts = np.cumsum(np.bincount(seen.best_rank))
-    return int(counts[counts <= amount][-1]) if (counts <= amount).any() else 0
-
-
-def _add_sample(
-    pool: TopicPool, seen: Candidates, step: Selection, number: int, free: Mask, level: int | None
-) -> None:
-    assert isinstance(step.strategy, Sampling)
-    numbers = np.flatnonzero(free)
-    strategy, count = step.strategy, _sample_size(pool, step, number, len(numbers), level)
-    if number in pool.own_rates and isinstance(strategy, FillsUp):
-        strategy, count = strategy.at_rates(pool.own_rates[number], otherwise=pool.rates[number]), None
-    sample = strategy.sample(seen, numbers, count, seed=pool.seed)
-    if count is not None and len(sample.chosen) > count:
-        pool.beyond.add(number)
-    is_drawn = np.zeros(seen.documents.shape[0], dtype=bool)
-    is_drawn[sample.chosen] = True
-    for code, name in enumerate(sample.names):
-        mine = sample.strata == code
-        left = numbers[(sample.population_strata == code) & ~is_drawn[numbers]]
-        label = " ".join(word for word in (str(step), name) if word) + pool.suffix
-        pool.add(Addition(Stratum(number, label), sample.chosen[mine], sample.probabilities[mine], left))
-    pool.present[pool.drawn_before.get(number, [])] = True
-
-
-def _sample_size(pool: TopicPool, step: Selection, number: int, available: int, level: int | None) -> int | None:
-    """Give how many documents a sample has; None where its own rates say it."""
-    if step.amount.kind == "all":
-        return None
-    if number in pool.rates:
-        return share_of(available, pool.rates[number])
-    return wanted(step.amount, have=pool.count, available=available, level=level)
 
 
 JudgingOrder = Literal["plan", "id", "random"]
@@ -331,40 +309,24 @@ class Pool:
         followed by NUL. Probabilities are little-endian doubles, all other numbers little-endian 64-bit integers;
         runs and strata count from 0.
         """
+        steps = np.array([stratum.step for stratum in self.stratum_table], dtype=np.int64)
+        probabilities = np.where(np.isnan(self.probabilities), np.nan, self.probabilities)
+        contributions = np.diff(self.contribution_offsets), self.contribution_runs, self.contribution_ranks
+        parts: list[tuple[list[str], list[np.ndarray]]] = [
+            (list(self.topics), [np.diff(self.offsets)]),
+            (self.ids, [self.strata, self.versions, steps]),
+            ([stratum.name for stratum in self.stratum_table], [probabilities, self.populations, self.drawn]),
+            ([source.name for source in self.sources], [*contributions]),
+        ]
         digest = sha256(b"cranfield-pool-1\n")
-        texts = ["\n".join(words) for words in self._texts()]
-        columns = self._columns()
-        for text, values in zip(texts, columns, strict=False):
-            digest.update(text.encode() + b"\0")
-            for column in values:
-                digest.update(np.ascontiguousarray(column).data)
+        for words, columns in parts:
+            digest.update("\n".join(words).encode() + b"\0")
+            for column in columns:
+                digest.update(np.ascontiguousarray(column.astype("<f8" if column is probabilities else "<i8")).data)
         digest.update(
             "".join(f"{one.topic}\t{one.document}\t{one.representative}\n" for one in self.duplicates).encode()
         )
         return digest.hexdigest()
-
-    def _texts(self) -> list[list[str]]:
-        return [
-            list(self.topics),
-            self.ids,
-            [stratum.name for stratum in self.stratum_table],
-            [source.name for source in self.sources],
-        ]
-
-    def _columns(self) -> list[list[np.ndarray]]:
-        probabilities = np.where(np.isnan(self.probabilities), np.nan, self.probabilities)
-        integers: dict[int, list[np.ndarray]] = {
-            0: [np.diff(self.offsets)],
-            1: [
-                self.strata,
-                self.versions,
-                np.array([stratum.step for stratum in self.stratum_table], dtype=np.int64),
-            ],
-            3: [np.diff(self.contribution_offsets), self.contribution_runs, self.contribution_ranks],
-        }
-        columns = {place: [column.astype("<i8") for column in some] for place, some in integers.items()}
-        columns[2] = [probabilities.astype("<f8"), self.populations.astype("<i8"), self.drawn.astype("<i8")]
-        return [columns[place] for place in range(4)]
 
     def _place(self, topic: str) -> int:
         if topic not in self.topics:
@@ -399,14 +361,18 @@ def levels(have: Places, available: Places, budget: int) -> Places:
     these leave goes to the others. What does not divide evenly goes to the first topics.
     """
     check_budget(int(have.sum()), budget)
+
+    def filled(level: int) -> Places:
+        return np.asarray(have + np.clip(level - have, 0, available), dtype=np.int64)
+
     low, high = 0, int((have + available).max(initial=0))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if _filled(have, available, middle).sum() <= budget else (low, middle - 1)
-    filled = _filled(have, available, low)
-    more = np.flatnonzero((filled == np.maximum(low, have)) & (filled < have + available) & (have <= low))
-    filled[more[: budget - int(filled.sum())]] += 1
-    return filled
+        low, high = (middle, high) if filled(middle).sum() <= budget else (low, middle - 1)
+    sizes = filled(low)
+    more = np.flatnonzero((sizes == np.maximum(low, have)) & (sizes < have + available) & (have <= low))
+    sizes[more[: budget - int(sizes.sum())]] += 1
+    return sizes
 
 
 def check_budget(have: int, budget: int) -> None:
@@ -415,15 +381,3 @@ def check_budget(have: int, budget: int) -> None:
         message = f"a budget of {counted(budget, 'document')} is below what the steps before it choose: {have:,}"
         remedy = "raise the budget, or make the steps before it smaller"
         raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
-
-
-def check_until(step: str, sizes: Collection[int], until: int) -> None:
-    """Refuse an adaptive step that every topic has gone beyond before it begins."""
-    if sizes and min(sizes) >= until:
-        message = f"'{step}' would choose nothing: the steps before it bring at least {min(sizes):,} to every topic"
-        remedy = "raise the number, or make the steps before it smaller"
-        raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
-
-
-def _filled(have: Places, available: Places, level: int) -> Places:
-    return np.asarray(have + np.clip(level - have, 0, available), dtype=np.int64)

@@ -34,21 +34,9 @@ class Replay:
         """How many relevant documents are found with the first 0, 1, 2 … documents: one longer than `judged`."""
         return np.concatenate([[0], np.cumsum([one.relevant is True for one in self.judged])]).astype(np.int64)
 
-    @property
-    def unknown(self) -> int:
-        """How many documents have no known label."""
-        return sum(one.relevant is None for one in self.judged)
-
     def found_with(self, documents: int) -> int:
         """Give how many relevant documents are found with so many documents, or with all where there are fewer."""
         return int(self.found[min(documents, len(self.judged))])
-
-    def by_topic(self) -> dict[str, list[Label]]:
-        """Give the labels of each topic in the order of judging."""
-        labels: dict[str, list[Label]] = {}
-        for one in self.judged:
-            labels.setdefault(one.topic, []).append(one.relevant)
-        return labels
 
 
 def replay(
@@ -62,37 +50,31 @@ def replay(
     queries: Mapping[str, str] | None = None,
     unknown: Label = None,
 ) -> Replay:
-    """Play a plan against known labels; `unknown` is what is said of a document without one.
+    """Play a plan against known labels; `unknown` is the label of a document without one.
 
-    A plan that looks at each topic by itself is told in rounds: the first document of every topic, then the second
+    A plan that looks at each topic by itself goes topic by topic: the first document of every topic, then the second
     of every topic and so on, so that equal places mean equal cost. With a budget across topics the order is the one
     in which the documents are chosen.
     """
-    if not plan.is_live:
+
+    def labelled(topic: str, document: str) -> Judged:
+        return Judged(topic, document, labels.get(topic, {}).get(document, unknown))
+
+    def judge(live: LivePool, topic: str | None) -> list[Judged]:
+        """Judge one document after the other, of one topic or of all, until nothing is offered."""
+        done: list[Judged] = []
+        while choices := live.offer(1, topics=None if topic is None else [topic]).choices:
+            done.append(labelled(choices[0].topic, choices[0].document))
+            live.learn(done[-1])
+        return done
+
+    if plan.is_live:
+        live = LivePool(plan, runs, topics=topics, seed=seed, texts=texts, queries=queries)
+        if live.spreads:
+            return Replay(tuple(judge(live, None)))
+        by_topic = [judge(live, topic) for topic in live.topics]
+    else:
         pool = build(plan, runs, topics=topics, seed=seed)
-        return Replay(
-            tuple(_in_rounds([_labelled(topic, pool.documents_of(topic), labels, unknown) for topic in pool.topics]))
-        )
-    live = LivePool(plan, runs, topics=topics, seed=seed, texts=texts, queries=queries)
-    if live.spreads:
-        return Replay(tuple(_judged(live, None, labels, unknown)))
-    return Replay(tuple(_in_rounds([_judged(live, topic, labels, unknown) for topic in live.topics])))
-
-
-def _judged(live: LivePool, topic: str | None, labels: Labels, unknown: Label) -> list[Judged]:
-    """Judge one document after the other, of one topic or of all, until nothing is offered."""
-    done = []
-    while choices := live.offer(1, topics=None if topic is None else [topic]).choices:
-        done += _labelled(choices[0].topic, [choices[0].document], labels, unknown)
-        live.told(done[-1])
-    return done
-
-
-def _labelled(topic: str, documents: Sequence[str], labels: Labels, unknown: Label) -> list[Judged]:
-    known = labels.get(topic, {})
-    return [Judged(topic, document, known.get(document, unknown)) for document in documents]
-
-
-def _in_rounds(topics: Sequence[Sequence[Judged]]) -> list[Judged]:
-    longest = max(map(len, topics), default=0)
-    return [judged[place] for place in range(longest) for judged in topics if place < len(judged)]
+        by_topic = [[labelled(topic, document) for document in pool.documents_of(topic)] for topic in pool.topics]
+    longest = max(map(len, by_topic), default=0)
+    return Replay(tuple(some[place] for place in range(longest) for some in by_topic if place < len(some)))

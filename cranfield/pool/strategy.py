@@ -1,24 +1,26 @@
-"""What a pooling strategy is, in three kinds.
+"""What a pooling strategy is: a decorated function whose keyword-only parameters are its options.
 
-    fixed      an order of all candidates, known before anything is judged
-    sampling   documents drawn by chance, each with the probability it had
-    adaptive   the next document, given the judgments so far
+    @fixed      an order of all candidates, known before anything is judged; @scored: by the highest score
+    @sampling   documents drawn by chance, each with the probability it had
+    @adaptive   the next document, given the judgments so far; its state is mostly a `Bandit` or a `HighestScore`
 
-Each is a frozen dataclass; its fields are its options, declared as in `cranfield.runs.baseline`. Whatever is drawn or
-tied is settled by `cranfield.pool.candidates`, so that plan, seed and inputs fix the result.
+Whatever is drawn or tied is settled by `cranfield.pool.candidates`, so that plan, seed and inputs fix the result.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property, wraps
+from typing import Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cranfield.pool.candidates import Candidates, Mask, numbers, rounded
-from cranfield.runs.baseline import Option
+from cranfield.base.options import Option, configured
+from cranfield.base.registry import Registry
+from cranfield.pool.candidates import Candidates, Mask, best_first, numbers, rounded
 from cranfield.runs.run import Codes, Places, Scores
 
 Kind = Literal["fixed", "sampling", "adaptive"]
@@ -29,33 +31,176 @@ Texts = Callable[[Sequence[str]], Sequence[str]]
 """Gives the texts of documents by id, for the strategies that read them."""
 
 
-class Strategy(Protocol):
-    """What all three kinds have in common: a sentence for lists, and the kind."""
+@dataclass(frozen=True)
+class Part:
+    """A function under a name, with its options set. Two parts are equal if their names and options are."""
 
-    summary: ClassVar[str]
-    kind: ClassVar[Kind]
+    name: str
+    summary: str = field(compare=False)
+    function: Callable[..., Any] = field(compare=False, repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", {**self.defaults, **self.options})
+
+    @property
+    def help(self) -> str:
+        """The docstring: what it is, formula, source."""
+        return inspect.getdoc(self.function) or self.summary
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The default of every option, in the order of the signature."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+    def configured(self, words: Mapping[str, str]) -> Self:
+        """Give the part with some options set from words, or raise a `UsageError`."""
+        return replace(self, options={**self.options, **configured(self.function, words).keywords})
 
 
-@runtime_checkable
-class FixedOrder(Strategy, Protocol):
-    """A strategy whose order is known before judging."""
+@dataclass(frozen=True)
+class Strategy(Part):
+    """A pooling strategy with its options set.
+
+    `read_amount` is called with the options where an amount is not simply a number of documents. One that is not
+    `reproducible` does not choose the same to the last bit on every machine: then the record of what it chose is
+    checked, and not whether it would choose so again. Of one that `reads_text` it is checked that every topic can be
+    read before a pool is made. One that `compares_topics` has claims that mean the same in every topic.
+    """
+
+    kind: Kind = field(default="fixed", compare=False)
+    read_amount: Callable[..., RankAmount | Strata] | None = field(default=None, compare=False, repr=False)
+    reproducible: bool = field(default=True, compare=False)
+    reads_text: bool = field(default=False, compare=False)
+    compares_topics: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.amount  # raises for options that cannot be meant
+
+    @cached_property
+    def amount(self) -> RankAmount | Strata | None:
+        """What its amount means, where that is not a number of documents."""
+        return None if self.read_amount is None else self.read_amount(**self.options)
 
     def order(self, candidates: Candidates, *, seed: int) -> Places:
-        """Give all candidate numbers, the one to judge first at the front."""
-        ...
+        """Give all candidate numbers in the order of a fixed strategy, the one to judge first at the front."""
+        order: Places = self.function(candidates, seed, **self.options)
+        return order
+
+    def sample(self, candidates: Candidates, eligible: Places, wanted: int | None, *, seed: int) -> Sample:
+        """Draw `wanted` of the eligible candidate numbers; None where the options say how many."""
+        sample: Sample = self.function(candidates, eligible, wanted, seed, **self.options)
+        return sample
+
+    def start(self, candidates: Candidates, *, seed: int, texts: Texts | None = None, query: str = "") -> State:
+        """Give the state of an adaptive strategy before the first judgment."""
+        state: State = self.function(Start(candidates, seed, texts, query), **self.options)
+        return state
 
 
-@runtime_checkable
-class RankAmount(Protocol):
-    """A fixed order whose amount is a rank and not a number of documents."""
+strategies: Registry[Strategy] = Registry(
+    "pooling strategy", package="cranfield.pool.strategies", group="cranfield.strategies"
+)
+
+
+def fixed(name: str, *aliases: str, summary: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
+    """Register a function that gives an order from (candidates, seed)."""
+    return _registered("fixed", name, *aliases, summary=summary, **facts)
+
+
+def scored(name: str, *aliases: str, summary: str) -> Callable[[Callable[..., Any]], Strategy]:
+    """Register a function that gives each of the candidates a score: the highest is judged first."""
+
+    def decorate(function: Callable[..., Any]) -> Strategy:
+        @wraps(function)
+        def order(candidates: Candidates, seed: int, **options: Any) -> Places:
+            return best_first(function(candidates, **options))
+
+        return fixed(name, *aliases, summary=summary)(order)
+
+    return decorate
+
+
+def sampling(name: str, *aliases: str, summary: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
+    """Register a function that gives a `Sample` from (candidates, eligible, wanted, seed)."""
+    return _registered("sampling", name, *aliases, summary=summary, **facts)
+
+
+def adaptive(name: str, *aliases: str, summary: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
+    """Register a function that gives a `State` from a `Start`."""
+    return _registered("adaptive", name, *aliases, summary=summary, **facts)
+
+
+def _registered(kind: Kind, name: str, *aliases: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
+    def decorate(function: Callable[..., Any]) -> Strategy:
+        return strategies.register(name, *aliases)(Strategy(name, function=function, kind=kind, **facts))
+
+    return decorate
+
+
+# Amounts that are not a number of documents.
+
+
+@dataclass(frozen=True)
+class RankAmount:
+    """An amount that is a rank: everything with a best rank up to it, or to the topic's own depth."""
+
+    own_depths: Mapping[str, int]
 
     def size(self, candidates: Candidates, rank: int) -> int:
-        """Give how many documents of its order the amount `rank` means."""
-        ...
+        """Give how many documents of a topic the amount `rank` means."""
+        return int(np.count_nonzero(candidates.best_rank <= self.own_depths.get(candidates.topic, rank)))
 
-    def reach(self, rank: int) -> int | None:
-        """Give the deepest rank it looks at; None where that depends on the documents."""
-        ...
+    def reach(self, rank: int) -> int:
+        """Give the deepest of all depths."""
+        return max([rank, *self.own_depths.values()])
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Strata with rates of their own, as (first, last, rate in per cent): an amount fills up the one without a rate.
+
+    `by_rank` says whether they are cut from best ranks, and not from the order of a strategy.
+    """
+
+    parts: tuple[tuple[int, int, float | None], ...]
+    by_rank: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The strata as they are called: 1-20."""
+        return tuple(f"{first}-{last}" for first, last, _ in self.parts)
+
+    @property
+    def deepest(self) -> int:
+        """The last rank of all strata; 0 where they are cut from the order of a strategy."""
+        return self.parts[-1][1] if self.by_rank else 0
+
+    def amount_problems(self, *, has_amount: bool) -> Iterator[str]:
+        """Say why an amount, or none, does not go with the rates."""
+        without = [name for name, (_, _, rate) in zip(self.names, self.parts, strict=True) if rate is None]
+        if len(without) > 1:
+            yield f"one stratum may go without a rate, to get what the others leave; {' and '.join(without)} do"
+        elif without and not has_amount:
+            yield f"the stratum {without[0]} has no rate and so needs an amount, as in 'stratified until 800'"
+        elif has_amount and not without:
+            yield "stratified takes an amount only for a stratum without a rate, as in strata=1-20:100,21-1000"
+
+    def at_rates(self, rates: Mapping[str, float], *, otherwise: float) -> str:
+        """Spell the strata with rates, from 0 to 1, for those that have none of their own."""
+        shares = [
+            100 * rates.get(name, otherwise) if rate is None else rate
+            for name, (_, _, rate) in zip(self.names, self.parts, strict=True)
+        ]
+        return ",".join(f"{name}:{spelled_number(share)}" for name, share in zip(self.names, shares, strict=True))
+
+
+def spelled_number(number: float) -> str:
+    """Give the shortest decimal that reads back as the same number, without an exponent: plans have none."""
+    text = format(Decimal(repr(number)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,39 +218,30 @@ class Sample:
     population_strata: Codes
 
 
-@runtime_checkable
-class Sampling(Strategy, Protocol):
-    """A strategy that draws by chance."""
-
-    def sample(self, candidates: Candidates, eligible: Places, wanted: int | None, *, seed: int) -> Sample:
-        """Draw `wanted` of the eligible candidate numbers; None where the options say how many."""
-        ...
+# What an adaptive strategy starts from, and its state.
 
 
-@runtime_checkable
-class FillsUp(Protocol):
-    """A sampling strategy that has rates of its own, so that an amount says only how far the rest is filled up."""
+@dataclass(frozen=True)
+class Start:
+    """One topic before anything is judged; `texts` and `query` are for the strategies that read."""
 
-    def amount_problems(self, *, has_amount: bool) -> Iterator[str]:
-        """Say why an amount, or none, does not go with the rates."""
-        ...
-
-    def at_rates(self, rates: Mapping[str, float], *, otherwise: float) -> Sampling:
-        """Give the same strategy with rates, from 0 to 1, for strata (by name) that have none of their own."""
-        ...
+    candidates: Candidates
+    seed: int
+    texts: Texts | None = None
+    query: str = ""
 
 
 class State(Protocol):
-    """Where an adaptive strategy stands with one topic: a function of the judgments told to it, in their order."""
+    """Where an adaptive strategy stands with one topic: a function of the judgments it has learnt, in their order."""
 
-    def told(self, candidate: int, label: Label) -> None:
+    def learn(self, candidate: int, label: Label) -> None:
         """Take in one judgment."""
         ...
 
-    def choose(self, excluded: NDArray[np.bool_]) -> tuple[int, str] | None:
+    def choose(self, excluded: Mask) -> tuple[int, str] | None:
         """Give the next candidate that is neither judged nor excluded, and why; None where there is none left.
 
-        Asking changes nothing: the same state gives the same answer.
+        This changes nothing: the same state gives the same answer.
         """
         ...
 
@@ -115,21 +251,46 @@ class State(Protocol):
         ...
 
 
-@runtime_checkable
-class Adaptive(Strategy, Protocol):
-    """A strategy that learns from judgments.
+class HighestScore:
+    """A state in which the candidate with the highest score is next, ties by document id, descending."""
 
-    One whose choices are not the same to the last bit on every machine says `reproducible: ClassVar[bool] = False`:
-    then the record of what it chose is checked, and not whether it would choose so again. One that reads documents
-    says `reads_text: ClassVar[bool] = True`: then it is looked whether every topic can be read before a pool is made.
-    """
+    def __init__(
+        self,
+        candidates: int,
+        *,
+        scores: Callable[[], Scores],
+        learn: Callable[[int, Label], None],
+        reason: Callable[[float], str],
+    ) -> None:
+        self._judged = np.zeros(candidates, dtype=bool)
+        self._scores, self._update, self._reason = scores, learn, reason
+        self._now: Scores | None = None
 
-    def begin(self, candidates: Candidates, *, seed: int, texts: Texts | None = None, query: str = "") -> State:
-        """Give the state before the first judgment."""
-        ...
+    def learn(self, candidate: int, label: Label) -> None:
+        """Take in one judgment."""
+        if not self._judged[candidate]:
+            self._judged[candidate] = True
+            self._update(candidate, label)
+            self._now = None
 
+    def choose(self, excluded: Mask) -> tuple[int, str] | None:
+        """Give the free candidate with the highest score."""
+        free = ~(self._judged | excluded)
+        if not free.any():
+            return None
+        best = int(np.argmax(np.where(free, self._present(), -np.inf)))
+        return best, self._reason(float(self._present()[best]))
 
-# Runs as arms: pulling one means judging its next document.
+    @property
+    def claim(self) -> float:
+        """The highest score."""
+        return float(np.where(self._judged, -np.inf, self._present()).max(initial=-np.inf))
+
+    def _present(self) -> Scores:
+        if self._now is None:
+            self._now = self._scores()
+        return self._now
+
 
 Update = Annotated[
     Literal["pulled", "all"], Option("who learns from a judgment: the pulled run, or all that have the document")
@@ -137,47 +298,50 @@ Update = Annotated[
 Known = Annotated[
     Literal["skip", "consume"], Option("a document judged through another run: skip it, or consume its label")
 ]
+Rate = Annotated[float, Option("how much of the memory stays at each step", at_least=0, at_most=1)]
 
 NOBODY = -1
 
 
-class Policy(Protocol):
-    """Which arm is worth pulling."""
+class Bandit:
+    """A state in which runs are arms, and pulling one means judging its next document.
 
-    def values(self, pull: int) -> Scores:
-        """Give the value of each arm before a pull, counted from 0; the highest is pulled."""
-        ...
-
-    def reward(self, arms: Places, *, relevant: bool) -> None:
-        """Take in what came of pulling some arms."""
-        ...
-
-
-class ArmState:
-    """One topic with an arm for each run.
-
-    The arm of highest value is pulled, ties by seed: its next document is the first of its list that is not judged. A
-    judgment belongs to the arm that would be pulled first of those that have the document. So judgments from
+    The arm of highest `value` is pulled, ties by seed: its next document is the first of its list that is not judged.
+    A judgment belongs to the arm that would be pulled first of those that have the document. So judgments from
     elsewhere, a warm-up or another assessor, teach too, and the state is a function of the judgments in their order.
     `update="all"` rewards every run that has the document. `known="consume"`: an arm that comes to a document judged
     through another one is rewarded with its label and the next arm chosen anew; `"skip"` passes over it.
+
+    What was seen of each arm may fade: judged ← rate · judged + 1,  relevant ← rate · relevant + x  for the arms that
+    are rewarded. `front` is the arm that was rewarded last, if that was for a relevant document.
     """
 
     def __init__(
-        self, candidates: Candidates, policy: Policy, *, seed: int, update: Update = "pulled", known: Known = "skip"
+        self,
+        start: Start,
+        value: Callable[[Bandit], Scores],
+        *,
+        rate: float = 1.0,
+        update: str = "pulled",
+        known: str = "skip",
     ) -> None:
-        self._candidates, self._policy, self._seed = candidates, policy, seed
+        self._candidates, self._seed, self._value, self._rate = start.candidates, start.seed, value, rate
+        self.relevant, self.judged = np.zeros((2, len(start.candidates.runs)))
+        self.front, self.pulls = NOBODY, 0
         self._to_all = update == "all"
         self._consumes = known == "consume" and not self._to_all
-        self._labels: list[Label] = [None] * len(candidates)
-        self._judged = np.zeros(len(candidates), dtype=bool)
-        self._pulled_by = np.full(len(candidates), NOBODY, dtype=np.int32)
-        self._heads = candidates.offsets[:-1].copy()
-        self._pulls = 0
+        self._labels: list[Label] = [None] * len(start.candidates)
+        self._judged = np.zeros(len(start.candidates), dtype=bool)
+        self._pulled_by = np.full(len(start.candidates), NOBODY, dtype=np.int32)
+        self._heads = start.candidates.offsets[:-1].copy()
         self._claim: float | None = None
         self._order = self._preference()
 
-    def told(self, candidate: int, label: Label) -> None:
+    def numbers(self, purpose: str, count: int) -> Scores:
+        """Draw numbers from 0 up to 1 for the present pull."""
+        return numbers(self._seed, self._candidates.topic, purpose, self.pulls, count=count)
+
+    def learn(self, candidate: int, label: Label) -> None:
         """Take in one judgment."""
         if self._judged[candidate]:
             return
@@ -204,109 +368,32 @@ class ArmState:
     def claim(self) -> float:
         """The value of the best arm that has anything left."""
         if self._claim is None:
-            self._claim = self._best_value()
+            open_rows = ~self._judged[self._candidates.listed]
+            left = np.bincount(self._candidates.run_of_row[open_rows], minlength=len(self.judged)) > 0
+            self._claim = float(self._value(self)[left].max(initial=-np.inf))
         return self._claim
-
-    def _best_value(self) -> float:
-        open_rows = ~self._judged[self._candidates.listed]
-        left = np.bincount(self._candidates.run_of_row[open_rows], minlength=len(self._candidates.runs)) > 0
-        return float(self._policy.values(self._pulls)[left].max(initial=-np.inf))
 
     def _reward(self, arms: Places, label: Label) -> None:
         if label is not None:
-            self._policy.reward(arms, relevant=label)
-        self._pulls += 1
+            self.judged[arms] = self._rate * self.judged[arms] + 1
+            self.relevant[arms] = self._rate * self.relevant[arms] + label
+            self.front = int(arms[0]) if label else NOBODY
+        self.pulls += 1
         self._claim = None
         self._order = self._preference()
 
     def _preference(self) -> Places:
         """Give the arms in the order they would be pulled."""
-        values = rounded(self._policy.values(self._pulls))
-        turns = numbers(self._seed, self._candidates.topic, "arms", self._pulls, count=len(values))
-        return np.lexsort((turns, -values))
+        values = rounded(self._value(self))
+        return np.lexsort((self.numbers("arms", len(values)), -values))
 
     def _consume(self) -> None:
         """Let arms come to documents that are judged already, until one comes to a document that is not."""
-        while (arm := self._first_unfinished()) != NOBODY:
+        while (unfinished := self._heads < self._candidates.offsets[1:]).any():
+            arm = int(self._order[np.argmax(unfinished[self._order])])
             candidate = int(self._candidates.listed[self._heads[arm]])
             if not self._judged[candidate]:
                 return
             self._heads[arm] += 1
             if self._pulled_by[candidate] != arm and self._labels[candidate] is not None:
                 self._reward(np.array([arm]), self._labels[candidate])
-
-    def _first_unfinished(self) -> int:
-        unfinished = self._heads < self._candidates.offsets[1:]
-        return int(self._order[np.argmax(unfinished[self._order])]) if unfinished.any() else NOBODY
-
-
-class Beliefs:
-    """What has been seen of each arm: relevant and judged, with a memory that may fade.
-
-        judged ← rate · judged + 1,   relevant ← rate · relevant + x
-
-    for the arms that are rewarded. rate = 1 remembers everything, rate = 0 only the last document.
-    """
-
-    def __init__(self, arms: int, rate: float = 1.0) -> None:
-        self.relevant, self.judged, self.rate = np.zeros(arms), np.zeros(arms), rate
-
-    @property
-    def mean(self) -> Scores:
-        """The mean of a Beta(1 + relevant, 1 + judged − relevant) distribution."""
-        return (1 + self.relevant) / (2 + self.judged)
-
-    def reward(self, arms: Places, *, relevant: bool) -> None:
-        """Take in a label for some arms."""
-        self.judged[arms] = self.rate * self.judged[arms] + 1
-        self.relevant[arms] = self.rate * self.relevant[arms] + relevant
-
-
-# Runs with weights: the next document is the one that the weighed runs want most.
-
-
-class Weights(Protocol):
-    """The weights of the runs."""
-
-    def values(self) -> Scores:
-        """Give the weight of each run."""
-        ...
-
-    def learn(self, gains: Scores, label: Label) -> None:
-        """Take in a judgment of a document, by what each run gave it."""
-        ...
-
-
-class WeighedState:
-    """One topic: the candidate with the largest Σ over runs s of weight(s) · gains(s, d) is next.
-
-    Sums are rounded; ties by document id, descending.
-    """
-
-    def __init__(self, gains: Scores, weights: Weights) -> None:
-        self._gains, self._weights = gains, weights
-        self._judged = np.zeros(gains.shape[1], dtype=bool)
-        self._sums = self._summed()
-
-    def told(self, candidate: int, label: Label) -> None:
-        """Take in one judgment."""
-        if not self._judged[candidate]:
-            self._judged[candidate] = True
-            self._weights.learn(self._gains[:, candidate], label)
-            self._sums = self._summed()
-
-    def choose(self, excluded: Mask) -> tuple[int, str] | None:
-        """Give the free candidate with the largest sum."""
-        free = np.where(self._judged | excluded, -np.inf, self._sums)
-        if not (free > -np.inf).any():
-            return None
-        best = int(np.argmax(free))
-        return best, f"weight {self._sums[best]:.4g}"
-
-    @property
-    def claim(self) -> float:
-        """The largest sum."""
-        return float(np.where(self._judged, -np.inf, self._sums).max(initial=-np.inf))
-
-    def _summed(self) -> Scores:
-        return rounded(self._weights.values() @ self._gains)

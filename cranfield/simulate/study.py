@@ -19,13 +19,12 @@ from cranfield.evaluate.align import Alignment, AnyRun, align
 from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
 from cranfield.evaluate.scores import Scores, score
-from cranfield.pool.build import build, is_adaptive
+from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns
-from cranfield.pool.plan import Amount, Plan, Selection, parse, within_lists
+from cranfield.pool.plan import Amount, Plan, Selection, parse
 from cranfield.pool.pool import levels
 from cranfield.pool.replay import Labels, replay
-from cranfield.pool.strategies import strategies
-from cranfield.pool.strategy import RankAmount, Texts
+from cranfield.pool.strategy import RankAmount, Texts, strategies
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.correlation import RankDrop, Values, max_rank_drop, tau_ap, tau_b
 from cranfield.reuse.hold_out import OwnHoldOut
@@ -222,7 +221,7 @@ def play(known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = N
     if not topics:
         return Play(str(plan), known.topics, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
     told = replay(
-        plan if runs is None else within_lists(plan, feeding.depth),
+        plan if runs is None else plan.within(feeding.depth),
         feeding,
         known.labels,
         topics=topics,
@@ -246,9 +245,9 @@ def open_ended(plan: Plan) -> Plan:
     if not isinstance(last, Selection):
         raise UsageError(f"'{plan}' ends with '{last}', and a budget needs a step that chooses documents")
     step = replace(last, amount=Amount())
-    if isinstance(last.strategy, RankAmount):
+    if isinstance(last.strategy.amount, RankAmount):
         scope = replace(last.scope, by="run" if last.scope.by == "topic" else last.scope.by)
-        step = Selection("take", strategies.get("take")(), scope=scope)
+        step = Selection(strategies.get("take"), scope=scope)
     return Plan((*plan.steps[:-1], step))
 
 
@@ -264,7 +263,7 @@ def least_budget(known: Known, plan: Plan) -> Counts:
     before = plan.steps[:-1]
     if not before:
         return np.zeros(len(known.topics), dtype=np.int64)
-    if any(is_adaptive(step) for step in before):
+    if Plan(before).is_live:
         raise UsageError(f"'{plan}': a budget for all topics cannot follow an adaptive step: topics end one by one")
     sizes = build(Plan(before), known.pooled, topics=known.topics).sizes
     return np.array([sizes[topic] for topic in known.topics], dtype=np.int64)
@@ -285,7 +284,7 @@ def play_at(
     have = np.zeros(len(known.topics), dtype=np.int64)
     here = [known.topics.index(topic) for topic in feeding.topics]
     if here:
-        have[here] = least_budget(feeding, plan if runs is None else within_lists(plan, runs.depth))
+        have[here] = least_budget(feeding, plan if runs is None else plan.within(runs.depth))
     return [
         largest.first(levels(have, largest.sizes - have, budget), plan=str(one))
         for budget, one in zip(budgets, plans, strict=True)

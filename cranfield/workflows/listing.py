@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import UnknownName
@@ -15,7 +14,7 @@ from cranfield.compare.corrections import corrections
 from cranfield.compare.significance import tests
 from cranfield.corpus.formats import document_formats, topic_formats
 from cranfield.pool.stopping import stopping_rules
-from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import strategies
 from cranfield.qrels.reading import qrels_formats
 from cranfield.report.rendering import renderers
 from cranfield.runs.baseline import described_options
@@ -81,9 +80,8 @@ def known_strategies() -> list[tuple[Value, ...]]:
     """Give (name, kind, first line of the help, options with their defaults) of every strategy and stopping rule."""
     rows: list[tuple[Value, ...]] = []
     for name, part in [*strategies.items(), *stopping_rules.items()]:
-        kind = getattr(part, "kind", STOPPING)
-        options = ", ".join(f"{field.name}={field.default}" for field in fields(part))  # type: ignore[arg-type]
-        rows.append((name, kind, (part.__doc__ or "").splitlines()[0].rstrip("."), options))
+        options = ", ".join(f"{option}={default}" for option, default in part.defaults.items())
+        rows.append((name, getattr(part, "kind", STOPPING), part.help.splitlines()[0].rstrip("."), options))
     return rows
 
 
@@ -91,13 +89,13 @@ def described_strategy(name: str) -> str:
     """Give the whole help of a pooling strategy or a stopping rule: formula, edge cases, source, options."""
     if name not in stopping_rules.names() and name not in _names(strategies):
         raise UnknownName("pooling strategy or stopping rule", name, [*_names(strategies), *stopping_rules.names()])
-    part: type[object] = stopping_rules.get(name) if name in stopping_rules.names() else strategies.get(name)
-    found = next(known for known, one in [*strategies.items(), *stopping_rules.items()] if one is part)
-    is_rule = found in stopping_rules.names()
+    is_rule = name in stopping_rules.names()
+    part = stopping_rules.get(name) if is_rule else strategies.get(name)
+    found = part.name
     aliases = () if is_rule else strategies.aliases(found)
     also = f", also called {', '.join(aliases)}" if aliases else ""
-    lines = [f"{found} ({getattr(part, 'kind', STOPPING)}{also})", "", inspect.getdoc(part) or "", ""]
-    for option in described_options(part):
+    lines = [f"{found} ({getattr(part, 'kind', STOPPING)}{also})", "", part.help, ""]
+    for option in described_options(part.function):
         given = f"stop={found}:{option.default}" if is_rule else f"{option.name.replace('_', '-')}={option.default}"
         lines.append(f"  {given}  {option.help} ({option.values})")
     return "\n".join(lines).rstrip() + "\n"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cranfield.pool.candidates import candidates_of, numbers
 from cranfield.pool.plan import parse
-from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import strategies
 
 RELEVANT = {"d1", "d3", "d5"}
 
@@ -17,14 +17,14 @@ RELEVANT = {"d1", "d3", "d5"}
 def sequence(runs, plan, relevant, *, seed=0, topic="1", length=99):
     """Judge one document after the other, as an assessor who knows the relevant ones."""
     candidates = candidates_of(runs, topic)
-    state = parse(plan).steps[0].strategy.begin(candidates, seed=seed)
+    state = parse(plan).steps[0].strategy.start(candidates, seed=seed)
     nobody = np.zeros(len(candidates), dtype=bool)
     judged = []
     while len(judged) < length and (choice := state.choose(nobody)) is not None:
         assert state.choose(nobody) == choice
         document = candidates.ids[choice[0]]
         judged.append(document)
-        state.told(choice[0], document in relevant)
+        state.learn(choice[0], document in relevant)
     return judged
 
 
@@ -350,17 +350,17 @@ def test_every_adaptive_strategy_brings_every_document_once(toolbox, data):
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_the_state_is_a_function_of_the_judgments_in_their_order(worked, name):
     candidates = candidates_of(worked, "1")
-    strategy = strategies.get(name)()
+    strategy = strategies.get(name)
     nobody = np.zeros(len(candidates), dtype=bool)
     history = [(3, True), (6, None), (0, False), (4, True)]
-    one = strategy.begin(candidates, seed=4)
+    one = strategy.start(candidates, seed=4)
     for candidate, label in history:
         one.choose(nobody)
         one.choose(~nobody)
-        one.told(candidate, label)
-    other = strategy.begin(candidates, seed=4)
+        one.learn(candidate, label)
+    other = strategy.start(candidates, seed=4)
     for candidate, label in history:
-        other.told(candidate, label)
+        other.learn(candidate, label)
     assert one.choose(nobody) == other.choose(nobody)
     assert one.claim == other.claim
     excluded = nobody.copy()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.base.errors import ProblemsFound, UsageError
-from cranfield.pool.build import build, build_asked
+from cranfield.pool.build import build
 from cranfield.pool.plan import Amount, parse, parse_stored
 from cranfield.workflows.pool.inputs import depth_of
 
@@ -59,7 +59,7 @@ NO_EFFECT = {
 def test_words_without_effect_are_refused_when_a_pool_is_asked_for(toolbox, plan):
     runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
     with pytest.raises(ProblemsFound) as caught:
-        build_asked(parse(plan), runs)
+        build(parse(plan), runs, refuse_idle=True)
     assert [str(problem) for problem in caught.value.problems] == NO_EFFECT[plan]
 
 
@@ -78,7 +78,7 @@ def test_a_step_that_does_something_or_has_nothing_left_is_no_mistake(toolbox, p
     runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
     if "group" not in plan:
         runs = toolbox.pooled(toolbox.worked)
-    assert list(build_asked(parse(plan), runs)) == list(build(parse(plan), runs))
+    assert list(build(parse(plan), runs, refuse_idle=True)) == list(build(parse(plan), runs))
 
 
 def test_a_pool_that_is_there_is_built_again_without_these_questions(worked):

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.pool.build import build, is_reproducible, without_model
+from cranfield.pool.build import build, without_model
 from cranfield.pool.extend import Chosen, Later, extend, with_chosen
 from cranfield.pool.live import Judged, LivePool
-from cranfield.pool.overlap import brought_by_runs, missing_by_depth
+from cranfield.pool.overlap import contributions_of_runs, missing_by_depth
 from cranfield.pool.plan import parse
 from cranfield.pool.pool import NO_PROBABILITY, Stratum
 
@@ -25,11 +25,11 @@ PLANS = [
 def test_what_is_in_a_pool_is_not_offered_again(worked):
     plan = parse("depth 1; mtf until 6")
     pool = build(plan, worked, topics=["1"])
-    live = LivePool(plan, worked, begun=pool)
+    live = LivePool(plan, worked, pool=pool)
     offered = [choice.document for choice in live.offer(9).choices]
     assert len(offered) == 3
     assert not set(offered) & set(pool.documents_of("1"))
-    live.took("1", offered[:2])
+    live.hand_out("1", offered[:2])
     assert [choice.document for choice in live.offer(9).choices] == offered[2:]
 
 
@@ -37,14 +37,14 @@ def test_what_is_in_a_pool_is_not_offered_again(worked):
 def test_standing_with_some_judgments_is_having_been_told_them_alone(worked, data):
     plan, seed = parse(data.draw(st.sampled_from(PLANS))), data.draw(st.integers(0, 3))
     pool = build(plan, worked, seed=seed)
-    live, handed_out = LivePool(plan, worked, begun=pool), {topic: pool.documents_of(topic) for topic in pool.topics}
+    live, handed_out = LivePool(plan, worked, pool=pool), {topic: pool.documents_of(topic) for topic in pool.topics}
     standing = {topic: [] for topic in pool.topics}
     for _ in range(data.draw(st.integers(0, 14))):
         topic = data.draw(st.sampled_from(pool.topics))
         act = data.draw(st.sampled_from(["choose", "judge", "take back", "change"]))
         if act == "choose":
             chosen = [choice.document for choice in live.offer(2, topics=[topic]).choices]
-            live.took(topic, chosen)
+            live.hand_out(topic, chosen)
             handed_out[topic] += chosen
         elif act == "judge":
             judged = {one.document for one in standing[topic]}
@@ -56,13 +56,13 @@ def test_standing_with_some_judgments_is_having_been_told_them_alone(worked, dat
             taken_back = standing[topic].pop(place)
             if act == "change":
                 standing[topic].append(Judged(topic, taken_back.document, not taken_back.relevant))
-        live.stand(topic, standing[topic])
-    fresh = LivePool(plan, worked, begun=pool)
+        live.set_judgments(topic, standing[topic])
+    fresh = LivePool(plan, worked, pool=pool)
     for topic, documents in handed_out.items():
-        fresh.took(topic, documents[len(pool.documents_of(topic)) :])
+        fresh.hand_out(topic, documents[len(pool.documents_of(topic)) :])
     for judged in standing.values():
         for one in judged:
-            fresh.told(one)
+            fresh.learn(one)
     assert live.offer(9) == fresh.offer(9)
     assert live.known == fresh.known
 
@@ -74,10 +74,10 @@ def test_a_budget_that_was_spent_is_not_any_more_when_a_judgment_is_taken_back(w
     while choices := live.offer().choices:
         one = Judged(choices[0].topic, choices[0].document, True)
         judged[one.topic].append(one)
-        live.told(one)
+        live.learn(one)
     assert live.ended == dict.fromkeys(["1", "2"], "budget 4 reached")
     topic = max(judged, key=lambda name: len(judged[name]))
-    live.stand(topic, judged[topic][:-1])
+    live.set_judgments(topic, judged[topic][:-1])
     assert live.ended == {}
     assert len(live.offer(9).choices) == 1
 
@@ -86,9 +86,9 @@ def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(work
     plan = parse("hedge until 5 stop=nonrelevant:2; sample 50%")
     live = LivePool(plan, worked, topics=["1"])
     chosen = [choice.document for choice in live.offer(4).choices]
-    live.took("1", chosen)
+    live.hand_out("1", chosen)
     for document in chosen[:2]:
-        live.told(Judged("1", document, False))
+        live.learn(Judged("1", document, False))
     assert live.ended == {"1": "the last 2 judged documents were not relevant"}
     (sample,) = live.later("1")
     ids = live.candidates("1").ids
@@ -101,11 +101,11 @@ def test_a_topic_that_was_closed_offers_nothing_whatever_is_taken_back(worked):
     plan = parse("depth 1; hedge 2")
     live = LivePool(plan, worked, topics=["1"])
     for document in (first := [choice.document for choice in live.offer(9).choices]):
-        live.told(Judged("1", document, True))
+        live.learn(Judged("1", document, True))
     live.close("1", "2 reached")
-    live.stand("1", [Judged("1", first[0], True)])
+    live.set_judgments("1", [Judged("1", first[0], True)])
     assert live.ended == {"1": "2 reached"}
-    again = LivePool(plan, worked, begun=build(plan, worked, topics=["1"]), ended={"1": "2 reached"})
+    again = LivePool(plan, worked, pool=build(plan, worked, topics=["1"]), ended={"1": "2 reached"})
     assert again.offer(9).choices == ()
     assert again.ended == {"1": "2 reached"}
 
@@ -115,13 +115,13 @@ def test_a_warm_up_that_is_judged_late_does_not_count_as_steps_without_a_find(wo
     warm_up = [choice.document for choice in live.offer(3).choices]
     others = [choice.document for choice in live.offer(5, under_judgment=[("1", one) for one in warm_up]).choices]
     for document, label in zip(others[:2], [False, True], strict=True):
-        live.told(Judged("1", document, label))
+        live.learn(Judged("1", document, label))
     for document in warm_up:
-        live.told(Judged("1", document, False))
+        live.learn(Judged("1", document, False))
     assert live.ended == {}
-    live.told(Judged("1", others[2], False))
+    live.learn(Judged("1", others[2], False))
     assert live.ended == {}
-    live.told(Judged("1", others[3], False))
+    live.learn(Judged("1", others[3], False))
     assert live.ended == {"1": "nothing relevant in the last 2 steps"}
 
 
@@ -140,7 +140,7 @@ def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(wo
     grown = extend(pool, worked)  # d5 is the first of C: it is there already
     assert [(one.document, one.step, one.version) for one in grown] == [("d3", 1, 1), ("d1", 1, 1), ("d5", 2, 1)]
     assert [(one.run, one.rank) for one in grown.entry("1", "d5").contributions] == [("A", 5), ("C", 1)]
-    live = LivePool(plan, worked, begun=grown)
+    live = LivePool(plan, worked, pool=grown)
     assert len(live.offer(9).choices) == 2
 
 
@@ -148,7 +148,7 @@ def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):
     plan, clusters = parse("depth 1; mtf until 6"), {"d5": "x", "d4": "x", "d7": "x"}
     few = worked.chosen(["A", "B"])
     begun = build(plan, few, topics=["1"], clusters=clusters)
-    live = LivePool(plan, few, begun=begun, clusters=clusters)
+    live = LivePool(plan, few, pool=begun, clusters=clusters)
     assert "d5" not in live.candidates("1").ids  # d4 has the better rank
     assert [(one.document, one.representative) for one in live.stands_for("1", ["d4"])] == [("d5", "d4")]
     pool = with_chosen(
@@ -157,18 +157,18 @@ def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):
     grown = extend(pool, worked, clusters=clusters)  # d5 is first in C
     assert "d5" not in grown.documents_of("1")
     assert [(one.document, one.representative) for one in grown.duplicates] == [("d5", "d4"), ("d7", "d4")]
-    again = LivePool(plan, worked, begun=grown, clusters=clusters)
+    again = LivePool(plan, worked, pool=grown, clusters=clusters)
     assert not {"d5", "d7"} & set(again.candidates("1").ids)
 
 
 def test_a_plan_that_cannot_be_repeated_is_checked_without_its_model():
-    assert is_reproducible(parse("depth 5; mtf until 9"))
+    assert parse("depth 5; mtf until 9").is_reproducible
     plan = parse("depth 5; cal negatives=7 until 9 stop=dry:3; rrf 2")
-    assert not is_reproducible(plan)
+    assert not plan.is_reproducible
     stand_in = without_model(plan)
     assert stand_in.steps[0] == plan.steps[0]
     assert (stand_in.steps[1].amount, stand_in.steps[1].scope) == (plan.steps[1].amount, plan.steps[1].scope)
-    assert is_reproducible(stand_in)
+    assert stand_in.is_reproducible
     assert without_model(parse("mtf 3")) == parse("mtf 3")
 
 
@@ -190,4 +190,4 @@ def test_what_a_deeper_pool_would_add(worked):
 def test_what_a_run_brought_and_no_other_group_did(toolbox):
     runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
     pool = build(parse("depth 3"), runs, topics=["1"])  # A d1 d2 d3; B d3 d6 d1; C d5 d3 d2
-    assert brought_by_runs(pool) == [(3, 1), (3, 2), (3, 1)]
+    assert contributions_of_runs(pool) == [(3, 1), (3, 2), (3, 1)]

@@ -12,7 +12,7 @@ from cranfield.pool.candidates import PooledRuns, candidates_of, pooled_runs
 from cranfield.pool.live import LivePool
 from cranfield.pool.plan import parse
 from cranfield.pool.pool import Contribution, Duplicate, Entry
-from cranfield.pool.strategies.weights import _gains
+from cranfield.pool.strategies.weights import hedge_gains
 
 
 def test_an_entry_tells_every_run_and_rank_that_brought_it(worked):
@@ -183,7 +183,7 @@ def test_borda_and_hedge_count_what_stays_out_too(toolbox):
     assert [name for name in found if name in "xy"] == ["y", "x"]
     whole = candidates_of(runs, "1")
     kept = np.array([name != "w" for name in whole.ids])
-    assert _gains(whole.only(kept)).tolist() == _gains(whole)[:, kept].tolist()
+    assert hedge_gains(whole.only(kept)).tolist() == hedge_gains(whole)[:, kept].tolist()
 
 
 def test_lengths_and_scores_are_those_of_the_whole_list(toolbox):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cranfield.pool.build import build
 from cranfield.pool.plan import parse
-from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import strategies
 
 WORKED = {
     # ranks in A, B, C: d1 1 3 4, d2 2 4 3, d3 3 1 2, d4 4 5 -, d5 5 - 1, d6 - 2 -, d7 - - 5

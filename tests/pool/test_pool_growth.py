@@ -8,7 +8,7 @@ from kept import Kept
 from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build
 from cranfield.pool.extend import extend, top_up
-from cranfield.pool.overlap import dominant_group, new_by_depth, overlap_of_groups, overlap_of_runs
+from cranfield.pool.overlap import dominant_group, new_by_depth, overlap_of
 from cranfield.pool.plan import parse
 
 
@@ -137,12 +137,12 @@ def test_a_top_up_is_what_is_unjudged_in_the_first_ranks(worked, kept: Kept):
 def test_overlap_counts_what_two_runs_both_brought(toolbox):
     runs = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
     pool = build(parse("depth 3"), runs, topics=["1"])  # A d1 d2 d3; B d3 d6 d1; C d5 d3 d2
-    found = overlap_of_runs(pool)
+    found = overlap_of(pool, "run")
     assert found.names == ("A", "B", "C")
     assert found.shared.tolist() == [[3, 2, 2], [2, 3, 1], [2, 1, 3]]
     assert found.unique.tolist() == [0, 1, 1]
     assert found.jaccard.round(3).tolist() == [[1, 0.5, 0.5], [0.5, 1, 0.2], [0.5, 0.2, 1]]
-    groups = overlap_of_groups(pool)
+    groups = overlap_of(pool, "group")
     assert (groups.names, groups.shared.tolist(), groups.unique.tolist()) == (
         ("north", "south"),
         [[4, 2], [2, 3]],
@@ -168,4 +168,4 @@ def test_what_each_further_depth_adds(toolbox, worked):
     assert new_by_depth(worked, topics=["1"]).tolist() == [3, 2, 0, 1, 1]
     grouped = toolbox.pooled(toolbox.worked, {"A": "north", "B": "north", "C": "south"})
     # north d1 d3 d2 d6 d4 d5, south d5 d3 d2 d1 d7
-    assert new_by_depth(grouped, topics=["1"], by_group=True).tolist() == [2, 1, 1, 1, 2]
+    assert new_by_depth(grouped, topics=["1"], merge_groups=True).tolist() == [2, 1, 1, 1, 2]

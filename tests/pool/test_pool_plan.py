@@ -7,11 +7,11 @@ from kept import Kept
 
 from cranfield.base.errors import UsageError
 from cranfield.pool.plan import Amount, Cap, Plan, Scope, Selection, parse
-from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import strategies
 
 
 def selection(name, amount=Amount(), scope=Scope(), **options):  # noqa: B008
-    return Selection(name, strategies.get(name)(**options), amount, scope)
+    return Selection(strategies.get(name).configured(options), amount, scope)
 
 
 EXAMPLES = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cranfield.pool.build import build
 from cranfield.pool.candidates import candidates_of, document_draws, numbers
 from cranfield.pool.plan import parse
-from cranfield.pool.strategies import strategies
+from cranfield.pool.strategy import strategies
 
 
 def test_a_draw_is_the_hash_that_is_written_down():
@@ -99,7 +99,7 @@ DESIGNS = [
 @pytest.mark.parametrize(("name", "options", "size"), DESIGNS, ids=lambda value: str(value))
 def test_the_number_of_relevant_is_estimated_without_bias(worked, name, options, size):
     candidates = candidates_of(worked, "1")
-    strategy = strategies.get(name)(**options)
+    strategy = strategies.get(name).configured(options)
     everybody = np.arange(len(candidates))
     relevant = np.array([document in RELEVANT for document in candidates.ids])
     estimates = []
@@ -115,7 +115,7 @@ def test_the_number_of_relevant_is_estimated_without_bias(worked, name, options,
 @pytest.mark.parametrize(("name", "options", "size"), DESIGNS, ids=lambda value: str(value))
 def test_a_document_is_drawn_as_often_as_its_probability_says(worked, name, options, size):
     candidates = candidates_of(worked, "1")
-    strategy = strategies.get(name)(**options)
+    strategy = strategies.get(name).configured(options)
     times, probabilities = np.zeros(len(candidates)), np.zeros(len(candidates))
     for seed in range(3000):
         sample = strategy.sample(candidates, np.arange(len(candidates)), size, seed=seed)
@@ -130,7 +130,7 @@ def test_statap_weighs_documents_as_by_hand(toolbox):
     candidates = candidates_of(runs, "1")
     found = {}
     for seed in range(200):
-        sample = strategies.get("statap")().sample(candidates, np.arange(3), 1, seed=seed)
+        sample = strategies.get("statap").sample(candidates, np.arange(3), 1, seed=seed)
         found.update({candidates.ids[number]: float(p) for number, p in zip(sample.chosen, sample.probabilities)})  # noqa: B905
     assert found == pytest.approx({"x": 0.3125, "y": 0.5, "z": 0.1875})
 
@@ -138,9 +138,9 @@ def test_statap_weighs_documents_as_by_hand(toolbox):
 def test_a_bucket_smaller_than_its_draws_has_the_exact_probability():
     from math import comb
 
-    from cranfield.pool.strategies.sampling import _inclusion
+    from cranfield.pool.strategies.sampling import inclusion
 
     exact = sum(min(times, 2) * comb(5, times) * 0.3**times * 0.7 ** (5 - times) for times in range(6)) / 2
-    assert _inclusion(5, 0.3, 2) == pytest.approx(exact)
-    assert _inclusion(5, 0.3, 5) == pytest.approx(0.3)
-    assert 0 < _inclusion(3000, 0.0005, 7) < 1
+    assert inclusion(5, 0.3, 2) == pytest.approx(exact)
+    assert inclusion(5, 0.3, 5) == pytest.approx(0.3)
+    assert 0 < inclusion(3000, 0.0005, 7) < 1

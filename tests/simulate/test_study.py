@@ -101,7 +101,7 @@ def reduced(known, plan, lists, grades, seed):
         while choices := live.offer(1).choices:
             (choice,) = choices
             chosen[choice.topic].append(choice.document)
-            live.told(Judged(choice.topic, choice.document, grades[choice.topic].get(choice.document, 0) >= 1))
+            live.learn(Judged(choice.topic, choice.document, grades[choice.topic].get(choice.document, 0) >= 1))
     else:
         pool = build(plan, known.pooled, topics=list(known.topics), seed=seed)
         chosen = {topic: pool.documents_of(topic) for topic in known.topics}

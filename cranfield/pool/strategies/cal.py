@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from importlib import import_module
+from typing import Annotated, Any
 
 import numpy as np
 
 from cranfield.base.errors import MissingExtra, UsageError, quoted
-from cranfield.pool.candidates import Candidates, Mask, document_draws
-from cranfield.pool.strategies import strategies
-from cranfield.pool.strategy import Kind, Label, State, Texts
-from cranfield.runs.baseline import Analyser, Option, check_options
-from cranfield.runs.run import Places, Scores
+from cranfield.base.options import Option
+from cranfield.pool.candidates import document_draws
+from cranfield.pool.strategy import HighestScore, Label, Start, State, adaptive
+from cranfield.runs.baseline import Analyser
+from cranfield.runs.run import Scores
 
 _DECIMALS = 6
 """Decimals of a document's score that count: the last bits of a trained model differ from machine to machine."""
 
 
-@strategies.register("cal", "autotar")
-@dataclass(frozen=True)
-class ContinuousActiveLearning:
+@adaptive(
+    "cal",
+    "autotar",
+    summary="continuous active learning over the text (AutoTAR)",
+    reproducible=False,
+    reads_text=True,
+)
+def continuous_active_learning(
+    start: Start,
+    *,
+    negatives: Annotated[int, Option("temporary non-relevant documents in each round", at_least=1)] = 100,
+    regularisation: Annotated[float, Option("how strongly weights are held down", at_least=1e-9)] = 0.0001,
+) -> State:
     """Judges the documents that a classifier, trained on what is judged so far, takes for most relevant.
 
     The words of the topic are one relevant document to begin with. Each round trains logistic regression (L2, both
@@ -34,24 +44,49 @@ class ContinuousActiveLearning:
     Source: Cormack and Grossman, "Autonomy and reliability of continuous active learning" (AutoTAR), 2015. They train
     by stochastic gradient descent on pairs of documents; this is the same loss, solved exactly.
     """
+    candidates = start.candidates
+    if start.texts is None:
+        raise UsageError("the strategy 'cal' reads the text of documents, and none was given")
+    vectorizer = _library("sklearn.feature_extraction.text").TfidfVectorizer
+    try:
+        vectors = vectorizer(sublinear_tf=True, analyzer=Analyser("cal").words).fit_transform(
+            [start.query, *start.texts(candidates.ids)]
+        )
+    except ValueError:
+        raise UsageError(
+            f"the strategy 'cal' found no word in topic {quoted(candidates.topic)} and its documents"
+        ) from None
+    history: list[tuple[int, Label]] = []
+    trained: dict[int, Scores] = {}  # the present round and its scores
 
-    negatives: Annotated[int, Option("temporary non-relevant documents in each round", at_least=1)] = 100
-    regularisation: Annotated[float, Option("how strongly weights are held down", at_least=1e-9)] = 0.0001
+    def scores() -> Scores:
+        number, first = rounds_after(len(history))
+        if number not in trained:
+            trained.clear()
+            trained[number] = train(number, history[:first])
+        return trained[number]
 
-    summary: ClassVar[str] = "continuous active learning over the text (AutoTAR)"
-    kind: ClassVar[Kind] = "adaptive"
-    reproducible: ClassVar[bool] = False
-    reads_text: ClassVar[bool] = True
+    def train(number: int, judged: list[tuple[int, Label]]) -> Scores:
+        draws = document_draws(start.seed, f"cal {number}", candidates.topic, candidates.ids)
+        order = np.argsort(draws, kind="stable")
+        temporary = order[~np.isin(order, [candidate for candidate, _ in judged])][:negatives]
+        known = [(candidate, label) for candidate, label in judged if label is not None]
+        rows = np.array([0, *(candidate + 1 for candidate, _ in known), *(temporary + 1)])
+        classes = np.array([True, *(bool(label) for _, label in known)] + [False] * len(temporary))
+        if classes.all():
+            return np.zeros(len(candidates))
+        model = _library("sklearn.linear_model").LogisticRegression(
+            C=1 / (regularisation * len(rows)), class_weight="balanced", solver="liblinear", random_state=0
+        )
+        model.fit(vectors[rows], classes)
+        return np.asarray(np.round(model.decision_function(vectors[1:]), _DECIMALS), dtype=np.float64)
 
-    def __post_init__(self) -> None:
-        check_options(self)
-
-    def begin(self, candidates: Candidates, *, seed: int, texts: Texts | None = None, query: str = "") -> State:
-        """Start from the words of the topic."""
-        if texts is None:
-            raise UsageError("the strategy 'cal' reads the text of documents, and none was given")
-        vectors = _vectors([query, *texts(candidates.ids)], candidates.topic)
-        return _Learning(candidates, vectors, seed=seed, options=self)
+    return HighestScore(
+        len(candidates),
+        scores=scores,
+        learn=lambda candidate, label: history.append((candidate, label)),
+        reason=lambda score: f"score {score:.3f} in round {max(trained) + 1}",
+    )
 
 
 def rounds_after(judged: int) -> tuple[int, int]:
@@ -62,71 +97,7 @@ def rounds_after(judged: int) -> tuple[int, int]:
     return number, start
 
 
-class _Learning:
-    """The judgments so far, and the model of the present round; it is trained when a document is asked for."""
-
-    def __init__(self, candidates: Candidates, vectors: Any, *, seed: int, options: ContinuousActiveLearning) -> None:
-        self._candidates, self._vectors, self._seed, self._options = candidates, vectors, seed, options
-        self._history: list[tuple[int, Label]] = []
-        self._judged = np.zeros(len(candidates), dtype=bool)
-        self._scores, self._round = np.zeros(len(candidates)), -1
-
-    def told(self, candidate: int, label: Label) -> None:
-        """Take in one judgment."""
-        if not self._judged[candidate]:
-            self._judged[candidate] = True
-            self._history.append((candidate, label))
-
-    def choose(self, excluded: Mask) -> tuple[int, str] | None:
-        """Give the free candidate with the highest score."""
-        free = ~(self._judged | excluded)
-        if not free.any():
-            return None
-        best = int(np.argmax(np.where(free, self._present(), -np.inf)))
-        return best, f"score {self._scores[best]:.3f} in round {self._round + 1}"
-
-    @property
-    def claim(self) -> float:
-        """The highest score."""
-        return float(np.where(self._judged, -np.inf, self._present()).max(initial=-np.inf))
-
-    def _present(self) -> Scores:
-        number, start = rounds_after(len(self._history))
-        if number != self._round:
-            self._scores, self._round = self._trained(start, number), number
-        return self._scores
-
-    def _trained(self, start: int, number: int) -> Scores:
-        linear = _library("sklearn.linear_model")
-        known = [(candidate, label) for candidate, label in self._history[:start] if label is not None]
-        rows = np.array([0, *(candidate + 1 for candidate, _ in known), *(self._drawn(start, number) + 1)])
-        classes = np.array([True, *(bool(label) for _, label in known)] + [False] * (len(rows) - len(known) - 1))
-        if classes.all():
-            return np.zeros(len(self._candidates))
-        strength = 1 / (self._options.regularisation * len(rows))
-        model = linear.LogisticRegression(C=strength, class_weight="balanced", solver="liblinear", random_state=0)
-        model.fit(self._vectors[rows], classes)
-        return np.asarray(np.round(model.decision_function(self._vectors[1:]), _DECIMALS), dtype=np.float64)
-
-    def _drawn(self, start: int, number: int) -> Places:
-        """Draw the temporary non-relevant documents of a round from what was not judged when it began."""
-        draws = document_draws(self._seed, f"cal {number}", self._candidates.topic, self._candidates.ids)
-        judged = [candidate for candidate, _ in self._history[:start]]
-        order = np.argsort(draws, kind="stable")
-        return np.asarray(order[~np.isin(order, judged)][: self._options.negatives], dtype=np.int64)
-
-
-def _vectors(texts: list[str], topic: str) -> Any:
-    library = _library("sklearn.feature_extraction.text")
-    try:
-        return library.TfidfVectorizer(sublinear_tf=True, analyzer=Analyser("cal").words).fit_transform(texts)
-    except ValueError:
-        raise UsageError(f"the strategy 'cal' found no word in topic {quoted(topic)} and its documents") from None
-
-
 def _library(module: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(module)
     except ModuleNotFoundError:

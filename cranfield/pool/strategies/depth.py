@@ -1,26 +1,38 @@
-"""Depth pooling."""
+"""Orders by rank, and the order that is drawn."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from cranfield.base.errors import UsageError, quoted
-from cranfield.pool.candidates import Candidates, numbers
-from cranfield.pool.strategies import strategies
-from cranfield.pool.strategy import Kind
-from cranfield.runs.baseline import Option
+from cranfield.base.options import Option
+from cranfield.pool.candidates import Candidates, document_draws, numbers
+from cranfield.pool.strategy import RankAmount, fixed
 from cranfield.runs.run import Places
 
 _OWN_DEPTH = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)
 
 
-@strategies.register("depth")
-@dataclass(frozen=True)
-class Depth:
+def _own_depths(topics: str) -> RankAmount:
+    depths = {}
+    for word in filter(None, topics.split(",")):
+        match = _OWN_DEPTH.fullmatch(word)
+        if not match or int(match[2]) < 1:
+            raise UsageError(f"option 'topics' takes topics with depths, as in 101:50,107:20; not {quoted(word)}")
+        depths[match[1]] = int(match[2])
+    return RankAmount(depths)
+
+
+@fixed("depth", summary="the first k documents of every run", read_amount=_own_depths)
+def depth(
+    candidates: Candidates,
+    seed: int,
+    *,
+    topics: Annotated[str, Option("topics with a depth of their own, as in 101:50,107:20")] = "",
+) -> Places:
     """Everything that some run has among its first k: { d : min over runs s of r_s(d) ≤ k }.
 
     The amount is k. Best rank first, ties by document id, descending. A run that is shorter than k gives what it has.
@@ -30,45 +42,11 @@ class Depth:
 
     Source: Spärck Jones and van Rijsbergen's ideal collection (1975), and TREC since 1992.
     """
-
-    topics: Annotated[str, Option("topics with a depth of their own, as in 101:50,107:20")] = ""
-
-    summary: ClassVar[str] = "the first k documents of every run"
-    kind: ClassVar[Kind] = "fixed"
-
-    def __post_init__(self) -> None:
-        _ = self.own_depths  # raises for a word that cannot be meant
-
-    def order(self, candidates: Candidates, *, seed: int) -> Places:
-        """Give the candidates by best rank."""
-        return np.argsort(candidates.best_rank, kind="stable")
-
-    def size(self, candidates: Candidates, rank: int) -> int:
-        """Give how many documents have a best rank up to the topic's depth."""
-        return int(np.count_nonzero(candidates.best_rank <= self.own_depths.get(candidates.topic, rank)))
-
-    def reach(self, rank: int) -> int | None:
-        """Give the deepest of all depths."""
-        return max([rank, *self.own_depths.values()])
-
-    @property
-    def own_depths(self) -> dict[str, int]:
-        """The topics that have a depth of their own."""
-        depths = {}
-        for word in filter(None, self.topics.split(",")):
-            match = _OWN_DEPTH.fullmatch(word)
-            if not match or int(match[2]) < 1:
-                raise UsageError(f"option 'topics' takes topics with depths, as in 101:50,107:20; not {quoted(word)}")
-            depths[match[1]] = int(match[2])
-        return depths
+    return np.argsort(candidates.best_rank, kind="stable")
 
 
-# Take@N: depth pooling cut at a number of documents.
-
-
-@strategies.register("take")
-@dataclass(frozen=True)
-class Take:
+@fixed("take", summary="rank by rank, within a rank run by run")
+def take(candidates: Candidates, seed: int) -> Places:
     """The first documents of all runs, rank by rank; within a rank the runs in byte order of their names.
 
     `take 100` is the deepest full depth that fits into 100 documents, filled up from the next rank. The order of the
@@ -76,39 +54,33 @@ class Take:
 
     Source: Lipani et al., "Fixed-cost pooling strategies based on IR evaluation measures", ECIR 2017.
     """
-
-    summary: ClassVar[str] = "rank by rank, within a rank run by run"
-    kind: ClassVar[Kind] = "fixed"
-
-    def order(self, candidates: Candidates, *, seed: int) -> Places:
-        """Give the candidates by best rank, then by the first run that has them there."""
-        at_best = candidates.ranks == candidates.best_rank
-        return np.lexsort((at_best.argmax(axis=0), candidates.best_rank))
+    at_best = candidates.ranks == candidates.best_rank
+    return np.lexsort((at_best.argmax(axis=0), candidates.best_rank))
 
 
-# Take@N with the runs in a new order at every rank.
-
-
-@strategies.register("fair-take")
-@dataclass(frozen=True)
-class FairTake:
+@fixed("fair-take", summary="rank by rank, within a rank the runs shuffled by seed")
+def fair_take(candidates: Candidates, seed: int) -> Places:
     """The first documents of all runs, rank by rank; within each rank the runs in an order drawn by seed.
 
     As `take`, but no run is first at every rank. The orders are drawn for seed and topic.
 
     Source: Lipani et al., "Fixed-cost pooling strategies based on IR evaluation measures", ECIR 2017.
     """
+    count = len(candidates.runs)
+    deepest = int(candidates.listed_ranks.max(initial=0))
+    drawn = numbers(seed, candidates.topic, "fair-take", count=deepest * count)
+    turns = np.concatenate([np.zeros(count), drawn]).reshape(deepest + 1, count)
+    mine = np.where(
+        candidates.ranks == candidates.best_rank, turns[np.minimum(candidates.best_rank, deepest)].T, np.inf
+    )
+    return np.lexsort((mine.min(axis=0, initial=np.inf), candidates.best_rank))
 
-    summary: ClassVar[str] = "rank by rank, within a rank the runs shuffled by seed"
-    kind: ClassVar[Kind] = "fixed"
 
-    def order(self, candidates: Candidates, *, seed: int) -> Places:
-        """Give the candidates by best rank, then by the run that comes first in the rank's own order."""
-        count = len(candidates.runs)
-        deepest = int(candidates.listed_ranks.max(initial=0))
-        drawn = numbers(seed, candidates.topic, "fair-take", count=deepest * count)
-        turns = np.concatenate([np.zeros(count), drawn]).reshape(deepest + 1, count)
-        mine = np.where(
-            candidates.ranks == candidates.best_rank, turns[np.minimum(candidates.best_rank, deepest)].T, np.inf
-        )
-        return np.lexsort((mine.min(axis=0, initial=np.inf), candidates.best_rank))
+@fixed("shuffle", summary="an order drawn by seed")
+def shuffle(candidates: Candidates, seed: int) -> Places:
+    """All candidates, shuffled by seed: what every other order is compared with.
+
+    Each document's place comes from a hash of seed, topic and document. It is an order and not a sample: for
+    documents with inclusion probabilities use `sample`.
+    """
+    return np.argsort(document_draws(seed, "shuffle", candidates.topic, candidates.ids), kind="stable")

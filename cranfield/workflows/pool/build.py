@@ -69,7 +69,7 @@ def build_pool(store: Store, request: PoolRequest) -> Pool:
 
     Of a plan with an adaptive step the warm-up is stored; the rest comes as it is judged (`pool_live`).
     """
-    from cranfield.pool.build import build_asked
+    from cranfield.pool.build import build
     from cranfield.pool.plan import parse
 
     plan = parse(request.plan)
@@ -78,7 +78,15 @@ def build_pool(store: Store, request: PoolRequest) -> Pool:
     chosen = _chosen(store, request)
     runs = with_ids(store, entrants(store, chosen))
     topics = request.topics or _not_refused(store, plan, runs)
-    pool = build_asked(plan, runs, topics=topics, seed=request.seed, order=request.order, clusters=clusters)
+    pool = build(
+        plan,
+        runs,
+        topics=topics,
+        seed=request.seed,
+        order=request.order,
+        clusters=clusters,
+        refuse_idle=True,
+    )
     if plan.is_live:
         check_live(store, pool, runs, clusters)
         _check_until(pool)
@@ -103,9 +111,9 @@ def check_live(store: Store, pool: Pool, runs: PooledRuns, clusters: dict[str, i
     from cranfield.pool.live import LivePool
 
     words = queries(store)
-    live = LivePool(pool.plan, runs, begun=pool, clusters=clusters, texts=reader(store), queries=words)
+    live = LivePool(pool.plan, runs, pool=pool, clusters=clusters, texts=reader(store), queries=words)
     live.candidates(live.topics[0])
-    if any(getattr(getattr(step, "strategy", None), "reads_text", False) for step in pool.plan.steps):
+    if any(step.strategy.reads_text for _, step in pool.plan.selections):
         _check_texts(store, live, runs, words)
 
 
@@ -128,13 +136,13 @@ def _check_texts(store: Store, live: LivePool, runs: PooledRuns, words: Mapping[
 
 
 def _check_until(pool: Pool) -> None:
-    from cranfield.pool.build import is_adaptive
-    from cranfield.pool.plan import Selection
-    from cranfield.pool.pool import check_until
-
-    for step in pool.plan.steps:
-        if isinstance(step, Selection) and is_adaptive(step) and step.amount.kind == "until":
-            check_until(str(step), pool.sizes.values(), int(step.amount.number))
+    assert pool.plan.adaptive is not None
+    _, step = pool.plan.adaptive
+    least = min(pool.sizes.values(), default=-1)
+    if step.amount.kind == "until" and least >= step.amount.number:
+        message = f"'{step}' would choose nothing: the steps before it bring at least {least:,} to every topic"
+        remedy = "raise the number, or make the steps before it smaller"
+        raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
 
 
 def manifest(pool: Pool) -> PoolVersion:

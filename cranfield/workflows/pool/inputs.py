@@ -320,10 +320,10 @@ def _finished(store: Store, name: str) -> float:
 def depth_of(plan: Plan) -> int | None:
     """Give the depth of a plan that is `depth N` and nothing else; None for every other."""
     from cranfield.pool.plan import Scope, Selection
-    from cranfield.pool.strategies.depth import Depth
+    from cranfield.pool.strategy import strategies
 
     (step, *others) = plan.steps
-    plain = isinstance(step, Selection) and step.strategy == Depth() and step.scope == Scope()
+    plain = isinstance(step, Selection) and step.strategy == strategies.get("depth") and step.scope == Scope()
     return int(step.amount.number) if plain and isinstance(step, Selection) and not others else None
 
 
@@ -364,7 +364,6 @@ def _members(pool: KnownPool, level: Level) -> dict[str, set[str]]:
 
 
 def _chosen_without(store: Store, pool: KnownPool, names: set[str], labels: Labels) -> Iterable[tuple[str, str]]:
-    from cranfield.pool.plan import within_lists
     from cranfield.pool.replay import replay
 
     version = versions_of_pool(store, pool.name)[-1].version
@@ -374,7 +373,7 @@ def _chosen_without(store: Store, pool: KnownPool, names: set[str], labels: Labe
     runs = with_ids(store, left)
     topics = [topic for topic in pool_topics(store, pool.name) if topic in runs.codes_by_topic]
     held = replay(
-        within_lists(pool.plan, runs.depth),
+        pool.plan.within(runs.depth),
         runs,
         labels,
         topics=topics,

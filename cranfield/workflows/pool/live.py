@@ -78,7 +78,7 @@ class _Kept:
     def take(self, choice: RecordedChoice) -> None:
         """Follow a choice that was recorded."""
         self.handed_out.add(choice.topic, choice.document, (choice.known, choice.number))
-        self.live.took(choice.topic, [choice.document])
+        self.live.hand_out(choice.topic, [choice.document])
         self.chosen = choice.number
 
 
@@ -127,7 +127,7 @@ class Refiller:
                 kept.live.close(end.topic, end.rule)
         touched = topics_touched(self._store, after=kept.seen) if kept.live.spreads else ()
         for name in {topic, *touched}.intersection(kept.live.topics):
-            kept.live.stand(name, kept.handed_out.told(name, self._labels.of(name)))
+            kept.live.set_judgments(name, kept.handed_out.told(name, self._labels.of(name)))
         kept.seen = last_event(self._store)
         return kept
 
@@ -190,7 +190,7 @@ class Refiller:
         )
         kept.take(made[-1])
         if choice.document in labels:
-            kept.live.stand(choice.topic, kept.handed_out.told(choice.topic, labels))
+            kept.live.set_judgments(choice.topic, kept.handed_out.told(choice.topic, labels))
 
     def _elsewhere(self, live: LivePool, topic: str, under_judgment: Collection[str]) -> list[str]:
         """Give what somebody has before him, of what could be chosen."""
@@ -242,7 +242,7 @@ def _loaded(store: Store, name: str, version: int) -> _Kept:
     live = LivePool(
         pool.plan,
         with_ids(store, entrants_of_version(store, name, version)),
-        begun=pool,
+        pool=pool,
         clusters=clusters_of_version(store, name, version) or None,
         texts=reader(store),
         queries=queries(store),

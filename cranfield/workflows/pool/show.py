@@ -214,11 +214,11 @@ class ShownPool:
     @property
     def runs(self) -> list[tuple[str, str, int, int]]:
         """The runs: name, group, documents, and how many of these no other group has; most of those first."""
-        from cranfield.pool.overlap import brought_by_runs
+        from cranfield.pool.overlap import contributions_of_runs
 
         rows = [
             (source.name, source.group, documents, alone)
-            for source, (documents, alone) in zip(self.pool.sources, brought_by_runs(self.pool), strict=True)
+            for source, (documents, alone) in zip(self.pool.sources, contributions_of_runs(self.pool), strict=True)
         ]
         return sorted(rows, key=lambda row: (-row[3], -row[2], row[0]))
 
@@ -267,9 +267,9 @@ class ShownPool:
 
     def overlap(self, of: str) -> Overlap:
         """Give what runs, or groups, have in common."""
-        from cranfield.pool.overlap import overlap_of_groups, overlap_of_runs
+        from cranfield.pool.overlap import overlap_of
 
-        return overlap_of_runs(self.pool) if of == "run" else overlap_of_groups(self.pool)
+        return overlap_of(self.pool, "run" if of == "run" else "group")
 
     def pairs(self, of: str) -> list[tuple[str, str, int, float]]:
         """Give every two runs, or groups, with what both brought and their Jaccard similarity, the likest first."""

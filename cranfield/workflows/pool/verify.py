@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CollectionError, quoted
 from cranfield.judge.events import Event
-from cranfield.pool.build import is_reproducible, without_model
+from cranfield.pool.build import without_model
 from cranfield.pool.extend import Chosen, Later
 from cranfield.pool.live import LivePool
 from cranfield.pool.pool import NO_PROBABILITY, Stratum
@@ -252,8 +252,8 @@ class ChoiceProof:
         self._pool, self._happened, self._relevant_from = pool, happened, relevant_from
         before = {end.topic: end.rule for end in over.values() if end.final and end.version < pool.version}
         self._over = {end.topic: end for end in over.values() if end.version == pool.version}
-        self._is_reproducible = is_reproducible(pool.plan)
-        self._live = LivePool(without_model(pool.plan), runs, begun=pool, clusters=clusters, ended=before)
+        self._is_reproducible = pool.plan.is_reproducible
+        self._live = LivePool(without_model(pool.plan), runs, pool=pool, clusters=clusters, ended=before)
         self._chosen: dict[str, list[Chosen]] = {}
         self._handed_out = HandedOut()
         for topic in pool.topics:
@@ -290,7 +290,7 @@ class ChoiceProof:
                 self._stand(moment.topic, chronicle)
 
     def _stand(self, topic: str, chronicle: Chronicle) -> None:
-        self._live.stand(topic, self._handed_out.told(topic, chronicle.labels(topic)))
+        self._live.set_judgments(topic, self._handed_out.told(topic, chronicle.labels(topic)))
 
     def _look_at_end(self, end: RecordedEnd) -> None:
         found = self._live.ended.get(end.topic)
@@ -309,7 +309,7 @@ class ChoiceProof:
         elif not self._is_as_recorded(recorded, again[0].document, again[0].step):
             self.wrong.append(f"{_words_of(recorded)}: by the plan it was {again[0].document}")
         self._chosen.setdefault(recorded.topic, []).append(self._story(recorded))
-        self._live.took(recorded.topic, [recorded.document])
+        self._live.hand_out(recorded.topic, [recorded.document])
         self._handed_out.add(recorded.topic, recorded.document, (recorded.known, recorded.number))
 
     def _is_as_recorded(self, recorded: RecordedChoice, document: str, step: int) -> bool:

@@ -1,17 +1,10 @@
-"""The page of the docs about the pooling strategies, made from the strategies themselves.
-
-`python -m cranfield.pool.strategies_page > docs/strategies.md` writes it anew.
-"""
+"""The page of the docs about the pooling strategies, made from the strategies themselves by docs/generate.py."""
 
 from __future__ import annotations
 
-import inspect
-import sys
-
+from cranfield.base.options import described_options
 from cranfield.pool.stopping import stopping_rules
-from cranfield.pool.strategies import strategies
-from cranfield.pool.strategy import Kind, Strategy
-from cranfield.runs.baseline import described_options
+from cranfield.pool.strategy import Kind, Strategy, strategies
 
 _HEAD = """\
 # Pooling strategies
@@ -42,16 +35,16 @@ def page() -> str:
     return "\n".join([_HEAD, *(_kind(kind) for kind in _KINDS), _RULES, _rules()]) + "\n"
 
 
-def section(name: str, strategy: type[Strategy]) -> str:
+def section(name: str, strategy: Strategy) -> str:
     """Give the part about one strategy: what it is, its formula, its source, its options."""
     rows = [
         f"| `{option.name}` | {option.default} | {option.help} | {option.values} |"
-        for option in described_options(strategy)
+        for option in described_options(strategy.function)
     ]
     options = ["", "| option | default | meaning | values |", "|---|---|---|---|", *rows] if rows else []
     aliases = ", ".join(f"`{alias}`" for alias in strategies.aliases(name))
     also = [f"Also called {aliases}.", ""] if aliases else []
-    return "\n".join([f"### {name}", "", *also, inspect.getdoc(strategy) or strategy.summary, *options, ""])
+    return "\n".join([f"### {name}", "", *also, strategy.help, *options, ""])
 
 
 def _kind(kind: Kind) -> str:
@@ -64,11 +57,7 @@ def _kind(kind: Kind) -> str:
 def _rules() -> str:
     rows = []
     for name, rule in stopping_rules.items():
-        (number,) = described_options(rule)
+        (number,) = described_options(rule.function)
         rows.append(f"| `{name}` | {number.default} | {rule.summary} |")
-    told = [f"**`{name}`**: {inspect.getdoc(rule)}\n" for name, rule in stopping_rules.items()]
-    return "\n".join(["| rule | N | what it is |", "|---|---|---|", *rows, "", *told]).rstrip()
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())
+    explained = [f"**`{name}`**: {rule.help}\n" for name, rule in stopping_rules.items()]
+    return "\n".join(["| rule | N | what it is |", "|---|---|---|", *rows, "", *explained]).rstrip()
