@@ -1,11 +1,11 @@
-"""What counts now, as an assessor's seat asks for it: of a topic, of one document, of his own past."""
+"""What judging needs to know at once: what stands, who has what open, who judges which topics, and how far all is."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
@@ -14,55 +14,44 @@ from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.store import Store, put_setting, setting
 
 Plan = TypeVar("Plan", Overlap, Probes)
-_COLUMNS = "document, assessor, adjudicated, kind, grade IS NOT NULL, event, scale, guidelines"
+
+_NOT_UNDONE = """NOT EXISTS (SELECT 1 FROM judgment_events AS undo
+                             WHERE undo.undoes = {}.uuid AND undo.undoes <> '')"""
 
 
-def answers_of_topic(store: Store, layer: str, topic: str, *, assessor: str) -> dict[str, Answers]:
-    """Give what stands about each document of a topic that anybody has answered, seen from one assessor."""
-    query = f"SELECT {_COLUMNS} FROM judgments WHERE topic = ? AND layer = ? ORDER BY document"
+def answers(store: Store, layer: str, topic: str, *, assessor: str, document: str = "") -> dict[str, Answers]:
+    """Give what stands about each document of a topic, or about one, that has an answer, seen from one assessor."""
+    one, values = (" AND document = ?", [document]) if document else ("", [])
+    rows = store.rows(
+        f"""SELECT document, assessor, adjudicated, kind, grade IS NOT NULL, event, scale, guidelines
+            FROM judgments WHERE topic = ? AND layer = ?{one} ORDER BY document""",
+        topic,
+        layer,
+        *values,
+    )
     found: dict[str, Answers] = {}
     # Most documents have one answer, and most of those are alike but for the document: they share one object.
     alike: dict[tuple[object, ...], Answers] = {}
-    for document, *answer in store.rows(query, topic, layer):
-        before, key = found.get(document, NOTHING), tuple(answer[:4])
+    for name, *answer in rows:
+        before, key = found.get(name, NOTHING), tuple(answer[:4])
         if before is NOTHING and answer[0] != assessor:
             if key not in alike:
-                alike[key] = _with(NOTHING, assessor, *answer)
-            found[document] = alike[key]
+                alike[key] = _with_answer(NOTHING, assessor, answer)
+            found[name] = alike[key]
         else:
-            found[document] = _with(before, assessor, *answer)
+            found[name] = _with_answer(before, assessor, answer)
     return found
 
 
-def answers_of_document(store: Store, layer: str, topic: str, document: str, *, assessor: str) -> Answers:
-    """Give what stands about one document, seen from one assessor."""
-    query = f"SELECT {_COLUMNS} FROM judgments WHERE topic = ? AND document = ? AND layer = ?"
-    found = NOTHING
-    for _, *answer in store.rows(query, topic, document, layer):
-        found = _with(found, assessor, *answer)
-    return found
-
-
-def _with(
-    found: Answers,
-    assessor: str,
-    name: str,
-    adjudicated: int,
-    kind: str,
-    has_grade: int,
-    event: int,
-    scale: int,
-    guidelines: int,
-) -> Answers:
-    """Give what stands, with one more answer."""
+def _with_answer(known: Answers, assessor: str, answer: Sequence[Any]) -> Answers:
+    name, adjudicated, kind, has_grade, event, *versions = answer
     if adjudicated:
-        return replace(found, decided=True)
+        return replace(known, decided=True)
     if name == assessor:
-        versions = (scale, guidelines)
-        return Answers(kind, event, versions, found.graded, found.refused, found.decided)
+        return Answers(kind, event, (versions[0], versions[1]), known.graded, known.refused, known.decided)
     if has_grade:
-        return replace(found, graded=found.graded | {name})
-    return replace(found, refused=True) if kind == "cannot-judge" else found
+        return replace(known, graded=known.graded | {name})
+    return replace(known, refused=True) if kind == "cannot-judge" else known
 
 
 def pool_counts(store: Store, pool: str, layer: str, *, assessor: str) -> dict[str, tuple[int, int, int]]:
@@ -88,20 +77,19 @@ def pool_counts(store: Store, pool: str, layer: str, *, assessor: str) -> dict[s
 def own_grades(
     store: Store, layer: str, topic: str, *, assessor: str, other_than: Collection[int] = ()
 ) -> dict[str, int | None]:
-    """Give document -> grade of what one assessor has judged for a topic, as he said it last.
+    """Give document -> grade of what one assessor has judged for a topic, as they said it last.
 
-    What he answered when he was shown a document again is what he said last, though it never counts. A grade of one
-    of the versions `other_than` is left away: the document is there, without it.
+    The answer to a probe is what was said last, though it never counts. A grade of one of the versions `other_than`
+    is left away: the document is there, without it.
     """
     rows = store.rows(
-        """SELECT document, grade, scale, event FROM judgments INDEXED BY judgments_by_assessor
-           WHERE assessor = ?1 AND layer = ?2 AND topic = ?3 AND adjudicated = 0 AND grade IS NOT NULL
-           UNION ALL
-           SELECT document, grade, scale, sequence FROM judgment_events AS probe INDEXED BY judgment_events_probes
-           WHERE purpose = 'probe' AND assessor = ?1 AND layer = ?2 AND topic = ?3 AND kind = 'judged'
-             AND NOT EXISTS (SELECT 1 FROM judgment_events AS undo
-                             WHERE undo.undoes = probe.uuid AND undo.undoes <> '')
-           ORDER BY 4""",
+        f"""SELECT document, grade, scale, event FROM judgments INDEXED BY judgments_by_assessor
+            WHERE assessor = ?1 AND layer = ?2 AND topic = ?3 AND adjudicated = 0 AND grade IS NOT NULL
+            UNION ALL
+            SELECT document, grade, scale, sequence FROM judgment_events AS probe INDEXED BY judgment_events_probes
+            WHERE purpose = 'probe' AND assessor = ?1 AND layer = ?2 AND topic = ?3 AND kind = 'judged'
+              AND {_NOT_UNDONE.format("probe")}
+            ORDER BY 4""",
         assessor,
         layer,
         topic,
@@ -110,7 +98,7 @@ def own_grades(
 
 
 def own_relevance(store: Store, layer: str, topic: str, *, assessor: str) -> dict[str, bool]:
-    """Give document -> whether one assessor has judged it relevant, by the scale he judged it on."""
+    """Give document -> whether one assessor has judged it relevant, by the scale of the grade."""
     rows = store.rows(
         """SELECT document, grade >= relevant_from FROM judgments INDEXED BY judgments_by_assessor
            JOIN scales ON version = scale
@@ -122,49 +110,41 @@ def own_relevance(store: Store, layer: str, topic: str, *, assessor: str) -> dic
     return {document: bool(relevant) for document, relevant in rows}
 
 
-def judged_in_turn(store: Store, layer: str, topic: str, *, assessor: str) -> list[str]:
-    """Give what one assessor has judged for a topic himself, earliest first."""
-    rows = store.rows(
+def judged_and_probed(store: Store, layer: str, topic: str, *, assessor: str) -> tuple[list[str], set[str]]:
+    """Give what one assessor has judged for a topic, earliest first, and what they saw again as a probe."""
+    values = assessor, layer, topic
+    judged = store.rows(
         """SELECT document FROM judgments INDEXED BY judgments_by_assessor
            WHERE assessor = ? AND layer = ? AND topic = ? AND kind = 'judged' ORDER BY event""",
-        assessor,
-        layer,
-        topic,
+        *values,
     )
-    return [row[0] for row in rows]
+    where = "purpose = 'probe' AND assessor = ? AND layer = ? AND topic = ?"
+    probed = store.rows(f"SELECT document FROM judgment_events WHERE {where}", *values)
+    return [row[0] for row in judged], {row[0] for row in probed}
 
 
-def probed(store: Store, layer: str, topic: str, *, assessor: str) -> set[str]:
-    """Give what one assessor was shown again for a topic."""
-    rows = store.rows(
-        """SELECT document FROM judgment_events
-           WHERE purpose = 'probe' AND assessor = ? AND topic = ? AND layer = ?""",
-        assessor,
-        topic,
-        layer,
-    )
-    return {row[0] for row in rows}
-
-
-def topics_of_own(store: Store, layer: str, *, assessor: str) -> list[str]:
-    """Give the topics in which one assessor has answered something."""
-    query = "SELECT DISTINCT topic FROM judgments WHERE assessor = ? AND layer = ? ORDER BY topic"
+def own_topics(store: Store, layer: str, *, assessor: str) -> list[str]:
+    """Give the topics in which one assessor has answered something, that of the latest answer first."""
+    query = "SELECT topic FROM judgments WHERE assessor = ? AND layer = ? GROUP BY topic ORDER BY max(event) DESC"
     return [row[0] for row in store.rows(query, assessor, layer)]
 
 
-def latest_topic(store: Store, layer: str, *, assessor: str) -> str:
-    """Give the topic of an assessor's latest answer; empty where there is none."""
-    query = "SELECT topic FROM judgments WHERE assessor = ? AND layer = ? ORDER BY event DESC LIMIT 1"
-    return str(store.value(query, assessor, layer) or "")
-
-
 def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, str]]:
-    """Give (uuid of his latest answer, title of the document) of one assessor, latest first, read as needed.
+    """Give (uuid of the latest answer, title of the document) of one assessor, latest first, read as needed.
 
-    What he said when he was shown a document again is his latest answer to it, though what counts is another.
+    The answer to a probe is the latest one to its document, though what counts is another.
     """
-    probes = deque(_answers_to_probes(store, layer, assessor=assessor))
-    last = {pair: sequence for pair, sequence, _, _ in reversed(probes)}
+    found = store.rows(
+        f"""SELECT topic, document, sequence, uuid, coalesce(documents.title, '') FROM judgment_events AS probe
+            LEFT JOIN documents ON documents.id = document
+            WHERE purpose = 'probe' AND assessor = ? AND layer = ? AND kind IN ('judged', 'cannot-judge')
+              AND {_NOT_UNDONE.format("probe")}
+            ORDER BY sequence DESC""",
+        assessor,
+        layer,
+    )
+    probes = deque(found)
+    last = {row[:2]: row[2] for row in reversed(probes)}
     with engine.translated(store.path):
         for topic, document, sequence, uuid, title in store.connection.execute(
             """SELECT judgments.topic, judgments.document, judgments.event, uuid, coalesce(documents.title, '')
@@ -174,46 +154,21 @@ def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, 
                ORDER BY judgments.event DESC""",
             [assessor, layer],
         ):
-            while probes and probes[0][1] > sequence:
-                pair, answered, *told = probes.popleft()
-                if last[pair] == answered:
-                    yield told[0], told[1]
+            while probes and probes[0][2] > sequence:
+                probe = probes.popleft()
+                if last[probe[:2]] == probe[2]:
+                    yield probe[3], probe[4]
             if last.get((topic, document), 0) < sequence:
                 yield uuid, title
 
 
-def _answers_to_probes(store: Store, layer: str, *, assessor: str) -> list[tuple[tuple[str, str], int, str, str]]:
-    """Give ((topic, document), sequence, uuid, title) of what he answered when shown again, latest first."""
-    rows = store.rows(
-        """SELECT topic, document, sequence, uuid, coalesce(documents.title, '') FROM judgment_events AS probe
-           LEFT JOIN documents ON documents.id = document
-           WHERE purpose = 'probe' AND assessor = ? AND layer = ? AND kind IN ('judged', 'cannot-judge')
-             AND NOT EXISTS (SELECT 1 FROM judgment_events AS undo
-                             WHERE undo.undoes = probe.uuid AND undo.undoes <> '')
-           ORDER BY sequence DESC""",
-        assessor,
-        layer,
-    )
-    return [((topic, document), sequence, uuid, title) for topic, document, sequence, uuid, title in rows]
-
-
 def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int, list[float]]:
     """Give how many answers of an assessor stand since a moment, and the seconds of the latest, earliest first."""
-    answered = "kind IN ('judged', 'cannot-judge') AND assessor = ?"
-    standing = """NOT EXISTS (SELECT 1 FROM judgment_events AS undo
-                              WHERE undo.undoes = answer.uuid AND undo.undoes <> '')"""
-    count = store.value(
-        f"SELECT count(*) FROM judgment_events AS answer WHERE {answered} AND happened >= ? AND {standing}",
-        assessor,
-        since,
-    )
-    rows = store.rows(
-        f"""SELECT seconds FROM judgment_events WHERE {answered} AND seconds IS NOT NULL
-            ORDER BY happened DESC LIMIT ?""",
-        assessor,
-        limit,
-    )
-    return int(count), [row[0] for row in reversed(rows)]
+    answered = "FROM judgment_events AS answer WHERE kind IN ('judged', 'cannot-judge') AND assessor = ?"
+    standing = _NOT_UNDONE.format("answer")
+    count = store.value(f"SELECT count(*) {answered} AND happened >= ? AND {standing}", assessor, since)
+    query = f"SELECT seconds {answered} AND seconds IS NOT NULL ORDER BY happened DESC LIMIT ?"
+    return int(count), [row[0] for row in reversed(store.rows(query, assessor, limit))]
 
 
 def changes_of_others(store: Store) -> int:
@@ -243,28 +198,16 @@ def draft_of(store: Store, topic: str) -> Draft | None:
     return None if row is None else Draft(*row)
 
 
-def drafts(store: Store) -> list[Draft]:
-    """Give all drafts by topic."""
-    rows = store.rows("SELECT topic, author, state, reason, expected FROM topic_drafts ORDER BY topic")
-    return [Draft(*row) for row in rows]
-
-
-def put_draft(store: Store, draft: Draft, *, now: str) -> None:
-    """Write how a draft stands, inside `store.write()`."""
+def put_draft(store: Store, draft: Draft, *, tried: Sequence[Tried] = (), now: str) -> None:
+    """Write how a draft stands, and which hits of a new one are judged, inside `store.write()`."""
     store.connection.execute(
         """INSERT INTO topic_drafts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (topic) DO UPDATE SET
            author = excluded.author, state = excluded.state, reason = excluded.reason,
            expected = excluded.expected, changed = excluded.changed""",
         [draft.topic, draft.author, draft.state, draft.reason, draft.expected, now],
     )
-
-
-def put_tried(store: Store, topic: str, tried: Sequence[Tried]) -> None:
-    """Write which hits of a draft are judged, inside `store.write()`."""
-    store.connection.executemany(
-        "INSERT INTO tried_hits VALUES (?, ?, ?, ?, ?)",
-        [(topic, one.document, one.rank, one.stratum, one.population) for one in tried],
-    )
+    rows = [(draft.topic, one.document, one.rank, one.stratum, one.population) for one in tried]
+    store.connection.executemany("INSERT INTO tried_hits VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def tried_hits(store: Store, topic: str) -> list[Tried]:
@@ -295,9 +238,6 @@ class Lease:
     expires: float
 
 
-_COLUMNS_LEASES = "layer, topic, document, assessor, session, expires"
-
-
 def put_lease(store: Store, lease: Lease) -> None:
     """Give or renew a lease, inside `store.write()`."""
     store.connection.execute(
@@ -306,30 +246,19 @@ def put_lease(store: Store, lease: Lease) -> None:
     )
 
 
-def leases_of_document(store: Store, layer: str, topic: str, document: str) -> list[Lease]:
-    """Give all leases of a document, those that have run out too."""
-    query = f"SELECT {_COLUMNS_LEASES} FROM leases WHERE layer = ? AND topic = ? AND document = ?"
-    return [Lease(*row) for row in store.rows(query, layer, topic, document)]
+def live_leases(store: Store, layer: str, *, topic: str = "", document: str = "", moment: float) -> list[Lease]:
+    """Give the leases of a layer, of one of its topics or of one document, that have not run out."""
+    names = {"topic": topic, "document": document}
+    only = "".join(f" AND {name} = ?" for name, value in names.items() if value)
+    query = f"""SELECT layer, topic, document, assessor, session, expires FROM leases
+                WHERE layer = ?{only} AND expires > ?"""
+    return [Lease(*row) for row in store.rows(query, layer, *filter(None, names.values()), moment)]
 
 
-def live_leases(store: Store, layer: str, *, topic: str = "", moment: float) -> list[Lease]:
-    """Give the leases of a layer, or of one of its topics, that have not run out."""
-    one_topic, values = (" AND topic = ?", [topic]) if topic else ("", [])
-    query = f"SELECT {_COLUMNS_LEASES} FROM leases WHERE layer = ?{one_topic} AND expires > ?"
-    return [Lease(*row) for row in store.rows(query, layer, *values, moment)]
-
-
-def release_lease(store: Store, lease: Lease) -> None:
-    """Give one document back, inside `store.write()`; what another sitting has stays with it."""
-    store.connection.execute(
-        "DELETE FROM leases WHERE layer = ? AND topic = ? AND document = ? AND assessor = ? AND session = ?",
-        [lease.layer, lease.topic, lease.document, lease.assessor, lease.session],
-    )
-
-
-def release_session(store: Store, session: str) -> None:
-    """Give back everything that a sitting has, inside `store.write()`."""
-    store.connection.execute("DELETE FROM leases WHERE session = ?", [session])
+def release_leases(store: Store, session: str, *, pair: tuple[str, str] | None = None) -> None:
+    """Give back one document that a session has, or everything, inside `store.write()`."""
+    only, values = ("", []) if pair is None else (" AND topic = ? AND document = ?", list(pair))
+    store.connection.execute(f"DELETE FROM leases WHERE session = ?{only}", [session, *values])
 
 
 def forget_expired(store: Store, *, moment: float) -> None:
@@ -401,17 +330,19 @@ class PacketFacts:
     up_to_event: int
 
 
+_PACKET_PARTS = ("collection", "collection_made", "assessor", "layer", "session", "up_to_event")
+"""What is written of a packet, under these names."""
+
+
 def put_packet_facts(store: Store, facts: PacketFacts) -> None:
     """Make a new collection file a packet, inside its `write()`."""
-    value = {
-        "collection": facts.collection,
-        "collection_made": facts.collection_made,
-        "assessor": facts.assessor,
-        "layer": facts.layer,
-        "session": facts.session,
-        "up_to_event": facts.up_to_event,
-    }
-    put_setting(store, PACKET, value)
+    put_setting(store, PACKET, {part: getattr(facts, part) for part in _PACKET_PARTS})
+
+
+def packet_facts(store: Store) -> PacketFacts | None:
+    """Give what is known of a packet; None where the file is a collection of its own."""
+    found = setting(store, PACKET)
+    return None if found is None else PacketFacts(**{part: found[part] for part in _PACKET_PARTS})
 
 
 def answered_in_packet(store: Store, facts: PacketFacts) -> tuple[int, int]:
@@ -427,21 +358,6 @@ def answered_in_packet(store: Store, facts: PacketFacts) -> tuple[int, int]:
         PACKET,
     )
     return int(rows[0][0]), int(rows[0][1])
-
-
-def packet_facts(store: Store) -> PacketFacts | None:
-    """Give what is known of a packet; None where the file is a collection of its own."""
-    found = setting(store, PACKET)
-    if found is None:
-        return None
-    return PacketFacts(
-        collection=found["collection"],
-        collection_made=found["collection_made"],
-        assessor=found["assessor"],
-        layer=found["layer"],
-        session=found["session"],
-        up_to_event=found["up_to_event"],
-    )
 
 
 # Queues: documents that were asked for by name, beside the pools.
@@ -471,7 +387,7 @@ def add_queue(
     store: Store, name: str, queued: Iterable[Queued], *, purpose: str, layer: str = "main", now: str
 ) -> int:
     """Add a queue inside `store.write()` and give its number; positions count the entries of each topic."""
-    if name in [facts.name for facts in queues(store)]:
+    if store.row("SELECT 1 FROM queues WHERE name = ?", name):
         raise InputError(f"there is a queue called {quoted(name)} already; choose another name")
     cursor = store.connection.execute(
         "INSERT INTO queues (name, purpose, layer, made) VALUES (?, ?, ?, ?)", [name, purpose, layer, now]
@@ -486,18 +402,12 @@ def add_queue(
     return number
 
 
-def queues(store: Store) -> list[QueueFacts]:
-    """Give all queues in the order they were made."""
-    return [QueueFacts(*row) for row in store.rows("SELECT number, name, purpose, layer, made FROM queues")]
-
-
 def queue_named(store: Store, name: str) -> QueueFacts:
     """Give the queue of this name."""
-    known = queues(store)
-    for facts in known:
-        if facts.name == name:
-            return facts
-    raise UnknownName("queue", name, [facts.name for facts in known])
+    row = store.row("SELECT number, name, purpose, layer, made FROM queues WHERE name = ?", name)
+    if row is None:
+        raise UnknownName("queue", name, [known for (known,) in store.rows("SELECT name FROM queues")])
+    return QueueFacts(*row)
 
 
 def queue_topics(store: Store, number: int) -> list[str]:
@@ -525,19 +435,13 @@ class Refusal:
     happened: str
 
 
-def counts_by_assessor(store: Store, layer: str) -> list[tuple[str, str, int]]:
-    """Give (assessor, kind, how many answers of it stand)."""
+def answer_counts(store: Store, layer: str) -> list[tuple[str, str, str, int]]:
+    """Give (topic, assessor, kind, how many answers of it stand); decisions are left out."""
     return store.rows(
-        """SELECT assessor, kind, count(*) FROM judgments WHERE layer = ? AND adjudicated = 0
-           GROUP BY assessor, kind ORDER BY assessor, kind""",
+        """SELECT topic, assessor, kind, count(*) FROM judgments WHERE layer = ? AND adjudicated = 0
+           GROUP BY topic, assessor, kind ORDER BY assessor, kind""",
         layer,
     )
-
-
-def postponed_by_topic(store: Store, layer: str) -> dict[str, int]:
-    """Give how many documents of each topic are put off."""
-    query = "SELECT topic, count(*) FROM judgments WHERE layer = ? AND kind = 'postponed' GROUP BY topic"
-    return dict(store.rows(query, layer))
 
 
 def seconds_by_assessor(store: Store, layer: str) -> dict[str, list[float]]:

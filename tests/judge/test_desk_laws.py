@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cranfield.base.errors import InputError
@@ -109,7 +109,15 @@ STEPS = st.lists(
 )
 
 
+A_PROBE_CAME_ALONE = [
+    *((3, "judge", 100), (2, "reopen", 90), (2, "reopen", 100), (0, "wait", 86), (1, "judge", 53), (1, "take", 97)),
+    *((2, "judge", 79), (1, "wait", 43), (3, "judge", 37), (0, "take", 38), (1, "postpone", 36)),
+    *((0, "reopen", 89), (0, "judge", 5)),
+]
+
+
 @settings(max_examples=EXAMPLES)
+@example(A_PROBE_CAME_ALONE, 0.5, 0.5)
 @given(STEPS, st.sampled_from([0.0, 0.5]), st.sampled_from([0.0, 0.5]))
 def test_whatever_happens_the_file_is_right(furnished, tmp_path_factory, steps, overlap, probes):
     with bench(furnished, tmp_path_factory.mktemp("laws"), overlap, probes) as made:

@@ -98,8 +98,8 @@ def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> Stor
         if not hits:
             raise InputError(f"the words of topic {quoted(topic)} ({quoted(title)}) find no document")
         with store.write():
-            judging.put_draft(store, Draft(topic, name), now=now())
-            judging.put_tried(store, topic, rules.sample_of_hits(topic, hits, seed=seed))
+            tried = rules.sample_of_hits(topic, hits, seed=seed)
+            judging.put_draft(store, Draft(topic, name), tried=tried, now=now())
     return session_over(trial_source(store, topic, author=name), assessor=name, layer=TRY_LAYER)
 
 
@@ -385,9 +385,11 @@ def judging_progress(
 def _topics(source: Source, layer: str, leases: Sequence[Lease]) -> list[TopicProgress]:
     store, leased = source.store, Counter(lease.topic for lease in leases)
     primaries = {one.topic: one.assessor for one in judging.assigned(store) if one.role == "primary"}
-    postponed, made = judging.postponed_by_topic(store, layer), []
+    postponed, made = Counter[str](), []
+    for topic, _, kind, count in judging.answer_counts(store, layer):
+        postponed[topic] += count if kind == "postponed" else 0
     for topic in source.topics():
-        answers = judging.answers_of_topic(store, layer, topic, assessor="")
+        answers = judging.answers(store, layer, topic, assessor="")
         pairs = [(entry, answers.get(entry.document, NOTHING)) for entry in source.find_entries(topic)]
         missing = sum(0 if known.decided else max(entry.needed - len(known.graded), 0) for entry, known in pairs)
         made.append(
@@ -397,7 +399,7 @@ def _topics(source: Source, layer: str, leases: Sequence[Lease]) -> list[TopicPr
                 documents=len(pairs),
                 judged=sum(bool(known.graded) or known.decided for _, known in pairs),
                 missing=missing,
-                postponed=postponed.get(topic, 0),
+                postponed=postponed[topic],
                 cannot=sum(known.refused for _, known in pairs),
                 leased=leased[topic],
             )
@@ -409,7 +411,7 @@ def _assessors(source: Source, layer: str, seconds: dict[str, list[float]]) -> l
     store = source.store
     named = {one.assessor for one in judging.assigned(store)}
     counts: dict[str, Counter[str]] = {name: Counter() for name in named}
-    for name, kind, count in judging.counts_by_assessor(store, layer):
+    for _, name, kind, count in judging.answer_counts(store, layer):
         counts.setdefault(name, Counter())["judged" if kind in WITH_GRADE else kind] += count
     seen, made = judging.last_seen(store), []
     for name in sorted(counts):

@@ -110,7 +110,7 @@ def _open_documents(source: Source, assessor: str, layer: str) -> Iterator[Pair]
     store = source.store
     taken = {(one.topic, one.document) for one in judging.live_leases(store, layer, moment=moment())}
     for topic, role in source.roles(assessor).items():
-        answers = judging.answers_of_topic(store, layer, topic, assessor=assessor)
+        answers = judging.answers(store, layer, topic, assessor=assessor)
         for entry in source.entries(topic):
             state = source.state(entry, answers.get(entry.document, NOTHING), role)
             if state in ("open", "postponed") and (topic, entry.document) not in taken:
@@ -321,7 +321,7 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
             if (topic, document) not in pooled:
                 events.add_found(store, topic, document, assessor=assessor, words=words, now=when)
         if rules is not None:
-            judging.release_session(store, rules.facts.session)
+            judging.release_leases(store, rules.facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
     return MergedPacket(len(fresh), len(known), names, conflicts, path)
 

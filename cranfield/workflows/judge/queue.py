@@ -83,7 +83,7 @@ class Source:
 
     def count(self, topic: str, role: Role, *, layer: str, assessor: str) -> Count:
         """Count the documents of a topic as they stand for an assessor."""
-        answers = judging.answers_of_topic(self.store, layer, topic, assessor=assessor)
+        answers = judging.answers(self.store, layer, topic, assessor=assessor)
         entries = self.find_entries(topic)
         return rules.count_of(self.state(entry, answers.get(entry.document, NOTHING), role) for entry in entries)
 
@@ -186,12 +186,12 @@ def rejudge_source(
     """Give what the assessor has judged, as far as scale or guidelines have changed since."""
 
     def find_entries(topic: str) -> list[Entry]:
-        answers = judging.answers_of_topic(store, layer, topic, assessor=assessor)
+        answers = judging.answers(store, layer, topic, assessor=assessor)
         own = [(name, one) for name, one in answers.items() if rules.state_again(one, versions) != "not his"]
         return [Entry(document, one.own_event, "rejudge") for document, one in own]
 
     def find_topics() -> list[str]:
-        return judging.topics_of_own(store, layer, assessor=assessor)
+        return judging.own_topics(store, layer, assessor=assessor)
 
     return Source(store, "rejudge", find_topics, find_entries, order, clusters, own=True, versions=versions)
 
@@ -201,7 +201,7 @@ def trial_source(store: Store, topic: str, *, author: str) -> Source:
 
     def find_entries(topic: str) -> list[Entry]:
         tried = {one.document: one.rank for one in judging.tried_hits(store, topic)}
-        answered = judging.answers_of_topic(store, TRY_LAYER, topic, assessor=author)
+        answered = judging.answers(store, TRY_LAYER, topic, assessor=author)
         last = max(tried.values(), default=0)
         beside = {name: last + one.own_event for name, one in answered.items() if one.own and name not in tried}
         return [Entry(document, place, "try") for document, place in (tried | beside).items()]
@@ -294,7 +294,7 @@ class Queue:
         self._probes = judging.planned_probes(self.store)
         self._changes = judging.changes_of_others(self.store)
         self._finished: set[str] = set()
-        self._begin_with = judging.latest_topic(self.store, layer, assessor=assessor)
+        self._begin_with = next(iter(judging.own_topics(self.store, layer, assessor=assessor)), "")
 
     def role(self, topic: str) -> Role:
         """Give what the assessor is to a topic."""
@@ -307,7 +307,8 @@ class Queue:
 
     def answers(self, topic: str, document: str) -> Answers:
         """Give what stands about a document, seen from here."""
-        return judging.answers_of_document(self.store, self.layer, topic, document, assessor=self.assessor)
+        found = judging.answers(self.store, self.layer, topic, assessor=self.assessor, document=document)
+        return found.get(document, NOTHING)
 
     # Leases
 
@@ -319,17 +320,18 @@ class Queue:
 
     def release(self, item: LeasedEntry) -> None:
         """Give one document back, inside `store.write()`."""
-        judging.release_lease(self.store, Lease(self.layer, *item.pair, self.assessor, self.session, 0.0))
+        judging.release_leases(self.store, self.session, pair=item.pair)
 
     def is_blocked(self, topic: str, entry: Entry, answers: Answers) -> bool:
         """Say whether another session has a document now, so that nobody else may."""
-        leases = judging.leases_of_document(self.store, self.layer, topic, entry.document)
+        leases = judging.live_leases(
+            self.store, self.layer, topic=topic, document=entry.document, moment=self.clock()
+        )
         return self._blocking(leases, entry, answers) is not None
 
     def _blocking(self, leases: Collection[Lease], entry: Entry, answers: Answers) -> Lease | None:
         """Give the lease that keeps a document away: one of the assessor's other sessions, else the first to end."""
-        moment = self.clock()
-        others = [one for one in leases if one.expires > moment and one.session != self.session]
+        others = [one for one in leases if one.session != self.session]
         own = [one for one in others if one.assessor == self.assessor]
         if not own and (not others or rules.may_lease(entry, answers, [one.assessor for one in others])):
             return None
@@ -341,17 +343,12 @@ class Queue:
         answered = state not in ("open", "postponed") and not item.is_probe
         return answered or self.is_blocked(item.topic, item.entry, answers)
 
-    def holds(self, item: LeasedEntry) -> bool:
-        """Say whether the lease of a document has not run out."""
-        leases = judging.leases_of_document(self.store, self.layer, *item.pair)
-        return any(one.session == self.session and one.expires > self.clock() for one in leases)
-
     # The next document
 
     def load(self, topic: str) -> TopicQueue:
         """Read the queue of a topic as it is now; what others have open is left out."""
         role, state = self.role(topic), self.source.state
-        answers = judging.answers_of_topic(self.store, self.layer, topic, assessor=self.assessor)
+        answers = judging.answers(self.store, self.layer, topic, assessor=self.assessor)
         leases: dict[str, list[Lease]] = {}
         for lease in judging.live_leases(self.store, self.layer, topic=topic, moment=self.clock()):
             leases.setdefault(lease.document, []).append(lease)
@@ -419,10 +416,7 @@ class Queue:
 
     def _next_probe(self, queue: TopicQueue) -> LeasedEntry | None:
         topic = queue.topic
-        judged = judging.judged_in_turn(self.store, self.layer, topic, assessor=self.assessor)
-        if len(judged) <= self._probes.after:
-            return None
-        before = judging.probed(self.store, self.layer, topic, assessor=self.assessor)
+        judged, before = judging.judged_and_probed(self.store, self.layer, topic, assessor=self.assessor)
         document = rules.choose_probe(self._probes, topic, judged, probed=before)
         if document is None:
             return None
@@ -464,8 +458,11 @@ class Queue:
                 if not queue.has_work(self.deferred) and queue.role != "second" and self.source.refill(topic):
                     queue = self.load(topic)
                 self.counts[topic] = queue.count
-                if queue.has_work(self.deferred):
+                has_work = queue.has_work(self.deferred)
+                if has_work or (self.current is not None and self.current.topic == topic):
+                    # What others have done meanwhile must not make a probe due that would come alone.
                     self.current = queue
+                if has_work:
                     return True
                 self._finished.add(topic)
         if not self.deferred:
@@ -528,9 +525,9 @@ class Queue:
                 for entry in queue.entries.values()
                 if entry.document in queue.open
             ]
-            judged = len(judging.judged_in_turn(self.store, self.layer, topic, assessor=self.assessor))
-            before = judging.probed(self.store, self.layer, topic, assessor=self.assessor) | set(open_probes)
-            coming = rules.probes_to_come(self._probes, due, owed=self.owed, judged=judged, probed=len(before))
+            judged, before = judging.judged_and_probed(self.store, self.layer, topic, assessor=self.assessor)
+            probed = len(before.union(open_probes))
+            coming = rules.probes_to_come(self._probes, due, owed=self.owed, judged=len(judged), probed=probed)
         return replace(count, done=count.done + answered, of=count.of + answered + coming + len(open_probes))
 
     def recount(self, item: LeasedEntry, before: Answers) -> None:

@@ -321,7 +321,13 @@ class StoredSession:
         """Say whether the lease had run out and the document was judged meanwhile, inside `store.write()`."""
         if ticket.late:
             return True
-        if ticket.until is None or ticket.entry.purpose in ("probe", "rejudge") or self._queue.holds(ticket):
+        if ticket.until is None or ticket.entry.purpose in ("probe", "rejudge"):
+            return False
+        topic, document = ticket.pair
+        leases = judging.live_leases(
+            self._store, self._layer, topic=topic, document=document, moment=self._queue.clock()
+        )
+        if any(one.session == self._queue.session for one in leases):
             return False
         others = before.graded != ticket.known.graded and len(before.graded) >= ticket.entry.needed
         return others or before.own_event != ticket.known.own_event
@@ -451,7 +457,7 @@ class StoredSession:
     def leave(self) -> None:
         """Give back all leases: the session is over."""
         with self._store.write():
-            judging.release_session(self._store, self._queue.session)
+            judging.release_leases(self._store, self._queue.session)
         self._open.clear()
 
     def waiting(self) -> Held | None:
