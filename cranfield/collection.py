@@ -84,7 +84,7 @@ class Files:
         scores at the eleven recall levels. The frame's `attrs` tell the hash of the qrels, the reference, and in
         `notes` what the command line would say.
         """
-        options = {"like": like, "ties": ties, "duplicates": duplicates, "letters": letters}
+        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters)
         asked = self.inputs.request(measures, runs, topics=topics, clusters=clusters, **options)
         asked = replace(asked, curve=curve)
         with self.inputs.progress() as progress:
@@ -218,7 +218,7 @@ class Files:
 
         Of `measures` the threshold counts: `P(rel=2)` takes grades from 2 up as relevant.
         """
-        options = {"like": like, "ties": ties, "duplicates": duplicates}
+        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates)
         asked = self.inputs.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
         return explain_workflow.explain_lists(asked, topic, depth=depth, store=self.inputs.store)
 
@@ -242,7 +242,7 @@ def _framed(
         return method(self.results, *arguments, **options).frame()
 
     framed.__annotations__ = {**method.__annotations__, "return": "pandas.DataFrame"}
-    return framed
+    return cast("Callable[Concatenate[Opened, Options], pd.DataFrame]", framed)
 
 
 class Opened:

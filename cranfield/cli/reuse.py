@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from cranfield.base.lazy import deferred
+from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format, collection_meant
-from cranfield.reuse.parts import Part
+from cranfield.cli.options import COLLECTION, Collection, Format, removed
+from cranfield.workflows.results import Part
 
-if TYPE_CHECKING:
-    from cranfield.evaluate.expression import Measure
-    from cranfield.reuse.collection import CollectionReport
-    from cranfield.store.store import Store
-    from cranfield.workflows.reuse.field import Trusted
-
-_DATA_FORMATS = ("csv", "json", "jsonl")
-Wanted = tuple[Part, ...]
-_DEFAULT_MEASURES = ("nDCG@10", "P@10", "AP")
+with deferred:
+    from cranfield.reuse import tables
+    from cranfield.workflows.reuse import field
+    from cranfield.workflows.reuse import reuse as workflow
 
 Runs = Annotated[
     list[str] | None, typer.Argument(help="Run files, or names of stored runs; all stored runs where none is named.")
@@ -49,7 +46,9 @@ Further = Annotated[int, typer.Option(min=0, help="With open: how many relevant 
 ShowThresholds = Annotated[bool, typer.Option("--thresholds", help="Show the thresholds in force.")]
 KeepThresholds = Annotated[bool, typer.Option("--keep", help="Keep the given thresholds for this collection.")]
 ByTopic = Annotated[bool, typer.Option("--by-topic", help="Also the topics with the least judged, run by run.")]
-ShowEstimates = Annotated[bool, typer.Option("--estimates", help="Also what the scores might be with holes judged.")]
+Estimates = Annotated[
+    bool, removed("--estimates", "the expected loss and its upper end stand beside each score in the table of runs")
+]
 WriteCard = Annotated[Path | None, typer.Option(help="Write the card of the collection's pool into this file.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the pictures of pool bias into this folder (SVG).")]
 OneTable = Annotated[
@@ -81,109 +80,56 @@ def reuse(
     keep: KeepThresholds = False,
     thresholds: ShowThresholds = False,
     by_topic: ByTopic = False,
-    estimates: ShowEstimates = False,
     describe: Describe = False,
     table: OneTable = None,
     write_card: WriteCard = None,
     plot: Plot = None,
     collection: Collection = COLLECTION,
     format: Format = "table",
+    estimates: Estimates = False,
 ) -> None:
     """Say how far scores can be trusted: for the collection's outsiders, and run by run."""
-    from cranfield.workflows.reuse.field import keep_thresholds, trusted
-    from cranfield.workflows.reuse.reuse import Doubt, asked_field, examine_collection, threshold_values
-
-    values = threshold_values(threshold or ())
-    with collection_meant(collection, qrels, runs) as store:
+    values = workflow.threshold_values(threshold or ())
+    with console.opened(
+        collection,
+        qrels=qrels,
+        runs=runs,
+        layers=layer,
+        groups=groups,
+        pool_depth=pool_depth,
+        card=card,
+        pool=pool,
+    ) as files:
+        store = files.inputs.store
         if keep:
-            keep_thresholds(_needed(store), values)
+            if store is None:
+                raise typer.BadParameter("--keep keeps thresholds in a collection; there is none here")
+            field.keep_thresholds(store, values)
         if thresholds:
-            _put_thresholds(store, values, format)
+            console.put_table(tables.thresholds_table(field.thresholds_in_force(store, values)), format)
             return
-        doubt = Doubt(
-            runs=tuple(runs or ()),
-            qrels=qrels,
-            measures=tuple(measure or _DEFAULT_MEASURES),
-            layers=tuple(layer or ()),
-            groups=groups,
-            depth=pool_depth,
-            card=card,
-            pool=pool,
+        found = files.reuse(
+            *(runs or ()),
+            measures=measure or ("nDCG@10", "P@10", "AP"),
+            closure=closure,
+            further=further,
+            thresholds=values,
         )
-        with console.progress() as progress:
-            field, measures = asked_field(doubt, store=store, progress=progress)
-            found = trusted(field, measures, store=store, thresholds=values, closure=closure, further=further)
-            report = examine_collection(field, [trust.measure for trust in found.trusts], thresholds=found.thresholds)
-        _say_notes(found, measures)
-        wanted: dict[Part, bool] = {"topics": by_topic, "estimates": estimates}
-        _put(found, report, format, table, tuple(part for part, asked in wanted.items() if asked))
-        if describe:
-            _describe(found, store)
-    if write_card is not None:
-        _write_card(found, write_card)
-    if plot is not None:
-        _plot(found, report, plot)
-
-
-def _say_notes(found: Trusted, measures: list[Measure]) -> None:
-    from cranfield.workflows.reuse.reuse import about_noise, without_verdict
-
-    for note in (*found.notes, *about_noise(found), *without_verdict(found, measures)):
-        console.say(note)
-
-
-def _needed(store: Store | None) -> Store:
-    if store is None:
-        raise typer.BadParameter("--keep keeps thresholds in a collection; there is none here")
-    return store
-
-
-def _put(found: Trusted, report: CollectionReport | None, format: str, table: Part | None, more: Wanted) -> None:
-    from cranfield.workflows.reuse.tables import one_table, shown_tables
-
-    data = format in _DATA_FORMATS
-    if data and more and table is None:
-        raise typer.BadParameter(f"{format} holds one table: ask for it with --table {more[0]}")
-    if data or table is not None:
-        for one in one_table(found, report, table or "runs", data=data):
+        for note in found.narration():
+            console.say(note)
+        is_data = format in DATA_FORMATS
+        if is_data and by_topic and table is None:
+            raise typer.BadParameter(f"{format} holds one table: ask for it with --table topics")
+        if not is_data and table is None:
+            for sentence in found.about_collection():
+                console.say(sentence)
+        more: tuple[Part, ...] = ("topics",) if by_topic else ()
+        for one in [found.table(table or "runs")] if is_data else found.tables(table, more=more):
             console.put_wide_table(one, format)
-        return
-    if report is not None:
-        _say_collection(report)
-    for one in shown_tables(found, report, more=more):
-        console.put_wide_table(one, format)
-
-
-def _say_collection(report: CollectionReport) -> None:
-    from cranfield.workflows.reuse.reuse import about_collection
-
-    for sentence in about_collection(report):
-        console.say(sentence)
-
-
-def _describe(found: Trusted, store: Store | None) -> None:
-    from cranfield.workflows.settle import accounts
-
-    for sentence in accounts(found, store=store):
-        console.put(f"{sentence}\n")
-
-
-def _put_thresholds(store: Store | None, values: dict[str, float], format: str) -> None:
-    from cranfield.reuse.tables import thresholds_table
-    from cranfield.workflows.reuse.field import thresholds_in_force
-
-    console.put_table(thresholds_table(thresholds_in_force(store, values)), format)
-
-
-def _write_card(found: Trusted, path: Path) -> None:
-    from cranfield.workflows.reuse.reuse import write_reuse_card
-
-    write_reuse_card(found, path)
-    console.say(f"wrote the card into {path}; others use it with cranfield evaluate --card {path}")
-
-
-def _plot(found: Trusted, report: CollectionReport | None, folder: Path) -> None:
-    from cranfield.workflows.reuse.tables import draw_all
-
-    for path in draw_all(found, report, folder):
+        for sentence in found.about_runs() if describe else ():
+            console.put(f"{sentence}\n")
+    if write_card is not None:
+        found.write_card(write_card)
+        console.say(f"wrote the card into {write_card}; others use it with cranfield evaluate --card {write_card}")
+    for path in found.draw(plot) if plot is not None else ():
         console.say(f"drew {path}")

@@ -44,9 +44,17 @@ def settle(
     """Find the documents to judge to decide between two runs, or to make one run's score safe."""
     if to_safe and other is not None:
         raise typer.BadParameter("--to-safe is about one run; give two runs without it to decide between them")
-    pool_options = {"groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
     words = (run,) if other is None else (run, other)
-    with console.opened(collection, qrels=qrels, runs=words, layers=layer, **pool_options) as files:
+    with console.opened(
+        collection,
+        qrels=qrels,
+        runs=words,
+        layers=layer,
+        groups=groups,
+        pool_depth=pool_depth,
+        card=card,
+        pool=pool,
+    ) as files:
         if queue and files.inputs.store is None:
             raise typer.BadParameter("--queue keeps a queue in a collection; there is none here")
         found = files.settle(

@@ -160,12 +160,12 @@ class Inputs:
         if isinstance(runs, str):
             raise UsageError(f"runs is a list of names: give [{runs!r}]")
         refuse_unknown(options)
-        by_name = isinstance(topics, str) or not isinstance(topics, Sequence)
+        listed = isinstance(topics, Sequence) and not isinstance(topics, str)
         asked = Asked(
             qrels=qrels_of([]),
             runs=(),
             measures=words_of(measures),
-            topics=str(topics) if by_name else tuple(str(topic) for topic in topics),
+            topics=tuple(map(str, cast("Sequence[str]", topics))) if listed else str(topics),
             clusters=clusters if clusters is None or isinstance(clusters, Mapping) else Path(clusters),
             **options,
         )
@@ -518,7 +518,7 @@ def _ranked(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, ...]
         if _is_path(one):
             found.append(os.fspath(cast("str", one)))
         else:
-            found += runs_given(one, name=name) if named else runs_given(one)
+            found += runs_given(one, name=str(name)) if named else runs_given(one)
     if not found:
         raise UsageError("there is no run to evaluate")
     return tuple(str(name) for name in runs) if named else None, tuple(found)

@@ -151,11 +151,6 @@ def test_pictures_are_drawn_into_a_folder(folder: Path):
     assert drawn == {"intervals-P-3.svg", "hold-out-P-3.svg", "coverage.svg", "relevant-by-depth.svg"}
 
 
-def test_an_estimate_from_a_sample_takes_no_verdict_and_says_why(folder: Path, kept: Kept):
-    told = call("reuse", *RUNS, *POOL, "-m", "P@3", "-m", "infAP", "-m", "NumRet", folder=folder).err
-    kept([line for line in told.splitlines() if "takes no verdict" in line])
-
-
 def test_files_are_files_whatever_collection_lies_beside_them(folder: Path, kept: Kept):
     before = call("evaluate", *RUNS, *POOL, "-m", "P@3", "-f", "csv", folder=folder).out
     call("init", "other", "--scale", "0=no,1=perhaps,2=yes", "--relevant-from", "2", folder=folder)
@@ -188,7 +183,7 @@ def test_a_live_pool_that_has_not_ended_is_provisional(folder: Path):
     assert {row["verdict"] for row in rows} == {"PROVISIONAL"}
 
 
-PARTS = ("collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics", "estimates")
+PARTS = ("collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics")
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -218,8 +213,12 @@ def test_hold_outs_as_data_have_every_level_and_say_what_was_done(folder: Path):
 
 
 def test_data_formats_hold_one_table(folder: Path, kept: Kept):
-    told = call("reuse", *RUNS, *POOL, "-m", "P@3", "--estimates", "-f", "csv", status=2, folder=folder).err
+    told = call("reuse", *RUNS, *POOL, "-m", "P@3", "--by-topic", "-f", "csv", status=2, folder=folder).err
     kept(told)
+
+
+def test_estimates_are_gone_and_the_option_says_where_to_look(folder: Path, kept: Kept):
+    kept(call("reuse", *RUNS, *POOL, "-m", "P@3", "--estimates", status=2, folder=folder).err)
 
 
 def test_the_pool_table_says_who_fed_it_how_deep_and_on_which_topics(folder: Path):

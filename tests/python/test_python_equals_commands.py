@@ -146,7 +146,7 @@ def test_reuse_of_a_collection_is_what_the_command_says(kitchen: Path):
     assert shown["caution_judged"] == 0.99
 
 
-PARTS = ["collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics", "estimates"]
+PARTS = ["collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics"]
 
 
 @pytest.mark.parametrize("part", PARTS)

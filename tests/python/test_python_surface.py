@@ -20,8 +20,9 @@ PUBLIC = {
         *("report", "reuse", "runs", "settle", "simulate"),
     ],
     cf.ReuseResult: [
-        *("collection", "decisions", "describe", "estimates", "fairness", "groups", "hold_outs", "notes", "plot"),
-        *("pool", "runs", "thresholds", "topics", "write_card"),
+        *("about_collection", "about_runs", "collection", "decisions", "describe", "draw", "fairness", "groups"),
+        *("hold_outs", "narration", "notes", "plot", "pool", "runs", "table", "tables", "thresholds", "topics"),
+        "write_card",
     ],
     Plots: ["differences", "precision_recall", "strips"],
     ReusePlots: ["coverage", "hold_out", "intervals", "relevant_by_depth"],

@@ -10,8 +10,6 @@ from kept import Kept
 import cranfield as cf
 from cranfield.base.errors import UsageError
 from cranfield.reuse.verdict import Account, Evidence, account, verdict_of
-from cranfield.workflows.reuse.field import trusted
-from cranfield.workflows.reuse.reuse import Doubt, asked_field, card_for
 
 RUNS = Path(__file__).parents[2] / "collections" / "kitchen" / "runs"
 OUTSIDE = ("mortar-dense", "whisk-bm25")
@@ -124,12 +122,6 @@ def test_groups_that_are_told_need_no_guess_but_at_the_depth(runs, qrels, kept: 
 
 
 def test_no_card_is_made_of_a_guess(tmp_path, runs, qrels, kept: Kept):
-    (tmp_path / "qrels").write_text(
-        "".join(
-            f"{topic} 0 {document} {grade}\n" for topic, rows in qrels.items() for document, grade in rows.items()
-        )
-    )
-    paths = tuple(str(path) for path in sorted(RUNS.glob("*.run")))
-    field, measures = asked_field(Doubt(runs=paths, qrels=str(tmp_path / "qrels"), measures=("nDCG@5",)), store=None)
+    found = opened(qrels, runs).reuse(measures="nDCG@5")
     with kept.raises(UsageError):
-        card_for(trusted(field, measures))
+        found.write_card(tmp_path / "card.json")
