@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -112,8 +112,15 @@ def ordinary_lines(letters: Letters, size: int) -> Lines | None:
         size += 1
     text = letters[:size]
     gap = text <= _BLANK
-    if not size or gap[0] or (gap[1:] & gap[:-1]).any() or (text.max() >= _DELETE and not _is_visible(text)):
+    if not size or gap[0] or (gap[1:] & gap[:-1]).any():
         return None
+    if text.max() >= _DELETE:
+        # More than ASCII has to be UTF-8 without DEL and control characters.
+        try:
+            if _INVISIBLE.search(bytes(text).decode()) is not None:
+                return None
+        except UnicodeDecodeError:
+            return None
     found = np.flatnonzero(gap)
     count, rest = divmod(len(found), COLUMNS)
     if rest:
@@ -144,14 +151,6 @@ def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
             word &= _KEPT_BYTES[longest - first if longest == shortest else np.clip(lengths - first, 0, 8)]
         found.append(word)
     return Ids(lengths, found)
-
-
-def _is_visible(text: Letters) -> bool:
-    """Say whether text is UTF-8 without DEL and control characters."""
-    try:
-        return _INVISIBLE.search(bytes(text).decode()) is None
-    except UnicodeDecodeError:
-        return False
 
 
 # Where in the qrels a pair of topic and document stands, for whole columns of pairs at once.
@@ -209,17 +208,34 @@ class JudgedPairs:
 
 def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Ids) -> Pairs:
     """Give the pairs of documents that stand topic by topic."""
-    topics = np.array([_topic_key(name) for name in topic_names], dtype=np.uint64)
+    hashes = [blake2b(name.encode(), digest_size=8).digest() for name in topic_names]
+    topics = np.array([int.from_bytes(one, "little") for one in hashes], dtype=np.uint64)
+    # A 64-bit number for each pair; equal pairs have equal ones, and unequal pairs very rarely do.
+    keys = documents.lengths.astype(np.uint64)
+    keys += np.repeat(topics, counts)
+    for number, word in enumerate(documents.words):
+        mixed = word * np.uint64(_MULTIPLIER + 2 * number)
+        mixed ^= mixed >> _HALF
+        mixed *= _MIXER
+        keys += mixed
+    keys ^= keys >> _HALF
+    keys *= _MIXER
     marks = np.repeat(codes.astype(np.int64) << 32, counts)
     marks |= documents.lengths
-    return Pairs(_keys(np.repeat(topics, counts), documents), marks, documents.words)
+    return Pairs(keys, marks, documents.words)
 
 
 def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
     """Give the pairs of qrels by their keys; None where there are none, or an id is very long."""
-    documents = _ids(qrels)
-    if documents is None or not len(qrels):
+    ids = as_text(qrels.document_ids)
+    ends = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+    lengths = np.diff(ends)
+    if lengths.max(initial=0) > LONGEST_ID or not len(qrels):
         return None
+    text = np.frombuffer(joined_text(ids), dtype=np.uint8)
+    letters = with_room(len(text))
+    letters[: len(text)] = text
+    documents = ids_at(letters, ends[:-1] - ends[0], lengths)
     codes = np.arange(len(qrels.topic_ids), dtype=np.int32)
     pairs = pairs_of(qrels.topics, codes, np.diff(qrels.offsets), documents.take(qrels.documents))
     head = np.full(1 << (len(qrels).bit_length() + _ROOM), NONE, dtype=np.int32)
@@ -233,39 +249,9 @@ def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
     return JudgedPairs({topic: place for place, topic in enumerate(qrels.topics)}, pairs, head, following)
 
 
-def _ids(qrels: Qrels) -> Ids | None:
-    ids = as_text(qrels.document_ids)
-    ends = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
-    lengths = np.diff(ends)
-    if lengths.max(initial=0) > LONGEST_ID:
-        return None
-    text = np.frombuffer(joined_text(ids), dtype=np.uint8)
-    letters = with_room(len(text))
-    letters[: len(text)] = text
-    return ids_at(letters, ends[:-1] - ends[0], lengths)
-
-
 def _at(values: NDArray[Value], places: Places | Codes) -> NDArray[Value]:
     """Give values at places that are all there: numpy need not look for that, and is much faster."""
     return values.take(places, mode="clip")
-
-
-def _topic_key(topic: str) -> int:
-    return int.from_bytes(blake2b(topic.encode(), digest_size=8).digest(), "little")
-
-
-def _keys(topics: Words, documents: Ids) -> Words:
-    """Give a 64-bit number for each pair; equal pairs have equal ones, and unequal pairs very rarely do."""
-    keys = documents.lengths.astype(np.uint64)
-    keys += topics
-    for number, word in enumerate(documents.words):
-        mixed = word * np.uint64(_MULTIPLIER + 2 * number)
-        mixed ^= mixed >> _HALF
-        mixed *= _MIXER
-        keys += mixed
-    keys ^= keys >> _HALF
-    keys *= _MIXER
-    return keys
 
 
 def _slots(keys: Words, count: int) -> Places:
@@ -307,49 +293,42 @@ class _Part:
     def __len__(self) -> int:
         return len(self.judged)
 
+    def goes_on_into(self, following: _Part) -> bool:
+        """Say whether the last topic of this part goes on into the next."""
+        return following.topics[0] == self.topics[-1]
+
 
 def read_direct(source: Source, judged: JudgedPairs, *, reference: Reference = "10") -> KnownRun | None:
     """Read an ordinary TREC run and give what the qrels say of it; None where the file is anything else."""
     # A large array made and dropped: from then on the C library keeps memory of this size, and the many arrays to
     # come are not mapped anew each time, which would take longer than filling them.
     np.empty(_MEMORY_KEPT, dtype=np.uint8)
-    parts = _Parts(source, judged, reference)
+    pieces, turn = enumerate(_pieces(source)), threading.Lock()
+    parts: dict[int, _Part] = {}
+    ordinary = True
+
+    def work() -> None:
+        """Make parts until there is no piece left, or one is not ordinary."""
+        nonlocal ordinary
+        while ordinary:
+            with turn:
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            number, (letters, size) = piece
+            part = _part(letters, size, judged, reference)
+            if part is None:
+                ordinary = False
+            else:
+                parts[number] = part
+
     if source.size is not None and source.size <= _SMALL:
-        parts.work()
+        work()
     else:
         with ThreadPoolExecutor(_THREADS) as threads:
-            for working in [threads.submit(parts.work) for _ in range(_THREADS)]:
+            for working in [threads.submit(work) for _ in range(_THREADS)]:
                 working.result()
-    return _joined(parts.in_order(), reference) if parts.ordinary else None
-
-
-class _Parts:
-    """The parts of a file, made by several threads, each of which takes the next piece when it is done with one."""
-
-    def __init__(self, source: Source, judged: JudgedPairs, reference: Reference) -> None:
-        self.ordinary = True
-        self._pieces = enumerate(_pieces(source))
-        self._judged, self._reference = judged, reference
-        self._made: dict[int, _Part] = {}
-        self._turn = threading.Lock()
-
-    def work(self) -> None:
-        """Make parts until there is no piece left, or one is not ordinary."""
-        while self.ordinary and (piece := self._next()) is not None:
-            number, (letters, size) = piece
-            part = _part(letters, size, self._judged, self._reference)
-            if part is None:
-                self.ordinary = False
-            else:
-                self._made[number] = part
-
-    def in_order(self) -> list[_Part]:
-        """Give the parts as they stand in the file."""
-        return [self._made[number] for number in sorted(self._made)]
-
-    def _next(self) -> tuple[int, tuple[Letters, int]] | None:
-        with self._turn:
-            return next(self._pieces, None)
+    return _joined([parts[number] for number in sorted(parts)], reference) if parts and ordinary else None
 
 
 def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
@@ -359,14 +338,16 @@ def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
     cut evenly, so that no small piece is left over: a piece costs something whatever its size.
     """
     plain = source.open_as_it_lies()
-    full = _PIECE if plain is None or source.size is None else _even_share(source.size)
+    full = _PIECE if plain is None or source.size is None else source.size // max(round(source.size / _PIECE), 1) + 1
     with plain or source.open() as stream:
         rest = stream.read(len(UTF8_BOM)).removeprefix(UTF8_BOM)
         while True:
-            letters = with_room(len(rest) + full)
-            letters[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
-            size = len(rest) + _filled(letters[len(rest) : len(rest) + full], stream)
-            if size < len(rest) + full:
+            size, whole = len(rest), len(rest) + full
+            letters = with_room(whole)
+            letters[:size] = np.frombuffer(rest, dtype=np.uint8)
+            while size < whole and (count := stream.readinto(letters[size:whole])):  # type: ignore[attr-defined]
+                size += count
+            if size < whole:
                 break
             tail = letters[max(0, size - _LONGEST_LINE) : size].tobytes()
             rest = tail[tail.rfind(b"\n") + 1 :]
@@ -374,19 +355,6 @@ def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
                 yield letters, size - len(rest)
         if size:
             yield letters, size
-
-
-def _even_share(size: int) -> int:
-    """Give the size of pieces that are all about equal."""
-    return size // max(round(size / _PIECE), 1) + 1
-
-
-def _filled(room: Letters, stream: BinaryIO) -> int:
-    """Read until the room is full or the stream ends; give the number of bytes."""
-    filled = 0
-    while filled < len(room) and (count := stream.readinto(room[filled:])):  # type: ignore[attr-defined]
-        filled += count
-    return filled
 
 
 def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference) -> _Part | None:
@@ -397,15 +365,28 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     scores, topic_ids, documents = lines.numbers(_SCORE), lines.ids(_TOPIC), lines.ids(_DOCUMENT)
     if scores is None or topic_ids is None or documents is None:
         return None
-    starts = _changes(topic_ids)
+    other = np.ones(len(lines), dtype=bool)
+    other[1:] = topic_ids.lengths[1:] != topic_ids.lengths[:-1]
+    for word in topic_ids.words:
+        other[1:] |= word[1:] != word[:-1]
+    starts = np.flatnonzero(other)
     topics = [lines.text(line, _TOPIC) for line in starts.tolist()]
     counts = np.diff(starts, append=len(lines))
     codes = np.array([judged.topic_codes.get(topic, NONE) for topic in topics], dtype=np.int32)
     pairs = pairs_of(topics, codes, counts, documents)
-    if _rises(scores, starts) or _has_repeats(pairs.keys):
+    rises = scores[1:] > scores[:-1]
+    rises[starts[1:] - 1] = False
+    if rises.any() or _has_repeats(pairs.keys):
         return None
-    tied = _tied(scores, starts, reference)
-    sharing = _sharing(tied)
+    compared = as_float32(scores) if reference == "9" else scores
+    tied = np.zeros(len(lines), dtype=bool)
+    np.equal(compared[1:], compared[:-1], out=tied[1:])
+    tied[starts] = False
+    # The first and the last row have neighbours elsewhere, with which they may share their scores.
+    member = tied.copy()
+    member[:-1] |= tied[1:]
+    member[[0, -1]] = True
+    sharing = np.flatnonzero(member)
     return _Part(
         topics=topics,
         starts=starts,
@@ -421,42 +402,6 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
     )
 
 
-def _changes(ids: Ids) -> Places:
-    """Give the places where another id begins."""
-    other = np.ones(len(ids.lengths), dtype=bool)
-    other[1:] = ids.lengths[1:] != ids.lengths[:-1]
-    for word in ids.words:
-        other[1:] |= word[1:] != word[:-1]
-    return np.flatnonzero(other)
-
-
-def _rises(scores: Scores, starts: Places) -> bool:
-    """Say whether a score is higher than the one above it in its topic."""
-    rises = scores[1:] > scores[:-1]
-    rises[starts[1:] - 1] = False
-    return bool(rises.any())
-
-
-def _tied(scores: Scores, starts: Places, reference: Reference) -> NDArray[np.bool_]:
-    compared = _compared(scores, reference)
-    tied = np.zeros(len(scores), dtype=bool)
-    np.equal(compared[1:], compared[:-1], out=tied[1:])
-    tied[starts] = False
-    return tied
-
-
-def _compared(scores: Scores, reference: Reference) -> NDArray[np.floating]:
-    return as_float32(scores) if reference == "9" else scores
-
-
-def _sharing(tied: NDArray[np.bool_]) -> Places:
-    """Give the rows with the score of a neighbour, and the first and the last, whose neighbours are elsewhere."""
-    member = tied.copy()
-    member[:-1] |= tied[1:]
-    member[[0, -1]] = True
-    return np.flatnonzero(member)
-
-
 def _has_repeats(keys: Words) -> bool:
     """Say whether two rows may be the same document of one topic; equal keys of two documents are taken for it."""
     in_order = np.sort(keys)
@@ -465,19 +410,29 @@ def _has_repeats(keys: Words) -> bool:
 
 def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     """Give the run, if topics stand in one piece, scores fall in them, and no document stands twice across parts."""
-    if not parts:
-        return None
-    topics, starts = _topics(parts)
-    if len(set(topics)) != len(topics) or _repeats_across(parts) or _rises_across(parts):
-        return None
+    first_rows = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
     judged = np.concatenate([part.judged for part in parts])
     tied = np.concatenate([part.tied for part in parts])
-    for row, before, part in zip(_first_rows(parts)[1:].tolist(), parts, parts[1:], strict=False):
-        last, first = _compared(np.array([before.ends[1], part.ends[0]]), reference)
-        tied[row] = last == first and _goes_on(before, part)
-    offsets = np.append(starts, len(judged))
+    topics, begins, keys = list(parts[0].topics), [parts[0].starts], parts[0].last_keys
+    for (before, part), row in zip(pairwise(parts), first_rows[1:].tolist(), strict=False):
+        goes_on = before.goes_on_into(part)
+        topics += part.topics[goes_on:]
+        begins.append(part.starts[goes_on:] + row)
+        if goes_on:
+            keys = np.concatenate([keys, part.first_keys])
+            if part.ends[0] > before.ends[1] or _has_repeats(keys):
+                return None
+            joint = np.array([before.ends[1], part.ends[0]])
+            last, first = as_float32(joint) if reference == "9" else joint
+            tied[row] = last == first
+        if len(part.topics) > 1 or not goes_on:
+            keys = part.last_keys
+    if len(set(topics)) != len(topics):
+        return None
     if tied.any():
-        _ties_by_id(judged, tied, parts)
+        _order_ties_by_id(judged, tied, parts, first_rows)
+    starts = np.concatenate(begins)
+    offsets = np.append(starts, len(judged))
     ids = pa.array(topics, pa.large_string())
     order = byte_order(ids)
     if not np.array_equal(order, np.arange(len(order))):
@@ -485,67 +440,27 @@ def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
         offsets = np.concatenate([[0], np.cumsum(counts)])
         places = np.repeat(starts[order] - offsets[:-1], counts) + np.arange(len(judged))
         ids, judged, tied = taken(ids, order), judged[places], tied[places]
-    first, *others = dict.fromkeys(tag for part in parts for tag in (part.first_tag, part.last_tag))
-    return KnownRun(first, parts[-1].last_tag, ids, offsets, judged, tied=tied, other_tags=tuple(others))
+    tag, *others = dict.fromkeys(tag for part in parts for tag in (part.first_tag, part.last_tag))
+    return KnownRun(tag, parts[-1].last_tag, ids, offsets, judged, tied=tied, other_tags=tuple(others))
 
 
-def _first_rows(parts: list[_Part]) -> Places:
-    """Give the row at which each part begins, and the end."""
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-
-
-def _topics(parts: list[_Part]) -> tuple[list[str], Places]:
-    """Give the topics as they stand in the file and where each begins; one that goes on into the next part is one."""
-    topics = list(parts[0].topics)
-    starts = [parts[0].starts]
-    for first, part in zip(_first_rows(parts)[1:].tolist(), parts[1:], strict=False):
-        goes_on = part.topics[0] == topics[-1]
-        topics += part.topics[goes_on:]
-        starts.append(part.starts[goes_on:] + first)
-    return topics, np.concatenate(starts)
-
-
-def _goes_on(before: _Part, part: _Part) -> bool:
-    """Say whether the last topic of a part goes on into the next."""
-    return part.topics[0] == before.topics[-1]
-
-
-def _rises_across(parts: list[_Part]) -> bool:
-    return any(_goes_on(before, part) and part.ends[0] > before.ends[1] for before, part in pairwise(parts))
-
-
-def _repeats_across(parts: list[_Part]) -> bool:
-    """Say whether a document may stand twice in a topic that goes on from one part into the next."""
-    keys = parts[0].last_keys
-    for before, part in pairwise(parts):
-        if _goes_on(before, part):
-            keys = np.concatenate([keys, part.first_keys])
-            if _has_repeats(keys):
-                return True
-        if len(part.topics) > 1 or not _goes_on(before, part):
-            keys = part.last_keys
-    return False
-
-
-def _ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part]) -> None:
+def _order_ties_by_id(judged: Codes, tied: NDArray[np.bool_], parts: list[_Part], first_rows: Places) -> None:
     """Bring what is known of rows that tie with the row above into the order of their ids, from high to low."""
     member = tied.copy()
     member[:-1] |= tied[1:]
-    rows = np.concatenate([part.sharing + first for part, first in zip(parts, _first_rows(parts), strict=False)])
+    rows = np.concatenate([part.sharing + first for part, first in zip(parts, first_rows, strict=False)])
     chosen = np.flatnonzero(member[rows])
     rows = rows[chosen]
     group = np.cumsum(~tied[rows])  # a row that does not tie with the one above begins a group
-    count = max(len(part.sharing_ids.words) for part in parts)
-    # With their first byte highest, words are in the order of bytes; turned over, in the order from high to low.
-    falling = [~_all_words(parts, number)[chosen].byteswap() for number in range(count)]
-    judged[rows] = judged[rows[np.lexsort((*reversed(falling), group))]]
-
-
-def _all_words(parts: list[_Part], number: int) -> Words:
-    """Give one word of the documents that may share a score, of all parts; 0 where the ids of a part have ended."""
-    return np.concatenate(
-        [
-            words[number] if number < len(words) else np.zeros(len(part.sharing), np.uint64)
-            for part, words in ((part, part.sharing_ids.words) for part in parts)
+    falling = []
+    for number in range(max(len(part.sharing_ids.words) for part in parts)):
+        # One word of all ids, 0 where the ids of a part have ended. With their first byte highest, words are in the
+        # order of bytes; turned over, in the order from high to low.
+        words = [
+            part.sharing_ids.words[number]
+            if number < len(part.sharing_ids.words)
+            else np.zeros(len(part.sharing), np.uint64)
+            for part in parts
         ]
-    )
+        falling.append(~np.concatenate(words)[chosen].byteswap())
+    judged[rows] = judged[rows[np.lexsort((*reversed(falling), group))]]

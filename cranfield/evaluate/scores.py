@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -23,16 +23,12 @@ from cranfield.evaluate.align import (
     documents_of,
     levels_of,
 )
-from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
-from cranfield.evaluate.lists import NOT_POOLED, Gains, GradeGains, Lists, Values, gain_function
+from cranfield.evaluate.expression import AnyMeasure, own_measures
+from cranfield.evaluate.lists import NOT_POOLED, GradeGains, gain_function
 from cranfield.evaluate.measure import aggregated_rows
 from cranfield.evaluate.measures.average import Rounding
-from cranfield.qrels.qrels import Grades, Qrels
+from cranfield.qrels.qrels import Qrels
 from cranfield.runs.run import Codes, Run
-
-if TYPE_CHECKING:
-    import pandas
-
 
 ALL = "all"
 """What stands for the topic in the rows of a summary."""
@@ -43,8 +39,7 @@ class Scores:
     """`values[m, r, t]` is the score of measure m for run r and topic t; `scored[r, t]` says which go into a mean.
 
     `qrels_hash`, `reference` and `ties` say what the scores were made with: scores of different qrels, or of other
-    orders of tied documents, are not comparable. Scores that were read back have `told_order` instead of the last
-    two: what their file says, or nothing.
+    orders of tied documents, are not comparable.
     """
 
     measures: tuple[AnyMeasure, ...]
@@ -56,13 +51,10 @@ class Scores:
     qrels_hash: str = ""
     reference: Reference = "10"
     ties: str = "trec"
-    told_order: str | None = None
 
     @property
     def order(self) -> str:
         """The order of tied documents, in words: that of a version of trec_eval, or another one."""
-        if self.told_order is not None:
-            return self.told_order
         return f"trec_eval {self.reference}" + ("" if self.ties == "trec" else f", ties {self.ties}")
 
     @cached_property
@@ -88,49 +80,33 @@ class Scores:
                         yield run, self.topic_ids[topic], str(measure), float(self.values[place, number, topic])
                 yield run, ALL, str(measure), float(self.summary[place, number])
 
-    def frame(self, *, by_topic: bool = False) -> pandas.DataFrame:
-        """Give the rows as a pandas frame, with qrels hash and reference version in its attributes."""
-        import pandas as pd
-
-        frame = pd.DataFrame(list(self.rows(by_topic=by_topic)), columns=["run", "topic", "measure", "value"])
-        topics = {run: one.scored for run, one in zip(self.run_names, self.counts, strict=False)}
-        frame.attrs.update(qrels=self.qrels_hash, reference=self.order, topics=topics)
-        return frame
-
 
 def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rounding = "exact") -> Scores:
     """Score all runs of an alignment by all measures.
 
     `rounding` is how recall levels are read where a measure does not say it itself: exactly, or as trec_eval 9 or 10.
     """
-    chosen = tuple(_rounded(measure, rounding) for measure in own_measures(measures))
-    shape = alignment.shape
-    values = np.array([_finite(measure, alignment.lists).reshape(shape) for measure in chosen])
+    chosen, shape, values = own_measures(measures), alignment.shape, []
+    for place, measure in enumerate(chosen):
+        unsaid = "rounding" in measure.kind.parameters and "rounding" not in dict(measure.settings)
+        if unsaid and rounding != "exact":
+            measure = chosen[place] = measure.with_setting("rounding", rounding)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = measure.values(alignment.lists)
+        if not np.isfinite(found).all():
+            raise InputError(f"{measure} is no number here: the grades, or its parameters, are too large for it")
+        values.append(found)
     rel = min((measure.rel for measure in chosen if measure.rel), default=1)
     return Scores(
-        measures=chosen,
+        measures=tuple(chosen),
         run_names=alignment.run_names,
         topic_ids=alignment.topic_ids,
-        values=values.reshape(len(chosen), *shape),
+        values=np.array(values).reshape(len(chosen), *shape),
         scored=alignment.scored,
         counts=alignment.counts(rel=rel),
         qrels_hash=alignment.qrels_hash,
         reference=alignment.reference,
     )
-
-
-def _finite(measure: Measure, lists: Lists) -> Values:
-    """Give the values of a measure; where they are no numbers, it was given too much."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = measure.values(lists)
-    if not np.isfinite(values).all():
-        raise InputError(f"{measure} is no number here: the grades, or its parameters, are too large for it")
-    return values
-
-
-def _rounded(measure: Measure, rounding: Rounding) -> Measure:
-    unsaid = "rounding" in measure.kind.parameters and "rounding" not in dict(measure.settings)
-    return measure.with_setting("rounding", rounding) if unsaid and rounding != "exact" else measure
 
 
 # Scoring by novelty: of near-duplicates that say the same, only the first in a ranking is worth anything.
@@ -168,8 +144,19 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
     rows = cluster[qrels.documents]
     at_rank = at_each_rank(rows, qrels, runs, chosen=chosen, reference=aligned.reference)
     lists = aligned.lists
-    grades = np.where(_later(lists, at_rank), np.int32(0), lists.grades)
-    levels, counts = levels_of(replace(qrels, grades=_one_for_each(qrels, rows)))
+    # In the lists, ranks with a judged document count 0 where a judged member of its cluster stands above.
+    judged = np.flatnonzero(lists.grades >= 0)
+    cell = np.searchsorted(lists.offsets, judged, side="right") - 1
+    _, first = np.unique((cell.astype(np.int64) << 32) | at_rank[judged], return_index=True)
+    grades = lists.grades.copy()
+    grades[np.delete(judged, first)] = 0
+    # In the qrels, the best member of each cluster of a topic stays alone, the other judged ones count 0.
+    judged = np.flatnonzero(qrels.grades >= 0)
+    order = judged[np.lexsort((-qrels.grades[judged], rows[judged], qrels.topic_of_row[judged]))]
+    pairs = (qrels.topic_of_row[order].astype(np.int64) << 32) | rows[order]
+    alone = qrels.grades.copy()
+    alone[order[1:][pairs[1:] == pairs[:-1]]] = 0
+    levels, counts = levels_of(replace(qrels, grades=alone))
     return replace(
         aligned,
         lists=replace(lists, grades=grades, levels=levels, level_counts=counts[chosen], _relevant={}),
@@ -210,28 +197,6 @@ def _cluster_codes(qrels: Qrels, clusters: Clusters) -> Codes:
         if document in clusters:
             codes[code] = first.setdefault(clusters[document], code)
     return codes
-
-
-def _later(lists: Lists, cluster: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Say which ranks have a judged document with a judged member of its cluster above it."""
-    judged = np.flatnonzero(lists.grades >= 0)
-    cell = np.searchsorted(lists.offsets, judged, side="right") - 1
-    _, first = np.unique((cell.astype(np.int64) << 32) | cluster[judged], return_index=True)
-    later = np.zeros(len(lists.grades), dtype=bool)
-    later[judged] = True
-    later[judged[first]] = False
-    return later
-
-
-def _one_for_each(qrels: Qrels, cluster: Codes) -> Grades:
-    """Give the grades with the best member of each cluster of a topic alone, the other judged ones at 0."""
-    judged = np.flatnonzero(qrels.grades >= 0)
-    order = judged[np.lexsort((-qrels.grades[judged], cluster[judged], qrels.topic_of_row[judged]))]
-    pairs = (qrels.topic_of_row[order].astype(np.int64) << 32) | cluster[order]
-    again = order[1:][pairs[1:] == pairs[:-1]]
-    grades = qrels.grades.copy()
-    grades[again] = 0
-    return grades
 
 
 def _hash(qrels: Qrels, cluster: Codes) -> str:
@@ -284,18 +249,22 @@ def explain(
     """
     aligned = align(qrels, [run], topics=[topic], reference=reference)
     lists = aligned.lists if clusters is None else by_novelty(aligned, qrels, [run], clusters).lists
-    order = _order(aligned, ties)
+    order = np.arange(len(aligned.tied))
+    if ties != "trec":
+        worth = np.maximum(aligned.lists.grades.astype(np.int64), 0)
+        order = np.lexsort((-worth if ties == "best" else worth, np.cumsum(~aligned.tied)))
     documents = documents_of(run, topic, reference=reference)
     relevant = max(int(lists.relevant_count(rel)[0]), 1)
-    rows = [
-        (
-            documents[place],
-            _state(int(aligned.lists.grades[place]), int(lists.grades[place])),
-            int(lists.grades[place]),
-        )
-        for place in order[:depth].tolist()
-    ]
-    return list(_steps(rows, rel, relevant, gain_function("linear", gains)))
+    chosen = order[:depth].tolist()
+    counted = lists.grades[chosen]
+    gain = gain_function("linear", gains)(counted).tolist()
+    steps, found, dcg = [], 0, 0.0
+    for rank, (place, grade) in enumerate(zip(chosen, counted.tolist(), strict=True), start=1):
+        found += grade >= rel
+        dcg += (gain[rank - 1] if grade >= 0 else 0.0) / np.log2(rank + 1)
+        state = _state(int(aligned.lists.grades[place]), grade)
+        steps.append(Step(rank, documents[place], state, grade >= rel, found / rank, found / relevant, float(dcg)))
+    return steps
 
 
 def relevant_documents(qrels: Qrels, topic: str, *, rel: int = 1) -> dict[str, int]:
@@ -308,23 +277,6 @@ def relevant_documents(qrels: Qrels, topic: str, *, rel: int = 1) -> dict[str, i
     rows = rows[np.argsort(-qrels.grades[rows], kind="stable")]
     documents = qrels.document_ids.take(pa.array(qrels.documents[rows])).to_pylist()
     return dict(zip(documents, qrels.grades[rows].tolist(), strict=True))
-
-
-def _order(aligned: Alignment, ties: str) -> NDArray[np.intp]:
-    """Give the places of the documents, those of a tie by their grades where that is asked for."""
-    if ties == "trec":
-        return np.arange(len(aligned.tied))
-    worth = np.maximum(aligned.lists.grades.astype(np.int64), 0)
-    return np.lexsort((-worth if ties == "best" else worth, np.cumsum(~aligned.tied)))
-
-
-def _steps(rows: list[tuple[str, State, int]], rel: int, relevant: int, gains: Gains) -> Iterator[Step]:
-    found, dcg = 0, 0.0
-    worth = gains(np.array([grade for _, _, grade in rows], dtype=np.int32)).tolist()
-    for rank, (document, state, grade) in enumerate(rows, start=1):
-        found += grade >= rel
-        dcg += (worth[rank - 1] if grade >= 0 else 0.0) / np.log2(rank + 1)
-        yield Step(rank, document, state, grade >= rel, found / rank, found / relevant, float(dcg))
 
 
 def _state(grade: int, counted: int) -> State:

@@ -7,7 +7,7 @@ one with the highest value of the measure, the worst the one with the lowest; th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -136,15 +136,12 @@ class Worth:
         return np.where(grades >= 0, gain_function(self.gain, self.gains)(np.maximum(grades, 0)), 0.0)
 
 
-def worth_of(measure: Measure) -> Worth | None:
+def _worth_of(measure: Measure) -> Worth | None:
     """Give what a measure rises with; None where no order of kinds of documents is the best for every list."""
-    rises_with = measure.kind.rises_with
-    if rises_with == "unknown":
-        return None
-    named = dict(measure.settings)
+    rises_with, named = measure.kind.rises_with, dict(measure.settings)
     if rises_with == "grade" and "gains" in named:
         return Worth(gain=named.get("gain", "linear"), gains=named["gains"])  # type: ignore[arg-type]
-    return Worth(rises_with)
+    return None if rises_with == "unknown" else Worth(rises_with)
 
 
 def score_with_ties(
@@ -166,102 +163,70 @@ def score_with_ties(
         if rng is None:
             raise UsageError("an expected score needs a generator of random orders")
         return expected_scores(alignment, scores, rng=rng).scores
-    _refuse_unknown(own_measures(scores.measures), ties)
+    unknown = [str(measure) for measure in own_measures(scores.measures) if _worth_of(measure) is None]
+    if unknown:
+        raise UsageError(
+            f"which order of ties is {ties} for {', '.join(unknown)} would have to be tried out, order by order; "
+            "ask for other measures, or for the expected score"
+        )
     values = scores.values.copy()
-    for worth, places in _by_worth(own_measures(scores.measures)).items():
-        if worth is not None:
-            _put(values, places, _End.of(alignment, worth), scores, highest=ties == "best")
+    for worst, best, measure, place, cells in _ends(alignment, scores):
+        values.reshape(len(values), -1)[place, cells] = measure.values(best if ties == "best" else worst)
     return replace(scores, values=values, ties=ties)
 
 
 def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM) -> list[Moved]:
-    """Give the summaries that another order of tied documents could move by more than `by`."""
-    reached = _reached(alignment, scores)
-    if reached is None:
+    """Give the summaries that another order of tied documents could move by more than `by`.
+
+    Where it is not known what a measure rises with, some orders are tried.
+    """
+    low, high = scores.values.copy(), scores.values.copy()
+    lowest, highest = (values.reshape(len(values), -1) for values in (low, high))
+    found = False
+    for worst, best, measure, place, cells in _ends(alignment, scores):
+        found = True
+        for lists in (worst, best):
+            values = measure.values(lists)
+            lowest[place, cells] = np.minimum(lowest[place, cells], values)
+            highest[place, cells] = np.maximum(highest[place, cells], values)
+    if not found:
         return []
-    ends = [replace(scores, values=values).summary for values in reached]
-    low, high = np.minimum(*ends), np.maximum(*ends)
-    far = np.argwhere(np.maximum(high - scores.summary, scores.summary - low) > by)
+    ends = [replace(scores, values=values).summary for values in (low, high)]
+    bottom, top = np.minimum(*ends), np.maximum(*ends)
+    far = np.argwhere(np.maximum(top - scores.summary, scores.summary - bottom) > by)
     measures = own_measures(scores.measures)
     return [
         Moved(
             run=scores.run_names[run],
             measure=str(measures[measure]),
             value=float(scores.summary[measure, run]),
-            worst=float(low[measure, run]),
-            best=float(high[measure, run]),
-            exact=worth_of(measures[measure]) is not None,
+            worst=float(bottom[measure, run]),
+            best=float(top[measure, run]),
+            exact=_worth_of(measures[measure]) is not None,
         )
         for measure, run in far.tolist()
     ]
 
 
-def _reached(alignment: Alignment, scores: Scores) -> tuple[Values, Values] | None:
-    """Give the lowest and the highest value of each list; None where no order of ties changes anything.
-
-    Where it is not known what a measure rises with, some orders are tried.
-    """
-    low, high = scores.values.copy(), scores.values.copy()
-    found = False
-    for worth, places in _by_worth(own_measures(scores.measures)).items():
-        for one in [worth] if worth is not None else [Worth(), Worth("judged")]:
-            end = _End.of(alignment, one)
-            found = found or len(end.tied) > 0
-            for first in (False, True) if len(end.tied) else ():
-                values = scores.values.copy()
-                _put(values, places, end, scores, highest=first)
-                low[places] = np.minimum(low[places], values[places])
-                high[places] = np.maximum(high[places], values[places])
-    return (low, high) if found else None
-
-
-@dataclass(frozen=True, eq=False)
-class _End:
-    """The lists whose ties differ in worth, and the worth of the tied documents."""
-
-    tied: TiedLists
-    worth: Values
-
-    @staticmethod
-    def of(alignment: Alignment, worth: Worth) -> _End:
-        def kinds(rows: Places) -> Values:
-            return worth(alignment.lists.grades[rows])
-
-        tied = TiedLists.of(alignment, kinds)
-        return _End(tied, worth(tied.lists.grades[tied.places]))
-
-
-def _put(values: Values, places: list[int], end: _End, scores: Scores, *, highest: bool) -> None:
-    """Put the values of some measures at one end into those of all."""
-    if not len(end.tied):
-        return
-    lists = end.tied.ordered(-end.worth if highest else end.worth)
-    flat = values.reshape(len(values), -1)
-    for place in places:
-        flat[place, end.tied.cells] = own_measures([scores.measures[place]])[0].values(lists)
-
-
-def _by_worth(measures: Iterable[Measure]) -> dict[Worth | None, list[int]]:
-    """Give the places of measures by what they rise with."""
-    found: dict[Worth | None, list[int]] = {}
+def _ends(alignment: Alignment, scores: Scores) -> Iterator[tuple[Lists, Lists, Measure, int, Places]]:
+    """Give lists whose ties matter to a measure in the worst and the best order, it, its place, and their cells."""
+    by_worth: dict[Worth | None, list[int]] = {}
+    measures = own_measures(scores.measures)
     for place, measure in enumerate(measures):
-        found.setdefault(worth_of(measure), []).append(place)
-    return found
-
-
-def _refuse_unknown(measures: Iterable[Measure], ties: str) -> None:
-    names = [str(measure) for measure in measures if worth_of(measure) is None]
-    if names:
-        raise UsageError(
-            f"which order of ties is {ties} for {', '.join(names)} would have to be tried out, order by order; "
-            "ask for other measures, or for the expected score"
-        )
+        by_worth.setdefault(_worth_of(measure), []).append(place)
+    for known, places in by_worth.items():
+        for worth in [known] if known is not None else [Worth(), Worth("judged")]:
+            tied = TiedLists.of(alignment, lambda rows, worth=worth: worth(alignment.lists.grades[rows]))  # type: ignore[misc]
+            if len(tied):
+                keys = worth(tied.lists.grades[tied.places])
+                worst, best = tied.ordered(keys), tied.ordered(-keys)
+                for place in places:
+                    yield worst, best, measures[place], place, tied.cells
 
 
 # All orders of tied documents that are really different, written down.
 
 Labels = NDArray[np.int16]
-Weights = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 21
 
 
@@ -276,13 +241,10 @@ class Tie:
     @property
     def orders(self) -> int:
         """How many different orders there are: n! over the factorials of the counts."""
-        found = math.factorial(len(self.places))
-        for count in self.counts:
-            found //= math.factorial(count)
-        return found
+        return math.factorial(len(self.places)) // math.prod(math.factorial(count) for count in self.counts)
 
 
-def ties_of(tied: TiedLists, kinds: NDArray[np.generic]) -> list[list[Tie]]:
+def _ties_of(tied: TiedLists, kinds: NDArray[np.generic]) -> list[list[Tie]]:
     """Give the ties of each list, those of like documents left out; `kinds` has a value for each of the places."""
     found: list[list[Tie]] = [[] for _ in range(len(tied))]
     starts = np.flatnonzero(np.diff(tied.group, prepend=-1))
@@ -294,45 +256,38 @@ def ties_of(tied: TiedLists, kinds: NDArray[np.generic]) -> list[list[Tie]]:
     return found
 
 
-def orders_of(ties: Sequence[Tie]) -> int:
-    """Give how many different orders a list has."""
-    return math.prod(tie.orders for tie in ties)
+def _every_order(ties: Sequence[Tie], first: int, last: int, made: dict[tuple[int, ...], Labels]) -> Places:
+    """Give for each order of a list the rows that stand at its ranks; its own are those from first to last."""
+    total = math.prod(tie.orders for tie in ties)
+    rows = np.tile(np.arange(first, last), (total, 1))
+    number, later = np.arange(total), total
+    for tie in ties:
+        later //= tie.orders
+        labels = _arrangements(tie.counts, made)[(number // later) % tie.orders]
+        rows[:, tie.places - first] = tie.first[labels]
+    return rows
 
 
-def every_order(lists: Lists, ties: Sequence[Sequence[Tie]], cells: Sequence[int]) -> Iterator[tuple[Places, Lists]]:
-    """Give all orders of some lists, in portions: which list each one is an order of, and they themselves."""
-    made: dict[tuple[int, ...], Labels] = {}
-    work = [orders_of(own) * int(size) for own, size in zip(ties, lists.length, strict=True)]
-    for portion in _portions(cells, work):
-        yield _copied(lists, portion, [_rows(lists, ties[cell], cell, made) for cell in portion])
+def _arrangements(counts: tuple[int, ...], made: dict[tuple[int, ...], Labels]) -> Labels:
+    """Give all different orders of things of several kinds, one in each row; `made` keeps those already made."""
+    if counts not in made:
+        parts = [np.zeros((0 if any(counts) else 1, sum(counts)), dtype=np.int16)]
+        for kind, count in enumerate(counts):
+            if count:
+                rest = _arrangements((*counts[:kind], count - 1, *counts[kind + 1 :]), made)
+                head = np.full((len(rest), 1), kind, dtype=np.int16)
+                parts.append(np.concatenate([head, rest], axis=1))
+        made[counts] = np.concatenate(parts)
+    return made[counts]
 
 
-def every_turn(
-    lists: Lists, ties: Sequence[Sequence[Tie]], cells: Sequence[int]
-) -> Iterator[tuple[Places, Lists, Weights]]:
-    """Give lists with one tie turned round by each number of places, in portions, and the weight of each.
+def _every_turn(ties: Sequence[Tie], first: int, last: int) -> tuple[Places, Values]:
+    """Give the rows of a list with one tie turned round by each number of places, and the weight of each turn.
 
     In the turns of a tie each document stands once at each place. So for a measure that is a sum over ranks the
     weighted sum over all turns is the mean over all orders, with the list as it is, which has a weight too.
     """
-    for portion in _portions(
-        cells, [turns_of(own) * int(size) for own, size in zip(ties, lists.length, strict=True)]
-    ):
-        parts = [_turned(lists, ties[cell], cell) for cell in portion]
-        yield (
-            *_copied(lists, portion, [rows for rows, _ in parts]),
-            np.concatenate([weights for _, weights in parts]),
-        )
-
-
-def turns_of(ties: Sequence[Tie]) -> int:
-    """Give how many lists stand for all orders of one, where a measure is a sum over ranks."""
-    return 1 + sum(len(tie.places) for tie in ties)
-
-
-def _turned(lists: Lists, ties: Sequence[Tie], cell: int) -> tuple[Places, Weights]:
-    first, last = int(lists.offsets[cell]), int(lists.offsets[cell + 1])
-    rows = np.tile(np.arange(first, last), (turns_of(ties), 1))
+    rows = np.tile(np.arange(first, last), (_turns_of(ties), 1))
     weights = [1.0 - len(ties)]
     for tie in ties:
         size = len(tie.places)
@@ -342,61 +297,40 @@ def _turned(lists: Lists, ties: Sequence[Tie], cell: int) -> tuple[Places, Weigh
     return rows, np.array(weights)
 
 
-def _portions(cells: Sequence[int], work: Sequence[int]) -> Iterator[list[int]]:
-    """Give the lists in portions that make about so many rows."""
-    waiting: list[int] = []
-    rows = 0
-    for cell in cells:
-        waiting.append(cell)
-        rows += work[cell]
-        if rows >= _ROWS_AT_ONCE:
-            yield waiting
-            waiting, rows = [], 0
-    if waiting:
-        yield waiting
+def _turns_of(ties: Sequence[Tie]) -> int:
+    """Give how many lists stand for all orders of one, where a measure is a sum over ranks."""
+    return 1 + sum(len(tie.places) for tie in ties)
 
 
-def _copied(lists: Lists, cells: Sequence[int], parts: Sequence[Places]) -> tuple[Places, Lists]:
-    """Give lists again and again, each time with other rows of theirs, and which ones they are."""
-    copies = np.repeat(np.array(cells), [len(part) for part in parts])
-    chosen = lists.chosen(copies)
-    source = np.concatenate([part.ravel() for part in parts])
-    # Rows of a list are looked up in the first of its copies, which holds the same.
-    shift = chosen.offsets[np.searchsorted(copies, copies)] - lists.offsets[copies]
-    return copies, with_rows(chosen, source + np.repeat(shift, chosen.length))
-
-
-def _rows(lists: Lists, ties: Sequence[Tie], cell: int, made: dict[tuple[int, ...], Labels]) -> Places:
-    """Give for each order of a list the rows that stand at its ranks."""
-    first, last = int(lists.offsets[cell]), int(lists.offsets[cell + 1])
-    total = orders_of(ties)
-    rows = np.tile(np.arange(first, last), (total, 1))
-    number, later = np.arange(total), total
-    for tie in ties:
-        later //= tie.orders
-        labels = arrangements(tie.counts, made)[(number // later) % tie.orders]
-        rows[:, tie.places - first] = tie.first[labels]
-    return rows
-
-
-def arrangements(counts: tuple[int, ...], made: dict[tuple[int, ...], Labels]) -> Labels:
-    """Give all different orders of things of several kinds, one in each row; `made` keeps those already made."""
-    if counts not in made:
-        if not any(counts):
-            made[counts] = np.zeros((1, 0), dtype=np.int16)
-        else:
-            made[counts] = np.concatenate(
-                [
-                    _headed(kind, arrangements((*counts[:kind], count - 1, *counts[kind + 1 :]), made))
-                    for kind, count in enumerate(counts)
-                    if count
-                ]
-            )
-    return made[counts]
-
-
-def _headed(kind: int, rest: Labels) -> Labels:
-    return np.concatenate([np.full((len(rest), 1), kind, dtype=np.int16), rest], axis=1)
+def _variants(
+    lists: Lists, ties: Sequence[Sequence[Tie]], cells: Sequence[int], work: Sequence[int], *, additive: bool
+) -> Iterator[tuple[Places, Lists, Values]]:
+    """Give the orders (or turns) of some lists, in portions of about so many rows: of which list, they, weights."""
+    made: dict[tuple[int, ...], Labels] = {}
+    portion: list[int] = []
+    waiting = 0
+    for number, cell in enumerate(cells, start=1):
+        portion.append(cell)
+        waiting += work[cell]
+        if number < len(cells) and waiting < _ROWS_AT_ONCE:
+            continue
+        parts, weights = [], []
+        for one in portion:
+            first, last = int(lists.offsets[one]), int(lists.offsets[one + 1])
+            if additive:
+                rows, weight = _every_turn(ties[one], first, last)
+            else:
+                rows = _every_order(ties[one], first, last, made)
+                weight = np.ones(len(rows))
+            parts.append(rows)
+            weights.append(weight)
+        copies = np.repeat(np.array(portion), [len(part) for part in parts])
+        chosen = lists.chosen(copies)
+        # Rows of a list are looked up in the first of its copies, which holds the same.
+        shift = chosen.offsets[np.searchsorted(copies, copies)] - lists.offsets[copies]
+        source = np.concatenate([part.ravel() for part in parts])
+        yield copies, with_rows(chosen, source + np.repeat(shift, chosen.length)), np.concatenate(weights)
+        portion, waiting = [], 0
 
 
 # Expected scores: the mean over all orders of tied documents.
@@ -429,27 +363,23 @@ def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Gene
 
     A measure with a cutoff sees the ties that begin within it, and no others.
     """
-    kinds = _kinds(alignment.lists)
+    kinds, measures = _kinds(alignment.lists), own_measures(scores.measures)
     tied = TiedLists.of(alignment, lambda rows: kinds[rows])
+    alike: dict[tuple[int | None, bool], list[int]] = {}
+    for place, measure in enumerate(measures):
+        depth = measure.cutoff if isinstance(measure.cutoff, int) and not measure.judged_only else None
+        alike.setdefault((depth, measure.kind.additive and not measure.judged_only), []).append(place)
     values = scores.values.copy()
-    flat = values.reshape(len(scores.measures), -1)
+    flat = values.reshape(len(measures), -1)
     drawn, orders, error = 0, 0, 0.0
-    for (depth, additive), places in _alike(own_measures(scores.measures)).items():
+    for (depth, additive), places in alike.items():
         part = tied if depth is None else tied.within(depth)
-        if not len(part):
-            continue
-        measures = [own_measures([scores.measures[place]])[0] for place in places]
-        means, found = _means(part, measures, alignment, rng, additive=additive)
-        flat[np.array(places)[:, None], part.cells] = means
-        drawn, orders, error = max(drawn, found.drawn), max(orders, found.orders), max(error, found.error)
+        if len(part):
+            chosen = [measures[place] for place in places]
+            means, *found = _means(part, chosen, alignment, rng, additive=additive)
+            flat[np.array(places)[:, None], part.cells] = means
+            drawn, orders, error = max(drawn, found[0]), max(orders, found[1]), max(error, found[2])
     return Expected(replace(scores, values=values, ties="expected"), drawn, orders, error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    drawn: int = 0
-    orders: int = 0
-    error: float = 0.0
 
 
 def _kinds(lists: Lists) -> NDArray[np.int64]:
@@ -458,57 +388,43 @@ def _kinds(lists: Lists) -> NDArray[np.int64]:
     return kinds if lists.stratified is None else (kinds << 32) + lists.stratified.at_rank
 
 
-def _alike(measures: Iterable[Measure]) -> dict[tuple[int | None, bool], list[int]]:
-    """Give the places of measures by the depth that they see (None: the whole list), and whether they are sums."""
-    found: dict[tuple[int | None, bool], list[int]] = {}
-    for place, measure in enumerate(measures):
-        condensed = bool(dict(measure.settings).get("judged_only"))
-        depth = measure.cutoff if isinstance(measure.cutoff, int) and not condensed else None
-        found.setdefault((depth, measure.kind.additive and not condensed), []).append(place)
-    return found
-
-
 def _means(
     tied: TiedLists, measures: list[Measure], alignment: Alignment, rng: np.random.Generator, *, additive: bool
-) -> tuple[Values, _Drawn]:
-    """Give the mean of each measure for each list, and what had to be drawn for that."""
-    ties = ties_of(tied, _kinds(tied.lists)[tied.places])
-    orders = [turns_of(own) if additive else orders_of(own) for own in ties]
-    most = None if additive else MOST_ORDERS
-    tried, rest = _shared_out(orders, tied.lists.length.tolist(), most=most)
+) -> tuple[Values, int, int, float]:
+    """Give the mean of each measure for each list; how many lists had to be drawn, how often, and the error."""
+    ties = _ties_of(tied, _kinds(tied.lists)[tied.places])
+    orders = [_turns_of(own) if additive else math.prod(tie.orders for tie in own) for own in ties]
+    work = [number * length for number, length in zip(orders, tied.lists.length.tolist(), strict=True)]
+    chosen, total = set(), 0
+    for cell in sorted(range(len(work)), key=lambda cell: work[cell]):  # those with the least to try first
+        if (additive or orders[cell] <= MOST_ORDERS) and total + work[cell] <= _TRIED_ROWS:
+            chosen.add(cell)
+            total += work[cell]
+    tried, rest = sorted(chosen), [cell for cell in range(len(work)) if cell not in chosen]
     means = np.zeros((len(measures), len(tied)))
-    for cell, lists, weights in every_turn(tied.lists, ties, tried) if additive else ():
+    for cell, lists, weights in _variants(tied.lists, ties, tried, work, additive=additive):
         for place, measure in enumerate(measures):
             means[place] += np.bincount(cell, weights=weights * measure.values(lists), minlength=len(tied))
-    for cell, lists in () if additive else every_order(tied.lists, ties, tried):
-        for place, measure in enumerate(measures):
-            means[place] += np.bincount(cell, weights=measure.values(lists), minlength=len(tied))
     if not additive:
         means[:, tried] /= np.array([orders[cell] for cell in tried], dtype=float)
     if not rest:
-        return means, _Drawn()
-    means[:, rest], found = _drawn_means(tied.only(np.array(rest)), measures, alignment, rng)
-    return means, found
-
-
-def _shared_out(orders: list[int], lengths: list[int], *, most: int | None) -> tuple[list[int], list[int]]:
-    """Give the lists whose orders are all tried, those with the least to try first, and the rest, both rising."""
-    work = [number * length for number, length in zip(orders, lengths, strict=True)]
-    tried, total = set(), 0
-    for cell in sorted(range(len(work)), key=lambda cell: work[cell]):
-        if (most is None or orders[cell] <= most) and total + work[cell] <= _TRIED_ROWS:
-            tried.add(cell)
-            total += work[cell]
-    return sorted(tried), [cell for cell in range(len(work)) if cell not in tried]
+        return means, 0, 0, 0.0
+    means[:, rest], drawn, error = _drawn_means(tied.only(np.array(rest)), measures, alignment, rng)
+    return means, len(rest), drawn, error
 
 
 def _drawn_means(
     tied: TiedLists, measures: list[Measure], alignment: Alignment, rng: np.random.Generator
-) -> tuple[Values, _Drawn]:
-    """Give means over random orders, drawn until they are near enough or it takes too long."""
+) -> tuple[Values, int, float]:
+    """Give means over random orders, drawn until they are near enough or it takes too long; how many, and the error.
+
+    The error is the largest standard error of a mean over topics.
+    """
     most = max(_DRAWN_TOGETHER, min(_MOST_DRAWN, _DRAWN_ROWS // max(len(tied.lists.grades), 1)))
     first: Values = np.array([measure.values(tied.lists) for measure in measures])
     total, squares = np.zeros_like(first), np.zeros_like(first)
+    runs, topics = alignment.shape
+    scored = np.maximum(alignment.scored.sum(axis=1), 1)
     drawn, error = 0, np.inf
     while drawn < most and error > _NEAR_ENOUGH:
         for _ in range(_DRAWN_TOGETHER):
@@ -518,13 +434,7 @@ def _drawn_means(
             total += off
             squares += off * off
         drawn += _DRAWN_TOGETHER
-        error = _error((squares - total * total / drawn) / (drawn - 1) / drawn, tied.cells, alignment)
-    return first + total / drawn, _Drawn(len(tied), drawn, error)
-
-
-def _error(variance: Values, cells: Places, alignment: Alignment) -> float:
-    """Give the largest standard error of a mean over topics."""
-    runs, topics = alignment.shape
-    scored = np.maximum(alignment.scored.sum(axis=1), 1)
-    sums = [np.bincount(cells // topics, weights=one, minlength=runs) for one in np.maximum(variance, 0.0)]
-    return float((np.sqrt(sums) / scored).max(initial=0.0))
+        variance = np.maximum((squares - total * total / drawn) / (drawn - 1) / drawn, 0.0)
+        sums = [np.bincount(tied.cells // topics, weights=one, minlength=runs) for one in variance]
+        error = float((np.sqrt(sums) / scored).max(initial=0.0))
+    return first + total / drawn, drawn, error

@@ -9,6 +9,7 @@ from cranfield.evaluate.align import align, qrels_from, ranking_from
 from cranfield.evaluate.expression import parse_measure, parse_measures
 from cranfield.evaluate.measure import aggregated
 from cranfield.evaluate.scores import score
+from cranfield.workflows.evaluate.evaluate import Evaluation
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0}, "2": {"a": 1, "c": 1}, "3": {"z": 0}})
 RUNS = [ranking_from({"1": ["a", "b"], "2": ["b", "a"]}, tag="one"), ranking_from({"1": ["b", "a"]}, tag="two")]
@@ -42,13 +43,15 @@ def test_counts_are_added_up():
 def test_scores_carry_what_they_were_made_with():
     made = scores("AP", reference="9")
     assert (made.qrels_hash, made.reference) == (QRELS.content_hash, "9")
-    attributes = made.frame().attrs
+    assert made.order == "trec_eval 9"
+    attributes = Evaluation(scores=made).frame().attrs
     assert attributes.pop("topics") == {"one": 3, "two": 3}
+    assert attributes.pop("notes")
     assert attributes == {"qrels": QRELS.content_hash, "reference": "trec_eval 9"}
 
 
 def test_a_frame_has_the_rows():
-    frame = scores("AP", "RR").frame(by_topic=True)
+    frame = Evaluation(scores=scores("AP", "RR"), by_topic=True).frame()
     assert list(frame.columns) == ["run", "topic", "measure", "value"]
     assert len(frame) == 2 * 2 * 4
 

@@ -261,12 +261,12 @@ def few(words: Sequence[str], shown: int) -> str:
 def made_with(found: Scores) -> str:
     """Say which qrels and which order of ties stand behind scores."""
     order = f"{found.ties} (trec_eval {found.reference})" if found.ties != "trec" else f"as in {found.order}"
-    return f"qrels {short_hash(found.qrels_hash)}, order of ties {order if found.order else 'not told'}"
+    return f"qrels {short_hash(found.qrels_hash)}, order of ties {order}"
 
 
 def short_hash(qrels_hash: str) -> str:
-    """Give a hash of qrels as it is shown; of mixed qrels those of all of them."""
-    return "+".join(part[:HASH_SHOWN] for part in qrels_hash.split("+"))
+    """Give a hash of qrels as it is shown."""
+    return qrels_hash[:HASH_SHOWN]
 
 
 # Scoring.
