@@ -121,13 +121,15 @@ def agreement(
 
     Fleiss' kappa wants the same number of opinions for every item: it takes those with the commonest number.
     """
-    patterns, times = _kinds(labels.counts)
-    steps = labels.steps
+    steps, counts = labels.steps, labels.counts
+    patterns, times = _kinds(counts)
     sample = partial(_estimates, rng=rng, draws=draws, confidence=confidence)
-    pairs = partial(pair_coincidences, patterns)
-    said = partial(label_coincidences, patterns)
-    found = sample(times, {**_of_pairs(pairs, steps), **_alphas(said, steps)})
-    even, even_times = _kinds(_evenly_labelled(labels.counts))
+    pairs, single = partial(pair_coincidences, patterns), partial(label_coincidences, patterns)
+    sizes, often = np.unique(counts.sum(1), return_counts=True)
+    # The larger number where two are as common.
+    commonest = sizes[::-1][np.argmax(often[::-1])] if len(sizes) else 0
+    even, even_times = _kinds(counts[counts.sum(1) == commonest])
+    found = sample(times, _of_coincidences(pairs, single, steps))
     return _in_order([*found, *sample(even_times, {"fleiss": partial(fleiss_kappa, even)})])
 
 
@@ -153,7 +155,7 @@ def agreement_of_two(
         "kappa-linear": lambda times: kappa(tables(times), weights="linear"),
         "kappa-quadratic": lambda times: kappa(tables(times), weights="quadratic"),
     }
-    wanted = {**_of_pairs(both_ways, steps), **kappas, **_alphas(both_ways, steps)}
+    wanted = {**_of_coincidences(both_ways, both_ways, steps), **kappas}
     times = table.astype(np.float64).reshape(-1)
     return _in_order(_estimates(times, wanted, rng=rng, draws=draws, confidence=confidence))
 
@@ -217,30 +219,16 @@ def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:
     return patterns, times.astype(np.float64)
 
 
-def _evenly_labelled(counts: Numbers) -> Numbers:
-    """Give the items with the commonest number of opinions; the larger number where two are as common."""
-    sizes, often = np.unique(counts.sum(1), return_counts=True)
-    if not len(sizes):
-        return counts
-    commonest = sizes[::-1][np.argmax(often[::-1])]
-    even: Numbers = counts[counts.sum(1) == commonest]
-    return even
-
-
-def _of_pairs(pairs: Coefficient, steps: Steps) -> dict[str, Coefficient]:
-    start = steps.relevant_from
+def _of_coincidences(pairs: Coefficient, single: Coefficient, steps: Steps) -> dict[str, Coefficient]:
+    """Give the coefficients of `pairs` of opinions, and alpha of coincidences in which each label counts once."""
+    start, values = steps.relevant_from, steps.values
     return {
         "raw": lambda times: raw_agreement(pairs(times)),
         "positive": lambda times: positive_agreement(pairs(times), relevant_from=start),
         "overlap": lambda times: overlap(pairs(times), relevant_from=start),
-    }
-
-
-def _alphas(said: Coefficient, steps: Steps) -> dict[str, Coefficient]:
-    return {
-        "alpha-nominal": lambda times: alpha(said(times), level="nominal", values=steps.values),
-        "alpha-ordinal": lambda times: alpha(said(times), level="ordinal", values=steps.values),
-        "alpha-interval": lambda times: alpha(said(times), level="interval", values=steps.values),
+        "alpha-nominal": lambda times: alpha(single(times), level="nominal", values=values),
+        "alpha-ordinal": lambda times: alpha(single(times), level="ordinal", values=values),
+        "alpha-interval": lambda times: alpha(single(times), level="interval", values=values),
     }
 
 
@@ -260,17 +248,16 @@ def _estimates(
     if not items:
         return [Estimate(name, None, None, None, 0) for name in wanted]
     drawn = rng.multinomial(items, times / items, size=draws).astype(np.float64)
-    edges = (1 - confidence) / 2, (1 + confidence) / 2
-    return [_estimate(name, compute(times), compute(drawn), edges, items) for name, compute in wanted.items()]
-
-
-def _estimate(name: str, value: Numbers, drawn: Numbers, edges: tuple[float, float], items: int) -> Estimate:
-    """Make an estimate; draws in which the coefficient is not defined are left out."""
-    known = drawn[~np.isnan(drawn)]
-    if np.isnan(value) or not len(known):
-        return Estimate(name, None, None, None, items)
-    low, high = np.quantile(known, edges)
-    return Estimate(name, float(value), float(low), float(high), items)
+    edges, made = ((1 - confidence) / 2, (1 + confidence) / 2), []
+    for name, compute in wanted.items():
+        value, again = compute(times), compute(drawn)
+        known = again[~np.isnan(again)]  # draws in which the coefficient is not defined are left out
+        if np.isnan(value) or not len(known):
+            made.append(Estimate(name, None, None, None, items))
+        else:
+            low, high = np.quantile(known, edges)
+            made.append(Estimate(name, float(value), float(low), float(high), items))
+    return made
 
 
 def _in_order(found: Sequence[Estimate]) -> list[Estimate]:

@@ -118,15 +118,11 @@ def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
         if event.uuid in undone or event.kind in NEVER_STANDING or event.purpose == "probe":
             continue
         before = standing.get(key_of(event))
-        if before is None or not _gives_way(event, before):
+        passed_on = event.kind == "propagated" and before is not None and before.kind != "propagated"
+        put_off = event.kind == "postponed" and before is not None and before.grade is not None
+        if not (passed_on or put_off):
             standing[key_of(event)] = event
     return standing
-
-
-def _gives_way(event: Event, before: Event) -> bool:
-    if event.kind == "propagated":
-        return before.kind != "propagated"
-    return event.kind == "postponed" and before.grade is not None
 
 
 # What an event must be to be believed: a grade of its scale, a moment that can be read, seconds that can pass.

@@ -66,10 +66,6 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: C
         return f"a second answer for topic {quoted(pair[0])} and document {quoted(pair[1])}: the first one counts"
     if pair not in asked:
         return f"an answer for topic {quoted(pair[0])} and document {quoted(pair[1])}, which was not asked for"
-    return _graded(pair, said, scale)
-
-
-def _graded(pair: Pair, said: dict[str, object], scale: GradeScale) -> Label | str:
     grade, confidence = said.get("grade"), said.get("confidence")
     grades = [step.grade for step in scale.grades]
     whole = isinstance(grade, int) and not isinstance(grade, bool)

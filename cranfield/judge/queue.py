@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import sqrt
@@ -85,7 +85,10 @@ def equal_shares(sizes: Mapping[str, int], assessors: Sequence[str], *, seconds:
     for topic in sorted(sizes, key=lambda name: -sizes[name]):
         chosen = min(assessors, key=lambda name: (load[name], topics_of[name]))
         made.append(Assigned(topic, chosen, "primary"))
-        made += _seconds(topic, chosen, assessors, seconds, turn=topics_of[chosen])
+        place = assessors.index(chosen)
+        circle = [*assessors[place + 1 :], *assessors[:place]]
+        start = topics_of[chosen] * seconds % len(circle) if circle else 0
+        made += [Assigned(topic, name, "second") for name in [*circle[start:], *circle[:start]][:seconds]]
         load[chosen] += sizes[topic]
         topics_of[chosen] += 1
     return sorted(made)
@@ -97,13 +100,6 @@ def together(topics: Sequence[str], assessors: Sequence[str]) -> list[Assigned]:
     first, *others = assessors
     made = [Assigned(topic, first, "primary") for topic in topics]
     return sorted([*made, *(Assigned(topic, name, "share") for topic in topics for name in others)])
-
-
-def _seconds(topic: str, primary: str, assessors: Sequence[str], count: int, *, turn: int) -> list[Assigned]:
-    place = assessors.index(primary)
-    circle = [*assessors[place + 1 :], *assessors[:place]]
-    start = turn * count % len(circle) if circle else 0
-    return [Assigned(topic, name, "second") for name in [*circle[start:], *circle[:start]][:count]]
 
 
 def check_names(assessors: Sequence[str], *, seconds: int = 0) -> None:
@@ -266,23 +262,15 @@ def ordered(
         return sorted(entries, key=lambda entry: entry.document.encode())
     if order.name == "random":
         return sorted(entries, key=lambda entry: draw(order.seed, "judging order", topic, entry.document))
-    if order.name == "cluster":
-        return _by_cluster(entries, clusters or {})
-    return sorted(entries, key=lambda entry: entry.place)
-
-
-def _by_cluster(entries: Sequence[Entry], clusters: Mapping[str, int]) -> list[Entry]:
     first: dict[int, int] = {}
-    for entry in entries:
-        cluster = clusters.get(entry.document)
+    cluster_of = (clusters or {}) if order.name == "cluster" else {}
+    for entry in entries if cluster_of else ():
+        cluster = cluster_of.get(entry.document)
         if cluster is not None:
             first[cluster] = min(first.get(cluster, entry.place), entry.place)
-
-    def key(entry: Entry) -> tuple[int, int]:
-        cluster = clusters.get(entry.document)
-        return (entry.place if cluster is None else first[cluster], entry.place)
-
-    return sorted(entries, key=key)
+    return sorted(
+        entries, key=lambda entry: (first.get(cluster_of.get(entry.document, -1), entry.place), entry.place)
+    )
 
 
 # Consistency probes: now and then an assessor sees one of his earlier documents again, without being told.
@@ -352,15 +340,12 @@ class Tried:
 
 def sample_of_hits(topic: str, ranked: Sequence[str], *, seed: int = 0) -> list[Tried]:
     """Choose about 25 of the ranked hits: the first ten, and five each of the ranks 11-40, 41-100 and 101-300."""
-    return list(_sample(topic, ranked, seed))
-
-
-def _sample(topic: str, ranked: Sequence[str], seed: int) -> Iterator[Tried]:
+    tried = []
     for first, last, wanted in STRATA:
         members = list(enumerate(ranked[first - 1 : last], start=first))
         drawn = sorted(members, key=lambda member: draw(seed, "try", topic, member[1]))[:wanted]
-        for rank, document in sorted(drawn):
-            yield Tried(document, rank, f"{first}-{last}", len(members))
+        tried += [Tried(document, rank, f"{first}-{last}", len(members)) for rank, document in sorted(drawn)]
+    return tried
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,27 +14,16 @@ from cranfield.store.store import Store
 
 _COLUMNS = (
     *("uuid", "kind", "layer", "topic", "document", "assessor", "grade", "undoes", "reason", "note", "evidence"),
-    *(
-        "purpose",
-        "source",
-        "source_name",
-        "seconds",
-        "confidence",
-        "scale",
-        "guidelines",
-        "document_hash",
-        "shown_order",
-        "position",
-    ),
-    *("session", "happened", "recorded"),
+    *("purpose", "source", "source_name", "seconds", "confidence", "scale", "guidelines", "document_hash"),
+    *("shown_order", "position", "session", "happened", "recorded"),
 )
-_INSERT = f"INSERT INTO judgment_events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-_INSERT_NUMBERED = f"INSERT INTO judgment_events (sequence, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
+_INSERT = f"INSERT INTO judgment_events (sequence, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
+_SELECT = f"SELECT sequence, {', '.join(_COLUMNS)} FROM judgment_events"
+_PROJECT = f"INSERT INTO judgments VALUES ({', '.join('?' * 10)})"
 _FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in _COLUMNS))
 _EVIDENCE = _COLUMNS.index("evidence")
 _NO_EVIDENCE = "[]"
 _AT_ONCE = 500
-_SELECT = f"SELECT sequence, {', '.join(_COLUMNS)} FROM judgment_events"
 
 
 def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: str) -> None:
@@ -58,7 +47,7 @@ def append_events(store: Store, events: Iterable[Event], *, now: str) -> list[Ev
             continue
         add_assessor(store, event.assessor, kind=event.source, now=now)
         recorded = replace(event, recorded=now)
-        cursor = store.connection.execute(_INSERT, _values(recorded))
+        cursor = store.connection.execute(_INSERT, [None, *_values(recorded)])
         added.append(replace(recorded, sequence=int(cursor.lastrowid or 0)))
     for event in added:
         project(store, _subject(store, event))
@@ -67,7 +56,8 @@ def append_events(store: Store, events: Iterable[Event], *, now: str) -> list[Ev
 
 def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Event]:
     """Do what `append_events` does, for thousands of events at once: an import, a packet."""
-    known = _known_uuids(store, [event.uuid for event in events])
+    uuids = [event.uuid for event in events]
+    known = _among(store, "SELECT uuid FROM judgment_events WHERE uuid IN ({})", uuids)
     by_uuid: dict[str, Event] = {}
     for event in events:
         if event.uuid not in known:
@@ -76,47 +66,29 @@ def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Even
     added = [replace(event, recorded=now, sequence=first + place) for place, event in enumerate(by_uuid.values())]
     for name, source in dict.fromkeys((event.assessor, event.source) for event in added):
         add_assessor(store, name, kind=source, now=now)
-    store.connection.executemany(_INSERT_NUMBERED, ([event.sequence, *_values(event)] for event in added))
+    store.connection.executemany(_INSERT, ([event.sequence, *_values(event)] for event in added))
     subjects = dict.fromkeys(_subject(store, event) if event.kind == "undone" else key_of(event) for event in added)
-    before = _answered_before(store, first, {key.layer for key in subjects})
-    undone = _undone_before(store, first, [event.uuid for event in added])
+    # Where there were events before, or one was taken back before it came (packets arrive in any order), the new
+    # ones have to be folded in; everywhere else they are all there is.
+    layers = list({key.layer for key in subjects})
+    query = f"""SELECT DISTINCT layer, topic, document, assessor FROM judgment_events
+                WHERE sequence < ? AND layer IN ({", ".join("?" * len(layers))})"""
+    before = set(store.rows(query, first, *layers))
+    query = f"SELECT undoes FROM judgment_events WHERE sequence < {first} AND undoes IN ({{}}) AND undoes <> ''"
+    undone = _among(store, query, [event.uuid for event in added])
     before |= {(event.layer, event.topic, event.document, event.assessor) for event in added if event.uuid in undone}
     answers = fold(added)
     fresh = [key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before]
-    rows = [_row(key, answers[key]) for key in fresh if key in answers]
-    store.connection.executemany(f"INSERT INTO judgments VALUES ({', '.join('?' * 10)})", rows)
+    store.connection.executemany(_PROJECT, [_row(key, answers[key]) for key in fresh if key in answers])
     for key in subjects.keys() - set(fresh):
         project(store, key)
     return added
 
 
-def _known_uuids(store: Store, uuids: Sequence[str]) -> set[str]:
-    found: set[str] = set()
-    for start in range(0, len(uuids), _AT_ONCE):
-        part = uuids[start : start + _AT_ONCE]
-        marks = ", ".join("?" * len(part))
-        found |= {row[0] for row in store.rows(f"SELECT uuid FROM judgment_events WHERE uuid IN ({marks})", *part)}
-    return found
-
-
-def _undone_before(store: Store, first: int, uuids: Sequence[str]) -> set[str]:
-    """Give which of some events were taken back before they came: packets arrive in any order."""
-    found: set[str] = set()
-    for start in range(0, len(uuids), _AT_ONCE):
-        part = uuids[start : start + _AT_ONCE]
-        marks = ", ".join("?" * len(part))
-        query = f"SELECT undoes FROM judgment_events WHERE sequence < ? AND undoes IN ({marks}) AND undoes <> ''"
-        found |= {row[0] for row in store.rows(query, first, *part)}
-    return found
-
-
-def _answered_before(store: Store, first: int, layers: Iterable[str]) -> set[tuple[str, str, str, str]]:
-    """Give (layer, topic, document, assessor) of all events before one: there the new ones have to be folded in."""
-    wanted = list(layers)
-    marks = ", ".join("?" * len(wanted))
-    query = f"""SELECT DISTINCT layer, topic, document, assessor FROM judgment_events
-                WHERE sequence < ? AND layer IN ({marks})"""
-    return set(store.rows(query, first, *wanted))
+def _among(store: Store, query: str, values: Sequence[str]) -> set[str]:
+    """Give what a query with `IN ({})` finds, some hundred values at a time."""
+    parts = [values[start : start + _AT_ONCE] for start in range(0, len(values), _AT_ONCE)]
+    return {row[0] for part in parts for row in store.rows(query.format(", ".join("?" * len(part))), *part)}
 
 
 def _subject(store: Store, event: Event) -> PairKey:
@@ -137,10 +109,7 @@ def project(store: Store, key: PairKey) -> None:
     )
     event = fold(events_of_pair(store, key)).get(key)
     if event is not None:
-        store.connection.execute(
-            "INSERT INTO judgments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [*where, event.kind, event.grade, event.scale, event.guidelines, event.sequence],
-        )
+        store.connection.execute(_PROJECT, _row(key, event))
 
 
 def events_of_pair(store: Store, key: PairKey) -> list[Event]:
@@ -182,26 +151,12 @@ def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()
         yield _event(row)
 
 
-def events_of_session(store: Store, session: str) -> list[Event]:
-    """Give the events of one sitting, in order."""
-    return [_event(row) for row in store.rows(f"{_SELECT} WHERE session = ? ORDER BY sequence", session)]
-
-
-def standing(store: Store, *, layers: Sequence[str] = ()) -> list[Event]:
-    """Give the events that count now, of some layers or of all, in the order they were recorded."""
+def standing(store: Store, *, layers: Sequence[str] = (), pair: tuple[str, str] | None = None) -> list[Event]:
+    """Give the events that count now, of some layers or all, of one document or all, as they were recorded."""
     only = f" AND layer IN ({', '.join('?' * len(layers))})" if layers else ""
-    rows = store.rows(
-        f"{_SELECT} WHERE sequence IN (SELECT event FROM judgments WHERE 1{only}) ORDER BY sequence", *layers
-    )
-    return [_event(row) for row in rows]
-
-
-def standing_of(store: Store, layer: str, topic: str, document: str) -> list[Event]:
-    """Give the events that count now for one document, of all assessors, in the order they were recorded."""
-    where = "WHERE layer = ? AND topic = ? AND document = ?"
-    rows = store.rows(
-        f"{_SELECT} WHERE sequence IN (SELECT event FROM judgments {where}) ORDER BY sequence", layer, topic, document
-    )
+    only += " AND topic = ? AND document = ?" if pair else ""
+    counting = f"SELECT event FROM judgments WHERE 1{only}"
+    rows = store.rows(f"{_SELECT} WHERE sequence IN ({counting}) ORDER BY sequence", *layers, *(pair or ()))
     return [_event(row) for row in rows]
 
 
@@ -420,58 +375,56 @@ _LONGEST_LEASE = 400 * 86_400.0
 """Packets reserve documents for days, but nobody for years."""
 
 
-def event_faults(store: Store) -> Iterator[str]:
-    """Give undos of nothing, answers from a sitting that do not say where in the queue they were, and what cannot be.
-
-    That is a grade that its scale does not have, a time that cannot be read, and less than no time.
-    """
-    undos = store.rows(
-        """SELECT sequence, undoes FROM judgment_events AS undo WHERE kind = 'undone' AND NOT EXISTS (
-               SELECT 1 FROM judgment_events AS undone WHERE undone.uuid = undo.undoes)"""
-    )
-    for sequence, uuid in undos:
-        yield f"event {sequence} undoes {uuid}, which is not there"
-    for sequence, position in store.rows(
-        "SELECT sequence, position FROM judgment_events WHERE position < 0 OR (position = 0 AND shown_order <> '')"
-    ):
-        yield f"event {sequence} has the position {position} in its queue"
-    for sequence, grade, scale in store.rows(
-        """SELECT sequence, grade, scale FROM judgment_events AS event WHERE grade IS NOT NULL AND NOT EXISTS (
-               SELECT 1 FROM grades WHERE grades.scale = event.scale AND grades.grade = event.grade)"""
-    ):
-        yield f"event {sequence} has the grade {grade}, which version {scale} of the scale does not have"
+def faults(store: Store, *, moment: float) -> Iterator[str]:
+    """Give what cannot be: in what counts now, in events, leases, queues and assignments."""
+    yield from projection_faults(store)
+    for query, told in _FAULTS:
+        for row in store.rows(query):
+            yield told.format(*row)
     for sequence, happened, seconds in store.rows(
         """SELECT sequence, happened, seconds FROM judgment_events
            WHERE seconds < 0 OR happened NOT GLOB '????-??-??T??:??:??.???Z' OR julianday(happened) IS NULL"""
     ):
         took = "" if seconds is None else f", and took {seconds:g} seconds"
         yield f"event {sequence} happened at {happened!r}{took}"
-
-
-def lease_faults(store: Store, *, moment: float) -> Iterator[str]:
-    """Give leases that nobody can have been given."""
     query = "SELECT topic, document, assessor, expires FROM leases WHERE session = '' OR expires > ? OR expires <= 0"
     for topic, document, assessor, expires in store.rows(query, moment + _LONGEST_LEASE):
         yield f"the lease of {document!r} for topic {topic!r} by {assessor!r} makes no sense (until {expires})"
+    for query, told in _PLAN_FAULTS:
+        for row in store.rows(query):
+            yield told.format(*row)
 
 
-def queue_faults(store: Store) -> Iterator[str]:
-    """Give queues whose positions do not count 1, 2, 3 … within each topic."""
-    rows = store.rows(
-        """SELECT queues.name, topic, count(*), count(DISTINCT position), min(position), max(position)
-           FROM queue_entries JOIN queues ON number = queue GROUP BY queue, topic"""
-    )
-    for name, topic, entries, positions, first, last in rows:
-        if (positions, first, last) != (entries, 1, entries):
-            yield f"the positions of queue {name!r}, topic {topic!r}, do not run from 1 to {entries}"
-
-
-def assignment_faults(store: Store) -> Iterator[str]:
-    """Give topics with two primary assessors, and assignments of topics that are not there."""
-    primaries = "SELECT topic FROM assignments WHERE role = 'primary' GROUP BY topic HAVING count(*) > 1"
-    for (topic,) in store.rows(primaries):
-        yield f"topic {topic!r} has more than one primary assessor"
-    lost = """SELECT DISTINCT topic FROM assignments WHERE topic NOT IN (SELECT id FROM topics)
-              AND topic NOT IN (SELECT topic FROM pool_topics)"""
-    for (topic,) in store.rows(lost):
-        yield f"topic {topic!r} is assigned, but not in the collection"
+_FAULTS = (
+    (
+        """SELECT sequence, undoes FROM judgment_events AS undo WHERE kind = 'undone' AND NOT EXISTS (
+               SELECT 1 FROM judgment_events AS undone WHERE undone.uuid = undo.undoes)""",
+        "event {} undoes {}, which is not there",
+    ),
+    (
+        "SELECT sequence, position FROM judgment_events WHERE position < 0 OR (position = 0 AND shown_order <> '')",
+        "event {} has the position {} in its queue",
+    ),
+    (
+        """SELECT sequence, grade, scale FROM judgment_events AS event WHERE grade IS NOT NULL AND NOT EXISTS (
+               SELECT 1 FROM grades WHERE grades.scale = event.scale AND grades.grade = event.grade)""",
+        "event {} has the grade {}, which version {} of the scale does not have",
+    ),
+)
+_PLAN_FAULTS = (
+    (
+        """SELECT queues.name, topic, count(*) FROM queue_entries JOIN queues ON number = queue GROUP BY queue, topic
+           HAVING (count(DISTINCT position), min(position), max(position)) <> (count(*), 1, count(*))""",
+        "the positions of queue {!r}, topic {!r}, do not run from 1 to {}",
+    ),
+    (
+        "SELECT topic FROM assignments WHERE role = 'primary' GROUP BY topic HAVING count(*) > 1",
+        "topic {!r} has more than one primary assessor",
+    ),
+    (
+        """SELECT DISTINCT topic FROM assignments WHERE topic NOT IN (SELECT id FROM topics)
+           AND topic NOT IN (SELECT topic FROM pool_topics)""",
+        "topic {!r} is assigned, but not in the collection",
+    ),
+)
+"""A query for what is wrong, and the sentence about each of its rows."""

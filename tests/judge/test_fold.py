@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.judge.events import Event, fold
-from cranfield.store.events import append_events, events, events_of_session, projection_faults, standing
+from cranfield.store.events import append_events, events, projection_faults, standing
 from cranfield.store.store import open_store
 from cranfield.workflows.collection import init_collection
 
@@ -95,4 +95,3 @@ def test_what_counts_is_the_fold_of_the_events_whatever_happens(tmp_path_factory
             f"{number}{one.uuid}" for number, history in enumerate(several) for one in history
         ]
         assert {one.sequence for one in standing(store)} == {one.sequence for one in fold(in_file).values()}
-        assert len(events_of_session(store, "")) == len(in_file)

@@ -384,7 +384,7 @@ def _conflicts(store: Store, fresh: Sequence[Event], other_topics: Mapping[str, 
     present = now()
     for event in fold(fresh).values():
         pair = topic, document = event.topic, event.document
-        for other in events.standing_of(store, event.layer, *pair) if event.grade is not None else ():
+        for other in events.standing(store, layers=[event.layer], pair=pair) if event.grade is not None else ():
             if other.grade is not None and other.grade != event.grade and other.kind != "propagated":
                 what = "judged-here-too" if other.assessor == event.assessor else "disagreement"
                 told = f"topic {topic}: {document} is {event.grade} for {event.assessor} in the packet"

@@ -485,7 +485,7 @@ def open_cases(
 ) -> list[Disagreement]:
     """Give the disagreements that nobody has decided; `across`: only those between relevant and not relevant."""
     wanted = [pair for pair in events.disputed_pairs(store, layer) if not only or pair[0] in only]
-    standing = [event for pair in wanted for event in events.standing_of(store, layer, *pair)]
+    standing = [event for pair in wanted for event in events.standing(store, layers=[layer], pair=pair)]
     return rules.disagreements(standing, relevant_from=live_pools.thresholds(store), across=across)
 
 
@@ -519,7 +519,7 @@ class StoredAdjudication:
     def next_case(self) -> Case | None:
         """Give the next disagreement that is neither decided nor put off; None: all done."""
         while self._open:
-            standing = events.standing_of(self._store, self._layer, *self._open[0])
+            standing = events.standing(self._store, layers=[self._layer], pair=self._open[0])
             opinions = rules.opinions_among(standing)
             differ = rules.differ(opinions, relevant_from=self._relevant_from, across=self._across)
             if differ and not rules.is_decided(standing):
@@ -550,7 +550,7 @@ class StoredAdjudication:
         pair = decision.topic, decision.document
         self._append("undone", pair, undoes=decision.uuid)
         self._open.insert(0, pair)
-        opinions = rules.opinions_among(events.standing_of(self._store, self._layer, *pair))
+        opinions = rules.opinions_among(events.standing(self._store, layers=[self._layer], pair=pair))
         return self._case(pair, opinions, before=decision.grade)
 
     def leave(self) -> None:
