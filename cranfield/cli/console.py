@@ -18,7 +18,7 @@ import typer
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UsageError
 from cranfield.base.files import whole_file
 from cranfield.base.lazy import deferred
-from cranfield.base.tables import DATA_FORMATS, Result, Table, plain_text, table_of
+from cranfield.base.tables import DATA_FORMATS, Result, Table, plain_text
 from cranfield.base.text import begins_with, counted, visible, visible_line
 from cranfield.report.rendering import renderers
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cranfield.base.records import Document
     from cranfield.collection import Collection
     from cranfield.store.store import Store
-    from cranfield.workflows.runs.submit import Checked
 
 PROBLEMS_SHOWN = 200
 WARNINGS_SHOWN = 10
@@ -72,6 +71,11 @@ def show(result: Result, format: str = "table") -> None:
         put_wide_table(table, format) if result.wide else put_table(table, format)
     for remark in result.remarks:
         say(remark)
+
+
+def show_whole(result: Result, format: str) -> None:
+    """Print a result whose table is cut short on a screen alone: whatever is pasted elsewhere has all of it."""
+    show(result) if format == "table" else put_table(result.table(), format)
 
 
 def put_table(table: Table, format: str = "table") -> None:
@@ -351,31 +355,3 @@ def binary_output(path: Path | None, *, replace: bool = False) -> Iterator[Binar
         raise UsageError(f"{path} exists already; choose another name, or overwrite it with --replace")
     with whole_file(path, replace=replace) as unfinished, unfinished.open("xb") as stream:
         yield stream
-
-
-def put_findings(outcomes: Sequence[Checked], format: str) -> None:
-    """Write what was found in run files: a list for people, one row per problem as data."""
-    problems = [problem for outcome in outcomes for problem in outcome.problems]
-    if format == "table":
-        put_problems(problems)
-        for outcome in outcomes:
-            errors = sum(problem.severity == "error" for problem in outcome.problems)
-            warnings = len(outcome.problems) - errors
-            put(f"{visible_line(outcome.file)}: {counted(errors, 'error')}, {counted(warnings, 'warning')}\n")
-        return
-    columns = ["file", "severity", "code", "message", "count", "lines", "topic", "remedy", "repairable"]
-    rows = [
-        (
-            problem.file,
-            problem.severity,
-            problem.code,
-            problem.message,
-            problem.count,
-            problem.lines,
-            problem.topic,
-            problem.remedy,
-            problem.repairable,
-        )
-        for problem in problems
-    ]
-    put_table(table_of(columns, rows), format)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cranfield.base.text import counted, shortened
+from cranfield.base.errors import CranfieldError, ProblemsFound
+from cranfield.base.lazy import deferred
+from cranfield.base.text import HIT_END, HIT_START, shortened
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+with deferred:
+    from cranfield.workflows import corpus
 
-    from cranfield.base.errors import CranfieldError
+if TYPE_CHECKING:
     from cranfield.workflows.corpus import Loaded
 
 app = typer.Typer(name="corpus", help="Documents and topics.", no_args_is_help=True, rich_markup_mode=None)
@@ -48,13 +50,11 @@ def add(
     update: Update = False,
 ) -> None:
     """Add documents."""
-    from cranfield.workflows.corpus import add_documents
-
+    options = {"format": from_, "encoding": encoding, "keep_going": keep_going, "update": update}
     with console.collection(collection) as store, console.progress() as progress:
-        outcomes = add_documents(
-            store, files, format=from_, encoding=encoding, keep_going=keep_going, update=update, progress=progress
-        )
-        _tell(outcomes, "document")
+        added = corpus.Corpus(store, progress=progress).add(files, tell=_Narrator().tell, **options)
+    if not added.is_complete:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -74,57 +74,32 @@ def topics(
     format: Format = "table",
 ) -> None:
     """Add topics, or list them."""
-    from cranfield.workflows.corpus import add_topics, all_topics
-
+    options = {"format": from_, "encoding": encoding, "ids": ids, "keep_going": keep_going, "update": update}
     with console.collection(collection) as store:
-        if files:
-            outcomes = add_topics(
-                store, files, format=from_, encoding=encoding, ids=ids, keep_going=keep_going, update=update
-            )
-            _tell(outcomes, "topic")
-            return
-        found = all_topics(store)
-    from cranfield.base.tables import table_of
-
-    if format == "table":
-        short = [(topic.id, shortened(topic.title, 60), shortened(topic.description, 100)) for topic in found]
-        console.put_table(table_of(["topic", "title", "description"], short), format)
-        return
-    rows = [(one.id, one.title, one.description, one.narrative, _as_json(one.metadata)) for one in found]
-    console.put_table(table_of(["topic", "title", "description", "narrative", "metadata"], rows), format)
-
-
-def _as_json(metadata: Mapping[str, str]) -> str:
-    import json
-
-    return json.dumps(dict(metadata), ensure_ascii=False)
-
-
-def _tell(outcomes: Iterator[Loaded | CranfieldError], noun: str) -> None:
-    """Narrate what each file brought; leave with status 1 if one was refused or not all of one was good."""
-    from cranfield.base.errors import CranfieldError, ProblemsFound
-
-    bad, told = False, False
-    for outcome in outcomes:
-        if isinstance(outcome, CranfieldError):
-            lines = str(outcome).splitlines()
-            if told and len(lines) > 1 and not isinstance(outcome, ProblemsFound):
-                # The list of formats is told once per command, not once per file.
-                console.say(f"cranfield: {lines[0]}")
-            else:
-                console.fail(outcome)
-                told = told or len(lines) > 1
-            bad = True
-            continue
-        console.put_problems(outcome.problems)
-        parts = [f"{counted(outcome.new, noun)} added"]
-        parts += [f"{outcome.same:,} there already"] if outcome.same else []
-        parts += [f"{outcome.updated:,} replaced"] if outcome.updated else []
-        parts += [f"{counted(outcome.bad, 'error')}"] if outcome.bad else []
-        console.say(f"{outcome.name}: {', '.join(parts)}")
-        bad = bad or bool(outcome.bad)
-    if bad:
+        result = corpus.Corpus(store).topics(files or (), tell=_Narrator().tell, **options)
+    if not isinstance(result, corpus.Added):
+        console.show_whole(result, format)
+    elif not result.is_complete:
         raise typer.Exit(1)
+
+
+class _Narrator:
+    """Says what each file brought. The list of formats is told once per command, not once per file."""
+
+    def __init__(self) -> None:
+        self._has_listed = False
+
+    def tell(self, outcome: Loaded | CranfieldError) -> None:
+        if not isinstance(outcome, CranfieldError):
+            console.put_problems(outcome.problems)
+            console.say(str(outcome))
+            return
+        first, *more = str(outcome).splitlines()
+        if self._has_listed and more and not isinstance(outcome, ProblemsFound):
+            console.say(f"cranfield: {first}")
+        else:
+            console.fail(outcome)
+            self._has_listed = self._has_listed or bool(more)
 
 
 @app.command()
@@ -137,20 +112,12 @@ def show(
     format: Format = "table",
 ) -> None:
     """Show a document, or list the first ones."""
-    from cranfield.base.tables import table_of
-    from cranfield.workflows.corpus import first_documents, show_document
-
     with console.collection(collection) as store:
-        found = [show_document(store, document)] if document else first_documents(store, count)
+        result = corpus.Corpus(store).show(document, count=count)
     if document and format == "table":
-        console.put_document(found[0])
-        return
-    if format == "table":
-        short = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in found]
-        console.put_table(table_of(["document", "title", "text"], short), format)
-        return
-    rows = [(one.id, one.title, one.text, _as_json(one.metadata), one.content_hash) for one in found]
-    console.put_table(table_of(["document", "title", "text", "metadata", "content_hash"], rows), format)
+        console.put_document(result.documents[0])
+    else:
+        console.show_whole(result, format)
 
 
 @app.command()
@@ -162,20 +129,15 @@ def search(
     format: Format = "table",
 ) -> None:
     """Search the documents (BM25, best first)."""
-    from cranfield.base.tables import table_of
-    from cranfield.base.text import HIT_END, HIT_START
-    from cranfield.workflows.corpus import search_documents
-
     with console.collection(collection) as store:
-        hits = search_documents(store, " ".join(words), limit=count, every_word=every_word)
-    if format == "table":
-        lines = [(f"{hit.document}  {shortened(hit.title, 80)}  ({hit.score:.2f})", hit.snippet) for hit in hits]
-        console.put_marked(lines, start=HIT_START, end=HIT_END)
-        console.say(f"{counted(len(hits), 'document')} shown" if hits else "nothing found")
+        result = corpus.Corpus(store).search(" ".join(words), count=count, every_word=every_word)
+    if format != "table":
+        console.put_table(result.table(), format)
         return
-    plain = [hit.snippet.replace(HIT_START, "").replace(HIT_END, "") for hit in hits]
-    rows = [(hit.document, hit.score, hit.title, text) for hit, text in zip(hits, plain, strict=True)]
-    console.put_table(table_of(["document", "score", "title", "snippet"], rows), format)
+    lines = [(f"{hit.document}  {shortened(hit.title, 80)}  ({hit.score:.2f})", hit.snippet) for hit in result.hits]
+    console.put_marked(lines, start=HIT_START, end=HIT_END)
+    for remark in result.remarks:
+        console.say(remark)
 
 
 @app.command()
@@ -193,30 +155,7 @@ def duplicates(
     format: Format = "table",
 ) -> None:
     """Find exact and near duplicates and store them as clusters."""
-    from cranfield.base.tables import Column, table_of
-    from cranfield.store.documents import clusters_of
-    from cranfield.workflows.corpus import find_duplicates, stored_scan
-
+    options = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
     with console.collection(collection) as store, console.progress() as progress:
-        scan = (
-            stored_scan(store)
-            if stored
-            else find_duplicates(
-                store, threshold=threshold, shingle=shingle, permutations=permutations, seed=seed, progress=progress
-            )
-        )
-        clusters = clusters_of(store)
-    rows = [
-        (cluster, document, kind, similarity, representative)
-        for cluster, members in clusters.items()
-        for document, kind, similarity, representative in members
-    ]
-    columns: list[Column | str] = [
-        "cluster",
-        "document",
-        "kind",
-        Column("similarity", digits=2, kind="number"),
-        "representative",
-    ]
-    console.put_table(table_of(columns, rows), format)
-    console.say(f"{counted(len(clusters), 'cluster')} in {counted(scan.documents, 'document')}")
+        result = corpus.Corpus(store, progress=progress).duplicates(search=not stored, **options)
+    console.show(result, format)

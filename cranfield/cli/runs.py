@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from cranfield.base.errors import UsageError, quoted
-from cranfield.base.text import counted, shortened
+from cranfield.base.lazy import deferred
+from cranfield.base.text import visible_line
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, Replace
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cranfield.base.tables import Value
-    from cranfield.workflows.runs.submit import Request
+with deferred:
+    from cranfield.workflows.runs import runs as stage
 
 app = typer.Typer(name="runs", help="Ranked runs of systems.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -59,22 +57,18 @@ def check(
     format: Format = "table",
 ) -> None:
     """List every problem of run files, with line numbers; nothing is stored."""
-    from cranfield.workflows.runs.submit import check_runs
-
-    requests = _requests(files, format=from_, order=order, names=names)
+    options = {"max_depth": max_depth, "min_depth": min_depth, "repair": repair}
     with console.collection_if_any(collection) as store, console.progress() as progress:
-        outcomes = check_runs(
-            store, requests, max_depth=max_depth, min_depth=min_depth, repair_into=repair, progress=progress
-        )
-    console.put_findings(outcomes, format)
-    for outcome in outcomes:
-        for sentence in outcome.repairs:
-            console.say(f"repaired {outcome.file}: {sentence}")
-        for sentence in outcome.not_repaired:
-            console.say(f"not repaired {outcome.file}: {sentence}")
-        if outcome.repaired_file:
-            console.say(f"wrote {outcome.repaired_file}")
-    if any(outcome.errors_left for outcome in outcomes):
+        runs = stage.Runs(store, progress=progress)
+        result = runs.check(files, format=from_, order=order, names=names, **options)
+    if format == "table":
+        console.put_problems(result.problems)
+        console.put("".join(f"{visible_line(line)}\n" for line in result.summaries()))
+    else:
+        console.put_table(result.table(), format)
+    for remark in result.remarks:
+        console.say(remark)
+    if not result.is_sound:
         raise typer.Exit(1)
 
 
@@ -98,53 +92,14 @@ def submit(
     format: Format = "table",
 ) -> None:
     """Store runs, all or none; submitting the same content again does nothing."""
-    from cranfield.base.tables import table_of
-    from cranfield.workflows.runs.submit import not_pooled, submit_runs
-
     role = None if contributing is None else "contributing" if contributing else "new"
     about = {"group": group, "family": family, "role": role, "priority": priority, "description": description}
-    requests = _requests(files, name=name, format=from_, order=order, names=names, **about)
-    if name is not None and len(requests) > 1:
-        raise UsageError(f"--name names one run, and there are {len(requests)}")
+    reading = {"format": from_, "order": order, "names": names, "max_depth": max_depth, "min_depth": min_depth}
+    hint = partial(console.hint, collection=collection)
     with console.collection(collection) as store, console.progress() as progress:
-        outcomes = submit_runs(store, requests, max_depth=max_depth, min_depth=min_depth, progress=progress)
-        outside = not_pooled(store, outcomes)
-    console.put_warnings([warning for outcome in outcomes for warning in outcome.warnings])
-    rows = [(one.name, one.group, one.role, one.topics, one.rows, len(one.warnings), one.what) for one in outcomes]
-    columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
-    console.put_table(table_of(columns, rows), format)
-    for outcome in outcomes:
-        for difference in outcome.differences:
-            console.say(
-                f"note: {outcome.name} is there already; {difference} (withdraw it and submit it again to change)"
-            )
-    pairs = zip(requests, outcomes, strict=True)
-    if alone := [one.name for request, one in pairs if one.what == "submitted" and not request.group]:
-        console.say(f"note: without --group the name of a run is taken as its group: {', '.join(alone)}")
-    if outside:
-        extend = console.hint("pool extend", collection)
-        console.say(
-            f"note: a pool was built before, without {shortened(', '.join(outside), 80)}: extend it ({extend});"
-            " or withdraw what is to be scored as a run from outside, and submit it as --new"
-        )
-    stored = sum(outcome.what == "submitted" for outcome in outcomes)
-    unchanged = len(outcomes) - stored
-    console.say(f"{counted(stored, 'run')} submitted" + (f", {unchanged:,} there already" if unchanged else ""))
-
-
-def _requests(files: Sequence[Path], **given: object) -> list[Request]:
-    """Give one request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
-    from dataclasses import replace
-
-    from cranfield.workflows.runs.show import read_requests
-    from cranfield.workflows.runs.submit import Request
-
-    said = {name: value for name, value in given.items() if value is not None}
-    requests: list[Request] = []
-    for file in files:
-        found = read_requests(file) if file.suffix == ".toml" else [Request(path=file)]
-        requests += [replace(request, **said) for request in found]  # type: ignore[arg-type]
-    return requests
+        result = stage.Runs(store, hint=hint, progress=progress).submit(files, name=name, **reading, **about)
+    console.put_warnings(result.warnings)
+    console.show(result, format)
 
 
 @app.command("list")
@@ -154,37 +109,18 @@ def list_(
     format: Format = "table",
 ) -> None:
     """List the runs of the collection."""
-    from cranfield.base.tables import table_of
-    from cranfield.workflows.runs.show import list_runs
-
     with console.collection(collection) as store:
-        facts = list_runs(store, withdrawn=withdrawn)
-    columns = ["run", "group", "family", "role", "priority", "topics", "rows"]
-    rows: list[tuple[Value, ...]] = [
-        (run.name, run.group_name, run.family, run.role, run.priority, run.topics, run.rows) for run in facts
-    ]
-    if format != "table":
-        columns.append("submitted")
-        rows = [(*row, run.submitted) for row, run in zip(rows, facts, strict=True)]
-    if withdrawn:
-        columns += ["withdrawn", "because"]
-        gone = [((run.withdrawn or "")[: 10 if format == "table" else None], run.withdrawn_because) for run in facts]
-        rows = [(*row, *more) for row, more in zip(rows, gone, strict=True)]
-    console.put_table(table_of(columns, rows), format)
+        result = stage.Runs(store).list(withdrawn=withdrawn)
+    console.show_whole(result, format)
 
 
 @app.command()
 def show(name: Name, collection: Collection = COLLECTION, format: Format = "table") -> None:
     """Show what is known of one run, and what intake found in it."""
-    from cranfield.base.tables import facts_table
-    from cranfield.workflows.runs.show import show_run
-
     with console.collection(collection) as store:
-        facts, warnings = show_run(store, name)
-    console.put_table(facts_table(facts), format)
-    if "withdrawn" in facts:
-        console.say(f"note: {name} was withdrawn on {str(facts['withdrawn'])[:10]}; submit it again to use it")
-    console.put_problems(warnings)
+        result = stage.Runs(store).show(name)
+    console.show(result, format)
+    console.put_problems(result.warnings)
 
 
 @app.command()
@@ -198,12 +134,10 @@ def export(
     replace: Replace = False,
 ) -> None:
     """Write a run back as an equivalent file."""
-    from cranfield.workflows.runs.show import export_run
-
     with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
-        facts = export_run(store, name, stream, format=to)
-    if facts.withdrawn:
-        console.say(f"note: {name} was withdrawn on {facts.withdrawn[:10]} ({facts.withdrawn_because})")
+        notes = stage.Runs(store).export(name, stream, format=to)
+    for note in notes:
+        console.say(note)
 
 
 @app.command(options_metavar="--because TEXT [OPTIONS]")
@@ -213,10 +147,8 @@ def withdraw(
     collection: Collection = COLLECTION,
 ) -> None:
     """Take a run out; its history stays."""
-    from cranfield.workflows.runs.show import withdraw as withdraw_runs
-
     with console.collection(collection) as store:
-        withdraw_runs(store, [name], because=because)
+        stage.Runs(store).withdraw(name, because=because)
     console.say(f"withdrew {name}; cranfield runs list --withdrawn still shows it")
 
 
@@ -240,43 +172,20 @@ def make(
     format: Format = "table",
 ) -> None:
     """Search with a baseline system and write a run file."""
-    from cranfield.workflows.runs.show import check_tag, doubt_of, made_run, write_rankings
-
     if not system:
-        _list_systems(format)
+        console.show(stage.Runs(None).systems(), format)
         return
-    chosen_tag = tag or system
-    target = output or Path(f"{chosen_tag}.run")
-    fields = tuple(field or ["title"])
-    with console.collection(collection) as store, console.progress() as progress:
-        check_tag(chosen_tag)
-        rankings = made_run(store, system, options=_options(option), fields=fields, depth=depth, progress=progress)  # type: ignore[arg-type]
-        with console.binary_output(target, replace=replace) as stream:
-            lines = write_rankings(rankings, stream, tag=chosen_tag)
-        doubt = doubt_of(store, system, _options(option))
-    if doubt:
-        console.say(f"warning: {doubt}")
-    if not lines:
-        console.say(f"{target} is empty: no topic has a word that a document has")
-    elif str(target) != "-":
-        again = console.hint(f"runs submit {shlex.quote(str(target))}", collection)
-        console.say(f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}")
-
-
-def _options(words: list[str] | None) -> dict[str, str]:
     options = {}
-    for word in words or []:
-        name, equals, value = word.partition("=")
+    for word in option or []:
+        key, equals, value = word.partition("=")
         if not equals:
             raise UsageError(f"{quoted(word)} is not an option of a system; write NAME=VALUE")
-        options[name] = value
-    return options
-
-
-def _list_systems(format: str) -> None:
-    from cranfield.base.tables import Column, table_of
-    from cranfield.workflows.runs.show import described_systems
-
-    console.put_table(
-        table_of(["system", "family", Column("summary", "what it is"), "options"], described_systems()), format
-    )
+        options[key] = value
+    target = output or Path(f"{tag or system}.run")
+    with console.collection(collection) as store, console.progress() as progress:
+        runs = stage.Runs(store, progress=progress)
+        made = runs.make(system, tag=tag, fields=tuple(field or ["title"]), depth=depth, options=options)  # type: ignore[arg-type]
+        with console.binary_output(target, replace=replace) as stream:
+            lines = made.write(stream)
+    for note in made.notes(target, lines, partial(console.hint, collection=collection)):
+        console.say(note)

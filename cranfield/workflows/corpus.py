@@ -1,13 +1,14 @@
-"""Add documents and topics."""
+"""`Corpus`: documents and topics enter a collection, and are shown, searched and looked through for duplicates."""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Any, Literal
 
 from cranfield.base.errors import (
     CranfieldError,
@@ -20,112 +21,19 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.files import Source
+from cranfield.base.lazy import deferred
 from cranfield.base.progress import Progress, now, silent
 from cranfield.base.reading import Fault, Schema, read_list
 from cranfield.base.records import Document, Topic
-from cranfield.base.text import counted, storable
-from cranfield.store import documents as stored_documents
-from cranfield.store import documents as stored_topics
-from cranfield.store.documents import (
-    Added,
-    Hit,
-    LoadedFile,
-    Scan,
-    add_source,
-    came_from,
-    document_count,
-    finish_source,
-    iter_documents,
-    latest_scan,
-    match_expression,
-    put_clusters,
-    search,
-)
-from cranfield.store.pools import clusters_by_document
+from cranfield.base.tables import Column, Result, Table, table_of
+from cranfield.base.text import counted, shortened, storable
+from cranfield.store import documents as stored
+from cranfield.store import pools
 from cranfield.store.store import Store
 
-# Find the documents that are there twice.
-
-
-def find_duplicates(
-    store: Store,
-    *,
-    threshold: float = 0.8,
-    shingle: int = 5,
-    permutations: int = 128,
-    seed: int = 1,
-    progress: Progress = silent,
-) -> Scan:
-    """Find clusters of exact and near duplicates and store them in place of the ones before."""
-    from cranfield.corpus.near_duplicates import find_clusters
-
-    total = document_count(store)
-    if not total:
-        raise InputError("there are no documents yet: add some with cranfield corpus add FILE…")
-
-    def texts() -> Iterator[tuple[str, str]]:
-        for done, document in enumerate(iter_documents(store), start=1):
-            if done % 100 == 0:
-                progress("looking for duplicates", done, total)
-            yield document.id, document.text or document.title
-
-    clusters = find_clusters(texts(), threshold=threshold, shingle=shingle, permutations=permutations, seed=seed)
-    scan = Scan(threshold, shingle, permutations, seed, total)
-    with store.write():
-        put_clusters(store, scan, clusters, now=now())
-    return scan
-
-
-def stored_scan(store: Store) -> Scan:
-    """Give the settings of the latest search, or say that there was none, or that documents came after it."""
-    scan = latest_scan(store)
-    if scan is None:
-        raise InputError("no duplicates have been looked for yet: cranfield corpus duplicates")
-    refuse_stale(store)
-    return scan
-
-
-def refuse_stale(store: Store) -> None:
-    """Refuse to use clusters that were found before the documents changed."""
-    scan = latest_scan(store)
-    if scan is not None and scan.documents != document_count(store):
-        raise InputError("documents came after the search for duplicates: repeat it with cranfield corpus duplicates")
-
-
-# Search the documents.
-
-
-def search_documents(store: Store, query: str, *, limit: int = 10, every_word: bool = False) -> list[Hit]:
-    """Search the documents; a query without a word is an error."""
-    if not match_expression(query):
-        raise InputError("the query has no word in it")
-    return search(store, query, limit=limit, every_word=every_word)
-
-
-# Show documents and topics.
-
-
-def all_topics(store: Store) -> list[Topic]:
-    """Give all topics in the order they were given."""
-    return stored_topics.topics(store)
-
-
-def show_document(store: Store, identifier: str) -> Document:
-    """Give one document, or say which ids are spelled alike."""
-    found = stored_documents.document(store, identifier)
-    if found is None:
-        raise UnknownName("document", identifier, stored_documents.ids_near(store, identifier))
-    return found
-
-
-def first_documents(store: Store, count: int) -> list[Document]:
-    """Give the first documents in the order they came."""
-    return list(islice(stored_documents.iter_documents(store), count))
-
-
-# Add documents or topics from files: one transaction per file, so that a bad file leaves nothing behind.
-
-Record = TypeVar("Record", Document, Topic)
+with deferred:
+    from cranfield.corpus import documents as reading
+    from cranfield.corpus import near_duplicates
 
 BATCH = 1_000
 PROBLEMS_KEPT = 1_000
@@ -134,197 +42,304 @@ PROBLEMS_KEPT = 1_000
 log = logging.getLogger("cranfield.workflows")
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What one file brought."""
-
-    name: str
-    new: int = 0
-    same: int = 0
-    updated: int = 0
-    bad: int = 0
-    problems: tuple[Problem, ...] = ()
-
-
 @dataclass(slots=True)
-class _Tally:
-    """The running account of one file."""
+class Loaded:
+    """What one file brought: its new, unchanged, replaced and bad records, and the problems with it."""
 
     name: str
+    noun: str
     new: int = 0
     same: int = 0
     updated: int = 0
     bad: int = 0
+    problems: list[Problem] = field(default_factory=list)
     noted: int = 0
     records: int = 0
-    problems: list[Problem] = field(default_factory=list)
 
     def note(self, problem: Problem) -> None:
+        """Count a problem, and keep it while they are few."""
         self.noted += 1
         self.bad += problem.severity == "error"
         if len(self.problems) < PROBLEMS_KEPT:
             self.problems.append(problem if problem.file else problem.at(self.name))
 
-    def count(self, added: Added) -> None:
-        self.new += added.new
-        self.same += added.same
-        self.updated += added.updated
-
-    def loaded(self) -> Loaded:
-        return Loaded(self.name, self.new, self.same, self.updated, self.bad, tuple(self.problems))
-
-
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[Record]):
-    """What differs between loading documents and loading topics."""
-
-    noun: str
-    table: str
-    format_of: Callable[[Source], str]
-    read: Callable[[Source, str], Iterator[Record | Problem]]
-    add: Callable[[Store, Sequence[Record], int], Added]
+    def __str__(self) -> str:
+        parts = [f"{counted(self.new, self.noun)} added"]
+        parts += [f"{self.same:,} there already"] if self.same else []
+        parts += [f"{self.updated:,} replaced"] if self.updated else []
+        parts += [f"{counted(self.bad, 'error')}"] if self.bad else []
+        return f"{self.name}: {', '.join(parts)}"
 
 
-def load_file(
-    store: Store, kind: Kind[Record], source: Source, *, keep_going: bool = False, progress: Progress = silent
-) -> Loaded:
-    """Load one file in one transaction.
+@dataclass(frozen=True)
+class Added(Result):
+    """What some files brought; an error stands for a file that was refused."""
 
-    All of it is read even after the first bad record, so that every problem is listed at once; then nothing is
-    kept, unless `keep_going` asks for the good records.
-    """
-    tally = _Tally(source.name)
-    format = kind.format_of(source)
-    log.info("loading %s from %s as %s", kind.table, source.name, format)
-    digest = "" if source.is_folder else source.file_sha256
-    file = LoadedFile(kind.table, storable(source.path.name), format, digest)
-    watched = replace(source, watch=_told_in_megabytes(source, kind.table, progress))
-    with store.write():
-        number = add_source(store, file, now=now())
-        for batch in _batches(kind.read(source if source.is_piped else watched, format), tally):
-            added = kind.add(store, [record for _, record in batch], number)
-            tally.count(added)
-            for place in added.places:
-                tally.note(_clash(store, kind, *batch[place], source=number))
-        finish_source(store, number, records=tally.new + tally.updated)
-        _refuse_bad(tally, kind.noun, keep_going=keep_going)
-    return tally.loaded()
+    outcomes: tuple[Loaded | CranfieldError, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of every file was good."""
+        return not any(isinstance(one, CranfieldError) or one.bad for one in self.outcomes)
+
+    def table(self) -> Table:
+        """Give one row per file that was loaded."""
+        loaded = [one for one in self.outcomes if isinstance(one, Loaded)]
+        rows = [(one.name, one.new, one.same, one.updated, one.bad) for one in loaded]
+        return table_of(["file", "added", "there_already", "replaced", "errors"], rows)
 
 
-def _clash(store: Store, kind: Kind[Record], place: int, record: Record, *, source: int) -> Problem:
-    """Say which record of the file clashes, and with what."""
-    where = "earlier in this file" if came_from(store, kind.table, record.id) == source else "in the collection"
-    message = f"{kind.noun} {quoted(record.id)} (record {place:,} of the file) is there already, {where}"
-    return Problem(
-        f"{kind.noun}-clash",
-        f"{message}, with other content",
-        remedy="give it another id, or use --update to replace it",
-    )
+@dataclass(frozen=True)
+class Topics(Result):
+    """The topics, in the order they were given."""
+
+    topics: tuple[Topic, ...]
+
+    def table(self) -> Table:
+        """Give all fields of each topic."""
+        rows = [(one.id, one.title, one.description, one.narrative, _as_json(one.metadata)) for one in self.topics]
+        return table_of(["topic", "title", "description", "narrative", "metadata"], rows)
+
+    def tables(self) -> Sequence[Table]:
+        """Give what fits on a screen."""
+        rows = [(one.id, shortened(one.title, 60), shortened(one.description, 100)) for one in self.topics]
+        return [table_of(["topic", "title", "description"], rows)]
 
 
-def _told_in_megabytes(source: Source, table: str, progress: Progress) -> Callable[[int], None]:
-    size = source.size
+@dataclass(frozen=True)
+class Documents(Result):
+    """Some documents."""
 
-    def tell(done: int) -> None:
-        progress(f"{table} from {source.path.name}, MB", done >> 20, None if size is None else size >> 20)
+    documents: tuple[Document, ...]
 
-    return tell
+    def table(self) -> Table:
+        """Give all of each document, and its hash."""
+        rows = [(one.id, one.title, one.text, _as_json(one.metadata), one.content_hash) for one in self.documents]
+        return table_of(["document", "title", "text", "metadata", "content_hash"], rows)
+
+    def tables(self) -> Sequence[Table]:
+        """Give what fits on a screen."""
+        rows = [(one.id, shortened(one.title, 50), shortened(one.text, 80)) for one in self.documents]
+        return [table_of(["document", "title", "text"], rows)]
 
 
-def _refuse_bad(tally: _Tally, noun: str, *, keep_going: bool) -> None:
-    if tally.bad and not keep_going:
-        found = counted(tally.bad, "error")
-        said = f"nothing of it was loaded (--keep-going loads the good {noun}s)"
-        raise ProblemsFound(f"{tally.name} has {found}: {said}", tally.problems, total=tally.noted)
+@dataclass(frozen=True)
+class Hits(Result):
+    """What a search found, best first."""
+
+    hits: tuple[stored.Hit, ...]
+
+    def table(self) -> Table:
+        """Give the hits, their snippets without marks."""
+        columns = ["document", "score", "title", "snippet"]
+        plain = [hit.snippet.replace(stored.HIT_START, "").replace(stored.HIT_END, "") for hit in self.hits]
+        rows = [(hit.document, hit.score, hit.title, text) for hit, text in zip(self.hits, plain, strict=True)]
+        return table_of(columns, rows)
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """How many there are."""
+        return [f"{counted(len(self.hits), 'document')} shown" if self.hits else "nothing found"]
 
 
-def _batches(records: Iterable[Record | Problem], tally: _Tally) -> Iterator[list[tuple[int, Record]]]:
+@dataclass(frozen=True)
+class Duplicates(Result):
+    """The clusters of documents that say the same."""
+
+    documents: int
+    clusters: Mapping[int, Sequence[tuple[str, str, float, bool]]]
+
+    def table(self) -> Table:
+        """Give one row per document of a cluster."""
+        similarity = Column("similarity", kind="number", digits=2)
+        rows = [(cluster, *member) for cluster, members in self.clusters.items() for member in members]
+        return table_of(["cluster", "document", "kind", similarity, "representative"], rows)
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """How many clusters there are in how many documents."""
+        return [f"{counted(len(self.clusters), 'cluster')} in {counted(self.documents, 'document')}"]
+
+
+def _as_json(metadata: Mapping[str, str]) -> str:
+    return json.dumps(dict(metadata), ensure_ascii=False)
+
+
+class Corpus:
+    """The documents and topics of a collection; its methods are the subcommands of `cranfield corpus`."""
+
+    def __init__(self, store: Store, *, progress: Progress = silent) -> None:
+        self._store, self._progress = store, progress
+
+    def add(
+        self,
+        files: Sequence[Path],
+        *,
+        format: str | None = None,
+        encoding: str = "utf-8",
+        keep_going: bool = False,
+        update: bool = False,
+        tell: Callable[[Loaded | CranfieldError], None] | None = None,
+    ) -> Added:
+        """Add the documents of files or folders, one transaction each; `tell` is called after each of them."""
+        return self._load_all("document", files, format, encoding, keep_going=keep_going, update=update, tell=tell)
+
+    def topics(
+        self,
+        files: Sequence[Path] = (),
+        *,
+        format: str | None = None,
+        encoding: str = "utf-8",
+        ids: Literal["given", "position"] = "given",
+        keep_going: bool = False,
+        update: bool = False,
+        tell: Callable[[Loaded | CranfieldError], None] | None = None,
+    ) -> Added | Topics:
+        """Add the topics of files, one transaction each; without files, list the topics."""
+        if not files:
+            return Topics(tuple(stored.topics(self._store)))
+        options = {"keep_going": keep_going, "update": update, "tell": tell, "ids": ids}
+        return self._load_all("topic", files, format, encoding, **options)
+
+    def show(self, document: str = "", *, count: int = 10) -> Documents:
+        """Give one document, or say which ids are spelled alike; without an id, the first documents that came."""
+        if not document:
+            return Documents(tuple(islice(stored.iter_documents(self._store), count)))
+        found = stored.document(self._store, document)
+        if found is None:
+            raise UnknownName("document", document, stored.ids_near(self._store, document))
+        return Documents((found,))
+
+    def search(self, query: str, *, count: int = 10, every_word: bool = False) -> Hits:
+        """Search the documents; a query without a word is an error."""
+        if not stored.match_expression(query):
+            raise InputError("the query has no word in it")
+        return Hits(tuple(stored.search(self._store, query, limit=count, every_word=every_word)))
+
+    def duplicates(
+        self,
+        *,
+        threshold: float = 0.8,
+        shingle: int = 5,
+        permutations: int = 128,
+        seed: int = 1,
+        search: bool = True,
+    ) -> Duplicates:
+        """Find clusters of exact and near duplicates and store them in place of the ones before.
+
+        Without `search` those of the latest search are given.
+        """
+        store, total = self._store, stored.document_count(self._store)
+        if not search:
+            return Duplicates(stored_scan(store).documents, stored.clusters_of(store))
+        if not total:
+            raise InputError("there are no documents yet: add some with cranfield corpus add FILE…")
+
+        def texts() -> Iterator[tuple[str, str]]:
+            for done, document in enumerate(stored.iter_documents(store), start=1):
+                if done % 100 == 0:
+                    self._progress("looking for duplicates", done, total)
+                yield document.id, document.text or document.title
+
+        options = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
+        clusters = near_duplicates.find_clusters(texts(), **options)
+        with store.write():
+            stored.put_clusters(store, stored.Scan(**options, documents=total), clusters, now=now())
+        return Duplicates(total, stored.clusters_of(store))
+
+    def _load_all(
+        self, noun: str, files: Sequence[Path], format: str | None, encoding: str, *, tell: Any, **options: Any
+    ) -> Added:
+        """Load several files, each on its own; a bad one does not keep the others out."""
+        outcomes: list[Loaded | CranfieldError] = []
+        for path in files:
+            try:
+                outcomes.append(self._load(noun, Source(path, encoding), format, **options))
+            except InputError as error:
+                outcomes.append(error)
+            if tell is not None:
+                tell(outcomes[-1])
+        return Added(tuple(outcomes))
+
+    def _load(
+        self, noun: str, source: Source, format: str | None, *, keep_going: bool, update: bool, **options: Any
+    ) -> Loaded:
+        """Load one file in one transaction, so that a bad file leaves nothing behind.
+
+        All of it is read even after the first bad record, so that every problem is listed at once; then nothing is
+        kept, unless `keep_going` asks for the good records.
+        """
+        is_document = noun == "document"
+        read: Any = reading.read_documents if is_document else reading.read_topics
+        add: Any = stored.add_documents if is_document else stored.add_topics
+        chosen = (reading.document_format_of if is_document else reading.topic_format_of)(source, format)
+        table, size = f"{noun}s", source.size
+        log.info("loading %s from %s as %s", table, source.name, chosen)
+
+        def watch(done: int) -> None:
+            total = None if size is None else size >> 20
+            self._progress(f"{table} from {source.path.name}, MB", done >> 20, total)
+
+        digest = "" if source.is_folder else source.file_sha256
+        loaded, watched = Loaded(source.name, noun), source if source.is_piped else replace(source, watch=watch)
+        with self._store.write():
+            file = stored.LoadedFile(table, storable(source.path.name), chosen, digest)
+            number = stored.add_source(self._store, file, now=now())
+            for batch in _batches(read(watched, format=chosen, **options), loaded):
+                added = add(self._store, [record for _, record in batch], source=number, update=update)
+                loaded.new, loaded.same = loaded.new + added.new, loaded.same + added.same
+                loaded.updated += added.updated
+                for place, record in (batch[place] for place in added.places):
+                    is_own = stored.came_from(self._store, table, record.id) == number
+                    where = "earlier in this file" if is_own else "in the collection"
+                    message = f"{noun} {quoted(record.id)} (record {place:,} of the file) is there already, {where}"
+                    remedy = "give it another id, or use --update to replace it"
+                    loaded.note(Problem(f"{noun}-clash", f"{message}, with other content", remedy=remedy))
+            stored.finish_source(self._store, number, records=loaded.new + loaded.updated)
+            if loaded.bad and not keep_going:
+                kept = f"nothing of it was loaded (--keep-going loads the good {noun}s)"
+                summary = f"{loaded.name} has {counted(loaded.bad, 'error')}: {kept}"
+                raise ProblemsFound(summary, loaded.problems, total=loaded.noted)
+        return loaded
+
+
+def _batches(records: Iterator[Any], loaded: Loaded) -> Iterator[list[tuple[int, Any]]]:
     """Give the good records in batches, each with its number in the file, noting the bad ones, which count too."""
-    stream = iter(records)
-    while chunk := list(_until_broken(stream, tally, BATCH)):
-        good = []
-        for record in chunk:
+    is_whole = True
+    while is_whole:
+        batch: list[Any] = []
+        try:
+            batch.extend(islice(records, BATCH))
+        except SourceError as error:  # a file that breaks off in the middle is a problem like others
+            batch.append(error.problem)
+        is_whole, good = len(batch) == BATCH, []
+        for record in batch:
             if isinstance(record, Problem):
-                tally.records += record.severity == "error"
-                tally.note(record)
+                loaded.records += record.severity == "error"
+                loaded.note(record)
             else:
-                tally.records += 1
-                good.append((tally.records, record))
+                loaded.records += 1
+                good.append((loaded.records, record))
         yield good
 
 
-def _until_broken(stream: Iterator[Record | Problem], tally: _Tally, size: int) -> Iterator[Record | Problem]:
-    """Give the next records; a file that breaks off in the middle (a truncated gzip) is a problem like others."""
-    try:
-        yield from islice(stream, size)
-    except SourceError as error:
-        yield error.problem
-
-
-def load_all(
-    store: Store,
-    kind: Kind[Record],
-    paths: Sequence[Path],
-    *,
-    encoding: str = "utf-8",
-    keep_going: bool = False,
-    progress: Progress = silent,
-) -> Iterator[Loaded | CranfieldError]:
-    """Load several files, each on its own; a bad one does not keep the others out."""
-    for path in paths:
-        try:
-            yield load_file(store, kind, Source(path, encoding), keep_going=keep_going, progress=progress)
-        except InputError as error:
-            yield error
-
-
-def add_documents(
-    store: Store,
-    paths: Sequence[Path],
-    *,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    keep_going: bool = False,
-    update: bool = False,
-    progress: Progress = silent,
-) -> Iterator[Loaded | CranfieldError]:
-    """Add the documents of files or folders, one transaction each."""
-    from cranfield.corpus.documents import document_format_of, read_documents
-
-    def add(store: Store, documents: Sequence[Document], source: int) -> Added:
-        return stored_documents.add_documents(store, documents, source=source, update=update)
-
-    def read(source: Source, chosen: str) -> Iterator[Document | Problem]:
-        return read_documents(source, format=chosen)
-
-    kind = Kind("document", "documents", lambda source: document_format_of(source, format), read, add)
-    return load_all(store, kind, paths, encoding=encoding, keep_going=keep_going, progress=progress)
-
-
-def add_topics(
-    store: Store,
-    paths: Sequence[Path],
-    *,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    ids: Literal["given", "position"] = "given",
-    keep_going: bool = False,
-    update: bool = False,
-) -> Iterator[Loaded | CranfieldError]:
-    """Add the topics of files, one transaction each."""
-    from cranfield.corpus.documents import read_topics, topic_format_of
-
-    def add(store: Store, topics: Sequence[Topic], source: int) -> Added:
-        return stored_topics.add_topics(store, topics, source=source, update=update)
-
-    def read(source: Source, chosen: str) -> Iterator[Topic | Problem]:
-        return read_topics(source, format=chosen, ids=ids)
-
-    kind = Kind("topic", "topics", lambda source: topic_format_of(source, format), read, add)
-    return load_all(store, kind, paths, encoding=encoding, keep_going=keep_going)
-
-
 # Which documents say the same: clusters from a file, or those that a collection knows.
+
+
+def stored_scan(store: Store) -> stored.Scan:
+    """Give the settings of the latest search, or say that there was none, or that documents came after it."""
+    scan = stored.latest_scan(store)
+    if scan is None:
+        raise InputError("no duplicates have been looked for yet: cranfield corpus duplicates")
+    refuse_stale(store)
+    return scan
+
+
+def refuse_stale(store: Store) -> None:
+    """Refuse to use clusters that were found before the documents changed."""
+    scan = stored.latest_scan(store)
+    if scan is not None and scan.documents != stored.document_count(store):
+        raise InputError("documents came after the search for duplicates: repeat it with cranfield corpus duplicates")
 
 
 def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | None) -> Mapping[str, Hashable]:
@@ -338,7 +353,7 @@ def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | Non
             "novelty needs to know the near-duplicates: give clusters, or take a collection that has them"
         )
     refuse_stale(store)
-    clusters = clusters_by_document(store)
+    clusters = pools.clusters_by_document(store)
     if not clusters:
         raise InputError("no near-duplicates are known: find them first with cranfield corpus duplicates")
     return clusters

@@ -5,7 +5,7 @@ from kept import Kept
 
 from cranfield.base.errors import CollectionError, InputError, ProblemsFound
 from cranfield.store.pools import stored_entries, stored_pool, versions_of_pool
-from cranfield.workflows.corpus import find_duplicates
+from cranfield.workflows.corpus import Corpus
 from cranfield.workflows.pool.build import PoolRequest, build_pool, extend_pool
 from cranfield.workflows.pool.show import Speed, explain_entry, judging_speed, outsider_loss, show_pool
 from cranfield.workflows.pool.verify import not_proved
@@ -198,6 +198,6 @@ def test_a_search_that_found_no_near_duplicates_is_told_as_such(hall, small, kep
     hall.submit({"A": {"1": {"d1": 2, "d2": 1}}})
     with kept.raises(InputError):
         hall.build("depth 1", one_per_cluster=True)
-    find_duplicates(small)
+    Corpus(small).duplicates()
     with kept.raises(InputError):
         hall.build("depth 1", one_per_cluster=True)

@@ -8,7 +8,7 @@ from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.store import documents as stored_documents
 from cranfield.store import scales
 from cranfield.store.store import Store
-from cranfield.workflows.corpus import show_document
+from cranfield.workflows.corpus import Corpus
 
 
 def add(store: Store, *documents: Document, update: bool = False) -> stored_documents.Added:
@@ -52,7 +52,7 @@ def test_known_ids_are_found_among_many(small: Store):
 def test_an_unknown_document_is_answered_with_its_neighbours(small: Store, kept: Kept):
     assert stored_documents.ids_near(small, "D2") == ["d2", "d1", "d3"]
     with kept.raises(UnknownName):
-        show_document(small, "d22")
+        Corpus(small).show("d22")
 
 
 def test_search_marks_the_hits_and_ranks_the_best_first(small: Store):

@@ -1,0 +1,425 @@
+"""`Runs`: the runs of a collection, for Python and for the command line: its methods are the subcommands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO, get_args
+
+from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, nearest, quoted
+from cranfield.base.lazy import deferred
+from cranfield.base.options import described_options
+from cranfield.base.progress import Progress, now, silent
+from cranfield.base.records import Document
+from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
+from cranfield.base.text import counted, shortened
+from cranfield.runs import baseline
+from cranfield.store import documents
+from cranfield.store import runs as stored
+from cranfield.store.store import Store
+from cranfield.workflows.collection import read_text
+from cranfield.workflows.runs.submit import Checked, Names, Order, Request, Submitted, check_runs, submit_runs
+from cranfield.workflows.status import unpooled_runs
+
+with deferred:
+    from cranfield.runs import check as run_check
+    from cranfield.runs import encoding, reading
+
+LOWEST_PRIORITY = 1000
+
+
+@dataclass(frozen=True)
+class RunChecks(Result):
+    """Everything that was found in run files, and what was repaired."""
+
+    outcomes: tuple[Checked, ...]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """All problems of all files."""
+        return [problem for outcome in self.outcomes for problem in outcome.problems]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every file, or its corrected copy, can be submitted."""
+        return not any(outcome.errors_left for outcome in self.outcomes)
+
+    def table(self) -> Table:
+        """Give one row per problem."""
+        columns = ("file", "severity", "code", "message", "count", "lines", "topic", "remedy", "repairable")
+        return table_of(columns, [tuple(getattr(one, name) for name in columns) for one in self.problems])
+
+    def summaries(self) -> list[str]:
+        """Say how many errors and warnings each file has."""
+        told = []
+        for outcome in self.outcomes:
+            errors = sum(problem.severity == "error" for problem in outcome.problems)
+            warnings = counted(len(outcome.problems) - errors, "warning")
+            told.append(f"{outcome.file}: {counted(errors, 'error')}, {warnings}")
+        return told
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """What was repaired, and why the rest was not."""
+        told = []
+        for outcome in self.outcomes:
+            told += [f"repaired {outcome.file}: {sentence}" for sentence in outcome.repairs]
+            told += [f"not repaired {outcome.file}: {sentence}" for sentence in outcome.not_repaired]
+            told += [f"wrote {outcome.repaired_file}"] if outcome.repaired_file else []
+        return told
+
+
+@dataclass(frozen=True)
+class Submission(Result):
+    """What became of submitted runs; `remarks` say what to know about it."""
+
+    outcomes: tuple[Submitted, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """What intake found in the runs, and kept with them."""
+        return [warning for outcome in self.outcomes for warning in outcome.warnings]
+
+    def table(self) -> Table:
+        """Give one row per run."""
+        columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
+        rows = [
+            (one.name, one.group, one.role, one.topics, one.rows, len(one.warnings), one.what)
+            for one in self.outcomes
+        ]
+        return table_of(columns, rows)
+
+
+@dataclass(frozen=True)
+class RunList(Result):
+    """The runs of a collection, in the order they were submitted."""
+
+    facts: tuple[stored.RunFacts, ...]
+    withdrawn: bool
+
+    def table(self, *, short: bool = False) -> Table:
+        """Give one row per run; what is `short` leaves out when it was submitted."""
+        columns = ["run", "group", "family", "role", "priority", "topics", "rows"]
+        columns += [] if short else ["submitted"]
+        columns += ["withdrawn", "because"] if self.withdrawn else []
+        rows: list[tuple[Value, ...]] = []
+        for run in self.facts:
+            row: tuple[Value, ...] = (
+                run.name,
+                run.group_name,
+                run.family,
+                run.role,
+                run.priority,
+                run.topics,
+                run.rows,
+            )
+            row += () if short else (run.submitted,)
+            gone = (run.withdrawn or "")[: 10 if short else None]
+            rows.append((*row, gone, run.withdrawn_because) if self.withdrawn else row)
+        return table_of(columns, rows)
+
+    def tables(self) -> Sequence[Table]:
+        """Give what fits on a screen."""
+        return [self.table(short=True)]
+
+
+@dataclass(frozen=True)
+class ShownRun(Result):
+    """What is known of one run, withdrawn or not, and what intake found in it and kept."""
+
+    facts: stored.RunFacts
+    warnings: tuple[Problem, ...]
+
+    def table(self) -> Table:
+        """Give the facts."""
+        facts = self.facts
+        shown: dict[str, Value] = {
+            "run": facts.name,
+            "tag": facts.tag,
+            "group": facts.group_name,
+            "family": facts.family,
+            "role": facts.role,
+            "priority": facts.priority,
+            "description": facts.description,
+            "ordered by": facts.ordered_by,
+            "topics": facts.topics,
+            "rows": facts.rows,
+            "content hash": facts.content_hash,
+            "file": facts.file_name,
+            "file SHA-256": facts.file_sha256,
+            "submitted": facts.submitted,
+        }
+        if facts.withdrawn:
+            shown |= {"withdrawn": facts.withdrawn, "because": facts.withdrawn_because}
+        return facts_table(shown)
+
+    @property
+    def remarks(self) -> Sequence[str]:  # type: ignore[override]
+        """That it was withdrawn."""
+        name, gone = self.facts.name, (self.facts.withdrawn or "")[:10]
+        return [f"note: {name} was withdrawn on {gone}; submit it again to use it"] if gone else []
+
+
+@dataclass(frozen=True)
+class Systems(Result):
+    """The baseline systems."""
+
+    def table(self) -> Table:
+        """Give name, family, summary and options with their defaults."""
+        rows = [
+            (name, one.family, one.summary, ", ".join(f"{opt.name}={opt.default}" for opt in described_options(one)))
+            for name, one in baseline.systems.items()
+        ]
+        return table_of(["system", "family", Column("summary", "what it is"), "options"], rows)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCorpus:
+    """The documents of a collection, as the systems see them."""
+
+    store: Store
+    progress: Progress = silent
+
+    def documents(self) -> Iterator[Document]:
+        """Give all documents in stored order."""
+        total = documents.document_count(self.store)
+        for done, document in enumerate(documents.iter_documents(self.store), start=1):
+            if done % 500 == 0:
+                self.progress("reading documents", done, total)
+            yield document
+
+    def search(self, query: str, limit: int) -> list[tuple[str, float]]:
+        """Search the collection's own index."""
+        return documents.ranked(self.store, query, limit=limit)
+
+
+class Runs:
+    """The runs of a collection; without one, run files can still be checked.
+
+    `hint` makes of a command what a user can type.
+    """
+
+    def __init__(
+        self,
+        store: Store | None,
+        *,
+        hint: Callable[[str], str] = "cranfield {}".format,
+        progress: Progress = silent,
+    ) -> None:
+        self._given, self._hint, self._progress = store, hint, progress
+
+    @property
+    def _store(self) -> Store:
+        if self._given is None:
+            raise UsageError("this needs a collection")
+        return self._given
+
+    def check(
+        self,
+        files: Sequence[Path],
+        *,
+        max_depth: int = 1000,
+        min_depth: int = 1,
+        repair: Path | None = None,
+        **reading_as: Any,
+    ) -> RunChecks:
+        """List every problem of run files; corrected copies go into the folder `repair`. Nothing is stored.
+
+        `reading_as` says how the files are read: format, order and names.
+        """
+        limits = {"max_depth": max_depth, "min_depth": min_depth}
+        requests = requests_for(files, **reading_as)
+        return RunChecks(
+            tuple(check_runs(self._given, requests, repair_into=repair, progress=self._progress, **limits))
+        )
+
+    def submit(
+        self,
+        files: Sequence[Path],
+        *,
+        name: str | None = None,
+        max_depth: int = 1000,
+        min_depth: int = 1,
+        **about: Any,
+    ) -> Submission:
+        """Store runs, all or none; submitting the same content again does nothing.
+
+        `about` says how the files are read (format, order, names) and what is known of the runs: group, family, role,
+        priority, description.
+        """
+        requests = requests_for(files, name=name, **about)
+        if name is not None and len(requests) > 1:
+            raise UsageError(f"--name names one run, and there are {len(requests)}")
+        limits = {"max_depth": max_depth, "min_depth": min_depth}
+        outcomes = submit_runs(self._store, requests, progress=self._progress, **limits)
+        told = [
+            f"note: {one.name} is there already; {difference} (withdraw it and submit it again to change)"
+            for one in outcomes
+            for difference in one.differences
+        ]
+        new = {one.name for one in outcomes if one.what == "submitted"}
+        pairs = zip(requests, outcomes, strict=True)
+        if alone := [one.name for request, one in pairs if one.what == "submitted" and not request.group]:
+            told.append(f"note: without --group the name of a run is taken as its group: {', '.join(alone)}")
+        submitted = [facts for facts in stored.run_facts(self._store) if facts.name in new]
+        if outside := unpooled_runs(self._store, submitted):
+            told.append(
+                f"note: a pool was built before, without {shortened(', '.join(outside), 80)}: extend it"
+                f" ({self._hint('pool extend')}); or withdraw what is to be scored as a run from outside,"
+                " and submit it as --new"
+            )
+        count = sum(one.what == "submitted" for one in outcomes)
+        unchanged = f", {len(outcomes) - count:,} there already" if count < len(outcomes) else ""
+        return Submission(tuple(outcomes), (*told, f"{counted(count, 'run')} submitted{unchanged}"))
+
+    def list(self, *, withdrawn: bool = False) -> RunList:
+        """List the runs."""
+        return RunList(tuple(stored.run_facts(self._store, withdrawn=withdrawn)), withdrawn)
+
+    def show(self, name: str) -> ShownRun:
+        """Show what is known of one run, and what intake found in it."""
+        return ShownRun(stored.latest_facts(self._store, name), tuple(stored.warnings_of(self._store, name)))
+
+    def export(self, name: str, stream: BinaryIO, *, format: str = "trec") -> tuple[str, ...]:
+        """Write an equivalent file: reading it gives the same topics, documents, order and scores.
+
+        A withdrawn run is written too; the note that is given says so.
+        """
+        store, writer = self._store, reading.run_formats.get(format)
+        facts = stored.latest_facts(store, name)
+        coded = stored.coded_run_by_number(store, stored.latest_number(store, name))
+        tables = stored.id_table(store, "topic"), stored.id_table(store, "document")
+        order: Any = facts.ordered_by
+        writer.write(encoding.from_coded(coded, *tables, tag=facts.name, order=order), stream)
+        when = f"{(facts.withdrawn or '')[:10]} ({facts.withdrawn_because})"
+        return (f"note: {name} was withdrawn on {when}",) if facts.withdrawn else ()
+
+    def withdraw(self, *names: str, because: str) -> None:
+        """Take runs out, all or none; their history stays."""
+        if not because.strip():
+            raise UsageError("a withdrawal needs a reason: --because '…'")
+        with self._store.write():
+            for name in names:
+                stored.facts_of(self._store, name)
+                stored.withdraw_run(self._store, name, because=because.strip(), now=now())
+
+    def make(
+        self,
+        system: str,
+        *,
+        tag: str = "",
+        fields: Sequence[baseline.TopicField] = ("title",),
+        depth: int = 1000,
+        options: Mapping[str, Any] | None = None,
+    ) -> MadeRun:
+        """Search with a baseline system; what is made is written with `MadeRun.write`."""
+        tag = tag or system
+        if not re.fullmatch(run_check.TAG_PATTERN, tag):
+            raise UsageError(f"{quoted(tag)} cannot be a run's tag: letters, digits and . _ + -, at most 100")
+        store, given = self._store, options or {}
+        queries = [baseline.Query(topic.id, baseline.query_text(topic, fields)) for topic in documents.topics(store)]
+        corpus = StoredCorpus(store, self._progress)
+        rankings = baseline.search(system, corpus, queries, depth, given)
+        total = documents.document_count(store)
+        if not queries:
+            raise InputError("there are no topics yet: add some with cranfield corpus topics FILE")
+        if not total:
+            raise InputError("there are no documents yet: add some with cranfield corpus add FILE…")
+        return MadeRun(tag, rankings, baseline.warning_of(system, given, total))
+
+    def systems(self) -> Systems:
+        """List the baseline systems that `make` knows."""
+        return Systems()
+
+
+@dataclass(frozen=True)
+class MadeRun:
+    """A run that is searched for while it is written, and what makes little sense about it."""
+
+    tag: str
+    rankings: Iterator[baseline.Ranking]
+    warning: str = ""
+
+    def write(self, stream: BinaryIO) -> int:
+        """Write the rankings as a TREC run and give the number of lines."""
+        lines = 0
+        for ranking in self.rankings:
+            pairs = zip(ranking.documents, ranking.scores, strict=True)
+            for rank, (document, score) in enumerate(pairs, start=1):
+                stream.write(f"{ranking.topic} Q0 {document} {rank} {score!r} {self.tag}\n".encode())
+                lines += 1
+        return lines
+
+    def notes(self, target: Path, lines: int, hint: Callable[[str], str]) -> list[str]:
+        """Say what was written, and how it is submitted."""
+        told = [f"warning: {self.warning}"] if self.warning else []
+        if not lines:
+            told.append(f"{target} is empty: no topic has a word that a document has")
+        elif str(target) != "-":
+            again = hint(f"runs submit {shlex.quote(str(target))}")
+            told.append(f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}")
+        return told
+
+
+# `runs.toml`: many run files and what their senders say about them, in one file.
+
+_KINDS: dict[str, type[object]] = {
+    **dict.fromkeys(("file", "name", "group", "family", "role"), str),
+    "priority": int,
+    **dict.fromkeys(("description", "order", "names", "format"), str),
+}
+_CHOICES = {"role": ("contributing", "new"), "order": get_args(Order), "names": get_args(Names)}
+
+
+def requests_for(files: Sequence[Path], **given: Any) -> list[Request]:
+    """Give one request per run file; a TOML file stands for the runs it describes. What is given overrides both."""
+    told = {name: value for name, value in given.items() if value is not None}
+    return [
+        replace(request, **told)
+        for file in files
+        for request in (read_requests(file) if file.suffix == ".toml" else [Request(path=file)])
+    ]
+
+
+def read_requests(path: Path) -> list[Request]:
+    """Give one request per `[[run]]` table; `file` is relative to the TOML file. Everything wrong is listed at once.
+
+    Values that stand outside the tables (`group`, `family`, `order` …) hold for all of them.
+    """
+    try:
+        content = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    entries = content.pop("run", None)
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f'{path}: no [[run]] tables; each needs at least: file = "…"')
+    merged = [{**content, **entry} if isinstance(entry, dict) else {} for entry in entries]
+    problems = [
+        Problem("bad-runs-file", f"run {index}: {text}", file=str(path))
+        for index, entry in enumerate(merged, start=1)
+        for text in _entry_problems(entry)
+    ]
+    if problems:
+        raise ProblemsFound(f"{path} cannot be used", problems)
+    return [Request(path=path.parent / entry.pop("file"), **entry) for entry in merged]
+
+
+def _entry_problems(entry: dict[str, Any]) -> list[str]:
+    problems = [] if "file" in entry else ["there is no 'file'"]
+    for name, value in entry.items():
+        if name not in _KINDS:
+            near = nearest(name, list(_KINDS))
+            guess = f"; did you mean {quoted(near[0])}?" if near else ""
+            problems.append(f"unknown entry {quoted(name)}{guess} (known: {', '.join(_KINDS)})")
+        elif not isinstance(value, _KINDS[name]) or isinstance(value, bool):
+            problems.append(f"{name} is {quoted(value)}, which is of the wrong kind")
+        elif name in _CHOICES and value not in _CHOICES[name]:
+            problems.append(f"{name} is {quoted(value)}; it must be one of {', '.join(_CHOICES[name])}")
+        elif isinstance(value, int) and not 1 <= value <= LOWEST_PRIORITY:
+            problems.append(f"priority is {value}; it goes from 1 to {LOWEST_PRIORITY}")
+    return problems
