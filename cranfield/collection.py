@@ -22,12 +22,14 @@ with deferred:
     from cranfield.compare import by_measure
     from cranfield.workflows import collection as collections
     from cranfield.workflows import compare as compare_workflow
+    from cranfield.workflows import corpus as corpus_workflow
     from cranfield.workflows import display, frames, results
     from cranfield.workflows import inputs as input_kinds
     from cranfield.workflows import progress as progress_bars
     from cranfield.workflows import settle as settle_workflow
     from cranfield.workflows import simulate as simulate_workflow
     from cranfield.workflows.evaluate import explain as explain_workflow
+    from cranfield.workflows.runs import runs as runs_workflow
 
 if TYPE_CHECKING:
     import os
@@ -37,10 +39,12 @@ if TYPE_CHECKING:
     from cranfield.base.tables import Value
     from cranfield.store.store import Store
     from cranfield.workflows.compare import Comparison
+    from cranfield.workflows.corpus import Corpus
     from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.evaluate.explain import Explanation
     from cranfield.workflows.inputs import Inputs
     from cranfield.workflows.results import Plots, ReuseResult
+    from cranfield.workflows.runs.runs import Runs
     from cranfield.workflows.settle import Queue
 
     PathLike = str | os.PathLike[str]
@@ -230,6 +234,16 @@ class Collection(Files):
     def store(self) -> Store:
         """The open file."""
         return self.inputs.collection("this")
+
+    @property
+    def corpus(self) -> Corpus:
+        """Documents and topics."""
+        return corpus_workflow.Corpus(self.store)
+
+    @property
+    def runs(self) -> Runs:
+        """The submitted runs."""
+        return runs_workflow.Runs(self.store)
 
 
 def _framed(
