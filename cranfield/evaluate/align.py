@@ -142,16 +142,31 @@ def align(
     _refuse_repeats(runs)
     chosen = _chosen_topics(qrels, runs, topics)
     placed = _all_placed(qrels, runs, chosen)
-    rows = _rows_at_each_rank(qrels, runs, placed, reference) if keep_rows else None
-    of_rows = np.append(qrels.grades, NOT_POOLED)
-    grades = _at_each_rank(qrels.grades, qrels, runs, placed, reference) if rows is None else of_rows[rows]
-    lengths = np.concatenate([rows.lengths for rows in placed])
-    lists = _lists(qrels, chosen, grades, lengths, len(runs))
+    rows = rows_at_each_rank(qrels, runs, chosen=chosen, reference=reference, placed=placed) if keep_rows else None
+    if rows is None:
+        grades = at_each_rank(qrels.grades, qrels, runs, chosen=chosen, reference=reference, placed=placed)
+    else:
+        grades = np.append(qrels.grades, NOT_POOLED)[rows]
+    levels, counts = levels_of(qrels)
+    lists = Lists(
+        grades=grades,
+        offsets=np.concatenate([[0], np.cumsum(np.concatenate([rows.lengths for rows in placed]))]),
+        topics=np.tile(np.arange(len(chosen)), len(runs)),
+        levels=levels,
+        level_counts=counts[chosen],
+        highest_grade=int(levels.max(initial=0)),
+        pooled_count=np.diff(qrels.offsets)[chosen],
+    )
+    if qrels.strata is not None:
+        strata = strata_of(qrels)
+        at_rank = at_each_rank(strata.of_row, qrels, runs, chosen=chosen, reference=reference, placed=placed)
+        sample = stratified_sample(qrels, strata, at_rank=at_rank, topics=chosen, levels=levels)
+        lists = replace(lists, stratified=sample)
     present = np.array([rows.lengths > 0 for rows in placed])
     return Alignment(
         run_names=tuple(run.tag for run in runs),
         topic_ids=tuple(ids_at(qrels.topic_ids, chosen).to_pylist()),
-        lists=lists if qrels.strata is None else _with_sample(lists, qrels, runs, chosen, reference),
+        lists=lists,
         present=present,
         scored=present.copy() if topics == "run" else np.ones_like(present),
         extra_topics=tuple(rows.extra for rows in placed),
@@ -163,36 +178,37 @@ def align(
 
 
 def rows_at_each_rank(
-    qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference
+    qrels: Qrels,
+    runs: Sequence[AnyRun],
+    *,
+    chosen: Places,
+    reference: Reference,
+    placed: list[_Placed] | None = None,
 ) -> NDArray[np.int32]:
     """Give for each row of the lists which row of the qrels it is, -1 for none."""
-    return _rows_at_each_rank(qrels, runs, _all_placed(qrels, runs, chosen), reference)
-
-
-def at_each_rank(
-    values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], *, chosen: Places, reference: Reference
-) -> NDArray[np.int32]:
-    """Give for each row of the lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
-    return _at_each_rank(values, qrels, runs, _all_placed(qrels, runs, chosen), reference)
-
-
-def _rows_at_each_rank(
-    qrels: Qrels, runs: Sequence[AnyRun], placed: list[_Placed], reference: Reference
-) -> NDArray[np.int32]:
-    rows = _at_each_rank(np.arange(len(qrels), dtype=np.int32), qrels, runs, placed, reference)
+    every = np.arange(len(qrels), dtype=np.int32)
+    rows = at_each_rank(every, qrels, runs, chosen=chosen, reference=reference, placed=placed)
     return np.maximum(rows, np.int32(-1), out=rows)
 
 
-def _at_each_rank(
-    values: NDArray[np.int32], qrels: Qrels, runs: Sequence[AnyRun], placed: list[_Placed], reference: Reference
+def at_each_rank(
+    values: NDArray[np.int32],
+    qrels: Qrels,
+    runs: Sequence[AnyRun],
+    *,
+    chosen: Places,
+    reference: Reference,
+    placed: list[_Placed] | None = None,
 ) -> NDArray[np.int32]:
-    ends = np.cumsum([int(rows.counts.sum()) for rows in placed])
+    """Give for each row of the lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
+    parts_of = placed or _all_placed(qrels, runs, chosen)
+    ends = np.cumsum([int(rows.counts.sum()) for rows in parts_of])
     found = np.empty(int(ends[-1]), dtype=np.int32)
     parts = np.split(found, ends[:-1])
     table = ValueTable(values, qrels, [run for run in runs if isinstance(run, Run)])
 
     def fill(number: int) -> None:
-        run, rows, part = runs[number], placed[number], parts[number]
+        run, rows, part = runs[number], parts_of[number], parts[number]
         if isinstance(run, KnownRun):
             table.of_rows(run.judged if rows.kept is None else run.judged[rows.kept], part)
         else:
@@ -203,14 +219,6 @@ def _at_each_rank(
     with ThreadPoolExecutor(THREADS if table.is_small else 1) as threads:  # a large one is filled anew per topic
         list(threads.map(fill, range(len(runs))))
     return found
-
-
-def _with_sample(lists: Lists, qrels: Qrels, runs: Sequence[AnyRun], chosen: Places, reference: Reference) -> Lists:
-    """Add what is known of the sample that the qrels are."""
-    strata = strata_of(qrels)
-    at_rank = at_each_rank(strata.of_row, qrels, runs, chosen=chosen, reference=reference)
-    sample = stratified_sample(qrels, strata, at_rank=at_rank, topics=chosen, levels=lists.levels)
-    return replace(lists, stratified=sample, _relevant={})
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,21 +243,17 @@ def _all_placed(qrels: Qrels, runs: Sequence[AnyRun], chosen: Places) -> list[_P
     known: dict[int, Codes] = {}
     placed = []
     for run in runs:
-        if id(run.topic_ids) not in known:
-            known[id(run.topic_ids)] = places_in(qrels.topic_ids, run.topic_ids)
-        placed.append(_placed(run, known[id(run.topic_ids)], is_chosen, chosen))
+        names = run.topic_ids
+        if id(names) not in known:
+            known[id(names)] = places_in(qrels.topic_ids, names)
+        codes, counts = known[id(names)], np.diff(run.offsets)
+        wanted = is_chosen[codes]
+        per_topic = np.zeros(len(is_chosen) - 1, dtype=np.int64)
+        per_topic[codes[wanted]] = counts[wanted]
+        kept = None if wanted.all() else np.repeat(wanted, counts)
+        extra = tuple(names[place].as_py() for place in np.flatnonzero(codes < 0).tolist())
+        placed.append(_Placed(per_topic[chosen], codes[wanted], counts[wanted], kept, extra))
     return placed
-
-
-def _placed(run: AnyRun, codes: Codes, is_chosen: NDArray[np.bool_], chosen: Places) -> _Placed:
-    counts = np.diff(run.offsets)
-    wanted = is_chosen[codes]
-    per_topic = np.zeros(len(is_chosen) - 1, dtype=np.int64)
-    per_topic[codes[wanted]] = counts[wanted]
-    kept = None if wanted.all() else np.repeat(wanted, counts)
-    names = run.topic_ids
-    extra = tuple(names[place].as_py() for place in np.flatnonzero(codes < 0).tolist())
-    return _Placed(per_topic[chosen], codes[wanted], counts[wanted], kept, extra)
 
 
 def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool_]:
@@ -261,19 +265,6 @@ def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool
         if len(tied) and run.scores is not None and (isinstance(run, KnownRun) or run.order == "score"):
             tied[1:] = ties(as_float32(run.scores) if reference == "9" else run.scores, run.offsets)
     return tied if placed.kept is None else tied[placed.kept]
-
-
-def _lists(qrels: Qrels, chosen: Places, grades: NDArray[np.int32], lengths: Counts, runs: int) -> Lists:
-    levels, counts = levels_of(qrels)
-    return Lists(
-        grades=grades,
-        offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        topics=np.tile(np.arange(len(chosen)), runs),
-        levels=levels,
-        level_counts=counts[chosen],
-        highest_grade=int(levels.max(initial=0)),
-        pooled_count=np.diff(qrels.offsets)[chosen],
-    )
 
 
 def levels_of(qrels: Qrels) -> tuple[NDArray[np.int32], Counts]:
@@ -289,21 +280,20 @@ def levels_of(qrels: Qrels) -> tuple[NDArray[np.int32], Counts]:
 
 def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Places:
     """Give the places of the topics that count, in byte order."""
-    everything = np.arange(len(qrels.topic_ids))
     if topics in ("qrels", "run"):
-        return everything
+        return np.arange(len(qrels.topic_ids))
     if topics == "common":
-        common = set(qrels.topics).intersection(*(run.topic_ids.to_pylist() for run in runs))
-        if not common:
+        wanted = set(qrels.topics).intersection(*(run.topic_ids.to_pylist() for run in runs))
+        if not wanted:
             raise InputError("no topic of the qrels is in every run")
-        return np.array([place for place, topic in enumerate(qrels.topics) if topic in common], dtype=np.int64)
-    wanted = set(topics)
-    if not wanted:
-        raise InputError("no topic is named, so that nothing can be scored")
-    unknown = sorted(wanted.difference(qrels.topics))
-    if unknown:
-        shown = ", ".join(quoted(topic) for topic in unknown[:_NAMES_SHOWN])
-        raise InputError(f"{counted(len(unknown), 'topic')} without qrels cannot be scored: {shown}")
+    else:
+        wanted = set(topics)
+        if not wanted:
+            raise InputError("no topic is named, so that nothing can be scored")
+        unknown = sorted(wanted.difference(qrels.topics))
+        if unknown:
+            shown = ", ".join(quoted(topic) for topic in unknown[:_NAMES_SHOWN])
+            raise InputError(f"{counted(len(unknown), 'topic')} without qrels cannot be scored: {shown}")
     return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)
 
 

@@ -22,10 +22,18 @@ from cranfield.base.arrow import as_text, places_in
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.run import Codes, Run
 
-# The sample behind judgments: the strata of each topic, and how much of each was drawn.
+Values = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Gains = Callable[[NDArray[np.int32]], Values]
+Gain = Literal["linear", "exponential"]
+GradeGains = tuple[tuple[int, float], ...]
+"""What grades are worth, by rising grade; one that is not named keeps its ordinary gain."""
 
-CountsSample = NDArray[np.int64]
-ValuesSample = NDArray[np.float64]
+NOT_POOLED = np.int32(np.iinfo(np.int32).min)
+"""Stands at a rank whose document is not in the qrels at all. Other negative grades: pooled, but not judged."""
+
+
+# The sample behind judgments: the strata of each topic, and how much of each was drawn.
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +45,10 @@ class Sample:
     """
 
     at_rank: NDArray[np.int32]
-    first: CountsSample
-    count: CountsSample
-    size: CountsSample
-    level_counts: CountsSample
+    first: Counts
+    count: Counts
+    size: Counts
+    level_counts: Counts
 
     @property
     def most(self) -> int:
@@ -48,22 +56,22 @@ class Sample:
         return int(self.count.max(initial=0))
 
     @cached_property
-    def drawn(self) -> CountsSample:
+    def drawn(self) -> Counts:
         """How many documents of each stratum were drawn, and so judged."""
-        drawn: CountsSample = self.level_counts.sum(axis=1)
+        drawn: Counts = self.level_counts.sum(axis=1)
         return drawn
 
     @cached_property
-    def weight(self) -> ValuesSample:
+    def weight(self) -> Values:
         """How many documents of its stratum each drawn one stands for: 1 / inclusion probability."""
         return np.where(self.drawn > 0, self.size / np.maximum(self.drawn, 1), 0.0)
 
     @cached_property
-    def weight_beside(self) -> ValuesSample:
+    def weight_beside(self) -> Values:
         """The same for a second document, given that one of the stratum was drawn: (n - 1) / (drawn - 1)."""
         return np.where(self.drawn > 1, (self.size - 1) / np.maximum(self.drawn - 1, 1), 0.0)
 
-    def estimated_counts(self) -> ValuesSample:
+    def estimated_counts(self) -> Values:
         """Give for each topic the estimated number of documents of each grade, drawn or not."""
         return self._by_topic(self.level_counts * self.weight[:, np.newaxis])
 
@@ -75,7 +83,7 @@ class Sample:
         """Give the sample with some rows of the lists alone, by mask, by place, or from one to another."""
         return replace(self, at_rank=self.at_rank[rows])
 
-    def _by_topic(self, values: ValuesSample) -> ValuesSample:
+    def _by_topic(self, values: Values) -> Values:
         ends = np.stack([self.first, self.first + self.count], axis=1).ravel()
         padded = np.concatenate([values, np.zeros((1, values.shape[1]))])
         return np.asarray(np.add.reduceat(padded, ends, axis=0)[::2], dtype=np.float64)
@@ -86,8 +94,8 @@ class Strata:
     """The strata of qrels: the number of each row's, and those of topic t as in `Sample`."""
 
     of_row: NDArray[np.int32]
-    first: CountsSample
-    count: CountsSample
+    first: Counts
+    count: Counts
 
 
 def strata_of(qrels: Qrels) -> Strata:
@@ -101,7 +109,7 @@ def strata_of(qrels: Qrels) -> Strata:
 
 
 def stratified_sample(
-    qrels: Qrels, strata: Strata, *, at_rank: NDArray[np.int32], topics: CountsSample, levels: NDArray[np.int32]
+    qrels: Qrels, strata: Strata, *, at_rank: NDArray[np.int32], topics: Counts, levels: NDArray[np.int32]
 ) -> Sample:
     """Count what was drawn. `topics` are the places of the topics that the lists have."""
     total = int(strata.count.sum())
@@ -114,26 +122,6 @@ def stratified_sample(
         size=np.bincount(strata.of_row, minlength=total),
         level_counts=np.bincount(cells, minlength=total * len(levels)).reshape(total, len(levels)),
     )
-
-
-def one_stratum_each(
-    *, topic_at_rank: NDArray[np.int32], pooled_count: CountsSample | None, level_counts: CountsSample
-) -> Sample:
-    """Give the sample that qrels without strata are: each topic one stratum, what is unjudged not drawn."""
-    topics = np.arange(len(level_counts))
-    size = level_counts.sum(axis=1) if pooled_count is None else pooled_count
-    return Sample(topic_at_rank, topics, np.ones_like(topics), size, level_counts)
-
-
-Values = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Gains = Callable[[NDArray[np.int32]], Values]
-Gain = Literal["linear", "exponential"]
-GradeGains = tuple[tuple[int, float], ...]
-"""What grades are worth, by rising grade; one that is not named keeps its ordinary gain."""
-
-NOT_POOLED = np.int32(np.iinfo(np.int32).min)
-"""Stands at a rank whose document is not in the qrels at all. Other negative grades: pooled, but not judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,11 +367,10 @@ class Lists:
         if self.stratified is not None:
             return self.stratified
         topic = np.repeat(self.topics, self.length).astype(np.int32)
-        return one_stratum_each(
-            topic_at_rank=np.where(self.grades == NOT_POOLED, np.int32(-1), topic),
-            pooled_count=self.pooled_count,
-            level_counts=self.level_counts,
-        )
+        at_rank = np.where(self.grades == NOT_POOLED, np.int32(-1), topic)
+        topics, counts = np.arange(len(self.level_counts)), self.level_counts
+        size = counts.sum(axis=1) if self.pooled_count is None else self.pooled_count
+        return Sample(at_rank, topics, np.ones_like(topics), size, counts)
 
     def strata_at(self, found: Found) -> NDArray[np.int32]:
         """Give the stratum of each document found."""
@@ -522,14 +509,13 @@ def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
     distinct = {id(run.document_ids): run.document_ids for run in runs}
     parts = [as_text(ids) for ids in distinct.values()]
     shares = [parts[start::THREADS] for start in range(min(THREADS, len(parts)))]
+
+    def look_up(arrays: list[pa.Array]) -> list[Codes]:
+        codes = places_in(qrels.document_ids, pa.concat_arrays(arrays))
+        codes = np.where(codes < 0, np.int32(len(qrels.document_ids)), codes)
+        return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])
+
     with ThreadPoolExecutor(THREADS) as threads:
-        looked_up = list(threads.map(lambda share: _looked_up(share, qrels), shares))
+        looked_up = list(threads.map(look_up, shares))
     in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
     return dict(zip(distinct, in_turn, strict=True))
-
-
-def _looked_up(arrays: list[pa.Array], qrels: Qrels) -> list[Codes]:
-    """Give the qrels codes of several arrays of ids, looked up in one go."""
-    codes = places_in(qrels.document_ids, pa.concat_arrays(arrays))
-    codes = np.where(codes < 0, np.int32(len(qrels.document_ids)), codes)
-    return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])

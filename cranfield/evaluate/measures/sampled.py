@@ -12,11 +12,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.evaluate.lists import CountsSample as Counts
 from cranfield.evaluate.lists import (
+    Counts,
     Found,
     Gain,
-    Gains,
     GradeGains,
     Lists,
     Values,
@@ -76,7 +75,8 @@ def inferred_ndcg(
     mean = ratio(gained, np.bincount(group[drawn], minlength=size))
     estimate = (np.bincount(group, minlength=size) * mean).reshape(len(lists), most).sum(axis=1)
     whole = np.floor(lists.sample.estimated_counts() + 0.5).astype(np.int64)
-    return ratio(estimate, _ideal(lists, whole, function, cutoff))
+    counted = replace(lists, level_counts=whole, _relevant={})
+    return ratio(estimate, ideal_dcg(counted, function, cutoff, "log2", 2.0))
 
 
 @measure("statP", bounds=None, monotone=False, unjudged="sampled")
@@ -122,8 +122,3 @@ def _strata(lists: Lists, found: Found) -> tuple[NDArray[np.int32], Counts]:
 def _estimated_relevant(lists: Lists, rel: int) -> Values:
     counts = lists.sample.estimated_counts()[:, lists.levels >= rel].sum(axis=1)
     return np.asarray(counts[lists.topics], dtype=np.float64)
-
-
-def _ideal(lists: Lists, counts: Counts, gains: Gains, cutoff: int | None) -> Values:
-    """Give the ideal DCG of each cell when a topic has so many documents of each grade."""
-    return ideal_dcg(replace(lists, level_counts=counts, _relevant={}), gains, cutoff, "log2", 2.0)
