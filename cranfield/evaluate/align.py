@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -25,10 +25,10 @@ from cranfield.evaluate.lists import (
     strata_of,
     stratified_sample,
 )
-from cranfield.qrels.qrels import Qrels, qrels_of
+from cranfield.qrels.qrels import Qrels
 from cranfield.runs.encoding import CodedOrder
-from cranfield.runs.order import as_float32, order_as_float32, ranked, taken, ties
-from cranfield.runs.run import Codes, Places, Rows, Run, Scores, matrix_of, worth_a_matrix
+from cranfield.runs.order import as_float32, order_as_float32, taken, ties
+from cranfield.runs.run import Codes, Places, Run, Scores, matrix_of, worth_a_matrix
 
 # A run of which is known only where its rows stand in the qrels.
 
@@ -391,39 +391,3 @@ def documents_of(run: Run, topic: str, *, reference: Reference = "10") -> list[s
     codes = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
     chosen = codes[run.offsets[place] : run.offsets[place + 1]]
     return list(run.document_ids.take(pa.array(chosen)).to_pylist())
-
-
-# Qrels and runs given as mappings from Python, without any file.
-
-
-def qrels_from(judged: Mapping[str, Mapping[str, int]], *, name: str = "") -> Qrels:
-    """Give qrels of topic -> document -> grade."""
-    rows = [(topic, document, grade) for topic, grades in judged.items() for document, grade in grades.items()]
-    return qrels_of(rows, name=name)
-
-
-def run_from(scored: Mapping[str, Mapping[str, float]], *, tag: str = "run") -> Run:
-    """Give a run of topic -> document -> score."""
-    rows = [(topic, document, score) for topic, scores in scored.items() for document, score in scores.items()]
-    topics = pa.array([row[0] for row in rows], pa.large_string()).dictionary_encode()
-    documents = pa.array([row[1] for row in rows], pa.large_string()).dictionary_encode()
-    return ranked(
-        Rows(
-            topic_ids=topics.dictionary,
-            topics=topics.indices.to_numpy(zero_copy_only=False).astype(np.int32),
-            document_ids=documents.dictionary,
-            documents=documents.indices.to_numpy(zero_copy_only=False).astype(np.int32),
-            scores=np.array([row[2] for row in rows], dtype=float),
-            ranks=None,
-            tags=((tag, 1),),
-        )
-    )
-
-
-def ranking_from(documents: Mapping[str, list[str]], *, tag: str = "run") -> Run:
-    """Give a run of topic -> documents, best first."""
-    scored = {
-        topic: {document: float(len(found) - place) for place, document in enumerate(found)}
-        for topic, found in documents.items()
-    }
-    return run_from(scored, tag=tag)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from kept import Kept
+from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import InputError, ProblemsFound, UsageError
 from cranfield.evaluate import lists as value_table
-from cranfield.evaluate.align import TopicCounts, align, qrels_from, ranking_from, run_from, strangers
+from cranfield.evaluate.align import TopicCounts, align, strangers
 from cranfield.evaluate.lists import NOT_POOLED
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": -1}, "2": {"a": 1}, "3": {"z": 0}})

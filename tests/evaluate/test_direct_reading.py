@@ -4,11 +4,12 @@ import random
 from pathlib import Path
 
 import pytest
+from mappings import qrels_from, run_from
 
 from cranfield.base.files import Source
 from cranfield.evaluate import direct as judged_pairs_module
 from cranfield.evaluate import direct as reading
-from cranfield.evaluate.align import align, qrels_from, run_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.direct import judged_pairs, read_direct
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows, run_formats

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from command import call
 from kept import Kept
+from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.base.files import Source
-from cranfield.evaluate.align import align, qrels_from, ranking_from, run_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure, parse_measures
 from cranfield.evaluate.foreign import ForeignMeasure, foreign_names, foreign_values
 from cranfield.evaluate.measure import measures

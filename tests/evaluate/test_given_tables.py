@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from kept import Kept
+from mappings import qrels_from, run_from
 
 from cranfield.base.errors import CranfieldError
-from cranfield.evaluate.align import qrels_from, run_from
 from cranfield.evaluate.frames import qrels_given, runs_given
 
 TERRIER = {"qid": [1, 1], "query": "x y", "docid": [7, 8], "docno": ["a", "b"], "rank": [0, 1], "score": [2.0, 1.0]}

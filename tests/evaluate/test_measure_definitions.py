@@ -4,9 +4,10 @@ import math
 
 import pytest
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.evaluate.measure import measures
 

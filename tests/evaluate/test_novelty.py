@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import InputError
 from cranfield.base.files import Source
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure, parse_measures
 from cranfield.evaluate.scores import RankChange, by_novelty, rank_changes, score
 from cranfield.qrels.reading import read_qrels

@@ -7,9 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.files import Source
-from cranfield.evaluate.align import Alignment, align, qrels_from, ranking_from, run_from
+from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.evaluate.lists import Values
 from cranfield.qrels.qrels import Qrels, sorted_qrels

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from mappings import qrels_from, ranking_from
 
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure, parse_measures
 from cranfield.evaluate.measure import aggregated
 from cranfield.evaluate.scores import score

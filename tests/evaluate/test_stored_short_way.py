@@ -7,10 +7,11 @@ import pyarrow as pa
 import pytest
 from command import call
 from kept import Kept
+from mappings import qrels_from
 
 from cranfield.base.errors import CollectionError
 from cranfield.evaluate import align as pairs_module
-from cranfield.evaluate.align import KnownRun, align, coded_pairs, qrels_from
+from cranfield.evaluate.align import KnownRun, align, coded_pairs
 from cranfield.runs.encoding import CodedOrder, decode, decode_order, encode
 from cranfield.runs.run import Run
 from cranfield.workflows.collection import open_collection

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept import Kept
+from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import align, qrels_from, ranking_from, run_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.evaluate.ties import Moved, expected_scores, moved_by_ties, score_with_ties

@@ -8,10 +8,11 @@ import math
 
 import numpy as np
 import pytest
+from mappings import qrels_from, ranking_from
 
 from cranfield.compare.comparison import compare_all, paired_scores
 from cranfield.compare.significance import tests as significance_tests
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure, parse_measures
 from cranfield.evaluate.measure import aggregated
 from cranfield.evaluate.scores import score

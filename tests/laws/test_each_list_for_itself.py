@@ -3,8 +3,9 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mappings import qrels_from, ranking_from
 
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.measure import measures
 from cranfield.evaluate.scores import score

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mappings import qrels_from, ranking_from
 
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import Measure, parse_measure
 from cranfield.evaluate.measure import measures
 

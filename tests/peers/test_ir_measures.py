@@ -1,8 +1,9 @@
 """Per-topic values against ir_measures, in the spelling that both share."""
 
 import pytest
+from mappings import qrels_from, run_from
 
-from cranfield.evaluate.align import align, qrels_from, run_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 
 ir_measures = pytest.importorskip("ir_measures")

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from mappings import qrels_from, run_from
 
-from cranfield.evaluate.align import align, qrels_from, run_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.trec_eval.names import measures_of_version
 from cranfield.evaluate.trec_eval.options import TrecOptions
 from cranfield.evaluate.trec_eval.printing import Wanted, values_of

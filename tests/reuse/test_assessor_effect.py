@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of

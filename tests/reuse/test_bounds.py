@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import Alignment, align, qrels_from, ranking_from
+from cranfield.evaluate.align import Alignment, align
 from cranfield.evaluate.expression import Measure, parse_measure
 from cranfield.evaluate.measure import measures
 from cranfield.reuse.intervals import interval_depth, intervals_of_runs

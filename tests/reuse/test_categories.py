@@ -4,11 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import InputError
 from cranfield.compare.comparison import pairs
 from cranfield.compare.significance.student import student
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.reuse.hold_out import (
     Categories,

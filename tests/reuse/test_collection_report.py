@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.reuse.collection import _verdict as collection_verdict
 from cranfield.reuse.collection import doubts, examine, levels_of, pooled_shares

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.reuse.provenance import guess_contributors, guess_depth
 
 

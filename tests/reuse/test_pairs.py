@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import Alignment, KnownRun, align, qrels_from, ranking_from, run_from
+from cranfield.evaluate.align import Alignment, KnownRun, align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.reuse.intervals import choose_runs, identities, with_judgments
 from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument, claim_of, open_score, rank_interval

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.evaluate.align import KnownRun, align, qrels_from, ranking_from
+from cranfield.evaluate.align import KnownRun, align
 from cranfield.reuse.provenance import MANY, NOBODY, Contributor, kept_prefixes, prefixes_of, provenance_of
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": -1, "d": 1}, "2": {"a": 1, "e": 0}})

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.reuse.collection import best_ranks, extrapolated, fit_decay, new_by_depth, repooled
 from cranfield.reuse.provenance import Contributor, provenance_of
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import align, qrels_from, ranking_from
+from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.reuse.intervals import identities, intervals_of_runs
 from cranfield.reuse.pairs import OpenScore, QueuedDocument, decided, open_score

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 from hypothesis import strategies as st
+from mappings import qrels_from, ranking_from
 
-from cranfield.evaluate.align import qrels_from, ranking_from
 from cranfield.evaluate.expression import own_measures, parse_measures
 from cranfield.pool.candidates import runs_of
 from cranfield.simulate.study import Known, known_of
