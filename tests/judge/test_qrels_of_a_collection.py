@@ -22,17 +22,8 @@ from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, init_collection
 from cranfield.workflows.judge.imports import import_judgments
 from cranfield.workflows.judge.session import StoredSession
-from cranfield.workflows.qrels.current import (
-    Chosen,
-    compare_qrels,
-    import_release,
-    list_releases,
-    make_release,
-    qrels_for,
-    release_faults,
-    set_rule,
-)
-from cranfield.workflows.qrels.export import exported_qrels, write_qrels
+from cranfield.workflows.qrels.current import qrels_for, release_faults, set_rule
+from cranfield.workflows.qrels.qrels import Qrels, Selection, write_qrels
 
 NOW = "2026-01-01T00:00:00.000Z"
 Sit = Callable[..., StoredSession]
@@ -103,7 +94,7 @@ def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit
         add_scale(judged, NAMED["graded"], now=NOW)
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
-    manifest = make_release(judged, "v1", note="the first")
+    manifest = Qrels(judged).release("v1", note="the first").manifest
     assert (manifest.layers, manifest.rule) == (("main",), ("adjudicated", "primary", "majority", "latest"))
     assert (manifest.topics, manifest.judged, manifest.unjudged) == (1, 3, 0)
     assert (manifest.grades, manifest.scales, manifest.guidelines) == (
@@ -118,25 +109,25 @@ def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit
     desk.undo()
     assert len(qrels_for(judged, "now")) == 2
     assert qrels_for(judged, "v1") == frozen
-    assert list_releases(judged) == [manifest]
+    assert Qrels(judged).list().manifests == (manifest,)
     again = qrels_for(judged, "now", up_to=manifest.up_to_event, rule=manifest.rule)
     assert again.content_hash == manifest.content_hash
 
 
 def test_a_name_is_given_once_and_rows_cannot_be_changed(judged: Store, kept: Kept):
-    make_release(judged, "v1")
+    Qrels(judged).release("v1")
     with kept.raises(UsageError):
-        make_release(judged, "v1")
+        Qrels(judged).release("v1")
     for bad in ("now", "a b", "", "../x", "-x"):
         with kept.raises(UsageError):
-            make_release(judged, bad)
+            Qrels(judged).release(bad)
     for statement in ("UPDATE release_rows SET grade = 1", "DELETE FROM releases", "DELETE FROM release_rows"):
         with kept.raises(sqlite3.IntegrityError), judged.write() as connection:
             connection.execute(statement)
 
 
 def test_a_release_that_was_tampered_with_is_found_out(judged: Store, kept: Kept):
-    make_release(judged, "v1")
+    Qrels(judged).release("v1")
     assert release_faults(judged) == []
     with judged.write() as connection:
         connection.execute("DROP TRIGGER release_rows_update")
@@ -148,29 +139,29 @@ def test_a_release_that_was_tampered_with_is_found_out(judged: Store, kept: Kept
 
 
 def test_a_release_with_what_was_not_judged_keeps_it_apart(judged: Store):
-    manifest = make_release(judged, "v1", chosen=Chosen(with_unjudged=True))
+    manifest = Qrels(judged).release("v1", selection=Selection(unjudged=True)).manifest
     assert (manifest.judged, manifest.unjudged, manifest.grades["-1"]) == (2, 19, 19)
     assert list(qrels_for(judged, "v1")) == list(qrels_for(judged, "now", with_unjudged=True))
 
 
 def test_nothing_cannot_be_released_or_written(judging: Store, kept: Kept):
     with kept.raises(InputError):
-        make_release(judging, "v1")
+        Qrels(judging).release("v1")
     with kept.raises(InputError):
-        exported_qrels(judging, "now")
+        Qrels(judging).export("now")
 
 
 def test_qrels_of_a_file_are_frozen_as_they_are_and_once(judging: Store, tmp_path: Path, kept: Kept):
     file = given_file(tmp_path, "t3 0 d20 2\nt9 0 d20 1\nt3 0 zzz -1\n", "official.qrels")
-    done = import_release(judging, file, "official")
+    done = Qrels(judging).import_(file, "official")
     assert done.new
-    kept(done.strangers)
+    kept([remark.removeprefix("warning: ") for remark in done.remarks[:-1]])
     assert (done.manifest.file, len(done.manifest.file_sha256), done.manifest.unjudged) == ("official.qrels", 64, 1)
-    assert not import_release(judging, file, "official").new
+    assert not Qrels(judging).import_(file, "official").new
     assert list(qrels_for(judging)) == [("t3", "d20", 2), ("t3", "zzz", -1), ("t9", "d20", 1)]
     other = given_file(tmp_path, "t3 0 d20 1\n", "other.qrels")
     with kept.raises(UsageError):
-        import_release(judging, other, "official")
+        Qrels(judging).import_(other, "official")
 
 
 def test_which_qrels_are_meant_must_be_clear(
@@ -179,7 +170,7 @@ def test_which_qrels_are_meant_must_be_clear(
     with kept.raises(InputError):
         qrels_for(judging)
     for name in ("a", "b"):
-        import_release(judging, given_file(tmp_path, f"t3 0 d2{len(name)} 1\n", f"{name}.qrels"), name)
+        Qrels(judging).import_(given_file(tmp_path, f"t3 0 d2{len(name)} 1\n", f"{name}.qrels"), name)
     with kept.raises(InputError):
         qrels_for(judging)
     with kept.raises(UnknownName):
@@ -198,35 +189,38 @@ def test_as_of_a_moment_the_judgments_are_as_they_were(judged: Store, sit: Sit, 
     before = last_sequence(judged)
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
-    assert list(exported_qrels(judged, None, chosen=Chosen(up_to=before))) == [("t3", "d20", 0), ("t3", "d21", 1)]
-    assert len(exported_qrels(judged, None, chosen=Chosen(as_of="2999-12-31"))) == 3
+    assert list(Qrels(judged).export(None, selection=Selection(up_to_event=before)).qrels) == [
+        ("t3", "d20", 0),
+        ("t3", "d21", 1),
+    ]
+    assert len(Qrels(judged).export(None, selection=Selection(as_of="2999-12-31")).qrels) == 3
     with kept.raises(InputError):
-        exported_qrels(judged, None, chosen=Chosen(as_of="2020-01-01T00:00Z"))
+        Qrels(judged).export(None, selection=Selection(as_of="2020-01-01T00:00Z"))
     with kept.raises(InputError):
-        exported_qrels(judged, None, chosen=Chosen(as_of="noon"))
+        Qrels(judged).export(None, selection=Selection(as_of="noon"))
 
 
 def test_a_release_is_what_it_is(judged: Store, kept: Kept):
-    make_release(judged, "v1")
+    Qrels(judged).release("v1")
     with kept.raises(UsageError):
-        exported_qrels(judged, "v1", chosen=Chosen(rule=("latest",)))
+        Qrels(judged).export("v1", selection=Selection(rule=("latest",)))
 
 
 def test_an_export_is_graded_or_binary(judged: Store, kept: Kept):
     stream = io.BytesIO()
-    write_qrels(exported_qrels(judged, None, binary_from=0), stream)
+    write_qrels(Qrels(judged).export(None, binary=True).qrels, stream)
     assert stream.getvalue() == b"t3 0 d20 0\nt3 0 d21 0\n"
-    assert list(exported_qrels(judged, None, binary_from=1)) == [("t3", "d20", 0), ("t3", "d21", 1)]
+    assert list(Qrels(judged).export(None, binary_from=1).qrels) == [("t3", "d20", 0), ("t3", "d21", 1)]
     with kept.raises(UnknownName):
         write_qrels(qrels_for(judged), stream, format="xml")
 
 
 def test_a_difference_is_between_any_two(judged: Store, tmp_path: Path):
-    make_release(judged, "v1")
+    Qrels(judged).release("v1")
     import_judgments(judged, given_file(tmp_path, "topic,document,grade,assessor\nt3,d22,3,ada\n", "more.csv"))
-    found = compare_qrels(judged, "v1", "now")
+    found = Qrels(judged).diff("v1", "now").difference
     assert [(one.what, one.document, one.after) for one in found.changes] == [("added", "d22", 3)]
-    assert compare_qrels(judged, "v1", "v1").changes == ()
+    assert Qrels(judged).diff("v1", "v1").difference.changes == ()
 
 
 def test_moments_are_stored_as_utc():

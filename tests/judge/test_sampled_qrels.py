@@ -17,8 +17,8 @@ from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
 from cranfield.store.events import add_found, append_events
 from cranfield.store.store import Store
-from cranfield.workflows.qrels.current import UNEVEN, Chosen, make_release, qrels_for, sample_warning
-from cranfield.workflows.qrels.export import exported_qrels, write_qrels
+from cranfield.workflows.qrels.current import UNEVEN, qrels_for, sample_warning
+from cranfield.workflows.qrels.qrels import Qrels, Selection
 
 NOW = "2026-01-01T00:00:00.000Z"
 FIXED, UPPER, LOWER = "depth 2", "stratified strata=3-6:50,7-12:25 3-6", "stratified strata=3-6:50,7-12:25 7-12"
@@ -84,10 +84,10 @@ def test_estimates_are_those_of_the_exported_file(sampled: Store, tmp_path: Path
     )
     now = qrels_for(sampled, with_unjudged=True)
     stream = io.BytesIO()
-    write_qrels(exported_qrels(sampled, "now", chosen=Chosen(with_unjudged=True)), stream)
+    Qrels(sampled).export("now", selection=Selection(unjudged=True)).write(stream)
     (tmp_path / "qrels.txt").write_bytes(stream.getvalue())
     assert stream.getvalue().splitlines()[2].decode() == f"t1 0 d03 {WORDS[UPPER]} 3"
-    make_release(sampled, "r", chosen=Chosen(with_unjudged=True))
+    Qrels(sampled).release("r", selection=Selection(unjudged=True))
     run = ranked(read_rows(Source(tmp_path / "one.run")))
     measures = parse_measures(["xinfAP", "infNDCG", "statAP", "statP@5"], threshold=2)
     values = [
@@ -137,13 +137,13 @@ def test_what_another_pool_has_for_certain_leaves_the_sample(sampled: Store):
 
 
 def test_binary_qrels_of_a_sample_keep_their_strata(sampled: Store):
-    found = exported_qrels(sampled, "now", chosen=Chosen(with_unjudged=True), binary_from=0)
+    found = Qrels(sampled).export("now", binary=True, selection=Selection(unjudged=True)).qrels
     assert found.strata is not None
     assert {row[1]: row[2] for row in found if row[2] > 0} == {"d01": 1, "d03": 1, "d08": 1}
 
 
 def test_a_release_made_before_the_pool_changed_is_no_longer_told_by_it(sampled: Store):
-    make_release(sampled, "r", chosen=Chosen(with_unjudged=True))
+    Qrels(sampled).release("r", selection=Selection(unjudged=True))
     assert qrels_for(sampled, "r").strata is not None
     with sampled.write():
         sampled.connection.execute("UPDATE pools SET content_hash = 'another'")

@@ -14,14 +14,8 @@ from cranfield.workflows.collection import NAMED, change_guidelines, change_scal
 from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
 from cranfield.workflows.judge.organise import begin_trial, judging_progress, trial_of
 from cranfield.workflows.judge.session import StoredAdjudication, StoredSession, open_cases
-from cranfield.workflows.qrels.current import (
-    Chosen,
-    OlderGrades,
-    make_release,
-    older_grades,
-    read_by_the_present_scale,
-)
-from cranfield.workflows.qrels.export import export_warning, exported_qrels
+from cranfield.workflows.qrels.current import OlderGrades, older_grades, read_by_the_present_scale
+from cranfield.workflows.qrels.qrels import Qrels, Selection
 from cranfield.workflows.status import status as collection_status
 
 Sit = Callable[..., StoredSession]
@@ -48,13 +42,13 @@ def said(uuid: str, assessor: str, document: str, grade: int, scale: int, **more
 def changed(judging: Store, sit: Sit) -> Store:
     """Ana has judged t3 as 1 (marginal), 2 and 3; then the scale became no and yes."""
     judge(sit("ana", topics=["t3"]), 1, 2, 3)
-    make_release(judging, "before")
+    Qrels(judging).release("before")
     change_scale(judging, NEW)
     return judging
 
 
 def in_two(store: Store, word: str = "now") -> list[tuple[str, str, int]]:
-    return list(exported_qrels(store, word, binary_from=0))
+    return list(Qrels(store).export(word, binary=True).qrels)
 
 
 BINARY = [("t3", "d20", 0), ("t3", "d21", 1), ("t3", "d22", 1)]
@@ -62,16 +56,16 @@ BINARY = [("t3", "d20", 0), ("t3", "d21", 1), ("t3", "d22", 1)]
 
 def test_a_grade_stays_relevant_or_not_as_it_was_given(changed: Store, sit: Sit):
     assert in_two(changed) == in_two(changed, "before") == BINARY
-    assert list(exported_qrels(changed, "now", binary_from=1)) == [("t3", f"d{name}", 1) for name in (20, 21, 22)]
+    assert list(Qrels(changed).export("now", binary_from=1).qrels) == [("t3", f"d{name}", 1) for name in (20, 21, 22)]
     judge(sit("ana", rejudge=True), 1)
     assert in_two(changed) == [("t3", "d20", 1), *BINARY[1:]]
-    last = exported_qrels(changed, "now", chosen=Chosen(up_to=3), binary_from=0)
+    last = Qrels(changed).export("now", binary=True, selection=Selection(up_to_event=3)).qrels
     assert list(last) == BINARY
 
 
 def test_a_release_of_two_scales_is_told_apart_by_its_events(changed: Store, sit: Sit):
     judge(sit("ana", rejudge=True), 0)
-    made = make_release(changed, "both", chosen=Chosen(with_unjudged=True))
+    made = Qrels(changed).release("both", selection=Selection(unjudged=True)).manifest
     assert made.scales == {"1": 2, "2": 1}
     judge(sit("ana", rejudge=True), 0, 0)
     found = in_two(changed, "both")
@@ -79,15 +73,20 @@ def test_a_release_of_two_scales_is_told_apart_by_its_events(changed: Store, sit
     assert sum(row[2] < 0 for row in found) == made.unjudged == 18
 
 
+def export_warning(store: Store, **options: bool) -> str:
+    first = Qrels(store).export("now", **options).remarks[0]
+    return first.removeprefix("warning: ") if first.startswith("warning: ") else ""
+
+
 def test_older_grades_are_counted_where_qrels_go_out(changed: Store, sit: Sit, kept: Kept):
     assert older_grades(changed) == older_grades(changed, "before") == OlderGrades(3, 2)
     kept(str(older_grades(changed)))
-    kept(export_warning(changed, "now"))
-    kept(export_warning(changed, "now", in_two=True))
+    kept(export_warning(changed))
+    kept(export_warning(changed, binary=True))
     kept(read_by_the_present_scale(changed, None))
     judge(sit("ana", rejudge=True), 0, 1, 1)
     assert older_grades(changed) == OlderGrades()
-    assert (export_warning(changed, "now"), read_by_the_present_scale(changed, "now")) == ("", "")
+    assert (export_warning(changed), read_by_the_present_scale(changed, "now")) == ("", "")
     assert older_grades(changed, "before") == OlderGrades(3, 2)
 
 

@@ -8,8 +8,7 @@ import pytest
 from command import call
 
 from cranfield.store.store import open_store
-from cranfield.workflows.qrels.current import make_release
-from cranfield.workflows.qrels.export import write_bundle
+from cranfield.workflows.qrels.qrels import Qrels, write_bundle
 from cranfield.workflows.report.material import Wanted
 from cranfield.workflows.report.report import collection_report, report_and_card
 
@@ -57,7 +56,7 @@ def test_a_report_and_its_card_do_not_see_what_is_judged_while_they_are_made(cop
 
 def test_a_bundle_does_not_see_what_is_judged_while_it_is_laid_out(copy: Path, tmp_path: Path):
     with open_store(copy) as store:
-        make_release(store, "first")
+        Qrels(store).release("first")
         write_bundle(store, "first", tmp_path / "before")
         writer = Writer(copy)
         write_bundle(store, "first", tmp_path / "meanwhile", progress=writer)
