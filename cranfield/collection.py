@@ -20,6 +20,7 @@ with deferred:
     import pandas as pd
 
     from cranfield.compare import by_measure
+    from cranfield.workflows import check as check_workflow
     from cranfield.workflows import collection as collections
     from cranfield.workflows import compare as compare_workflow
     from cranfield.workflows import corpus as corpus_workflow
@@ -28,7 +29,9 @@ with deferred:
     from cranfield.workflows import progress as progress_bars
     from cranfield.workflows import settle as settle_workflow
     from cranfield.workflows import simulate as simulate_workflow
+    from cranfield.workflows import status as status_workflow
     from cranfield.workflows.evaluate import explain as explain_workflow
+    from cranfield.workflows.qrels import qrels as qrels_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
 if TYPE_CHECKING:
@@ -38,14 +41,17 @@ if TYPE_CHECKING:
 
     from cranfield.base.tables import Value
     from cranfield.store.store import Store
+    from cranfield.workflows.check import Soundness
     from cranfield.workflows.compare import Comparison
     from cranfield.workflows.corpus import Corpus
     from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.evaluate.explain import Explanation
     from cranfield.workflows.inputs import Inputs
+    from cranfield.workflows.qrels.qrels import Qrels
     from cranfield.workflows.results import Plots, ReuseResult
     from cranfield.workflows.runs.runs import Runs
     from cranfield.workflows.settle import Queue
+    from cranfield.workflows.status import Status
 
     PathLike = str | os.PathLike[str]
     Judged = PathLike | Mapping[str, Mapping[str, int]] | pd.DataFrame
@@ -244,6 +250,24 @@ class Collection(Files):
     def runs(self) -> Runs:
         """The submitted runs."""
         return runs_workflow.Runs(self.store)
+
+    @property
+    def qrels(self) -> Qrels:
+        """Its qrels: export, import, release, list, diff, licence and rule."""
+        return qrels_workflow.Qrels(self.store)
+
+    def status(self) -> Status:
+        """Say where it stands, and the next thing to do."""
+        return status_workflow.status(self.store)
+
+    def check(self) -> Soundness:
+        """Prove the file sound, or say what is wrong with it."""
+        with self.inputs.progress() as progress:
+            return check_workflow.check(self.store, progress=progress)
+
+    def backup(self, file: PathLike) -> None:
+        """Copy the live file into a new one."""
+        collections.back_up(self.store, Path(file))
 
 
 def _framed(
