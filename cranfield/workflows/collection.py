@@ -16,9 +16,10 @@ from cranfield.base.progress import now
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.store import scales
 from cranfield.store.judging import off_scale, older_than
-from cranfield.store.store import Store, create_store
+from cranfield.store.store import Store, create_store, open_store
 from cranfield.store.store import back_up as back_up
-from cranfield.store.store import open_store as open_collection  # noqa: F401
+
+open_collection = open_store
 
 LICENCE_SETTING = "licence"
 LONGEST_LICENCE = 2000
