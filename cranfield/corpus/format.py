@@ -8,19 +8,21 @@ A format has no state, so a class with static methods is one: the class itself i
 from __future__ import annotations
 
 import codecs
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
+from unicodedata import category
 
 from cranfield.base.errors import Problem, SourceError, quoted
 from cranfield.base.files import LONGEST_LINE, Source
+from cranfield.base.reading import Schema
 from cranfield.base.records import Document, Topic
 
 
 class DocumentFormat(Protocol):
-    """A file format of documents. `summary` is its line in the help; `suffixes` are the usual file endings."""
+    """A file format of documents. `summary` is its line in the help; `suffixes` are the usual file endings.
+
+    Where documents can be written in it too, it has `write(documents, stream)`.
+    """
 
     @property
     def summary(self) -> str: ...
@@ -31,34 +33,13 @@ class DocumentFormat(Protocol):
         """Whether a file that begins with `head` is of this format."""
         ...
 
-    def read(self, source: Source) -> Iterator[Document | Problem]:
-        """Give the documents and the problems, streamed."""
+    def read(self, source: Source) -> Iterator[Any]:
+        """Give the records and the problems, streamed."""
         ...
 
 
-class WritableDocumentFormat(DocumentFormat, Protocol):
-    """A file format in which documents can be written, too."""
-
-    def write(self, documents: Iterable[Document], stream: TextIO) -> None:
-        """Write all documents so that reading them gives them back."""
-        ...
-
-
-class TopicFormat(Protocol):
-    """A file format of topics. `summary` is its line in the help; `suffixes` are the usual file endings."""
-
-    @property
-    def summary(self) -> str: ...
-    @property
-    def suffixes(self) -> tuple[str, ...]: ...
-
-    def sniff(self, head: bytes, name: str) -> bool:
-        """Whether a file that begins with `head` is of this format."""
-        ...
-
-    def read(self, source: Source) -> Iterator[Topic | Problem]:
-        """Give the topics and the problems, streamed."""
-        ...
+class TopicFormat(DocumentFormat, Protocol):
+    """A file format of topics."""
 
     def write(self, topics: Iterable[Topic], stream: TextIO) -> None:
         """Write all topics so that reading them gives them back."""
@@ -109,7 +90,8 @@ def id_problem(noun: str, id: str, line: int) -> Problem | None:
         return Problem("bad-id", f"a {noun} id of {len(id):,} characters: {quoted(id, limit=40)}", lines=(line,))
     if id.isprintable() and " " not in id:
         return None
-    if bad := next((letter for letter in id if _splits(letter)), None):
+    splitting = {"Cc", "Cs", "Zs", "Zl", "Zp"}
+    if bad := next((one for one in id if one.isspace() or one == "\ufeff" or category(one) in splitting), None):
         what = f"white space or control characters (U+{ord(bad):04X})"
         return Problem("bad-id", f"the {noun} id {quoted(id)} contains {what}", lines=(line,))
     return None
@@ -118,10 +100,6 @@ def id_problem(noun: str, id: str, line: int) -> Problem | None:
 def one_line(text: str) -> str:
     """Give `text` with every run of white space as one blank."""
     return " ".join(text.split())
-
-
-def _splits(letter: str) -> bool:
-    return letter.isspace() or letter == "\ufeff" or unicodedata.category(letter) in {"Cc", "Cs", "Zs", "Zl", "Zp"}
 
 
 # Bytes to text, for files in which one bad record must not hide the others.
@@ -224,55 +202,36 @@ class Lines:
 
 # Which field of a foreign record is the id, the title, the text: the usual spellings, best first.
 
-DOCUMENT_FIELDS = (
-    ("id", ("_id", "id", "doc_id", "pid", "docid", "docno", "document_id", "passage_id")),
-    ("title", ("title", "headline")),
-    ("text", ("text", "contents", "body", "passage", "segment", "content", "abstract")),
+DOCUMENT = Schema(
+    {
+        "id": ("_id", "id", "doc_id", "pid", "docid", "docno", "document_id", "passage_id"),
+        "title": ("title", "headline"),
+        "text": ("text", "contents", "body", "passage", "segment", "content", "abstract"),
+    },
+    faults=(),
+    needed=("id",),
 )
-TOPIC_FIELDS = (
-    ("id", ("_id", "id", "query_id", "qid", "topic_id", "number", "num", "topic")),
-    ("title", ("title", "query", "text", "question")),
-    ("description", ("description", "desc", "question")),
-    ("narrative", ("narrative", "narr")),
+TOPIC = Schema(
+    {
+        "id": ("_id", "id", "query_id", "qid", "topic_id", "number", "num", "topic"),
+        "title": ("title", "query", "text", "question"),
+        "description": ("description", "desc", "question"),
+        "narrative": ("narrative", "narr"),
+    },
+    faults=(),
+    needed=("id",),
 )
-Fields = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Which key of a record is which part, and which keys are metadata."""
-
-    parts: tuple[tuple[str, str], ...]
-    others: tuple[str, ...]
-
-    @property
-    def named(self) -> frozenset[str]:
-        """The parts that were found."""
-        return frozenset(part for part, _ in self.parts)
+def checked(
+    schema: Schema, parts: Mapping[str, str], metadata: Mapping[str, str], line: int
+) -> Iterator[Document | Topic | Problem]:
+    """Give the document or topic that some parts are, and what is wrong with it."""
+    make: Any = checked_document if schema is DOCUMENT else checked_topic
+    yield from make(**{part: parts.get(part, "") for part in schema.columns}, metadata=metadata, line=line)
 
 
-@lru_cache(maxsize=1024)
-def plan_for(keys: tuple[str, ...], fields: Fields) -> Plan:
-    """Find the parts among the keys of a record, whatever their case. A key serves once."""
-    by_folded = {key.casefold(): key for key in reversed(keys)}
-    parts = tuple(_assigned(by_folded, fields))
-    used = {key for _, key in parts}
-    return Plan(parts, tuple(key for key in keys if key not in used))
-
-
-def _assigned(by_folded: dict[str, str], fields: Fields) -> Iterator[tuple[str, str]]:
-    free = dict(by_folded)
-    for part, spellings in fields:
-        if found := next((word for word in spellings if word in free), None):
-            yield part, free.pop(found)
-
-
-def expected(fields: Fields, part: str) -> str:
-    """Give the spellings of a part for a message."""
-    return ", ".join(dict(fields)[part])
-
-
-def looks_like_header(cells: Sequence[str], fields: Fields) -> bool:
+def looks_like_header(cells: Sequence[str], schema: Schema) -> bool:
     """Whether the cells of a first row are names of fields: an id and at least one other part."""
-    named = plan_for(tuple(cell.strip() for cell in cells), fields).named
-    return "id" in named and len(named) > 1
+    roles = schema.roles(cells)
+    return "id" in roles and len(roles) > 1

@@ -9,25 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 from cranfield.base.errors import Problem, SourceError, quoted
-from cranfield.base.files import LONGEST_LINE, Source
+from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Source
+from cranfield.base.reading import Schema
 from cranfield.base.records import Document, Topic
-from cranfield.corpus.format import (
-    DOCUMENT_FIELDS,
-    TOPIC_FIELDS,
-    Fields,
-    checked_document,
-    checked_topic,
-    decoded,
-    expected,
-    is_error,
-    lone_carriage_return,
-    nul_problem,
-    plan_for,
-)
+from cranfield.corpus.format import DOCUMENT, TOPIC, checked, decoded, is_error, lone_carriage_return, nul_problem
 from cranfield.corpus.formats import document_formats, topic_formats
 
 LONGEST_ARRAY = 1 << 26
@@ -40,21 +28,33 @@ class JsonLinesDocuments:
     """Documents as JSON lines."""
 
     summary = "JSON lines, one object per document (BEIR, Anserini, Pyserini, ir_datasets spellings)"
-    suffixes = (".jsonl", ".ndjson", ".json")
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
+    schema: ClassVar[Schema] = DOCUMENT
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
         """Recognise an object at the start."""
-        return _sniff(head)
+        start = head.lstrip(_BLANK)
+        return start.startswith(b"{") or (start.startswith(b"[") and start[1:].lstrip(_BLANK).startswith(b"{"))
 
-    @staticmethod
-    def read(source: Source) -> Iterator[Document | Problem]:
-        """Give the documents and problems, one per line."""
-        for line, found in _records(source, DOCUMENT_FIELDS):
-            if isinstance(found, Problem):
-                yield found
-            else:
-                yield from checked_document(**found.parts, metadata=found.metadata, line=line)
+    @classmethod
+    def read(cls, source: Source) -> Iterator[Any]:
+        """Give the records and problems, one per line."""
+        is_array = source.head(1024).lstrip(_BLANK).startswith(b"[")
+        for line, value, has_escapes in _array(source) if is_array else _lines(source):
+            try:
+                record = value if isinstance(value, Problem) else _record(value, cls.schema, line)
+            except RecursionError:
+                record = Problem("bad-json", "nested too deeply", lines=(line,))
+            if isinstance(record, Problem):
+                yield record
+                continue
+            parts, metadata = record
+            if has_escapes:
+                parts, metadata, replaced = _cleaned(parts, metadata)
+                if replaced:
+                    yield nul_problem(replaced, line)
+            yield from checked(cls.schema, parts, metadata, line)
 
     @staticmethod
     def write(documents: Iterable[Document], stream: TextIO) -> None:
@@ -65,28 +65,14 @@ class JsonLinesDocuments:
 
 
 @topic_formats.register("jsonl", "json", "ndjson")
-class JsonLinesTopics:
+class JsonLinesTopics(JsonLinesDocuments):
     """Topics as JSON lines."""
 
     summary = "JSON lines, one object per topic (BEIR, Anserini, Pyserini, ir_datasets spellings)"
-    suffixes = (".jsonl", ".ndjson", ".json")
+    schema = TOPIC
 
     @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
-        """Recognise an object at the start."""
-        return _sniff(head)
-
-    @staticmethod
-    def read(source: Source) -> Iterator[Topic | Problem]:
-        """Give the topics and problems, one per line."""
-        for line, found in _records(source, TOPIC_FIELDS):
-            if isinstance(found, Problem):
-                yield found
-            else:
-                yield from checked_topic(**found.parts, metadata=found.metadata, line=line)
-
-    @staticmethod
-    def write(topics: Iterable[Topic], stream: TextIO) -> None:
+    def write(topics: Iterable[Topic], stream: TextIO) -> None:  # type: ignore[override]
         """Write one object per line."""
         for topic in topics:
             record = {"_id": topic.id, "title": topic.title}
@@ -95,41 +81,10 @@ class JsonLinesTopics:
             _write(record, topic.metadata, stream)
 
 
-def _sniff(head: bytes) -> bool:
-    start = head.lstrip(_BLANK)
-    return start.startswith(b"{") or (start.startswith(b"[") and start[1:].lstrip(_BLANK).startswith(b"{"))
-
-
 def _write(record: dict[str, Any], metadata: Mapping[str, str], stream: TextIO) -> None:
     if metadata:
         record["metadata"] = dict(metadata)
     stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """An object taken apart: every part of the fields by its name, and the rest."""
-
-    parts: dict[str, str]
-    metadata: dict[str, str]
-
-
-def _records(source: Source, fields: Fields) -> Iterator[tuple[int, _Record | Problem]]:
-    is_array = source.head(1024).lstrip(_BLANK).startswith(b"[")
-    for line, found, has_escapes in _array(source) if is_array else _lines(source):
-        record = found if isinstance(found, Problem) else _record(found, fields, line)
-        if has_escapes and isinstance(record, _Record):
-            yield from _cleaned(record, line)
-        yield line, record
-
-
-def _record(found: Any, fields: Fields, line: int) -> _Record | Problem:
-    try:
-        if isinstance(found, dict):
-            return _taken_apart(found, fields, line)
-        return Problem("not-a-record", f"an object was expected, this is {quoted(_as_text(found))}", lines=(line,))
-    except RecursionError:
-        return Problem("bad-json", "nested too deeply", lines=(line,))
 
 
 def _lines(source: Source) -> Iterator[tuple[int, Any, bool]]:
@@ -149,7 +104,7 @@ def _lines(source: Source) -> Iterator[tuple[int, Any, bool]]:
 
 def _array(source: Source) -> Iterator[tuple[int, Any, bool]]:
     with source.open() as stream:
-        data = stream.read(LONGEST_ARRAY + 1).removeprefix(b"\xef\xbb\xbf")
+        data = stream.read(LONGEST_ARRAY + 1).removeprefix(UTF8_BOM)
     if len(data) > LONGEST_ARRAY:
         limit = LONGEST_ARRAY >> 20
         message = f"a JSON array of more than {limit} MB; write one object per line instead: jq -c '.[]'"
@@ -157,11 +112,10 @@ def _array(source: Source) -> Iterator[tuple[int, Any, bool]]:
     text, problems = decoded(data, 1)
     for problem in problems:
         yield 1, problem, False
-    if any(map(is_error, problems)):
-        return
-    found = _loaded(text, 1)
-    for item in found if isinstance(found, list) else [found]:
-        yield 1, item, "\\u" in text
+    if not any(map(is_error, problems)):
+        value = _loaded(text, 1)
+        for item in value if isinstance(value, list) else [value]:
+            yield 1, item, "\\u" in text
 
 
 def _loaded(text: str, line: int) -> Any:
@@ -181,28 +135,28 @@ def _loaded(text: str, line: int) -> Any:
         return Problem("bad-json", f"not JSON that can be read: {reason}", lines=(line,))
 
 
-def _taken_apart(record: dict[str, Any], fields: Fields, line: int) -> _Record | Problem:
-    plan = plan_for(tuple(record), fields)
-    if "id" not in plan.named:
-        return Problem("no-id", f"an object without an id (looked for {expected(fields, 'id')})", lines=(line,))
-    parts = {part: "" for part, _ in fields}
-    for part, key in plan.parts:
-        value = record[key]
-        if part == "id" and (isinstance(value, bool) or not isinstance(value, str | int)):
-            message = f"an id must be a string or an integer, this is {quoted(json.dumps(value))}"
-            return Problem("bad-id", message, lines=(line,))
-        parts[part] = _as_text(value)
+def _record(value: Any, schema: Schema, line: int) -> tuple[dict[str, str], dict[str, str]] | Problem:
+    """Take an object apart: its parts by name, and its metadata."""
+    if not isinstance(value, dict):
+        return Problem("not-a-record", f"an object was expected, this is {quoted(_as_text(value))}", lines=(line,))
+    roles = schema.roles(value)
+    if "id" not in roles:
+        expected = ", ".join(schema.columns["id"])
+        return Problem("no-id", f"an object without an id (looked for {expected})", lines=(line,))
+    id = value[roles["id"]]
+    if isinstance(id, bool) or not isinstance(id, str | int):
+        message = f"an id must be a string or an integer, this is {quoted(json.dumps(id))}"
+        return Problem("bad-id", message, lines=(line,))
+    parts = {part: _as_text(value[key]) for part, key in roles.items()}
     parts["id"] = parts["id"].strip()
-    return _Record(parts, _metadata(record, plan.others) if plan.others else {})
-
-
-def _metadata(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for key in keys:
-        value = record[key]
-        inner = value if key == "metadata" and isinstance(value, dict) else {key: value}
-        found |= {name: text for name, item in inner.items() if (text := _as_text(item))}
-    return found
+    metadata: dict[str, str] = {}
+    if len(roles) < len(value):
+        used = set(roles.values())
+        for key, item in value.items():
+            if key not in used:
+                inner = item if key == "metadata" and isinstance(item, dict) else {key: item}
+                metadata |= {name: text for name, one in inner.items() if (text := _as_text(one))}
+    return parts, metadata
 
 
 def _as_text(value: Any) -> str:
@@ -215,15 +169,14 @@ def _as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _cleaned(record: _Record, line: int) -> Iterator[tuple[int, Problem]]:
-    """Replace, in place, what JSON can escape but a text cannot hold: NUL and lone surrogates."""
-    found = 0
-    for part in (record.parts, record.metadata):
-        for name, value in list(part.items()):
-            (clean_name, in_name), (clean, in_value) = (_UNSTORABLE.subn("\ufffd", text) for text in (name, value))
-            if in_name:
-                del part[name]
-            part[clean_name] = clean
-            found += in_name + in_value
-    if found:
-        yield line, nul_problem(found, line)
+def _cleaned(parts: dict[str, str], metadata: dict[str, str]) -> tuple[dict[str, str], dict[str, str], int]:
+    """Replace what JSON can escape but a text cannot hold, NUL and lone surrogates, and count it."""
+    replaced, clean = 0, []
+    for texts in (parts, metadata):
+        found = {}
+        for name, value in texts.items():
+            (clean_name, in_name), (text, in_value) = (_UNSTORABLE.subn("\ufffd", one) for one in (name, value))
+            found[clean_name] = text
+            replaced += in_name + in_value
+        clean.append(found)
+    return clean[0], clean[1], replaced
