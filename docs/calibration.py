@@ -26,11 +26,11 @@ from cranfield.evaluate.expression import Measure, own_measures, parse_measures
 from cranfield.evaluate.lists import Lists, Values
 from cranfield.qrels.qrels import Qrels, qrels_of
 from cranfield.report.rendering import renderers
-from cranfield.reuse.assess import Holes, depths_that_matter, holes_of, why_untaught, why_untestable
-from cranfield.reuse.expected_loss import Lessons, Loss, expected_loss, scaled
+from cranfield.reuse.assess import Coverage, coverage_of, measure_depths, why_untaught, why_untestable
+from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
 from cranfield.reuse.hold_out import lists_without
 from cranfield.reuse.provenance import Contributor, Prefixes, Provenance, prefixes_of
-from cranfield.reuse.unjudged_model import Kappa
+from cranfield.reuse.unjudged_model import UnjudgedModel
 from cranfield.reuse.verdict import Evidence, Level, Thresholds, verdict_of
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
@@ -242,9 +242,9 @@ class _Part:
 
     runs: np.ndarray
     true: Values
-    holes: Holes
+    coverage: Coverage
     loss: Loss
-    kappa: Kappa
+    model: UnjudgedModel
     levels: tuple[Level, ...]
 
 
@@ -273,29 +273,29 @@ def _part(
     rng: np.random.Generator,
     table: Thresholds,
 ) -> _Part:
-    depth = depths_that_matter(measure, others.depth)
-    holes = holes_of(reduced, measure, pool_depth=others.depth, provenance=others)
-    lessons = Lessons(reduced, others)
-    kappa = scaled(measure, lessons.kappa(depth), lessons, depth=depth, rng=rng)
-    loss = expected_loss(reduced, measure, kappa, depth=depth, rng=rng, runs=runs.tolist())
+    depth = measure_depths(measure, others.depth)
+    coverage = coverage_of(reduced, measure, pool_depth=others.depth, provenance=others)
+    cache = ModelCache(reduced, others)
+    model = scale_model(measure, cache.model(depth), cache, depth=depth, rng=rng)
+    loss = expected_loss(reduced, measure, model, depth=depth, rng=rng, runs=runs.tolist())
     before, after = (measure.values(one.lists).reshape(full.shape)[runs] for one in (reduced, full))
     true = np.array(
         [(after - before)[place][full.scored[run]].mean() for place, run in enumerate(runs.tolist())], dtype=float
     )
-    reason = why_untestable(reduced, others, table) or why_untaught(kappa, table)
-    levels = tuple(_level(holes, loss, kappa, reason, run, table) for run in runs.tolist())
-    return _Part(runs, true, holes, loss, kappa, levels)
+    reason = why_untestable(reduced, others, table) or why_untaught(model, table)
+    levels = tuple(_level(coverage, loss, model, reason, run, table) for run in runs.tolist())
+    return _Part(runs, true, coverage, loss, model, levels)
 
 
-def _level(holes: Holes, loss: Loss, kappa: Kappa, reason: str, run: int, table: Thresholds) -> Level:
+def _level(coverage: Coverage, loss: Loss, model: UnjudgedModel, reason: str, run: int, table: Thresholds) -> Level:
     evidence = Evidence(
-        judged=holes.mean(run),
-        topics=holes.topics(run),
-        low_topics=holes.low(run, below=table.topic_judged),
-        holes=holes.total(run),
+        judged=coverage.mean(run),
+        topics=coverage.topics(run),
+        low_topics=coverage.low(run, below=table.topic_judged),
+        unjudged=coverage.total(run),
         loss=None if reason else float(loss.mean[run]),
         upper=None if reason else float(loss.upper[run]),
-        groups=kappa.groups,
+        groups=model.groups,
         untestable=reason,
         tolerance=table.tolerance,
     )
@@ -309,9 +309,9 @@ def _put_together(measure: Measure, parts: Sequence[_Part], names: Sequence[str]
         true=np.concatenate([part.true for part in parts]),
         expected=np.concatenate([part.loss.mean[part.runs] for part in parts]),
         upper=np.concatenate([part.loss.upper[part.runs] for part in parts]),
-        judged=np.array([part.holes.mean(run) for part in parts for run in part.runs.tolist()]),
+        judged=np.array([part.coverage.mean(run) for part in parts for run in part.runs.tolist()]),
         levels=tuple(level for part in parts for level in part.levels),
-        kappas=np.array([part.kappa.value for part in parts]),
+        kappas=np.array([part.model.ratio for part in parts]),
     )
 
 

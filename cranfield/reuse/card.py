@@ -1,4 +1,4 @@
-"""The card of a collection: what its pool taught about holes, for people who have the qrels and not the runs."""
+"""The card of a collection: what its pool taught about unjudged documents, for people who have no runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts
-from cranfield.reuse.unjudged_model import Kappa, Spread, Step, Upper
+from cranfield.reuse.unjudged_model import Spread, Step, UnjudgedModel, Upper
 
 # Frozen dataclasses from JSON, strictly: every field there, nothing else, and everything of its kind.
 
@@ -113,18 +113,18 @@ KIND = "cranfield-reuse-card"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is known by one measure: `k` as from the lowest to the highest over topics, kappa, and held-out losses.
+    """What is known by one measure: `k` from the lowest to the highest over topics, the model, and held-out losses.
 
-    `kappa` is None where the collection could teach nothing, and `untestable` says why. `losses` are those of the
-    contributing runs, each without its own group. `families` has a kappa for each kind of system with groups enough.
+    `model` is None where the collection could teach nothing, and `untestable` says why. `losses` are those of the
+    contributing runs, each without its own group. `families` has a model for each kind of system with groups enough.
     """
 
     measure: str
     k: tuple[int, int]
-    kappa: Kappa | None
+    model: UnjudgedModel | None
     untestable: str
     losses: Spread | None
-    families: tuple[tuple[str, Kappa], ...] = ()
+    families: tuple[tuple[str, UnjudgedModel], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Card:
         return np.array([others.get(topic, self.pool_depth) for topic in topic_ids], dtype=np.int64)
 
     def refuse_others(self, alignment: Alignment) -> None:
-        """Refuse qrels that the card is not about: kappa belongs to the pool they were judged from."""
+        """Refuse qrels that the card is not about: the model belongs to the pool they were judged from."""
         if alignment.qrels_hash != self.qrels_hash:
             raise InputError(
                 f"the card is about the qrels {self.qrels_hash[:12]}, but these are {alignment.qrels_hash[:12]};"
@@ -164,7 +164,9 @@ class Card:
 KEYS = {
     Card: "kind version qrels_hash levels groups pool_depth topic_depths entries",
     Entry: "measure k kappa untestable losses families",
-    Kappa: "levels value by_grade by_group spread steps factor plain plain_factor growth groups holes relevant scale",
+    UnjudgedModel: (
+        "levels value by_grade by_group spread steps factor plain plain_factor growth groups holes relevant scale"
+    ),
     Spread: "runs mean median upper largest worst mean_absolute",
     Step: "rate intercept run_slope topic_slope rank_slope octave lowest highest",
     Upper: "value n is_maximum",
@@ -193,14 +195,14 @@ def entry_of(
     measure: Measure,
     depth: Counts,
     *,
-    kappa: Kappa | None,
+    model: UnjudgedModel | None,
     untestable: str = "",
     losses: Spread | None = None,
-    families: Sequence[tuple[str, Kappa]] = (),
+    families: Sequence[tuple[str, UnjudgedModel]] = (),
 ) -> Entry:
     """Make the entry of a measure; `depth` is the depth that matters for each topic."""
     k = (int(depth.min()), int(depth.max())) if len(depth) else (0, 0)
-    return Entry(str(measure), k, kappa, untestable, losses, tuple(families))
+    return Entry(str(measure), k, model, untestable, losses, tuple(families))
 
 
 def card_content(card: Card) -> Any:
@@ -244,25 +246,28 @@ def _impossible(card: Card) -> list[str]:
     named = [entry.measure for entry in card.entries]
     wrong += [f"{name}: there are two entries" for name in sorted({name for name in named if named.count(name) > 1})]
     for entry in card.entries:
-        for _, kappa in [*([("", entry.kappa)] if entry.kappa else []), *entry.families]:
-            numbers = [kappa.value, *kappa.by_grade, kappa.factor.value, kappa.plain, kappa.growth, kappa.scale]
-            rates = [step.rate for step in kappa.steps]
-            if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or kappa.groups < 0:
+        for model in _models(entry):
+            numbers = [model.ratio, *model.by_grade, model.factor.value, model.plain, model.growth, model.scale]
+            rates = [step.rate for step in model.steps]
+            if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or model.groups < 0:
                 wrong.append(f"{entry.measure}: kappa has a rate, a factor or a count that cannot be")
     return wrong
 
 
 def _inconsistent(card: Card, entry: Entry) -> list[str]:
     """Say where an entry contradicts the card, or itself."""
-    known = [*([("", entry.kappa)] if entry.kappa else []), *entry.families]
     wrong = [
-        f"{entry.measure}: kappa is about the grades {kappa.levels}, the card about {card.levels}"
-        for _, kappa in known
-        if kappa.levels != card.levels or len(kappa.steps) != len(card.levels) - 1
+        f"{entry.measure}: kappa is about the grades {model.levels}, the card about {card.levels}"
+        for model in _models(entry)
+        if model.levels != card.levels or len(model.steps) != len(card.levels) - 1
     ]
-    if (entry.kappa is None) != bool(entry.untestable):
+    if (entry.model is None) != bool(entry.untestable):
         wrong.append(f"{entry.measure}: either a kappa or a reason why there is none was expected")
     return wrong
+
+
+def _models(entry: Entry) -> list[UnjudgedModel]:
+    return [*([entry.model] if entry.model else []), *(model for _, model in entry.families)]
 
 
 def _refused(problems: Sequence[str], file: str) -> ProblemsFound:

@@ -19,6 +19,7 @@ from cranfield.base.errors import Problem, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
+from cranfield.evaluate.lists import Counts
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels, sorted_qrels
 from cranfield.reuse.hold_out import (
@@ -33,7 +34,15 @@ from cranfield.reuse.hold_out import (
     total,
     uniques_of,
 )
-from cranfield.reuse.provenance import NOBODY, Counts, Level, Method, Prefixes, Provenance, first_of_cells
+from cranfield.reuse.provenance import (
+    NOBODY,
+    Level,
+    Method,
+    Prefixes,
+    Provenance,
+    places_of_prefixes,
+    pooled_shares,
+)
 from cranfield.reuse.unjudged_model import Spread
 from cranfield.reuse.verdict import Thresholds
 
@@ -120,11 +129,7 @@ def new_by_depth(alignment: Alignment, provenance: Provenance, *, rel: int = 1) 
 
 def best_ranks(alignment: Alignment, provenance: Provenance) -> Counts:
     """Give for each row of the qrels the best rank within the pool depth that a contributor gives it; 0 for none."""
-    topics = provenance.topic_count
-    runs = np.flatnonzero(provenance.group_of_run >= 0)
-    cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
-    places, taken = first_of_cells(alignment.lists, cells, np.tile(provenance.depth, len(runs)))
-    rank = places - np.repeat(alignment.lists.offsets[cells], taken) + 1
+    _, rank, places = places_of_prefixes(alignment, provenance)
     rows = provenance.qrels_row[places]
     best = np.full(len(provenance.owner) + 1, np.iinfo(np.int64).max)
     np.minimum.at(best, rows, rank)  # row -1 is the place after the last
@@ -210,21 +215,6 @@ def _used(ids: pa.Array, codes: NDArray[np.int32]) -> tuple[pa.Array, NDArray[np
 _RANKS_TO_SEE = 5
 _FALL = 0.15
 """A depth beyond the pool shows where so much less of the last tenth is in the qrels than of the first half."""
-
-
-def pooled_shares(alignment: Alignment, provenance: Provenance) -> NDArray[np.float64]:
-    """Give for each run which share of its documents down to the pool depth is in the qrels; NaN for outsiders.
-
-    Of a contributor it should be 1: whatever it had there was pooled.
-    """
-    topics = provenance.topic_count
-    runs = np.flatnonzero(provenance.group_of_run >= 0)
-    cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
-    places, taken = first_of_cells(alignment.lists, cells, np.tile(provenance.depth, len(runs)))
-    run_of_place = np.repeat(cells // topics, taken)
-    size = np.bincount(run_of_place, minlength=len(alignment.run_names))
-    known = np.bincount(run_of_place[provenance.qrels_row[places] >= 0], minlength=len(alignment.run_names))
-    return np.where(size > 0, known / np.maximum(size, 1), np.nan)
 
 
 def doubts(
@@ -334,13 +324,9 @@ def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Prob
 
 def shares_by_rank(alignment: Alignment, provenance: Provenance) -> NDArray[np.float64]:
     """Give for each rank down to the deepest pool depth the share of contributors' documents that the qrels have."""
-    topics = provenance.topic_count
-    runs = np.flatnonzero(provenance.group_of_run >= 0)
-    cells = (runs[:, np.newaxis] * topics + np.arange(topics)).ravel()
-    places, taken = first_of_cells(alignment.lists, cells, np.tile(provenance.depth, len(runs)))
-    rank = np.arange(len(places)) - np.repeat(np.cumsum(taken) - taken, taken)
-    size = np.bincount(rank)
-    known = np.bincount(rank[provenance.qrels_row[places] >= 0], minlength=len(size))
+    _, rank, places = places_of_prefixes(alignment, provenance)
+    size = np.bincount(rank - 1)
+    known = np.bincount(rank[provenance.qrels_row[places] >= 0] - 1, minlength=len(size))
     return known / np.maximum(size, 1)
 
 

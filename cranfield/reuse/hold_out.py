@@ -26,13 +26,12 @@ from cranfield.compare.differences import RELATIVE_NOISE, as_scores, check_share
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import Measure, own_measures
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, Values
 from cranfield.evaluate.measure import aggregated
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.correlation import RankDrop, max_rank_drop, ranks, tau_ap, tau_b
 from cranfield.reuse.provenance import NOBODY, Level, Method, Numbers, Provenance, rows_of_pairs
-from cranfield.reuse.provenance import Counts as provenance_Counts
 from cranfield.reuse.unjudged_model import Spread, spread_of
 
 # Ranked lists as they would have been judged without a group: what only that group brought is in no qrels.
@@ -163,8 +162,6 @@ def _sample_without(lists: Lists, provenance: Provenance, blocks: Numbers, block
     )
 
 
-Values = NDArray[np.float64]
-
 TOO_SMALL = 0.01
 """Scores below this have no relative drop: a run near zero would lose 100 % of nothing."""
 
@@ -174,9 +171,9 @@ class Uniques:
     """What each group alone brought: judged and relevant documents, and topics emptied of all that is relevant."""
 
     groups: tuple[str, ...]
-    judged: provenance_Counts
-    relevant: provenance_Counts
-    emptied: provenance_Counts
+    judged: Counts
+    relevant: Counts
+    emptied: Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,7 +326,7 @@ def _own(
     groups: tuple[str, ...],
     group_of_run: Numbers,
     full: Scores,
-    runs: provenance_Counts,
+    runs: Counts,
     by_run: Values,
 ) -> OwnHoldOut:
     """Put together what is known of the contributing runs; `by_run` is runs by measures by topics."""
@@ -345,7 +342,7 @@ def _own(
     )
 
 
-def _scores(full: Scores, values: Values, runs: provenance_Counts) -> Scores:
+def _scores(full: Scores, values: Values, runs: Counts) -> Scores:
     """Give scores of some of the runs under other qrels, which have no hash."""
     names = tuple(full.run_names[run] for run in runs.tolist())
     return Scores(full.measures, names, full.topic_ids, values, full.scored[runs], reference=full.reference)
@@ -373,14 +370,13 @@ def _reranking(group: str, names: Sequence[str], full: Values, without: Values, 
     return Reranking(group, tau_b(full, without), tau, names[drop.place], drop, falls)
 
 
-def _relevant_by_topic(alignment: Alignment, rel: int) -> provenance_Counts:
-    counts: provenance_Counts = alignment.lists.level_counts[:, alignment.lists.levels >= rel].sum(axis=1)
+def _relevant_by_topic(alignment: Alignment, rel: int) -> Counts:
+    counts: Counts = alignment.lists.level_counts[:, alignment.lists.levels >= rel].sum(axis=1)
     return counts
 
 
 # Decisions about pairs of runs under two qrels: do significant differences stay what they are?
 
-ValuesCategories = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 ALPHA = 0.05
@@ -467,7 +463,7 @@ def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
     return Decisions(np.sign(difference).astype(np.int8), beyond & (difference != 0))
 
 
-def _tested(scores: ValuesCategories, first: Indices, second: Indices, alpha: float) -> Flags:
+def _tested(scores: Values, first: Indices, second: Indices, alpha: float) -> Flags:
     if not len(first):
         return np.zeros(0, dtype=bool)
     nothing_drawn = np.random.default_rng(0)
@@ -522,12 +518,12 @@ class Replayed(Provenance):
         return "replay"
 
     @cached_property
-    def removed_rows(self) -> tuple[provenance_Counts, ...]:
+    def removed_rows(self) -> tuple[Counts, ...]:
         """The rows of the qrels that the plan would not have chosen without each group."""
         return tuple(np.flatnonzero(rows) for rows in self.removed)
 
     @cached_property
-    def removed_places(self) -> tuple[provenance_Counts, ...]:
+    def removed_places(self) -> tuple[Counts, ...]:
         """The places in the lists where such documents stand."""
         padded = np.concatenate([self.removed, np.zeros((len(self.groups), 1), dtype=bool)], axis=1)
         return tuple(np.flatnonzero(rows[self.qrels_row]) for rows in padded)

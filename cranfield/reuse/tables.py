@@ -52,12 +52,12 @@ def trust_rows(
                 evidence.low,
                 evidence.high,
                 evidence.judged,
-                evidence.holes,
-                assessment.holes.first_hole(run),
+                evidence.unjudged,
+                assessment.coverage.first_unjudged(run),
                 evidence.loss,
                 evidence.upper,
                 *(int(places[run]) for places in (rank, ranks.best, ranks.worst, likely.best, likely.worst)),
-                bool(assessment.holes.contributed[run].any()),
+                bool(assessment.coverage.contributed[run].any()),
                 *((verdict.level, verdict.rule, verdict.reason) if verdict else (None, None, None)),
             )
         )

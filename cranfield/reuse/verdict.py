@@ -4,9 +4,9 @@ The rules are tried in this order, and the first that applies decides:
 
     PROVISIONAL   the pool is not fully judged
     POOLED        the run fed the pool down to k on all topics, so that all of it is judged
-    SAFE          by interval: no hole within k, or no labels of its holes could move the score beyond the tolerance
+    SAFE          by interval: nothing unjudged within k, or no labels could move the score beyond the tolerance
     UNRELIABLE    a minority is judged, on the whole or in many topics, or the expected loss is several tolerances
-    UNTESTABLE    nothing can be learned about holes in this pool: only the interval is known
+    UNTESTABLE    nothing can be learned about unjudged documents here: only the interval is known
     CAUTION       the expected loss or its upper end is too high, or too little is judged
     SAFE          otherwise
 
@@ -16,14 +16,13 @@ compared without their sign: a score that flatters misleads as much as one that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 from typing import Any, Literal
 
-from cranfield.base.errors import Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.errors import Problem, ProblemsFound, UnknownName, quoted
 from cranfield.base.text import counted
-from cranfield.evaluate.expression import AnyMeasure, Measure
 
 # The numbers that decide a verdict: one table, with what each of them means.
 
@@ -80,8 +79,10 @@ class Thresholds:
         for name, value in values.items():
             if name not in known:
                 problems.append(str(UnknownName("threshold", name, known)))
-            elif not _is_number(value) or not 0 <= value <= known[name].metadata["highest"]:
-                highest = known[name].metadata["highest"]
+                continue
+            highest = known[name].metadata["highest"]
+            is_number = type(value) in (int, float) and isfinite(value)
+            if not is_number or not 0 <= value <= highest:
                 problems.append(f"{name} is a number from 0 to {highest:g}, not {quoted(value)}")
         fair, unfair = values.get("fair", self.fair), values.get("unfair", self.unfair)
         if not problems and fair > unfair:
@@ -101,27 +102,10 @@ _NAMES = (
 """What users write and collections keep, in the order of the fields."""
 
 
-def threshold_of(text: str) -> tuple[str, float]:
-    """Give (name, value) of a setting like `tolerance=0.02`."""
-    name, equals, value = text.partition("=")
-    try:
-        return name.strip(), float(value) if equals else float("nan")
-    except ValueError:
-        raise UsageError(f"a threshold is set as NAME=NUMBER, not {quoted(text)}") from None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-
-
 Level = Literal["PROVISIONAL", "POOLED", "SAFE", "UNRELIABLE", "UNTESTABLE", "CAUTION"]
 
-SAMPLED = ("infAP", "xinfAP", "infNDCG", "statP", "statAP")
-"""Estimators that count on unjudged documents: an interval over their labels means nothing."""
-
-
-GUESSED = " (guessed)"
-"""Stands behind every reason that rests on a guess at the pool: at who fed it, or how deep."""
+INFERRED = " (guessed)"
+"""Stands behind every reason that rests on an inferred pool: on who seems to have fed it, or how deep."""
 
 _BY_CONTRIBUTORS = ("contributed", "kappa-unknown", "large-loss", "loss", "upper-loss", "small-loss")
 _BY_POOL = ("pool-unfinished", "plan-unfinished")
@@ -133,18 +117,19 @@ class Evidence:
     """All that a verdict on one run and measure looks at.
 
     `low` and `high` are the exact interval down to k; None where it was not computed. `judged` is the mean of
-    judged@k, `low_topics` of `topics` are mostly unjudged, `holes` is their number within k. `pooled` says that the
-    run fed the pool down to k on all topics that it has, `missing` are those it has not, `pool_judged` is the share
-    of the pool that is judged, and `ended` that of the topics for which a live plan has chosen everything. `loss` and
-    `upper` are None where nothing could be learned: `untestable` then says why. `tolerance` is in points of the
-    measure. The `score` may lie outside the interval, for measures that pass holes over. `guessed` says that nobody
-    told who fed the pool or how deep, and `guessed_depth` that the depth that matters follows from that guess.
+    judged@k, `low_topics` of `topics` are mostly unjudged, `unjudged` counts the unjudged documents within k.
+    `pooled` says that the run fed the pool down to k on all topics that it has, `missing` are those it has not,
+    `pool_judged` is the share of the pool that is judged, and `ended` that of the topics for which a live plan has
+    chosen everything. `loss` and `upper` are None where nothing could be learned: `untestable` then says why.
+    `tolerance` is in points of the measure. The `score` may lie outside the interval, for measures that pass unjudged
+    documents over. `inferred` says that nobody told who fed the pool or how deep, and `inferred_depth` that the depth
+    that matters follows from that.
     """
 
     judged: float
     topics: int
     low_topics: int
-    holes: int
+    unjudged: int
     low: float | None = None
     high: float | None = None
     score: float | None = None
@@ -158,8 +143,8 @@ class Evidence:
     groups: int = 0
     untestable: str = ""
     tolerance: float = 0.01
-    guessed: bool = False
-    guessed_depth: bool = False
+    inferred: bool = False
+    inferred_depth: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,108 +160,75 @@ class Verdict:
         return f"{self.level} ({self.reason})"
 
 
-def takes_verdict(measure: AnyMeasure) -> bool:
-    """Say whether a verdict can be given: not on facts such as counts, nor on estimates from samples."""
-    if not isinstance(measure, Measure) or not measure.quality or measure.name in SAMPLED:
-        return False
-    return not dict(measure.settings).get("judged_only") and measure.aggregate != "sum"
-
-
 def verdict_of(evidence: Evidence, thresholds: Thresholds | None = None) -> Verdict:
-    """Give the verdict by the first rule that applies. Where it rests on a guess at the pool, its reason says so."""
+    """Give the verdict by the first rule that applies. Where it rests on an inferred pool, its reason says so."""
     table = thresholds or Thresholds()
-    found = next(found for rule in _RULES for found in rule(evidence, table))
-    rests = evidence.guessed_depth or (evidence.guessed and found.rule in _BY_CONTRIBUTORS)
-    return replace(found, reason=f"{found.reason}{GUESSED}") if rests and found.rule not in _BY_POOL else found
+    rules = (_direct_verdicts(evidence), _verdicts_by_loss(evidence, table))
+    found = next(verdict for verdicts in rules for verdict in verdicts)
+    rests = evidence.inferred_depth or (evidence.inferred and found.rule in _BY_CONTRIBUTORS)
+    return replace(found, reason=f"{found.reason}{INFERRED}") if rests and found.rule not in _BY_POOL else found
 
 
-def _provisional(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
+def _direct_verdicts(evidence: Evidence) -> Iterator[Verdict]:
+    """Give the verdicts by what is judged, in order: PROVISIONAL, POOLED, and SAFE by interval."""
     if evidence.pool_judged < 1:
-        yield Verdict(
-            "PROVISIONAL",
-            "pool-unfinished",
-            f"{_share(evidence.pool_judged)} of the pool judged",
-            evidence.pool_judged,
-        )
-    elif evidence.ended < 1:
+        reason = f"{_share(evidence.pool_judged)} of the pool judged"
+        yield Verdict("PROVISIONAL", "pool-unfinished", reason, evidence.pool_judged)
+    if evidence.ended < 1:
         reason = f"the plan has chosen everything for {_share(evidence.ended)} of its topics"
         yield Verdict("PROVISIONAL", "plan-unfinished", reason, evidence.ended)
-
-
-def _pooled(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
     if evidence.pooled:
-        said = f"it {'seems to have fed' if evidence.guessed else 'fed'} the pool down to the depth that matters"
+        said = f"it {'seems to have fed' if evidence.inferred else 'fed'} the pool down to the depth that matters"
         if evidence.missing:
             said += f", on the {evidence.topics:,} topics it has; {evidence.missing:,} count as 0"
         yield Verdict("POOLED", "contributed", said, evidence.judged)
-
-
-def _by_interval(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
-    if evidence.holes == 0:
+    if evidence.unjudged == 0:
         yield Verdict("SAFE", "no-holes", "no unjudged document within the depth that matters", 0.0)
-    elif evidence.low is not None and evidence.high is not None:
+    if evidence.low is not None and evidence.high is not None:
         score = evidence.low if evidence.score is None else evidence.score
         width = max(evidence.high, score) - min(evidence.low, score)
         if not _exceeds(width, evidence.tolerance):
             most = _points(max(width, 0.0005))
-            yield Verdict(
-                "SAFE",
-                "narrow-interval",
-                f"no labels within the depth that matters could move it by more than {most}",
-                width,
-            )
+            reason = f"no labels within the depth that matters could move it by more than {most}"
+            yield Verdict("SAFE", "narrow-interval", reason, width)
 
 
-def _unreliable(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
+def _verdicts_by_loss(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
+    """Give the other verdicts in order: UNRELIABLE, UNTESTABLE, CAUTION, and SAFE where nothing else applies."""
     if _exceeds(table.unreliable_judged, evidence.judged):
         reason = f"only {_share(evidence.judged)} judged, below {_share(table.unreliable_judged)}"
         yield Verdict("UNRELIABLE", "minority-judged", reason, evidence.judged)
     share = evidence.low_topics / max(evidence.topics, 1)
     if _exceeds(share, table.unreliable_topics):
-        reason = (
-            f"{evidence.low_topics:,} of {counted(evidence.topics, 'topic')} mostly unjudged, above"
-            f" {_share(table.unreliable_topics)}"
-        )
+        topics = f"{evidence.low_topics:,} of {counted(evidence.topics, 'topic')}"
+        reason = f"{topics} mostly unjudged, above {_share(table.unreliable_topics)}"
         yield Verdict("UNRELIABLE", "topics-unjudged", reason, share)
-    if evidence.loss is not None and _exceeds(abs(evidence.loss), table.unreliable_loss * evidence.tolerance):
-        limit = _points(table.unreliable_loss * evidence.tolerance)
-        yield Verdict("UNRELIABLE", "large-loss", f"{_named_loss(evidence.loss)} above {limit}", evidence.loss)
-
-
-def _untestable(evidence: Evidence, _: Thresholds) -> Iterator[Verdict]:
-    known = evidence.loss is not None and evidence.upper is not None and isfinite(evidence.loss + evidence.upper)
+    loss, upper = evidence.loss or 0.0, evidence.upper or 0.0
+    said = f"expected loss {_points(loss)}" if loss >= 0 else f"expected to be {_points(-loss)} too high,"
+    limit = table.unreliable_loss * evidence.tolerance
+    if _exceeds(abs(loss), limit):
+        yield Verdict("UNRELIABLE", "large-loss", f"{said} above {_points(limit)}", loss)
+    known = evidence.loss is not None and evidence.upper is not None and isfinite(loss + upper)
     if evidence.untestable or not known:
         reason = evidence.untestable or "nothing is known about holes in this pool"
         yield Verdict("UNTESTABLE", "kappa-unknown", reason, float(evidence.groups))
-
-
-def _caution(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
-    loss, upper = evidence.loss or 0.0, evidence.upper or 0.0
-    if _exceeds(abs(loss), table.caution_loss * evidence.tolerance):
-        limit = _points(table.caution_loss * evidence.tolerance)
-        yield Verdict("CAUTION", "loss", f"{_named_loss(loss)} above {limit}", loss)
-    if _exceeds(abs(upper), table.caution_upper * evidence.tolerance):
-        limit = _points(table.caution_upper * evidence.tolerance)
+    limit = table.caution_loss * evidence.tolerance
+    if _exceeds(abs(loss), limit):
+        yield Verdict("CAUTION", "loss", f"{said} above {_points(limit)}", loss)
+    upper_limit = table.caution_upper * evidence.tolerance
+    if _exceeds(abs(upper), upper_limit):
         of = f"the highest of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else "95 %"
-        yield Verdict("CAUTION", "upper-loss", f"loss may reach {_points(upper)} ({of}), above {limit}", upper)
+        reason = f"loss may reach {_points(upper)} ({of}), above {_points(upper_limit)}"
+        yield Verdict("CAUTION", "upper-loss", reason, upper)
     if _exceeds(table.caution_judged, evidence.judged):
         reason = f"{_share(evidence.judged)} judged, below {_share(table.caution_judged)}"
         yield Verdict("CAUTION", "coverage", reason, evidence.judged)
-
-
-def _safe(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
-    loss = evidence.loss or 0.0
-    limit = _points(table.caution_loss * evidence.tolerance)
-    yield Verdict("SAFE", "small-loss", f"{_named_loss(loss)} within {limit}", loss)
+    yield Verdict("SAFE", "small-loss", f"{said} within {_points(limit)}", loss)
 
 
 def _exceeds(value: float, limit: float) -> bool:
     """Say whether a value is above a limit, and not by the noise of adding shares up."""
     return value > limit + _NOISE
-
-
-def _named_loss(loss: float) -> str:
-    return f"expected loss {_points(loss)}" if loss >= 0 else f"expected to be {_points(-loss)} too high,"
 
 
 def _points(value: float) -> str:
@@ -294,10 +246,6 @@ def _share(value: float) -> str:
     if (text == "100 %" and value < 1) or (text == "0 %" and value > 0):
         return f"{100 * value:.2g} %" if value < 0.5 else "more than 99 %"
     return text
-
-
-_Rule = Callable[[Evidence, Thresholds], Iterator[Verdict]]
-_RULES: tuple[_Rule, ...] = (_provisional, _pooled, _by_interval, _unreliable, _untestable, _caution, _safe)
 
 
 # Verdicts in sentences: what the score is, why it is doubtful, what stands, and what to judge to settle it.
@@ -338,85 +286,71 @@ def account(told: Account) -> str:
     .043 above .030. Its defeats by A and B are open; P@10: its win over C stands. Judging 58 documents settles A, if
     none of them is relevant.
     """
-    parts = [_score(told), _pool(told), _holes(told), _pairs(told), _settling(told)]
+    settling = (
+        f"Judging {counted(count, 'document')} settles {other}, if {'it is not' if count == 1 else 'none of them is'}"
+        " relevant."
+        for other, count in told.settled_by.items()
+    )
+    parts = [_score_said(told), _pool_said(told), _unjudged_said(told), _pairs_said(told), *settling]
     return " ".join(part for part in parts if part)
 
 
-def _score(told: Account) -> str:
+def _score_said(told: Account) -> str:
     evidence = told.evidence
-    facts = [f"{told.run} {told.measure} {_point(told.score)} (unjudged = not relevant)"]
+    facts = [f"{told.run} {told.measure} {_bare(f'{told.score:.3f}')} (unjudged = not relevant)"]
     if evidence.low is not None and evidence.high is not None:
         to_there = f" down to rank {told.depth}" if told.to_pool and told.depth.isdecimal() else ""
-        facts.append(f"possible {_point(evidence.low)}-{_point(evidence.high)}{to_there}")
-    at = f"judged@{told.depth}" if told.depth else "judged weight"
-    facts.append(f"{at} {_hundredths(evidence.judged)}")
+        facts.append(f"possible {_bare(f'{evidence.low:.3f}')}-{_bare(f'{evidence.high:.3f}')}{to_there}")
+    # What is not all never looks like all.
+    share = _bare(f"{min(evidence.judged, 0.99) if evidence.judged < 1 else 1:.2f}")
+    facts.append(f"{f'judged@{told.depth}' if told.depth else 'judged weight'} {share}")
     if evidence.low_topics:
         facts.append(f"{evidence.low_topics} of {counted(evidence.topics, 'topic')} mostly unjudged")
     return ", ".join(facts) + "."
 
 
-def _pool(told: Account) -> str:
+def _pool_said(told: Account) -> str:
     if told.contributed is None:
         return ""
     place = "in the pool, but not down to there" if told.contributed else "not in the pool"
     if told.evidence.pooled:
         place = "in the pool down to there"
-    return f"Seemingly {place}." if told.evidence.guessed else f"{place.capitalize()}."
+    return f"Seemingly {place}." if told.evidence.inferred else f"{place.capitalize()}."
 
 
-def _holes(told: Account) -> str:
-    evidence = told.evidence
+def _unjudged_said(told: Account) -> str:
+    evidence, count = told.evidence, told.evidence.unjudged
     decided = "" if told.verdict is None else f"{told.verdict.level}, {told.verdict.reason}"
-    if not evidence.holes:
+    if not count:
         return f"{decided}." if decided else ""
+    its, are = ("its one hole", "is") if count == 1 else (f"its {count:,} holes", "are")
     if evidence.loss is None or evidence.upper is None:
-        worth = f"What {_its_holes(evidence.holes)} worth cannot be told"
-    elif evidence.loss >= 0:
-        worth = f"{_its_holes(evidence.holes).capitalize()} expected to be worth {_point(evidence.loss)}"
-        worth += f" (up to {_point(evidence.upper)}{_of_groups(evidence)})"
+        worth = f"What {its} {are} worth cannot be told"
     else:
-        worth = (
-            f"With {_its_holes(evidence.holes, verb='')} judged it is expected to fall by {_point(-evidence.loss)}"
-        )
-        worth += f" (up to {_point(-evidence.upper)}{_of_groups(evidence)})"
+        of = f", the highest of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else ""
+        sign = 1 if evidence.loss >= 0 else -1
+        loss, upper = (_bare(f"{sign * value:.3f}") for value in (evidence.loss, evidence.upper))
+        rises = f"{f'{its} {are}'.capitalize()} expected to be worth {loss}"
+        worth = rises if sign > 0 else f"With {its} judged it is expected to fall by {loss}"
+        worth += f" (up to {upper}{of})"
     return f"{worth}: {decided}." if decided else f"{worth}."
 
 
-def _its_holes(count: int, *, verb: str = "are") -> str:
-    if count == 1:
-        return f"its one hole {verb.replace('are', 'is')}".rstrip()
-    return f"its {count:,} holes {verb}".rstrip()
+def _pairs_said(told: Account) -> str:
+    facts: list[str] = []
 
-
-def _of_groups(evidence: Evidence) -> str:
-    return f", the highest of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else ""
-
-
-def _pairs(told: Account) -> str:
-    facts = []
-    if told.open_defeats:
-        many = len(told.open_defeats) > 1
-        facts.append(f"Its {'defeats' if many else 'defeat'} by {_listed(told.open_defeats)} {_are(many)} open")
-    if told.standing_defeats:
-        many = len(told.standing_defeats) > 1
-        its, (defeats, stand) = "its" if facts else "Its", ("defeats", "stand") if many else ("defeat", "stands")
-        facts.append(f"{its} {defeats} by {_listed(told.standing_defeats)} {stand}")
-    for measure, beaten in told.standing_wins.items():
-        if beaten:
-            many = len(beaten) > 1
-            by = "" if measure == told.measure else f"{measure}: "
+    def tell(by: str, names: Sequence[str], one: tuple[str, str, str], many: tuple[str, str, str]) -> None:
+        if names:
+            noun, preposition, verb = many if len(names) > 1 else one
             its = "its" if by or facts else "Its"
-            wins, stand = ("wins", "stand") if many else ("win", "stands")
-            facts.append(f"{by}{its} {wins} over {_listed(beaten)} {stand}")
+            facts.append(f"{by}{its} {noun} {preposition} {_listed(names)} {verb}")
+
+    tell("", told.open_defeats, ("defeat", "by", "is open"), ("defeats", "by", "are open"))
+    tell("", told.standing_defeats, ("defeat", "by", "stands"), ("defeats", "by", "stand"))
+    for measure, beaten in told.standing_wins.items():
+        by = "" if measure == told.measure else f"{measure}: "
+        tell(by, beaten, ("win", "over", "stands"), ("wins", "over", "stand"))
     return "; ".join(facts) + "." if facts else ""
-
-
-def _settling(told: Account) -> str:
-    return " ".join(
-        f"Judging {counted(count, 'document')} settles {other}, if {'it is not' if count == 1 else 'none of them is'}"
-        " relevant."
-        for other, count in told.settled_by.items()
-    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -425,19 +359,6 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _are(many: bool) -> str:  # noqa: FBT001
-    return "are" if many else "is"
-
-
-def _point(value: float) -> str:
-    """Give a score with three digits and without the 0 before the point."""
-    return _bare(f"{value:.3f}")
-
-
-def _hundredths(value: float) -> str:
-    """Give a share with two digits; what is not all never looks like all."""
-    return _bare(f"{min(value, 0.99) if value < 1 else 1:.2f}")
-
-
 def _bare(text: str) -> str:
+    """Give a number without the 0 before its point."""
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text

@@ -165,7 +165,7 @@ def _claim(
         name_documents=False,
         corrected=result.adjusted_p != result.p,
     )
-    return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.guessed else claim
+    return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.inferred else claim
 
 
 def _about(claims: Iterable[Claim]) -> list[str]:

@@ -335,7 +335,7 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
     for run in range(found.field.asked):
         for trust in found.trusts:
             told = account_of(found, trust, run)
-            if trust.assessment.evidence[run].holes:
+            if trust.assessment.evidence[run].unjudged:
                 told = replace(told, **_pairs(described, trust, run))
             yield account(told)
 

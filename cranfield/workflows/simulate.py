@@ -302,12 +302,12 @@ def _judged_depth(known: Known, told: int | None, store: Store | None) -> tuple[
 
 def _pool_depth(known: Known, store: Store | None) -> tuple[int | None, str]:
     """Give the depth of the known pool: as the collection says, else guessed; None and why where neither is there."""
-    from cranfield.reuse.provenance import guess_contributors
+    from cranfield.reuse.provenance import infer_contributors
 
     pool = None if store is None else known_pool(store)
     if pool is not None and pool.depth is not None:
         return pool.depth, f"the pool {quoted(pool.name)} is {pool.depth} deep"
-    guess = guess_contributors(known.alignment)
+    guess = infer_contributors(known.alignment)
     if guess.refusal:
         return None, guess.refusal
     return guess.depth, f"from what is judged the pool looks {guess.depth} deep; --pool-depth tells it"

@@ -12,7 +12,7 @@ from kept import Kept
 from cranfield.base.errors import InputError, ProblemsFound
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
-from cranfield.reuse.assess import Knowledge, assessed, depths_that_matter
+from cranfield.reuse.assess import Knowledge, assess_runs, measure_depths
 from cranfield.reuse.card import Card, card_of, card_text, entry_of, read_card
 from cranfield.reuse.hold_out import hold_out_own
 
@@ -31,13 +31,13 @@ def card(collection) -> Card:
     entries = []
     for measure in MEASURES:
         found = assess(collection.alignment, measure, Knowledge(provenance.depth, provenance))
-        depth = depths_that_matter(measure, provenance.depth)
-        entries.append(entry_of(measure, depth, kappa=found.kappa, losses=own.spread(measure)))
+        depth = measure_depths(measure, provenance.depth)
+        entries.append(entry_of(measure, depth, model=found.model, losses=own.spread(measure)))
     return card_of(collection.alignment, pool_depth=provenance.depth, groups=len(provenance.groups), entries=entries)
 
 
 def assess(alignment, measure, knowledge):
-    return assessed(alignment, measure, knowledge, rng=np.random.default_rng(5))
+    return assess_runs(alignment, measure, knowledge, rng=np.random.default_rng(5))
 
 
 def test_a_card_comes_back_as_it_was_written(card):
@@ -76,7 +76,7 @@ def test_what_the_card_does_not_know_is_untestable(collection, card, kept: Kept)
         collection.alignment,
         pool_depth=np.full(30, 10),
         groups=1,
-        entries=[entry_of(MEASURES[0], np.full(30, 10), kappa=None, untestable="only 1 group fed the pool")],
+        entries=[entry_of(MEASURES[0], np.full(30, 10), model=None, untestable="only 1 group fed the pool")],
     )
     again = assess(collection.alignment, MEASURES[0], Knowledge(np.full(30, 10), card=read_card(card_text(silent))))
     kept(again.untestable)

@@ -12,9 +12,9 @@ from mappings import qrels_from, ranking_from
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.reuse.collection import _verdict as collection_verdict
-from cranfield.reuse.collection import doubts, examine, levels_of, pooled_shares
+from cranfield.reuse.collection import doubts, examine, levels_of
 from cranfield.reuse.hold_out import uniques_of
-from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
+from cranfield.reuse.provenance import Contributor, pooled_shares, prefixes_of, provenance_of
 from cranfield.reuse.verdict import Thresholds
 
 MEASURES = parse_measures(["AP", "P@5"])

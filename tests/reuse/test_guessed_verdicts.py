@@ -14,7 +14,7 @@ from cranfield.reuse.verdict import Account, Evidence, account, verdict_of
 RUNS = Path(__file__).parents[2] / "collections" / "kitchen" / "runs"
 OUTSIDE = ("mortar-dense", "whisk-bm25")
 GUESSED = Evidence(
-    judged=0.9, topics=50, low_topics=0, holes=25, low=0.5, high=0.6, loss=0.004, upper=0.01, guessed=True
+    judged=0.9, topics=50, low_topics=0, unjudged=25, low=0.5, high=0.6, loss=0.004, upper=0.01, inferred=True
 )
 
 
@@ -53,16 +53,16 @@ def opened(qrels, runs, **told):
         ({}, "expected loss .004 within .010 (guessed)"),
         ({"loss": 0.05}, "expected loss .050 above .030 (guessed)"),
         ({"loss": None, "untestable": "only 2 groups fed the pool"}, "only 2 groups fed the pool (guessed)"),
-        ({"holes": 0}, "no unjudged document within the depth that matters"),
-        ({"holes": 0, "guessed_depth": True}, "no unjudged document within the depth that matters (guessed)"),
+        ({"unjudged": 0}, "no unjudged document within the depth that matters"),
+        ({"unjudged": 0, "inferred_depth": True}, "no unjudged document within the depth that matters (guessed)"),
         ({"judged": 0.3}, "only 30 % judged, below 50 %"),
-        ({"judged": 0.3, "guessed_depth": True}, "only 30 % judged, below 50 % (guessed)"),
-        ({"pool_judged": 0.5, "guessed_depth": True}, "50 % of the pool judged"),
+        ({"judged": 0.3, "inferred_depth": True}, "only 30 % judged, below 50 % (guessed)"),
+        ({"pool_judged": 0.5, "inferred_depth": True}, "50 % of the pool judged"),
     ],
 )
 def test_a_reason_says_that_it_rests_on_a_guess_where_it_does(changes, reason):
     assert verdict_of(replace(GUESSED, **changes)).reason == reason
-    told = verdict_of(replace(GUESSED, **{**changes, "guessed": False, "guessed_depth": False}))
+    told = verdict_of(replace(GUESSED, **{**changes, "inferred": False, "inferred_depth": False}))
     assert told.reason == reason.replace("seems to have fed", "fed").removesuffix(" (guessed)")
 
 
@@ -72,7 +72,7 @@ def test_a_reason_says_that_it_rests_on_a_guess_where_it_does(changes, reason):
         ({"pooled": True}, True),
         ({}, True),
         ({}, False),
-        ({"guessed": False}, False),
+        ({"inferred": False}, False),
     ],
 )
 def test_sentences_say_it_too(changes, contributed, kept: Kept):

@@ -1,4 +1,4 @@
-"""Holes: what of a run nobody judged, down to the depth that matters."""
+"""Coverage: what of a run nobody judged, down to the depth that matters."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.assess import common_depth_of, depths_that_matter, holes_of, judged_of_pool, misfits
-from cranfield.reuse.provenance import Contributor, provenance_of
+from cranfield.reuse.assess import coverage_of, depth_in_words, judged_of_pool, measure_depths
+from cranfield.reuse.provenance import Contributor, pooled_shares, provenance_of
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
 
@@ -63,31 +63,30 @@ def collection(tmp_path):
     ],
 )
 def test_the_depth_that_matters_is_the_cutoff_or_the_pool_depth_or_where_the_weight_ends(measure, depth):
-    assert depths_that_matter(parse_measure(measure), np.array([50, 20])).tolist() == depth
+    assert measure_depths(parse_measure(measure), np.array([50, 20])).tolist() == depth
 
 
 def test_judged_at_k_is_over_the_length_of_short_lists_and_says_so(collection):
     alignment, provenance = collection
-    holes = holes_of(alignment, parse_measure("P@4"), pool_depth=provenance.depth, provenance=provenance)
-    np.testing.assert_array_equal(holes.judged, [[1, 1, 1], [0.25, 1, np.nan]])
-    np.testing.assert_array_equal(holes.count, [[0, 0, 0], [3, 0, 0]])
-    np.testing.assert_array_equal(holes.first, [[4, 3, 2], [1, 3, 1]])
-    assert [holes.shorter(run) for run in (0, 1)] == [3, 1]
-    assert [holes.mean(run) for run in (0, 1)] == [1.0, 0.625]
-    assert [holes.low(run, below=0.5) for run in (0, 1)] == [0, 1]
-    assert [holes.topics(run) for run in (0, 1)] == [3, 2]
-    assert [holes.total(run) for run in (0, 1)] == [0, 3]
-    assert [holes.worst(run) for run in (0, 1)] == [[], [("t1", 0.25)]]
-    assert [holes.first_hole(run) for run in (0, 1)] == [None, 1]
+    coverage = coverage_of(alignment, parse_measure("P@4"), pool_depth=provenance.depth, provenance=provenance)
+    np.testing.assert_array_equal(coverage.judged, [[1, 1, 1], [0.25, 1, np.nan]])
+    np.testing.assert_array_equal(coverage.count, [[0, 0, 0], [3, 0, 0]])
+    np.testing.assert_array_equal(coverage.first, [[4, 3, 2], [1, 3, 1]])
+    assert [coverage.mean(run) for run in (0, 1)] == [1.0, 0.625]
+    assert [coverage.low(run, below=0.5) for run in (0, 1)] == [0, 1]
+    assert [coverage.topics(run) for run in (0, 1)] == [3, 2]
+    assert [coverage.total(run) for run in (0, 1)] == [0, 3]
+    assert [coverage.worst(run) for run in (0, 1)] == [[], [("t1", 0.25)]]
+    assert [coverage.first_unjudged(run) for run in (0, 1)] == [None, 1]
 
 
 def test_a_contributor_is_pooled_only_as_deep_as_the_pool_goes(collection):
     alignment, provenance = collection
     for measure, pooled in (("P@3", [True, False]), ("P@4", [True, False])):
-        holes = holes_of(alignment, parse_measure(measure), pool_depth=provenance.depth, provenance=provenance)
-        assert [holes.pooled(run) for run in (0, 1)] == pooled
-    holes = holes_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth)
-    assert [holes.pooled(run) for run in (0, 1)] == [False, False]
+        coverage = coverage_of(alignment, parse_measure(measure), pool_depth=provenance.depth, provenance=provenance)
+        assert [coverage.pooled(run) for run in (0, 1)] == pooled
+    coverage = coverage_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth)
+    assert [coverage.pooled(run) for run in (0, 1)] == [False, False]
 
 
 def test_a_contributor_with_documents_below_the_pool_depth_is_not_pooled_there(tmp_path):
@@ -96,9 +95,9 @@ def test_a_contributor_with_documents_below_the_pool_depth_is_not_pooled_there(t
     alignment = align(qrels, runs)
     contributors = [Contributor("old", "one"), Contributor("other", "two")]
     provenance = provenance_of(alignment, qrels, runs, contributors, depth=2)
-    holes = holes_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
-    assert [holes.pooled(run) for run in (0, 1)] == [False, True]
-    assert holes.total(0) == 0
+    coverage = coverage_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
+    assert [coverage.pooled(run) for run in (0, 1)] == [False, True]
+    assert coverage.total(0) == 0
 
 
 def test_a_pool_that_is_shallow_in_one_topic_does_not_pool_the_run_there(tmp_path):
@@ -106,21 +105,21 @@ def test_a_pool_that_is_shallow_in_one_topic_does_not_pool_the_run_there(tmp_pat
     runs = [run_of(tmp_path, "old", {"t1": "abc", "t2": "cba"})]
     alignment = align(qrels, runs)
     provenance = provenance_of(alignment, qrels, runs, [Contributor("old", "one")], depth={"t1": 3, "t2": 1})
-    holes = holes_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
-    assert holes.contributed.tolist() == [[True, False]]
-    assert not holes.pooled(0)
+    coverage = coverage_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
+    assert coverage.contributed.tolist() == [[True, False]]
+    assert not coverage.pooled(0)
 
 
 def test_for_rbp_it_is_the_weight_that_stands_on_judged_documents(collection):
     alignment, provenance = collection
     for measure in ("RBP", "RBP(p=0.5)"):
-        holes = holes_of(alignment, parse_measure(measure), pool_depth=provenance.depth)
+        coverage = coverage_of(alignment, parse_measure(measure), pool_depth=provenance.depth)
         residual = (
             parse_measure(measure.replace("RBP", "RBPResidual")).values(alignment.lists).reshape(alignment.shape)
         )
         known = alignment.present
-        np.testing.assert_allclose(holes.judged[known], 1 - residual[known], atol=1e-12)
-    cut = holes_of(alignment, parse_measure("RBP(p=0.5)@2"), pool_depth=provenance.depth)
+        np.testing.assert_allclose(coverage.judged[known], 1 - residual[known], atol=1e-12)
+    cut = coverage_of(alignment, parse_measure("RBP(p=0.5)@2"), pool_depth=provenance.depth)
     np.testing.assert_allclose(cut.judged, [[1, 1, 1], [1 / 3, 1, np.nan]], atol=1e-12)
 
 
@@ -129,14 +128,14 @@ def test_what_is_pooled_and_waiting_makes_the_pool_unfinished(collection):
     assert judged_of_pool(alignment.lists) == pytest.approx(6 / 7)
 
 
-def test_contributors_that_the_qrels_do_not_know_are_named(tmp_path):
+def test_contributors_that_the_qrels_do_not_know_show(tmp_path):
     qrels = qrels_of([("t1", "a", 1), ("t1", "b", 0)])
     runs = [run_of(tmp_path, "good", {"t1": "ab"}), run_of(tmp_path, "odd", {"t1": "axyz"})]
     alignment = align(qrels, runs)
     contributors = [Contributor("good", "one"), Contributor("odd", "two")]
     provenance = provenance_of(alignment, qrels, runs, contributors, depth=4)
-    assert misfits(alignment, provenance) == [("odd", 0.25)]
+    assert pooled_shares(alignment, provenance).tolist() == [1.0, 0.25]
 
 
 def test_the_pool_depth_is_told_as_one_number_or_as_a_range():
-    assert [common_depth_of([5, 5]), common_depth_of([5, 9])] == ["5", "5 to 9"]
+    assert [depth_in_words([5, 5]), depth_in_words([5, 9])] == ["5", "5 to 9"]

@@ -15,7 +15,7 @@ from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of, sorted_qrels
 from cranfield.reuse.correlation import RankDrop
 from cranfield.reuse.hold_out import Reranking, hold_out_all, hold_out_own, uniques_of
-from cranfield.reuse.provenance import Contributor, kept_prefixes, prefixes_of, provenance_of
+from cranfield.reuse.provenance import Contributor, prefixes_of, provenance_of
 
 MEASURES = parse_measures(
     [
@@ -133,7 +133,7 @@ def test_a_kept_pool_says_the_same_as_its_depth(collection, depth):
     aligned = align(known, runs)
     entries = [(t, d, name) for name, some in lists.items() for t in some for d in ranked(some, t)[:depth]]
     by_depth = prefixes_of(aligned, known, runs, contributors, depth=depth)
-    kept = kept_prefixes(aligned, known, runs, contributors, entries=[*entries, ("9", "a", "r0"), ("1", "zz", "r0")])
+    kept = prefixes_of(aligned, known, runs, contributors, entries=[*entries, ("9", "a", "r0"), ("1", "zz", "r0")])
     for level in ("run", "group", "family"):
         assert kept.by(level).owner.tolist() == by_depth.by(level).owner.tolist()
 

@@ -1,4 +1,4 @@
-"""Kappa and the expected loss: by hand, by trying all labels, and as laws."""
+"""The unjudged relevance ratio and the expected loss: by hand, by trying all labels, and as laws."""
 
 from dataclasses import fields, replace
 from itertools import product
@@ -14,33 +14,33 @@ from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.assess import depths_that_matter
-from cranfield.reuse.expected_loss import Lessons, expected_loss, scaled
+from cranfield.reuse.assess import measure_depths
+from cranfield.reuse.expected_loss import ModelCache, expected_loss, scale_model
 from cranfield.reuse.hold_out import Replayed, hold_out_own, lists_without
 from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
 from cranfield.reuse.unjudged_model import (
-    Kappa,
+    LabelCounts,
     Step,
-    Tally,
+    UnjudgedModel,
     Upper,
-    at_least,
     chances,
-    fitted,
-    learned,
+    count_labels,
+    fit_chances,
+    fit_model,
+    level_chances,
     logit,
     octave_of,
-    tally_of,
-    upper_ends,
+    upper_chances,
 )
 
 SAME = Upper(1.0, 22, is_maximum=False)
 
 
-def flat_kappa(*chance: float) -> Kappa:
-    """A kappa with the same chances for every run: that of reaching each step from the one below."""
+def flat_model(*chance: float) -> UnjudgedModel:
+    """A model with the same chances for every run: that of reaching each step from the one below."""
     steps = tuple(Step(0.5, float(logit(one)), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0) for one in chance)
     levels = tuple(range(len(chance) + 1))
-    return Kappa(levels, 0.5, (), (), SAME, steps, SAME, 0.0, SAME, 1.0, 22, 100, 30)
+    return UnjudgedModel(levels, 0.5, (), (), SAME, steps, SAME, 0.0, SAME, 1.0, 22, 100, 30)
 
 
 def small_alignment(rows):
@@ -86,9 +86,9 @@ CHANCE = (0.3, 0.4)
 @pytest.mark.parametrize("name", ["P@3", "P(rel=2)@5", "CG@4", "DCG@5", "DCG(gain='exponential')@5", "RBP", "RBP@3"])
 def test_the_loss_of_an_additive_measure_is_the_exact_mean_over_all_labels(name):
     measure = parse_measure(name)
-    depth = depths_that_matter(measure, np.array([5]))
+    depth = measure_depths(measure, np.array([5]))
     alignment = small_alignment(ROWS)
-    loss = expected_loss(alignment, measure, flat_kappa(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=1)
+    loss = expected_loss(alignment, measure, flat_model(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=1)
     wanted = [by_trying_all(row, measure, CHANCE, int(depth[0])) for row in ROWS]
     scores = measure.values(alignment.lists)
     np.testing.assert_allclose(loss.mean, wanted - scores, atol=1e-12)
@@ -100,10 +100,10 @@ def test_the_loss_of_an_additive_measure_is_the_exact_mean_over_all_labels(name)
 )
 def test_drawn_losses_come_near_the_mean_over_all_labels(name):
     measure = parse_measure(name)
-    depth = depths_that_matter(measure, np.array([5]))
+    depth = measure_depths(measure, np.array([5]))
     alignment = small_alignment(ROWS)
     loss = expected_loss(
-        alignment, measure, flat_kappa(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=400
+        alignment, measure, flat_model(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=400
     )
     wanted = [by_trying_all(row, measure, CHANCE, int(depth[0])) for row in ROWS]
     np.testing.assert_allclose(loss.mean, wanted - measure.values(alignment.lists), atol=0.02)
@@ -114,10 +114,10 @@ def test_drawn_losses_come_near_the_mean_over_all_labels(name):
 )
 def test_the_upper_end_adds_the_luck_of_single_labels(name, near):
     measure = parse_measure(name)
-    depth = depths_that_matter(measure, np.array([5]))
+    depth = measure_depths(measure, np.array([5]))
     alignment = small_alignment(ROWS)
     loss = expected_loss(
-        alignment, measure, flat_kappa(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=400
+        alignment, measure, flat_model(*CHANCE), depth=depth, rng=np.random.default_rng(1), draws=400
     )
     first, second = (
         np.array([by_trying_all(row, measure, CHANCE, int(depth[0]), power=power) for row in ROWS])
@@ -128,11 +128,11 @@ def test_the_upper_end_adds_the_luck_of_single_labels(name, near):
 
 def test_luck_and_better_holes_do_not_depend_on_each_other_so_their_squares_add():
     alignment, measure, depth = small_alignment(["1?0?2"]), parse_measure("P@5"), np.array([5])
-    known, better = flat_kappa(*CHANCE), flat_kappa(2 * CHANCE[0], CHANCE[1])
+    known, better = flat_model(*CHANCE), flat_model(2 * CHANCE[0], CHANCE[1])
     wider = replace(known, factor=Upper(2.0, 22, is_maximum=False))
     usual, raised, both = (
-        expected_loss(alignment, measure, kappa, depth=depth, rng=np.random.default_rng(1))
-        for kappa in (known, better, wider)
+        expected_loss(alignment, measure, model, depth=depth, rng=np.random.default_rng(1))
+        for model in (known, better, wider)
     )
     luck, apart = usual.upper - usual.mean, raised.mean - usual.mean
     assert luck[0] > 0
@@ -146,7 +146,7 @@ def test_the_scale_of_a_measure_multiplies_its_losses(name):
         expected_loss(
             alignment,
             measure,
-            replace(flat_kappa(*CHANCE), scale=scale, factor=Upper(2.0, 22, is_maximum=False)),
+            replace(flat_model(*CHANCE), scale=scale, factor=Upper(2.0, 22, is_maximum=False)),
             depth=np.array([5]),
             rng=np.random.default_rng(1),
         )
@@ -159,7 +159,7 @@ def test_the_scale_of_a_measure_multiplies_its_losses(name):
 def test_a_run_without_holes_that_matter_loses_nothing_and_others_are_not_touched():
     alignment = small_alignment(["012??", "?12"])
     loss = expected_loss(
-        alignment, parse_measure("nDCG@3"), flat_kappa(*CHANCE), depth=np.array([3]), rng=np.random.default_rng(1),
+        alignment, parse_measure("nDCG@3"), flat_model(*CHANCE), depth=np.array([3]), rng=np.random.default_rng(1),
         runs=[0],
     )  # fmt: skip
     np.testing.assert_array_equal(loss.mean, [0.0, np.nan])
@@ -171,12 +171,12 @@ def test_the_loss_of_a_run_does_not_depend_on_the_other_runs(made, name):
     collection = made(pooled=5)
     provenance = collection.prefixes.by("group")
     measure = parse_measure(name)
-    depth = depths_that_matter(measure, provenance.depth)
-    kappa = learned(tally_of(collection.alignment, depth, provenance))
-    everybody = expected_loss(collection.alignment, measure, kappa, depth=depth, rng=np.random.default_rng(7))
+    depth = measure_depths(measure, provenance.depth)
+    model = fit_model(count_labels(collection.alignment, depth, provenance))
+    everybody = expected_loss(collection.alignment, measure, model, depth=depth, rng=np.random.default_rng(7))
     for run in collection.outsiders:
         alone = align(collection.qrels, [collection.runs[run]])
-        loss = expected_loss(alone, measure, kappa, depth=depth, rng=np.random.default_rng(7))
+        loss = expected_loss(alone, measure, model, depth=depth, rng=np.random.default_rng(7))
         np.testing.assert_allclose(
             [loss.mean[0], loss.upper[0]], [everybody.mean[run], everybody.upper[run]], atol=1e-12
         )
@@ -193,21 +193,21 @@ def test_a_measure_with_another_way_to_put_topics_together_is_summed_its_own_way
         scored=np.ones((1, 2), dtype=bool),
     )
     measure = parse_measure("P(agg='max')@2")
-    loss = expected_loss(wide, measure, flat_kappa(*CHANCE), depth=np.array([2, 2]), rng=np.random.default_rng(1))
+    loss = expected_loss(wide, measure, flat_model(*CHANCE), depth=np.array([2, 2]), rng=np.random.default_rng(1))
     assert loss.mean[0] == pytest.approx(0.15)
     # the first topic may rise from 0.65 by the deviation of one label, and the other stays below it
     assert loss.upper[0] == pytest.approx(0.15 + 1.645 * 0.5 * np.sqrt(0.3 * 0.7))
 
 
-def test_grades_that_kappa_does_not_know_are_refused_and_so_is_drawing_nothing(kept: Kept):
+def test_grades_that_the_model_does_not_know_are_refused_and_so_is_drawing_nothing(kept: Kept):
     alignment = small_alignment(ROWS)
     with kept.raises(InputError):
         expected_loss(
-            alignment, parse_measure("AP"), flat_kappa(0.3), depth=np.array([5]), rng=np.random.default_rng(1)
+            alignment, parse_measure("AP"), flat_model(0.3), depth=np.array([5]), rng=np.random.default_rng(1)
         )
     with kept.raises(UsageError):
         expected_loss(
-            alignment, parse_measure("AP"), flat_kappa(*CHANCE), depth=np.array([5]), rng=np.random.default_rng(1),
+            alignment, parse_measure("AP"), flat_model(*CHANCE), depth=np.array([5]), rng=np.random.default_rng(1),
             draws=0,
         )  # fmt: skip
 
@@ -242,41 +242,41 @@ def by_hand():
 
 def test_the_tally_parts_what_is_judged_anyway_from_what_only_the_group_brought():
     alignment, provenance = by_hand()
-    tally = tally_of(alignment, np.array([4]), provenance)
-    assert tally.judged[:, 0].tolist() == [[1, 1], [1, 1], [0, 2]]
-    assert tally.own.sum(axis=2)[:, 0].tolist() == [[1, 1], [1, 1], [0, 0]]
+    counts = count_labels(alignment, np.array([4]), provenance)
+    assert counts.judged[:, 0].tolist() == [[1, 1], [1, 1], [0, 2]]
+    assert counts.own.sum(axis=2)[:, 0].tolist() == [[1, 1], [1, 1], [0, 0]]
     # b stands at rank 2 and d at 4, e at 1 and f at 3: octaves 1 and 2, 0 and 2
-    assert tally.own[0, 0].tolist() == [[0, 0], [0, 1], [1, 0]]
-    assert tally.own[1, 0].tolist() == [[0, 1], [0, 0], [1, 0]]
-    assert tally.shared[:, 0].tolist() == [[1, 1], [1, 1], [0, 0]]
-    outside = tally_of(alignment, np.array([3]))
+    assert counts.own[0, 0].tolist() == [[0, 0], [0, 1], [1, 0]]
+    assert counts.own[1, 0].tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert counts.shared[:, 0].tolist() == [[1, 1], [1, 1], [0, 0]]
+    outside = count_labels(alignment, np.array([3]))
     assert outside.judged[:, 0].tolist() == [[1, 2], [2, 1], [0, 1]]
     assert not outside.own.any()
 
 
-def test_kappa_is_the_rate_of_holes_over_the_rate_of_the_other_judged_documents():
+def test_ratio_is_the_rate_of_holes_over_the_rate_of_the_other_judged_documents():
     alignment, provenance = by_hand()
-    kappa = learned(tally_of(alignment, np.array([4]), provenance))
-    assert (kappa.value, kappa.by_grade, kappa.by_group) == (1.0, (1.0,), (("1", 1.0), ("2", 1.0)))
-    assert (kappa.groups, kappa.holes, kappa.relevant, kappa.spread.is_maximum) == (2, 4, 2, True)
-    shallow = learned(tally_of(alignment, np.array([3]), provenance))
+    model = fit_model(count_labels(alignment, np.array([4]), provenance))
+    assert (model.ratio, model.by_grade, model.by_group) == (1.0, (1.0,), (("1", 1.0), ("2", 1.0)))
+    assert (model.groups, model.unjudged, model.relevant, model.spread.is_maximum) == (2, 4, 2, True)
+    shallow = fit_model(count_labels(alignment, np.array([3]), provenance))
     # one: a judged, b and c -> b own, c judged; two: c judged, e and f own
-    assert shallow.value == pytest.approx((2 / 3) / (1 / 3))
+    assert shallow.ratio == pytest.approx((2 / 3) / (1 / 3))
 
 
-def test_each_grade_has_a_kappa_of_its_own():
+def test_each_grade_has_a_ratio_of_its_own():
     own = np.array([[[[8, 1, 1]]], [[[8, 2, 0]]]])
     judged = np.array([[[4, 4, 2]], [[4, 2, 4]]])
-    kappa = learned(Tally((0, 1, 2), ("a", "b"), np.array([0, 1], dtype=np.int32), judged, own, 0 * judged))
-    assert kappa.by_grade == pytest.approx(((3 / 20) / (6 / 20), (1 / 20) / (6 / 20)))
-    assert kappa.value == pytest.approx((4 / 20) / (12 / 20))
-    assert len(kappa.steps) == 2
+    model = fit_model(LabelCounts((0, 1, 2), ("a", "b"), np.array([0, 1], dtype=np.int32), judged, own, 0 * judged))
+    assert model.by_grade == pytest.approx(((3 / 20) / (6 / 20), (1 / 20) / (6 / 20)))
+    assert model.ratio == pytest.approx((4 / 20) / (12 / 20))
+    assert len(model.steps) == 2
 
 
 def test_groups_of_a_family_alone_can_teach():
     alignment, provenance = by_hand()
-    tally = tally_of(alignment, np.array([4]), provenance)
-    assert learned(tally, np.array([1, 2])).by_group == (("2", 1.0),)
+    counts = count_labels(alignment, np.array([4]), provenance)
+    assert fit_model(counts, np.array([1, 2])).by_group == (("2", 1.0),)
 
 
 def test_holes_of_better_runs_are_relevant_more_often_and_the_model_learns_it():
@@ -285,7 +285,7 @@ def test_holes_of_better_runs_are_relevant_more_often_and_the_model_learns_it():
     hole = chances(-1.5 + 2.5 * (logit(rates) - logit(0.45)))
     judged = rng.binomial(400, rates)
     found = rng.binomial(300, hole)
-    tally = Tally(
+    counts = LabelCounts(
         (0, 1),
         tuple(f"g{number:02}" for number in range(24)),
         np.arange(24, dtype=np.int32),
@@ -293,32 +293,32 @@ def test_holes_of_better_runs_are_relevant_more_often_and_the_model_learns_it():
         np.stack([300 - found, found], axis=1)[:, np.newaxis, np.newaxis],
         np.zeros((24, 1, 2), dtype=np.int64),
     )
-    kappa = learned(tally)
-    assert kappa.steps[0].run_slope == pytest.approx(2.5, abs=0.3)
-    expected = at_least(kappa, tally.judged, 1)[:, 0, 0, 1]
+    model = fit_model(counts)
+    assert model.steps[0].run_slope == pytest.approx(2.5, abs=0.3)
+    expected = level_chances(model, counts.judged, 1)[:, 0, 0, 1]
     np.testing.assert_allclose(expected, hole, atol=0.1)
     assert expected.mean() == pytest.approx(found.mean() / 300, rel=0.02)
 
 
 def test_beyond_the_rates_of_the_contributors_the_slope_is_at_most_one():
     step = Step(0.5, -1.0, 3.0, 1.0, 0.0, 0.0, -0.5, 0.5)
-    kappa = replace(flat_kappa(0.5), steps=(step,))
-    seen = logit(at_least(kappa, np.array([[[1, 9]], [[10, 10]]]) * 10_000, 1)[:, 0, 0, 1])
+    model = replace(flat_model(0.5), steps=(step,))
+    seen = logit(level_chances(model, np.array([[[1, 9]], [[10, 10]]]) * 10_000, 1)[:, 0, 0, 1])
     assert seen[0] == pytest.approx(-1.0 + 3 * 0.5 + (logit(0.9) - 0.5), abs=0.01)
     assert seen[1] == pytest.approx(-1.0, abs=0.01)
 
 
 def test_the_chance_of_a_hole_depends_on_the_octave_of_its_rank():
     step = Step(0.5, -1.0, 1.0, 1.0, -0.5, 1.0, 0.0, 0.0)
-    kappa = replace(flat_kappa(0.5), steps=(step,))
-    seen = logit(at_least(kappa, np.array([[[5, 5]]]), 4)[0, 0, :, 1])
+    model = replace(flat_model(0.5), steps=(step,))
+    seen = logit(level_chances(model, np.array([[[5, 5]]]), 4)[0, 0, :, 1])
     np.testing.assert_allclose(seen, [-0.5, -1.0, -1.5, -2.0])
     assert octave_of(np.array([1, 2, 3, 4, 5, 8, 9, 16, 17, 100])).tolist() == [0, 1, 2, 2, 3, 3, 4, 4, 5, 7]
     measure = parse_measure("P@4")
     loss = expected_loss(
         small_alignment(["????"]),
         measure,
-        replace(kappa, levels=(0, 1, 2), steps=(step, replace(step, intercept=-20.0))),
+        replace(model, levels=(0, 1, 2), steps=(step, replace(step, intercept=-20.0))),
         depth=np.array([4]),
         rng=np.random.default_rng(1),
     )
@@ -329,13 +329,13 @@ def test_the_chance_of_a_hole_depends_on_the_octave_of_its_rank():
 def test_a_new_run_meets_one_group_more_than_one_that_was_held_out():
     own = np.array([[[[80, 20]]]] * 4)
     shared = np.array([[[30, 60]]] * 4)
-    tally = Tally((0, 1), tuple("abcd"), np.arange(4, dtype=np.int32), np.array([[[50, 50]]] * 4), own, shared)
-    growth = learned(tally).growth
+    counts = LabelCounts((0, 1), tuple("abcd"), np.arange(4, dtype=np.int32), np.array([[[50, 50]]] * 4), own, shared)
+    growth = fit_model(counts).growth
     before, now = (20 + 60 / 3) / (100 + 90 / 3), 20 / 100
     assert growth == pytest.approx((now / before) ** (np.log(4 / 3) / np.log(3 / 2)), rel=0.01)
-    alone = learned(replace(tally, shared=0 * shared))
+    alone = fit_model(replace(counts, shared=0 * shared))
     assert alone.growth == 1.0
-    assert learned(tally).plain == pytest.approx(alone.plain * growth)
+    assert fit_model(counts).plain == pytest.approx(alone.plain * growth)
 
 
 @pytest.mark.parametrize("name", ["AP", "RR", "nDCG@10", "P@10"])
@@ -343,17 +343,17 @@ def test_expected_losses_are_scaled_to_what_held_out_contributors_lost(made, nam
     collection = made(seed=4, topics=60, runs=2, taste=1.5)
     provenance = collection.prefixes.by("group")
     measure = parse_measure(name)
-    depth = depths_that_matter(measure, provenance.depth)
-    kappa = replace(learned(tally_of(collection.alignment, depth, provenance)), growth=1.0)
-    lessons = Lessons(collection.alignment, provenance)
-    ratio = scaled(measure, kappa, lessons, depth=depth, rng=np.random.default_rng(1)).scale
+    depth = measure_depths(measure, provenance.depth)
+    model = replace(fit_model(count_labels(collection.alignment, depth, provenance)), growth=1.0)
+    cache = ModelCache(collection.alignment, provenance)
+    ratio = scale_model(measure, model, cache, depth=depth, rng=np.random.default_rng(1)).scale
     own = hold_out_own(collection.alignment, provenance, [measure])
     assert 0.5 <= ratio <= 2.0
     if name == "P@10":
         assert ratio == pytest.approx(1.0, abs=0.1)
     if name == "AP":
         assert ratio > 1.0
-    expected = sum(_expected_of(collection, provenance, kappa, measure, depth))
+    expected = sum(_expected_of(collection, provenance, model, measure, depth))
     assert ratio == pytest.approx((own.drop[0].sum() + 0.0005 * 16) / (expected + 0.0005 * 16), rel=0.05)
 
 
@@ -361,20 +361,20 @@ def test_expected_losses_are_scaled_to_what_held_out_contributors_lost(made, nam
 def test_holes_below_a_shallow_pool_do_not_count_as_losses_that_never_came(made, depth):
     collection = made(seed=4, topics=60, taste=1.5, depth=depth)
     provenance, measure = collection.prefixes.by("group"), parse_measure("P@10")
-    deep = depths_that_matter(measure, provenance.depth)
-    lessons = Lessons(collection.alignment, provenance)
-    ratio = scaled(measure, lessons.kappa(deep), lessons, depth=deep, rng=np.random.default_rng(1)).scale
+    deep = measure_depths(measure, provenance.depth)
+    cache = ModelCache(collection.alignment, provenance)
+    ratio = scale_model(measure, cache.model(deep), cache, depth=deep, rng=np.random.default_rng(1)).scale
     assert ratio == pytest.approx(1.0, abs=0.1)
 
 
-def _expected_of(collection, provenance, kappa, measure, depth):
+def _expected_of(collection, provenance, model, measure, depth):
     """Give what each run is expected to lose when its own group is left out, one group after the other."""
     for group in range(len(provenance.groups)):
         cells = np.full(len(collection.alignment.lists), group, dtype=np.int32)
         without = replace(collection.alignment, lists=lists_without(collection.alignment.lists, provenance, cells))
         runs = np.flatnonzero(provenance.group_of_run == group).tolist()
         yield (
-            expected_loss(without, measure, kappa, depth=depth, rng=np.random.default_rng(2), runs=runs)
+            expected_loss(without, measure, model, depth=depth, rng=np.random.default_rng(2), runs=runs)
             .mean[runs]
             .sum()
         )
@@ -385,22 +385,22 @@ def test_in_a_pool_that_was_played_again_holes_are_what_would_not_have_been_chos
     removed = np.zeros((2, 6), dtype=bool)
     removed[0, 0] = removed[1, 5] = True  # without one: a is not chosen; without two: f
     kept = {one.name: getattr(provenance, one.name) for one in fields(Provenance)}
-    tally = tally_of(alignment, np.array([4]), Replayed(**kept, removed=removed))
-    assert tally.own.sum(axis=2)[:, 0].tolist() == [[0, 1], [1, 0], [0, 0]]
-    assert not tally.shared.any()
+    counts = count_labels(alignment, np.array([4]), Replayed(**kept, removed=removed))
+    assert counts.own.sum(axis=2)[:, 0].tolist() == [[0, 1], [1, 0], [0, 0]]
+    assert not counts.shared.any()
 
 
-def test_the_upper_ends_are_those_of_the_model_and_of_plain_kappa():
-    kappa = replace(
-        flat_kappa(0.2, 0.5), factor=Upper(3.0, 22, is_maximum=False), plain=0.5, plain_factor=Upper(2.0, 22, False)
+def test_the_upper_ends_are_those_of_the_model_and_of_plain_ratio():
+    model = replace(
+        flat_model(0.2, 0.5), factor=Upper(3.0, 22, is_maximum=False), plain=0.5, plain_factor=Upper(2.0, 22, False)
     )
-    model, plain = upper_ends(kappa, np.array([[[2, 1, 1]]]), 1)
+    model, plain = upper_chances(model, np.array([[[2, 1, 1]]]), 1)
     np.testing.assert_allclose(model[0, 0, 0], [1, 0.6, 0.3])
     np.testing.assert_allclose(plain[0, 0, 0], [1, 0.5, 0.25])
 
 
 def test_without_any_hole_the_prior_is_what_remains():
-    weights = fitted(
+    weights = fit_chances(
         np.zeros((0, 3)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32),
         prior=np.array([-1.0, 1.0, 1.0]), spread=np.ones(3),
     ).weights  # fmt: skip
@@ -417,9 +417,9 @@ def test_losses_are_numbers_that_stay_inside_what_is_possible(made, seed, pooled
     collection = made(seed=seed, topics=4, documents=40, groups=pooled + 2, pooled=pooled, rates=rates, length=20)
     provenance = collection.prefixes.by("group")
     measure = parse_measure(name)
-    depth = depths_that_matter(measure, provenance.depth)
-    kappa = learned(tally_of(collection.alignment, depth, provenance))
-    loss = expected_loss(collection.alignment, measure, kappa, depth=depth, rng=np.random.default_rng(1), draws=8)
+    depth = measure_depths(measure, provenance.depth)
+    model = fit_model(count_labels(collection.alignment, depth, provenance))
+    loss = expected_loss(collection.alignment, measure, model, depth=depth, rng=np.random.default_rng(1), draws=8)
     scores = measure.values(collection.alignment.lists).reshape(collection.alignment.shape)
     assert np.isfinite(loss.mean).all()
     assert np.isfinite(loss.upper).all()

@@ -9,7 +9,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import InputError, UsageError
 from cranfield.evaluate.align import KnownRun, align
-from cranfield.reuse.provenance import MANY, NOBODY, Contributor, kept_prefixes, prefixes_of, provenance_of
+from cranfield.reuse.provenance import MANY, NOBODY, Contributor, prefixes_of, provenance_of
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": -1, "d": 1}, "2": {"a": 1, "e": 0}})
 RUNS = [
@@ -95,7 +95,7 @@ def test_some_topics_alone_can_be_looked_at():
 
 def test_a_kept_pool_has_the_depth_to_which_all_lists_are_judged():
     entries = [("1", "a", "A"), ("1", "a", "B"), ("1", "b", "A"), ("2", "a", "A"), ("1", "d", "C"), ("7", "a", "A")]
-    provenance = kept_prefixes(ALIGNED, QRELS, RUNS, GIVEN, entries=entries).by("group")
+    provenance = prefixes_of(ALIGNED, QRELS, RUNS, GIVEN, entries=entries).by("group")
     assert owners(provenance) == ["many", "one", "nobody", "nobody", "one", "nobody"]
     assert provenance.depth.tolist() == [2, 2]
 

@@ -14,7 +14,7 @@ from cranfield.evaluate.expression import parse_measures
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.collection import doubts, examine, extrapolated, levels_of, new_by_depth, repooled
 from cranfield.reuse.hold_out import hold_out_own, uniques_of
-from cranfield.reuse.provenance import Contributor, guess_contributors, prefixes_of, provenance_of
+from cranfield.reuse.provenance import Contributor, infer_contributors, prefixes_of, provenance_of
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
 
@@ -157,7 +157,7 @@ def test_scores_in_32_bits_give_the_other_counts(runs, qrels, contributors):
 
 
 def test_the_contributors_are_guessed_right(runs, qrels):
-    guess = guess_contributors(align(qrels, runs))
+    guess = infer_contributors(align(qrels, runs))
     assert guess.depth == 100
     assert [one.run for one in guess.contributors if not one.contributing] == ["rutfmed"]
     assert np.isclose(guess.shares[[one.run for one in guess.contributors].index("rutfmed")], 0.8692, atol=0.0001)
@@ -167,7 +167,7 @@ TEN = ["Brkly3", "dortL2", "crnlL2", "INQ001", "siems2", "lsia1", "pircs3", "CLA
 
 
 def guessed(qrels, runs, *names):
-    return guess_contributors(align(qrels, [run for run in runs if run.tag in names]))
+    return infer_contributors(align(qrels, [run for run in runs if run.tag in names]))
 
 
 @pytest.fixture(scope="module")

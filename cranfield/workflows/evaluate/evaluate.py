@@ -188,7 +188,7 @@ class Evaluation(Result):
                 shown = f"{printed(value, columns[place])} {given:>{widths[place]}}"
             if one is not None and (self.by_topic or marks[place]):
                 mark = reuse.mark_of(one.verdict(run)) if topic is None else ""
-                if topic is not None and one.assessment.holes.count[run, topic]:
+                if topic is not None and one.assessment.coverage.count[run, topic]:
                     mark = UNJUDGED
                 shown = f"{printed(shown, columns[place])} {mark or ' '}"
             return shown

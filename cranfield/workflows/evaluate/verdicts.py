@@ -96,7 +96,7 @@ def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> d
                 numbers = (
                     float(trust.bounds.lower[place, run, topic]),
                     float(trust.bounds.upper[place, run, topic]),
-                    float(assessment.holes.judged[run, topic]),
+                    float(assessment.coverage.judged[run, topic]),
                     nothing if assessment.loss is None else float(assessment.loss.by_topic[run, topic]),
                 )
                 given = (None if value != value else value for value in numbers)
@@ -143,8 +143,8 @@ def trust_by_ties(
     hidden = _moved(trust, shown)
     for place, (one, two) in enumerate(zip(trust.trusts, other.trusts, strict=True)):
         for first, second in (
-            (one.assessment.holes.count, two.assessment.holes.count),
-            (one.assessment.holes.judged, two.assessment.holes.judged),
+            (one.assessment.coverage.count, two.assessment.coverage.count),
+            (one.assessment.coverage.judged, two.assessment.coverage.judged),
             (trust.bounds.lower[place], other.bounds.lower[place]),
             (trust.bounds.upper[place], other.bounds.upper[place]),
         ):
@@ -163,7 +163,7 @@ def trust_by_novelty(trust: Trusted, shown: Scores) -> tuple[Trusted, tuple[str,
     with. A run keeps its interval where it has none of them and its score is the plain one.
     """
     hidden = {
-        place: moved | np.array([trust.trusts[place].assessment.holes.total(run) > 0 for run in range(len(moved))])
+        place: moved | np.array([trust.trusts[place].assessment.coverage.total(run) > 0 for run in range(len(moved))])
         for place, moved in _moved(trust, shown).items()
     }
     note = (
@@ -235,7 +235,7 @@ def _trust_as_shown(one: Trust, other: Trust, shown: Scores, hidden: NDArray[np.
         score=score,
         low=_without(assessment.low, hidden),
         high=_without(assessment.high, hidden),
-        holes=other.assessment.holes,
+        coverage=other.assessment.coverage,
         loss=loss,
         evidence=tuple(evidence),
         verdicts=tuple(verdicts),

@@ -73,7 +73,7 @@ def outsider_loss(store: Store, pool: Pool) -> OutsiderLoss | None:
     from cranfield.evaluate.align import align
     from cranfield.evaluate.expression import parse_measure
     from cranfield.reuse.hold_out import hold_out_own
-    from cranfield.reuse.provenance import Contributor, kept_prefixes
+    from cranfield.reuse.provenance import Contributor, prefixes_of
 
     stored = StoredRuns(store)
     here = [source for source in pool.sources if source.name in stored]
@@ -89,7 +89,7 @@ def outsider_loss(store: Store, pool: Pool) -> OutsiderLoss | None:
     aligned = align(qrels, runs)
     contributors = [Contributor(source.name, source.group) for source in here]
     entries = ((one.topic, one.document, brought.run) for one in pool for brought in one.contributions)
-    group = kept_prefixes(aligned, qrels, runs, contributors, entries=entries).by("group")
+    group = prefixes_of(aligned, qrels, runs, contributors, entries=entries).by("group")
     measure = parse_measure(MEASURE, threshold=current_scale(store)[1].relevant_from)
     spread = hold_out_own(aligned, group, [measure]).relative_spread(measure)
     if not spread.runs:

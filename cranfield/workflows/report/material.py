@@ -452,7 +452,7 @@ def _of_coverage(found: Trusted) -> tuple[str, str, Table]:
 
     from cranfield.base.tables import Column, table_of
 
-    holes, names = found.trusts[0].assessment.holes, found.field.read.aligned.run_names
+    holes, names = found.trusts[0].assessment.coverage, found.field.read.aligned.run_names
     rows = []
     for run in range(found.field.asked):
         shares = np.nan_to_num(holes.judged[run])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.lists import Counts, GradeGains
     from cranfield.reuse.assess import Assessment, Knowledge, Learn
     from cranfield.reuse.card import Card
-    from cranfield.reuse.expected_loss import Lessons
+    from cranfield.reuse.expected_loss import ModelCache
     from cranfield.reuse.intervals import Closure, Intervals
     from cranfield.reuse.pairs import RankIntervals
     from cranfield.reuse.provenance import Contributor, Level, Prefixes, Provenance
@@ -64,7 +64,7 @@ class Field:
     """All runs that a verdict looks at, aligned: the first `asked` of them were asked for, the others only teach.
 
     `prefixes` is what the contributors brought, None where nobody knows. `depth` is the depth of the pool, one number
-    per topic, and `finished` the share of its topics for which everything has been chosen. `guessed` says that who
+    per topic, and `finished` the share of its topics for which everything has been chosen. `inferred` says that who
     fed the pool, or how deep, is a guess, and `notes` is what should be known about all this. `words` are the runs as
     they were asked for: names, paths, or runs.
     """
@@ -79,7 +79,7 @@ class Field:
     gains: GradeGains = ()
     finished: float = 1.0
     card: Card | None = None
-    guessed: bool = False
+    inferred: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -99,7 +99,7 @@ class Field:
             families=self.families,
             relevant_from=self.relevant_from,
             ended=self.finished,
-            guessed=self.guessed,
+            inferred=self.inferred,
         )
 
     @property
@@ -139,7 +139,7 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
     if card is not None:
         card.refuse_others(read.aligned)
     rel = 1 if store is None else current_scale(store)[1].relevant_from
-    contributors, depth, notes, guessed = _contributors(read, told, stored, _submitted(read, store, teachers))
+    contributors, depth, notes, inferred = _contributors(read, told, stored, _submitted(read, store, teachers))
     prefixes, levels = _brought(read, contributors, depth, stored, store)
     pool_depth = prefixes.depth if prefixes is not None else _without_pool(read, card, told.depth)
     return Field(
@@ -153,7 +153,7 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
         gains=() if store is None else gains_of(current_scale(store)[1]),
         finished=1.0 if stored is None else stored.finished,
         card=card,
-        guessed=guessed,
+        inferred=inferred,
         notes=tuple(notes),
     )
 
@@ -182,7 +182,7 @@ def _contributors(
     read: Read, told: PoolTold, stored: KnownPool | None, submitted: list[Contributor]
 ) -> tuple[list[Contributor], int | None, list[str], bool]:
     """Give who fed the pool, its depth where it is one of equal depth, notes, and whether all that is a guess."""
-    from cranfield.reuse.provenance import guess_contributors, guess_depth
+    from cranfield.reuse.provenance import infer_contributors, infer_depth
 
     if stored is not None:
         return list(stored.contributors), stored.depth, list(stored.notes), False
@@ -194,9 +194,9 @@ def _contributors(
     if told.card is not None and not known:
         return [], None, notes, False  # what a card says is known, and better than any guess
     if known:
-        guess = guess_depth(read.aligned, _contributing(read, known))
+        guess = infer_depth(read.aligned, _contributing(read, known))
     else:
-        guess = guess_contributors(read.aligned, depth=told.depth)
+        guess = infer_contributors(read.aligned, depth=told.depth)
     if guess.refusal:
         unknown, tell = ("the depth of the pool", "--pool-depth") if known else _WHO
         return [], None, [*notes, f"{unknown} is not known: {guess.refusal}; tell it with {tell}"], False
@@ -259,7 +259,7 @@ def _brought(
 ) -> tuple[Prefixes | None, dict[Level, Provenance]]:
     """Give what the contributors brought, by run, group and family."""
     from cranfield.reuse.collection import levels_of
-    from cranfield.reuse.provenance import kept_prefixes, prefixes_of
+    from cranfield.reuse.provenance import prefixes_of
 
     if not any(one.contributing for one in contributors):
         return None, {}
@@ -269,7 +269,7 @@ def _brought(
             return None, {}
         prefixes = prefixes_of(aligned, qrels, runs, contributors, depth=depth)
         return prefixes, levels_of(prefixes)
-    prefixes = kept_prefixes(aligned, qrels, runs, contributors, entries=stored.entries)
+    prefixes = prefixes_of(aligned, qrels, runs, contributors, entries=stored.entries)
     levels = levels_of(prefixes)
     if store is None:
         raise UsageError("a stored pool is of a collection")
@@ -390,12 +390,11 @@ def trusted(
 ) -> Trusted:
     """Give the verdicts of all runs of a field. `learn` says whether kappa is wanted where no run has a hole."""
     from cranfield.evaluate.expression import own_measures
-    from cranfield.reuse.expected_loss import Lessons
+    from cranfield.reuse.expected_loss import ModelCache
     from cranfield.reuse.intervals import interval_depth, intervals_of_runs
-    from cranfield.reuse.verdict import takes_verdict
 
     table = thresholds_in_force(store, thresholds)
-    chosen = [measure for measure in own_measures(measures) if takes_verdict(measure)]
+    chosen = [measure for measure in own_measures(measures) if measure.takes_verdict]
     found = intervals_of_runs(
         field.read.aligned,
         chosen,
@@ -405,10 +404,8 @@ def trusted(
         highest=None,
     )
     provenance = field.knowledge.provenance
-    lessons = None if provenance is None else Lessons(field.read.aligned, provenance)
-    trusts = tuple(
-        _trust(field, measure, found, place, table, lessons, learn) for place, measure in enumerate(chosen)
-    )
+    cache = None if provenance is None else ModelCache(field.read.aligned, provenance)
+    trusts = tuple(_trust(field, measure, found, place, table, cache, learn) for place, measure in enumerate(chosen))
     return Trusted(field, trusts, table, found)
 
 
@@ -418,15 +415,15 @@ def _trust(
     found: Intervals,
     place: int,
     table: Thresholds,
-    lessons: Lessons | None,
+    cache: ModelCache | None,
     learn: Learn,
 ) -> Trust:
     import numpy as np
 
-    from cranfield.reuse.assess import assessed
+    from cranfield.reuse.assess import assess_runs
     from cranfield.reuse.pairs import rank_interval
 
-    assessment = assessed(
+    assessment = assess_runs(
         field.read.aligned,
         measure,
         field.knowledge,
@@ -434,7 +431,7 @@ def _trust(
         high=found.highest[place],
         rng=np.random.default_rng(SEED),
         thresholds=table,
-        lessons=lessons,
+        cache=cache,
         learn=learn,
     )
     score = assessment.score

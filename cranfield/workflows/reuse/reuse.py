@@ -58,18 +58,18 @@ def card_for(found: Trusted) -> Card:
     field = found.field
     if field.prefixes is None:
         raise UsageError("a card needs the runs that fed the pool, and it is not known which did")
-    if field.guessed:
+    if field.inferred:
         raise UsageError("a card cannot rest on a guess at the pool: tell it with --groups and --pool-depth")
     provenance = field.levels["group"]
     own = hold_out.hold_out_own(field.read.aligned, provenance, [trust.measure for trust in found.trusts])
     entries = [
         card.entry_of(
             trust.measure,
-            trust.assessment.holes.depth,
-            kappa=trust.assessment.kappa,
+            trust.assessment.coverage.depth,
+            model=trust.assessment.model,
             untestable=trust.assessment.untestable,
             losses=own.spread(trust.measure),
-            families=trust.assessment.family_kappas,
+            families=trust.assessment.family_models,
         )
         for trust in found.trusts
     ]
@@ -105,7 +105,7 @@ def rows_of(trust: Trust, runs: Sequence[int]) -> list[tuple[Value, ...]]:
 
 def depth_words(trust: Trust) -> str:
     """Give the depth that matters in words; nothing for RBP, whose weights have none."""
-    return "" if trust.measure.name == "RBP" else assess.common_depth_of(trust.assessment.holes.depth)
+    return "" if trust.measure.kind.tail is not None else assess.depth_in_words(trust.assessment.coverage.depth)
 
 
 def about_collection(report: CollectionReport) -> Iterator[str]:

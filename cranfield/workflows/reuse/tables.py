@@ -38,7 +38,7 @@ def part_tables(found: Trusted, report: CollectionReport | None, part: Part, *, 
         by_measure = [(trust, reuse.rows_of(trust, asked)) for trust in found.trusts]
         if data:
             return [tables.trust_data([row for _, rows in by_measure for row in rows])]
-        guessed = found.field.guessed
+        guessed = found.field.inferred
         return [
             tables.trust_table(rows, measure=str(trust.measure), depth=reuse.depth_words(trust), guessed=guessed)
             for trust, rows in by_measure
@@ -99,7 +99,7 @@ def _worst_topics(found: Trusted) -> Table:
         (found.field.read.aligned.run_names[run], str(trust.measure), topic, share)
         for trust in found.trusts
         for run in range(found.field.asked)
-        for topic, share in trust.assessment.holes.worst(run)
+        for topic, share in trust.assessment.coverage.worst(run)
     ]
     columns = [Column("run"), Column("measure"), Column("topic"), Column("judged", kind="number", digits=2)]
     return table_of(columns, rows, caption="Topics with the least judged")
@@ -147,7 +147,7 @@ def draw_intervals(found: Trusted, trust: Trust, *, on: On = None) -> Axes:
         score,
         (low, high),
         upper,
-        contributing=np.asarray(assessment.holes.contributed[runs].any(axis=1)),
+        contributing=np.asarray(assessment.coverage.contributed[runs].any(axis=1)),
         pooled=None if None in fed else np.array(fed, dtype=bool),
         on=on,
     )
@@ -164,7 +164,7 @@ def draw_hold_out(report: CollectionReport, trust: Trust, *, on: On = None) -> A
 
 def draw_coverage(found: Trusted, *, on: On = None) -> Axes:
     """Draw how much of the top of each run is judged, topic by topic, down to the depth of the first measure."""
-    holes, runs = found.trusts[0].assessment.holes, found.field.asked
+    holes, runs = found.trusts[0].assessment.coverage, found.field.asked
     names = found.field.read.aligned.run_names[:runs]
     return report_figures.coverage(names, holes.topic_ids, holes.judged[:runs], depth=int(holes.depth.max()), on=on)
 
