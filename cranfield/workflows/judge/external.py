@@ -238,6 +238,8 @@ class MachineJudged(Result):
     before: int
     problems: tuple[Problem, ...]
     agreement: Compared | None
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -253,27 +255,6 @@ class MachineJudged(Result):
         if self.agreement is None:
             return ()
         return [overall_table(self.agreement.estimates, f"{self.layer} and people, on what both judged")]
-
-    @property
-    def notes(self) -> Sequence[str]:  # type: ignore[override]
-        """How many were labelled."""
-        parts = [f"{self.labelled:,} of {counted(self.asked, 'document')} labelled"]
-        parts += [f"{self.unable:,} could not be told"] if self.unable else []
-        parts += [f"{self.before:,} were labelled before"] if self.before else []
-        told = [f"{self.layer}: {', '.join(parts)}"]
-        if self.agreement is None:
-            told.append(
-                "people have judged none of these documents: nothing is known of this judge's agreement with them"
-            )
-        return told
-
-    @property
-    def remarks(self) -> Sequence[str]:  # type: ignore[override]
-        """A warning where too few documents were judged by both."""
-        items = ENOUGH if self.agreement is None else int(self.agreement.table.sum())
-        if items >= ENOUGH:
-            return ()
-        return [f"warning: {items:,} documents were judged by both; {ENOUGH} or more would say something"]
 
 
 def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = silent) -> MachineJudged:
@@ -310,9 +291,19 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
             asyncio.run(asking)
         finally:
             listener.save()
-    before, agreement = len(wanted) - len(pairs), agreement_with_people(store, layer)
-    counts = len(pairs), listener.labelled, listener.unable, before
-    return MachineJudged(layer, *counts, tuple(listener.problems()), agreement)
+    labelled, unable, before = listener.labelled, listener.unable, len(wanted) - len(pairs)
+    parts = [f"{labelled:,} of {counted(len(pairs), 'document')} labelled"]
+    parts += [f"{unable:,} could not be told"] if unable else []
+    parts += [f"{before:,} were labelled before"] if before else []
+    notes, remarks, agreement = [f"{layer}: {', '.join(parts)}"], (), agreement_with_people(store, layer)
+    if agreement is None:
+        notes.append(
+            "people have judged none of these documents: nothing is known of this judge's agreement with them"
+        )
+    elif (both := int(agreement.table.sum())) < ENOUGH:
+        remarks = (f"warning: {both:,} documents were judged by both; {ENOUGH} or more would say something",)
+    problems = tuple(listener.problems())
+    return MachineJudged(layer, len(pairs), labelled, unable, before, problems, agreement, tuple(notes), remarks)
 
 
 def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:

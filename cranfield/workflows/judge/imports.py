@@ -54,7 +54,7 @@ class Imported(Result):
     replaced: int
     assessors: tuple[str, ...]
     junk: int = 0
-    file: str = field(default="", compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def table(self) -> Table:
         """Give the counts."""
@@ -64,24 +64,6 @@ class Imported(Result):
     def tables(self) -> Sequence[Table]:
         """Nothing: the notes say it all."""
         return ()
-
-    @property
-    def notes(self) -> Sequence[str]:  # type: ignore[override]
-        """What was imported, and what was left out."""
-        parts = [f"{counted(self.new, 'judgment')} imported"]
-        parts += [f"{self.same:,} there already"] if self.same else []
-        parts += [f"{counted(self.unjudged, 'row')} left out (pooled but not judged)"] if self.unjudged else []
-        told = [f"{self.file}: {', '.join(parts)}; assessors: {', '.join(self.assessors) or 'none'}"]
-        if self.junk:
-            told.append(
-                f"warning: {counted(self.junk, 'row')} with a grade of -2 or below (junk) left out: write the lowest"
-                " grade of the scale where they are judged not relevant"
-            )
-        if self.replaced:
-            told.append(
-                f"warning: {counted(self.replaced, 'grade')} of the same assessor stood otherwise and gave way"
-            )
-        return told
 
 
 def import_judgments(
@@ -124,7 +106,19 @@ def import_judgments(
     names = tuple(sorted({event.assessor for event in made}))
     junk = sum(row.grade <= reading.JUNK for row in read.rows)
     unjudged = len(read.rows) - len(judged) - junk
-    return Imported(len(added), len(made) - len(added), unjudged, len(replaced), names, junk, str(path))
+    same = len(made) - len(added)
+    parts = [f"{counted(len(added), 'judgment')} imported"]
+    parts += [f"{same:,} there already"] if same else []
+    parts += [f"{counted(unjudged, 'row')} left out (pooled but not judged)"] if unjudged else []
+    notes = [f"{path}: {', '.join(parts)}; assessors: {', '.join(names) or 'none'}"]
+    if junk:
+        notes.append(
+            f"warning: {counted(junk, 'row')} with a grade of -2 or below (junk) left out: write the lowest"
+            " grade of the scale where they are judged not relevant"
+        )
+    if replaced:
+        notes.append(f"warning: {counted(len(replaced), 'grade')} of the same assessor stood otherwise and gave way")
+    return Imported(len(added), same, unjudged, len(replaced), names, junk, tuple(notes))
 
 
 def _problems(store: Store, rows: Sequence[judgment_files.Given]) -> list[Problem]:
@@ -184,6 +178,7 @@ class Propagated(Result):
     same: int
     withdrawn: int
     torn: tuple[Torn, ...]
+    remarks: tuple[str, ...] = field(default=(), compare=False)
 
     def table(self) -> Table:
         """Give the near-duplicates that were judged differently."""
@@ -194,14 +189,6 @@ class Propagated(Result):
     def tables(self) -> Sequence[Table]:
         """Give the same, where there are some."""
         return [self.table()] if self.torn else ()
-
-    @property
-    def remarks(self) -> Sequence[str]:  # type: ignore[override]
-        """How many grades were passed on."""
-        parts = [f"{counted(self.new, 'grade')} passed on"]
-        parts += [f"{self.same:,} stood already"] if self.same else []
-        parts += [f"{self.withdrawn:,} taken back"] if self.withdrawn else []
-        return [", ".join(parts)]
 
 
 def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> Propagated:
@@ -268,7 +255,11 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
         ]
         added = events.append_many(store, [*undone, *made], now=now())
     new = sum(event.kind == "propagated" for event in added)
-    return Propagated(new, len(made) - new, len(added) - new, tuple(torn))
+    same, withdrawn = len(made) - new, len(added) - new
+    parts = [f"{counted(new, 'grade')} passed on"]
+    parts += [f"{same:,} stood already"] if same else []
+    parts += [f"{withdrawn:,} taken back"] if withdrawn else []
+    return Propagated(new, same, withdrawn, tuple(torn), (", ".join(parts),))
 
 
 def _uuid(store: Store, source: Event, document: str) -> str:

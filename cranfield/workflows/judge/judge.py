@@ -44,16 +44,12 @@ class Cases(Result):
     """The open disagreements, without names."""
 
     cases: tuple[Disagreement, ...]
+    remarks: tuple[str, ...] = ()
 
     def table(self) -> Table:
         """Give one row per document, with the grades it was given."""
         rows = [(one.topic, one.document, tuple(event.grade or 0 for event in one.opinions)) for one in self.cases]
         return table_of(["topic", "document", "grades"], rows)
-
-    @property
-    def remarks(self) -> Sequence[str]:  # type: ignore[override]
-        """How many there are."""
-        return [f"{counted(len(self.cases), 'case')} open"]
 
 
 def _typed(command: str, path: Path) -> str:
@@ -116,7 +112,8 @@ class Judge:
 
     def cases(self, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()) -> Cases:
         """List the open cases of adjudication."""
-        return Cases(tuple(session.open_cases(self._store, layer=layer, across=across, only=topics)))
+        cases = tuple(session.open_cases(self._store, layer=layer, across=across, only=topics))
+        return Cases(cases, (f"{counted(len(cases), 'case')} open",))
 
     # What the organiser does
 
@@ -220,7 +217,9 @@ class Judge:
     def packet(self, assessor: str, output: Path, **options: Any) -> packets.Packet:
         """Make a judging packet; the options are those of `make_packet`."""
         made = packets.make_packet(self._store, output, assessor=assessor, **options)
-        return replace(made, commands=(self._type("judge", output), self._hint(f"judge merge {output}")))
+        judge = f"judge it with: {self._type('judge', output)}"
+        merge = f"take it back with: {self._hint(f'judge merge {output}')}"
+        return replace(made, notes=(*made.notes, judge, merge))
 
     def merge(self, file: Path) -> packets.MergedPacket:
         """Take the judgments of a packet back in."""

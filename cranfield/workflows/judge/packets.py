@@ -33,8 +33,7 @@ class Packet(Result):
     documents: int
     topics: int
     layer: str
-    path: Path = field(default=Path(), compare=False)
-    commands: tuple[str, str] = field(default=("", ""), compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def table(self) -> Table:
         """Give the counts."""
@@ -43,15 +42,6 @@ class Packet(Result):
     def tables(self) -> Sequence[Table]:
         """Nothing: the notes say it all."""
         return ()
-
-    @property
-    def notes(self) -> Sequence[str]:  # type: ignore[override]
-        """What was written, and what to do with it."""
-        return (
-            f"wrote {self.path}: {counted(self.documents, 'document')} of {counted(self.topics, 'topic')}",
-            f"judge it with: {self.commands[0]}",
-            f"take it back with: {self.commands[1]}",
-        )
 
 
 def make_packet(
@@ -102,7 +92,9 @@ def make_packet(
             up_to_event=events.last_sequence(store),
         )
         create_store(path, furnish=lambda packet: _furnish(store, packet, facts, pairs))
-    return Packet(len(pairs), len({topic for topic, _ in pairs}), layer, path)
+    in_topics = len({topic for topic, _ in pairs})
+    wrote = f"wrote {path}: {counted(len(pairs), 'document')} of {counted(in_topics, 'topic')}"
+    return Packet(len(pairs), in_topics, layer, (wrote,))
 
 
 def _open_documents(source: Source, assessor: str, layer: str) -> Iterator[Pair]:
@@ -274,22 +266,12 @@ class MergedPacket(Result):
     same: int
     assessors: tuple[str, ...]
     conflicts: tuple[Conflict, ...]
-    path: Path = field(default=Path(), compare=False)
+    remarks: tuple[str, ...] = field(default=(), compare=False)
 
     def table(self) -> Table:
         """Give one row per conflict."""
         rows = [(one.what, one.topic, one.document, one.message) for one in self.conflicts]
         return table_of(["conflict", "topic", "document", "what"], rows)
-
-    @property
-    def remarks(self) -> Sequence[str]:  # type: ignore[override]
-        """How many events came in."""
-        already = f", {self.same:,} there already" if self.same else ""
-        by = f" by {', '.join(self.assessors)}" if self.assessors else ""
-        told = [f"{self.path}: {counted(self.new, 'event')} taken in{by}{already}"]
-        return told + (
-            [f"{counted(len(self.conflicts), 'conflict')}; nothing was lost by them"] if self.conflicts else []
-        )
 
 
 def merge_packet(store: Store, path: Path) -> MergedPacket:
@@ -323,7 +305,11 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
         if rules is not None:
             judging.release_leases(store, rules.facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
-    return MergedPacket(len(fresh), len(known), names, conflicts, path)
+    already = f", {len(known):,} there already" if known else ""
+    by = f" by {', '.join(names)}" if names else ""
+    remarks = [f"{path}: {counted(len(fresh), 'event')} taken in{by}{already}"]
+    remarks += [f"{counted(len(conflicts), 'conflict')}; nothing was lost by them"] if conflicts else []
+    return MergedPacket(len(fresh), len(known), names, conflicts, tuple(remarks))
 
 
 def _refuse_strangers(store: Store, packet: Store, path: Path) -> None:
