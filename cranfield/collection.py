@@ -31,6 +31,7 @@ with deferred:
     from cranfield.workflows import simulate as simulate_workflow
     from cranfield.workflows import status as status_workflow
     from cranfield.workflows.evaluate import explain as explain_workflow
+    from cranfield.workflows.judge import judge as judge_workflow
     from cranfield.workflows.qrels import qrels as qrels_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.evaluate.explain import Explanation
     from cranfield.workflows.inputs import Inputs
+    from cranfield.workflows.judge.judge import Judge
     from cranfield.workflows.qrels.qrels import Qrels
     from cranfield.workflows.results import Plots, ReuseResult
     from cranfield.workflows.runs.runs import Runs
@@ -250,6 +252,11 @@ class Collection(Files):
     def runs(self) -> Runs:
         """The submitted runs."""
         return runs_workflow.Runs(self.store)
+
+    @property
+    def judge(self) -> Judge:
+        """Judging: sessions, assignment, progress, agreement, adjudication, packets."""
+        return judge_workflow.Judge(self.store)
 
     @property
     def qrels(self) -> Qrels:

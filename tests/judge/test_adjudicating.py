@@ -12,7 +12,8 @@ from cranfield.judge.session import AdjudicationSession, Opinion
 from cranfield.store.events import append_events, events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import import_judgments
-from cranfield.workflows.judge.session import StoredAdjudication, StoredSession, open_cases
+from cranfield.workflows.judge.organise import StoredAdjudication, open_cases
+from cranfield.workflows.judge.session import StoredSession
 from cranfield.workflows.qrels.current import qrels_for
 
 DISPUTED = """topic,document,grade,assessor,note

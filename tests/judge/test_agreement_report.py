@@ -12,7 +12,8 @@ from cranfield.store.events import append_events
 from cranfield.store.store import Store
 from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
 from cranfield.workflows.judge.imports import import_judgments
-from cranfield.workflows.judge.session import StoredAdjudication, StoredSession
+from cranfield.workflows.judge.organise import StoredAdjudication
+from cranfield.workflows.judge.session import StoredSession
 
 OPINIONS = """topic,document,grade,assessor,time
 t1,d01,2,ada,2026-01-01

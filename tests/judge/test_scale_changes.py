@@ -12,8 +12,8 @@ from cranfield.store.events import append_events
 from cranfield.store.store import Store
 from cranfield.workflows.collection import NAMED, change_guidelines, change_scale
 from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
-from cranfield.workflows.judge.organise import begin_trial, judging_progress, trial_of
-from cranfield.workflows.judge.session import StoredAdjudication, StoredSession, open_cases
+from cranfield.workflows.judge.organise import StoredAdjudication, begin_trial, judging_progress, open_cases, trial_of
+from cranfield.workflows.judge.session import StoredSession
 from cranfield.workflows.qrels.current import OlderGrades, older_grades, read_by_the_present_scale
 from cranfield.workflows.qrels.qrels import Qrels, Selection
 from cranfield.workflows.status import status as collection_status

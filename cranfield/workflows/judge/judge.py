@@ -106,13 +106,13 @@ class Judge:
 
     def adjudicate(
         self, adjudicator: str, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()
-    ) -> session.StoredAdjudication:
+    ) -> organise.StoredAdjudication:
         """Begin to decide where assessors disagree."""
-        return session.StoredAdjudication(self._store, adjudicator, layer=layer, across=across, only=topics)
+        return organise.StoredAdjudication(self._store, adjudicator, layer=layer, across=across, only=topics)
 
     def cases(self, *, layer: str = MAIN, across: bool = False, topics: Sequence[str] = ()) -> Cases:
         """List the open cases of adjudication."""
-        cases = tuple(session.open_cases(self._store, layer=layer, across=across, only=topics))
+        cases = tuple(organise.open_cases(self._store, layer=layer, across=across, only=topics))
         return Cases(cases, (f"{counted(len(cases), 'case')} open",))
 
     # What the organiser does

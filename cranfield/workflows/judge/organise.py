@@ -1,4 +1,4 @@
-"""What the organiser does: try draft topics, share topics out among assessors, and see how far judging is."""
+"""What the organiser does: try draft topics, share topics out, see how far judging is, decide between assessors."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
 from statistics import median
+from uuid import uuid4
 
-from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.progress import moment, now
 from cranfield.base.records import Topic
 from cranfield.base.tables import Column, Result, Table, facts_table, table_of
 from cranfield.base.text import counted
+from cranfield.judge import events as opinions
 from cranfield.judge import queue as rules
-from cranfield.judge.events import MAIN, WITH_GRADE
+from cranfield.judge.events import MAIN, WITH_GRADE, Disagreement, Event, Kind
 from cranfield.judge.queue import NOTHING, Assigned, Overlap, Probes
-from cranfield.store import documents, events, judging, pools
+from cranfield.judge.session import Case, Opinion
+from cranfield.store import documents, events, judging, live_pools, pools, scales
 from cranfield.store.judging import Draft, DraftState, Lease, Refusal
 from cranfield.store.store import Store
-from cranfield.workflows.judge.queue import TRY_LAYER, Source, pool_source, queue_source, trial_source
+from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, pool_source, queue_source, trial_source
 from cranfield.workflows.judge.session import StoredSession, checked_name, session_over
 
 Hint = Callable[[str], str]
@@ -424,3 +427,124 @@ def _assessors(source: Source, layer: str, seconds: dict[str, list[float]]) -> l
         answers = counts[name]["judged"], counts[name]["cannot-judge"], counts[name]["postponed"]
         made.append(AssessorProgress(name, *answers, usual, left, hours, seen.get(name, "")))
     return made
+
+
+# Adjudication: deciding between assessors.
+
+
+def open_cases(
+    store: Store, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
+) -> list[Disagreement]:
+    """Give the disagreements that nobody has decided; `across`: only those between relevant and not relevant."""
+    wanted = [pair for pair in events.disputed_pairs(store, layer) if not only or pair[0] in only]
+    standing = [event for pair in wanted for event in events.standing(store, layers=[layer], pair=pair)]
+    return opinions.disagreements(standing, relevant_from=live_pools.thresholds(store), across=across)
+
+
+class StoredAdjudication:
+    """One adjudicator's session over one collection.
+
+    The cases are those of the start, each looked at again before it is given: one that has been decided meanwhile, or
+    is no longer disputed, is passed over. `across` limits them to disputes between relevant and not relevant.
+    """
+
+    def __init__(
+        self, store: Store, adjudicator: str, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
+    ) -> None:
+        if not adjudicator.strip():
+            raise InputError("an adjudicator needs a name")
+        self._store, self._adjudicator, self._layer = store, adjudicator.strip(), layer
+        self._scale_version, self.scale = scales.current_scale(store)
+        self._guidelines_version, self.guidelines = scales.current_guidelines(store)
+        self._other_scales = scales.other_scales(store)[0]
+        self._relevant_from, self._across = live_pools.thresholds(store), across
+        self._topics = {topic.id: topic for topic in documents.topics(store)}
+        self._session = str(uuid4())
+        cases = open_cases(store, layer=layer, across=across, only=only)
+        self._open: list[Pair] = [(case.topic, case.document) for case in cases]
+        self._of, self._decisions = len(self._open), list[Event]()
+
+    def __len__(self) -> int:
+        """How many cases are open."""
+        return len(self._open)
+
+    def next_case(self) -> Case | None:
+        """Give the next disagreement that is neither decided nor put off; None: all done."""
+        while self._open:
+            standing = events.standing(self._store, layers=[self._layer], pair=self._open[0])
+            said = opinions.opinions_among(standing)
+            differ = opinions.differ(said, relevant_from=self._relevant_from, across=self._across)
+            if differ and not opinions.is_decided(standing):
+                return self._case(self._open[0], said)
+            self._open.pop(0)
+        return None
+
+    def decide(self, case: Case, grade: int, *, note: str = "") -> None:
+        """Record the decision."""
+        self.scale.named(grade)
+        pair = case.topic.id, case.document.id
+        event = self._append("adjudicated", pair, grade=grade, note=note, document_hash=case.document.content_hash)
+        self._decisions.append(event)
+        self._open = [other for other in self._open if other != pair]
+
+    def postpone(self, case: Case) -> None:
+        """Put a case off: the others come first."""
+        pair = (case.topic.id, case.document.id)
+        if pair in self._open:
+            self._open.remove(pair)
+            self._open.append(pair)
+
+    def undo(self) -> Case | None:
+        """Take the latest decision of this session back and give its case again; None where nothing is left."""
+        if not self._decisions:
+            return None
+        decision = self._decisions.pop()
+        pair = decision.topic, decision.document
+        self._append("undone", pair, undoes=decision.uuid)
+        self._open.insert(0, pair)
+        said = opinions.opinions_among(events.standing(self._store, layers=[self._layer], pair=pair))
+        return self._case(pair, said, before=decision.grade)
+
+    def leave(self) -> None:
+        """The session is over; there is nothing to give back."""
+
+    def _case(self, pair: Pair, said: Sequence[Event], *, before: int | None = None) -> Case:
+        told = tuple(
+            Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale)) for one in said
+        )
+        found = documents.document(self._store, pair[1])
+        if found is None or pair[0] not in self._topics:
+            raise CollectionError(f"topic {quoted(pair[0])} or document {quoted(pair[1])} is not in the collection")
+        position = self._of - len(self._open) + 1
+        return Case(self._topics[pair[0]], found, told, position, self._of, before)
+
+    def _append(
+        self,
+        kind: Kind,
+        pair: Pair,
+        *,
+        grade: int | None = None,
+        note: str = "",
+        undoes: str = "",
+        document_hash: str = "",
+    ) -> Event:
+        event = Event(
+            uuid=str(uuid4()),
+            kind=kind,
+            topic=pair[0],
+            document=pair[1],
+            assessor=self._adjudicator,
+            happened=now(),
+            layer=self._layer,
+            grade=grade,
+            note=note,
+            undoes=undoes,
+            purpose="overlap",
+            scale=self._scale_version,
+            guidelines=self._guidelines_version,
+            document_hash=document_hash,
+            session=self._session,
+        )
+        with self._store.write():
+            events.append_events(self._store, [event], now=now())
+        return event

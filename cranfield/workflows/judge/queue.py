@@ -293,7 +293,7 @@ class Queue:
         self.owed, self.made_due, self.probed = 0, set[Pair](), Counter[str]()
         self._probes = judging.planned_probes(self.store)
         self._changes = judging.changes_of_others(self.store)
-        self._finished: set[str] = set()
+        self.finished: set[str] = set()
         self._begin_with = next(iter(judging.own_topics(self.store, layer, assessor=assessor)), "")
 
     def role(self, topic: str) -> Role:
@@ -309,6 +309,10 @@ class Queue:
         """Give what stands about a document, seen from here."""
         found = judging.answers(self.store, self.layer, topic, assessor=self.assessor, document=document)
         return found.get(document, NOTHING)
+
+    def loaded(self, topic: str) -> TopicQueue | None:
+        """Give the queue of the current topic, if it is this one."""
+        return self.current if self.current is not None and self.current.topic == topic else None
 
     # Leases
 
@@ -434,14 +438,12 @@ class Queue:
         """Say whether a document waits until nothing else is left: postponed again, or the last one of its topic."""
         if event.kind != "postponed":
             return False
-        queue = self.current
-        here = queue is not None and queue.topic == item.topic
-        more = here and queue is not None and queue.has_work({*self.deferred, item.pair})
-        return bool(item.known.own) or not more
+        queue = self.loaded(item.topic)
+        return bool(item.known.own) or queue is None or not queue.has_work({*self.deferred, item.pair})
 
     def placed(self, topic: str, document: str, answers: Answers) -> LeasedEntry:
         """Give a document with its place in the queue, without a lease; one in no queue is as the source's."""
-        queue = self.current if self.current is not None and self.current.topic == topic else self.load(topic)
+        queue = self.loaded(topic) or self.load(topic)
         entry = queue.entries.get(document)
         if entry is None:
             found = (one for one in self.source.find_entries(topic) if one.document == document)
@@ -452,19 +454,19 @@ class Queue:
 
     def move_on(self) -> bool:
         """Find a topic with work, the current one first; say whether there is one."""
-        for topics in (self.topics_in_turn(skip=self._finished), self.topics_in_turn()):
+        for topics in (self.topics_in_turn(skip=self.finished), self.topics_in_turn()):
             for topic in topics:
                 queue = self.load(topic)
                 if not queue.has_work(self.deferred) and queue.role != "second" and self.source.refill(topic):
                     queue = self.load(topic)
                 self.counts[topic] = queue.count
                 has_work = queue.has_work(self.deferred)
-                if has_work or (self.current is not None and self.current.topic == topic):
+                if has_work or self.loaded(topic):
                     # What others have done meanwhile must not make a probe due that would come alone.
                     self.current = queue
                 if has_work:
                     return True
-                self._finished.add(topic)
+                self.finished.add(topic)
         if not self.deferred:
             return False
         self.deferred = set()
@@ -480,13 +482,6 @@ class Queue:
         ordered = rules.topics_in_turn(list(self.roles), self.roles, busy)
         first = self.current.topic if self.current else self._begin_with
         return [topic for topic in dict.fromkeys([first, *ordered]) if topic in self.roles and topic not in skip]
-
-    def go_to(self, topic: str) -> None:
-        """Make a topic the current one; what was postponed there comes up again."""
-        self._finished.discard(topic)
-        self.deferred = {pair for pair in self.deferred if pair[0] != topic}
-        self.current = self.load(topic)
-        self.counts[topic] = self.current.count
 
     # Counts
 
@@ -516,8 +511,8 @@ class Queue:
         A probe counts as one more document from the beginning, so that the count goes down by one with each answer.
         """
         count, answered, coming = self.counts.get(topic) or self.count(topic), self.probed[topic], 0
-        queue, share = self.current, self._probes.share
-        if share and queue is not None and queue.topic == topic:
+        queue = self.loaded(topic) if self._probes.share else None
+        if queue is not None:
             due = [
                 entry.purpose in _PROBED_AFTER
                 and (topic, entry.document) not in self.made_due
@@ -529,26 +524,6 @@ class Queue:
             probed = len(before.union(open_probes))
             coming = rules.probes_to_come(self._probes, due, owed=self.owed, judged=len(judged), probed=probed)
         return replace(count, done=count.done + answered, of=count.of + answered + coming + len(open_probes))
-
-    def recount(self, item: LeasedEntry, before: Answers) -> None:
-        """Bring the count up to date after one answer; a probe changes nothing."""
-        if item.is_probe:
-            return
-        role, after = self.role(item.topic), self.answers(*item.pair)
-        was, is_now = (self.source.state(item.entry, answers, role) for answers in (before, after))
-        if item.topic in self.counts:
-            self.counts[item.topic] = self.counts[item.topic].after(was, is_now)
-        if self.current is not None and self.current.topic == item.topic and is_now == "done":
-            self.current.open.discard(item.entry.document)
-
-    def put_back(self, item: LeasedEntry) -> None:
-        """Bring the count up to date after an answer was taken back."""
-        self.deferred.discard(item.pair)
-        if item.is_probe:
-            self.probed[item.topic] -= 1
-        elif self.current is not None and self.current.topic == item.topic:
-            self.current.open.add(item.entry.document)
-        self.count(item.topic)
 
     def held(self) -> dict[str, Held]:
         """Give, for each topic where there are some, the documents that only the leases of others keep away."""

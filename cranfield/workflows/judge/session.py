@@ -1,4 +1,4 @@
-"""Judging sessions over a collection file: what an assessor is given, how each answer is kept; and adjudication."""
+"""Judging sessions over a collection file: what an assessor is given, and how each answer is kept."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ from math import isfinite
 from statistics import median
 from uuid import uuid4
 
-from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
 from cranfield.base.progress import moment, now, start_of_today
 from cranfield.base.records import Document, GradeScale, Topic
 from cranfield.judge import events as rules
-from cranfield.judge.events import MAIN, Disagreement, Event, Evidence, Kind
+from cranfield.judge.events import MAIN, Event, Evidence, Kind
 from cranfield.judge.queue import Answers, Count, Entry, order_named
 from cranfield.judge.session import (
     Answer,
-    Case,
     Held,
     HistoryEntry,
     Item,
-    Opinion,
     Saved,
     SearchHit,
     SessionProgress,
     TopicState,
 )
-from cranfield.store import documents, events, judging, live_pools, pools, scales
+from cranfield.store import documents, events, judging, pools, scales
 from cranfield.store.store import Store
 from cranfield.workflows.judge.queue import (
     LeasedEntry,
@@ -264,7 +262,11 @@ class StoredSession:
         self._answered.pop()
         self._open = {again.pair: again, **{pair: one for pair, one in self._open.items() if pair != again.pair}}
         self._today -= undone is not None and undone.kind != "postponed"
-        queue.put_back(ticket)
+        queue.deferred.discard(ticket.pair)
+        queue.probed[ticket.topic] -= ticket.is_probe
+        if not ticket.is_probe and (current := queue.loaded(ticket.topic)):
+            current.open.add(ticket.entry.document)
+        queue.count(ticket.topic)
         return replace(item, left=self._count(ticket.topic).left)
 
     def _event(self, item: Item, kind: Kind, *, seconds: float | None = None) -> Event:
@@ -310,7 +312,13 @@ class StoredSession:
         self._reopened.pop(ticket.pair, None)
         self._keep_open(following)
         self._answered.append((event.uuid, replace(ticket, late=late)))
-        queue.recount(ticket, before)
+        if not ticket.is_probe:
+            role, after = queue.role(ticket.topic), queue.answers(*ticket.pair)
+            was, is_now = (queue.source.state(ticket.entry, known, role) for known in (before, after))
+            if ticket.topic in queue.counts:
+                queue.counts[ticket.topic] = queue.counts[ticket.topic].after(was, is_now)
+            if is_now == "done" and (current := queue.loaded(ticket.topic)):
+                current.open.discard(ticket.entry.document)
         if event.kind != "postponed":
             queue.probed[ticket.topic] += ticket.is_probe
             self._today += 1
@@ -348,14 +356,18 @@ class StoredSession:
 
     def choose_topic(self, topic: str) -> None:
         """Go on with this topic; what is open of others goes back."""
-        self._queue.check_topic(topic)
-        others = [item for item in self._open.values() if item.topic != topic]
+        queue = self._queue
+        queue.check_topic(topic)
         with self._store.write():
-            for item in others:
-                self._queue.release(item)
-        for item in others:
-            del self._open[item.pair]
-        self._queue.go_to(topic)
+            for item in self._open.values():
+                if item.topic != topic:
+                    queue.release(item)
+        self._open = {pair: item for pair, item in self._open.items() if item.topic == topic}
+        # What was postponed there comes up again.
+        queue.finished.discard(topic)
+        queue.deferred = {pair for pair in queue.deferred if pair[0] != topic}
+        queue.current = queue.load(topic)
+        queue.counts[topic] = queue.current.count
 
     def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
         """Give the answers that stand, latest first, whose topic, document, title or note has all the words."""
@@ -409,7 +421,7 @@ class StoredSession:
                 raise InputError(f"somebody else is judging {quoted(document)} at the moment")
             queue.source.add(topic, document, assessor=self.assessor, words=words, now=now())
             until = queue.lease(LeasedEntry(topic, entry, 1, 1, answers)).until
-        if queue.current is not None and queue.current.topic == topic:
+        if queue.loaded(topic):
             queue.current = queue.load(topic)
         item = replace(queue.placed(topic, document, answers), until=until)
         self._open[item.pair] = item
@@ -475,124 +487,3 @@ def answer_of(event: Event, older: Mapping[int, GradeScale]) -> Answer:
     kind = "judged" if event.kind in rules.WITH_GRADE else event.kind
     note = event.note or event.reason
     return Answer(kind, event.grade, note, event.evidence, event.uuid, event.happened, older.get(event.scale))
-
-
-# Adjudication: deciding between assessors.
-
-
-def open_cases(
-    store: Store, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
-) -> list[Disagreement]:
-    """Give the disagreements that nobody has decided; `across`: only those between relevant and not relevant."""
-    wanted = [pair for pair in events.disputed_pairs(store, layer) if not only or pair[0] in only]
-    standing = [event for pair in wanted for event in events.standing(store, layers=[layer], pair=pair)]
-    return rules.disagreements(standing, relevant_from=live_pools.thresholds(store), across=across)
-
-
-class StoredAdjudication:
-    """One adjudicator's session over one collection.
-
-    The cases are those of the start, each looked at again before it is given: one that has been decided meanwhile, or
-    is no longer disputed, is passed over. `across` limits them to disputes between relevant and not relevant.
-    """
-
-    def __init__(
-        self, store: Store, adjudicator: str, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
-    ) -> None:
-        if not adjudicator.strip():
-            raise InputError("an adjudicator needs a name")
-        self._store, self._adjudicator, self._layer = store, adjudicator.strip(), layer
-        self._scale_version, self.scale = scales.current_scale(store)
-        self._guidelines_version, self.guidelines = scales.current_guidelines(store)
-        self._other_scales = scales.other_scales(store)[0]
-        self._relevant_from, self._across = live_pools.thresholds(store), across
-        self._topics = {topic.id: topic for topic in documents.topics(store)}
-        self._session = str(uuid4())
-        cases = open_cases(store, layer=layer, across=across, only=only)
-        self._open: list[Pair] = [(case.topic, case.document) for case in cases]
-        self._of, self._decisions = len(self._open), list[Event]()
-
-    def __len__(self) -> int:
-        """How many cases are open."""
-        return len(self._open)
-
-    def next_case(self) -> Case | None:
-        """Give the next disagreement that is neither decided nor put off; None: all done."""
-        while self._open:
-            standing = events.standing(self._store, layers=[self._layer], pair=self._open[0])
-            opinions = rules.opinions_among(standing)
-            differ = rules.differ(opinions, relevant_from=self._relevant_from, across=self._across)
-            if differ and not rules.is_decided(standing):
-                return self._case(self._open[0], opinions)
-            self._open.pop(0)
-        return None
-
-    def decide(self, case: Case, grade: int, *, note: str = "") -> None:
-        """Record the decision."""
-        self.scale.named(grade)
-        pair = case.topic.id, case.document.id
-        event = self._append("adjudicated", pair, grade=grade, note=note, document_hash=case.document.content_hash)
-        self._decisions.append(event)
-        self._open = [other for other in self._open if other != pair]
-
-    def postpone(self, case: Case) -> None:
-        """Put a case off: the others come first."""
-        pair = (case.topic.id, case.document.id)
-        if pair in self._open:
-            self._open.remove(pair)
-            self._open.append(pair)
-
-    def undo(self) -> Case | None:
-        """Take the latest decision of this session back and give its case again; None where nothing is left."""
-        if not self._decisions:
-            return None
-        decision = self._decisions.pop()
-        pair = decision.topic, decision.document
-        self._append("undone", pair, undoes=decision.uuid)
-        self._open.insert(0, pair)
-        opinions = rules.opinions_among(events.standing(self._store, layers=[self._layer], pair=pair))
-        return self._case(pair, opinions, before=decision.grade)
-
-    def leave(self) -> None:
-        """The session is over; there is nothing to give back."""
-
-    def _case(self, pair: Pair, opinions: Sequence[Event], *, before: int | None = None) -> Case:
-        told = tuple(
-            Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale)) for one in opinions
-        )
-        found = documents.document(self._store, pair[1])
-        if found is None or pair[0] not in self._topics:
-            raise CollectionError(f"topic {quoted(pair[0])} or document {quoted(pair[1])} is not in the collection")
-        position = self._of - len(self._open) + 1
-        return Case(self._topics[pair[0]], found, told, position, self._of, before)
-
-    def _append(
-        self,
-        kind: Kind,
-        pair: Pair,
-        *,
-        grade: int | None = None,
-        note: str = "",
-        undoes: str = "",
-        document_hash: str = "",
-    ) -> Event:
-        event = Event(
-            uuid=str(uuid4()),
-            kind=kind,
-            topic=pair[0],
-            document=pair[1],
-            assessor=self._adjudicator,
-            happened=now(),
-            layer=self._layer,
-            grade=grade,
-            note=note,
-            undoes=undoes,
-            purpose="overlap",
-            scale=self._scale_version,
-            guidelines=self._guidelines_version,
-            document_hash=document_hash,
-            session=self._session,
-        )
-        with self._store.write():
-            events.append_events(self._store, [event], now=now())
-        return event
