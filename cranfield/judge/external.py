@@ -73,10 +73,10 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: C
         known = ", ".join(str(one) for one in grades)
         return f"topic {pair[0]}, document {pair[1]}: the grade {quoted(grade)} is not on the scale (it has {known})"
     number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
-    if confidence is not None and (not number or not 0 <= confidence <= 1):  # type: ignore[operator]
+    if confidence is not None and (not number or not 0 <= confidence <= 1):
         return f"topic {pair[0]}, document {pair[1]}: the confidence {quoted(confidence)} is not from 0 to 1"
     note = said.get("note")
-    sure = None if confidence is None else float(confidence)  # type: ignore[arg-type]
+    sure = None if confidence is None else float(confidence)
     return Label(*pair, grade if isinstance(grade, int) else None, str(note) if note is not None else "", sure)
 
 

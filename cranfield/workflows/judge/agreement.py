@@ -155,7 +155,9 @@ class AgreementReport(Result):
     def _wide_table(self, kind: str) -> Table:
         """Give one row per pair, topic or stretch of time, with a column per coefficient."""
         last = Column("shift", kind="number", digits=3)
-        names, notes = _OF_TWO, ["shift: by how much the second gives more, in the mean"]
+        head: list[Column | str]
+        names: tuple[str, ...] = _OF_TWO
+        notes = ["shift: by how much the second gives more, in the mean"]
         rows: list[tuple[tuple[str, ...], Sequence[coefficients.Estimate], float]]
         if kind == "pair":
             head, caption = ["first", "second"], "Pairs of assessors"

@@ -295,7 +295,8 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     parts = [f"{labelled:,} of {counted(len(pairs), 'document')} labelled"]
     parts += [f"{unable:,} could not be told"] if unable else []
     parts += [f"{before:,} were labelled before"] if before else []
-    notes, remarks, agreement = [f"{layer}: {', '.join(parts)}"], (), agreement_with_people(store, layer)
+    notes, agreement = [f"{layer}: {', '.join(parts)}"], agreement_with_people(store, layer)
+    remarks: tuple[str, ...] = ()
     if agreement is None:
         notes.append(
             "people have judged none of these documents: nothing is known of this judge's agreement with them"

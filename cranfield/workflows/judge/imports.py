@@ -15,7 +15,7 @@ from cranfield.base.progress import now, stored_moment
 from cranfield.base.tables import Result, Table, facts_table, table_of
 from cranfield.base.text import counted
 from cranfield.judge import external
-from cranfield.judge.events import MAIN, Event
+from cranfield.judge.events import MAIN, Event, SourceKind
 from cranfield.judge.external import Torn
 from cranfield.store import documents, events, scales
 from cranfield.store.store import Store
@@ -97,7 +97,7 @@ def import_judgments(
         standing = {row[:4]: row[6] for row in events.opinion_rows(store, [layer]) if not row[4]} if made else {}
         for name in {row.assessor for row in judged} - {NOBODY}:
             # Whoever is named is a person who may judge here later, unless the layer is a machine's.
-            kind = "machine" if layer.startswith(MACHINE) else "person"
+            kind: SourceKind = "machine" if layer.startswith(MACHINE) else "person"
             events.add_assessor(store, name, kind=kind, now=now())
         added = events.append_many(store, made, now=now())
     keys = {event.uuid: (event.topic, event.document, layer, event.assessor) for event in made}

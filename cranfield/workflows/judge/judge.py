@@ -20,7 +20,8 @@ from cranfield.store.store import Store
 
 with deferred:
     from cranfield.workflows import collection
-    from cranfield.workflows.judge import agreement, external, imports, organise, packets, session
+    from cranfield.workflows.judge import agreement, external, imports, organise, packets
+    from cranfield.workflows.judge import session as sessions
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class Judge:
         facts = judging.packet_facts(self._store)
         return "" if facts is None else facts.assessor
 
-    def session(self, assessor: str, **options: Any) -> session.StoredSession:
+    def session(self, assessor: str, **options: Any) -> sessions.StoredSession:
         """Begin to judge; the options are those of `open_session`."""
-        return session.open_session(self._store, assessor=assessor, **options)
+        return sessions.open_session(self._store, assessor=assessor, **options)
 
-    def closing_notes(self, ended: session.StoredSession) -> list[str]:
+    def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
         """Say what is left for an assessor at the end of a session."""
         progress, name = ended.progress(), ended.assessor
         if not progress.of:
@@ -100,7 +101,7 @@ class Judge:
             told.append(f"{again}; give them again with: {self._hint('judge --rejudge')}")
         return told
 
-    def begin_trial(self, topic: str, author: str, *, seed: int = 0) -> session.StoredSession:
+    def begin_trial(self, topic: str, author: str, *, seed: int = 0) -> sessions.StoredSession:
         """Let the author judge a sample of the hits of a draft topic."""
         return organise.begin_trial(self._store, topic, author=author, seed=seed)
 

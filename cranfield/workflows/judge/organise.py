@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
 from statistics import median
+from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
@@ -325,8 +326,12 @@ class JudgingProgress(Result):
                 for one in self.leases
             ]
         else:
-            records = {"topic": self.topics, "assessor": self.assessors, "cannot": self.refusals}[self.by]
-            rows = [astuple(one) for one in records]  # type: ignore[attr-defined]
+            records: dict[str, Sequence[Any]] = {
+                "topic": self.topics,
+                "assessor": self.assessors,
+                "cannot": self.refusals,
+            }
+            rows = [astuple(one) for one in records[self.by]]
         return table_of(_PROGRESS_COLUMNS[self.by], rows)
 
     @property

@@ -361,10 +361,10 @@ class Queue:
         own = [entry for entry in entries if states[entry.document] != "not his"]
         undone = [entry for entry in own if states[entry.document] != "done"]
         held = {
-            name: lease
+            name: blocking
             for entry in undone
             if (name := entry.document) in leases
-            and (lease := self._blocking(leases[name], entry, answers.get(name, NOTHING))) is not None
+            and (blocking := self._blocking(leases[name], entry, answers.get(name, NOTHING))) is not None
         }
         free = [entry for entry in undone if entry.document not in held]
         postponed = [entry for entry in free if states[entry.document] == "postponed"]
