@@ -17,13 +17,19 @@ import sys
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from cranfield.base.errors import SourceError, UsageError, quoted
+from cranfield.base.lazy import deferred
+
+with deferred:
+    import tempfile
+
+    import zstandard
 
 HEAD = 1 << 16
 """How many (decompressed) bytes a format may look at to recognise itself."""
@@ -101,7 +107,7 @@ class Source:
         with _translated(self.name):
             blocks = _decompressed(raw, self.watch)
         blocks = blocks if is_utf8 else _transcoded(blocks, self)
-        return cast(BinaryIO, io.BufferedReader(_Guarded(blocks, raw, self.name), buffer_size=_BLOCK))
+        return cast(BinaryIO, io.BufferedReader(_Stream(raw, self.name, blocks), buffer_size=_BLOCK))
 
     def open_as_it_lies(self) -> BinaryIO | None:
         """Open the file without anything between, if nothing is to be decompressed, decoded or watched; else None."""
@@ -112,7 +118,7 @@ class Source:
             plain = _decompressor_for(raw.read(6)) is None
             raw.seek(0)
         if plain:
-            return cast(BinaryIO, _AsItLies(raw, self.name))
+            return cast(BinaryIO, _Stream(raw, self.name))
         raw.close()
         return None
 
@@ -167,21 +173,13 @@ class Source:
         fills in turns would wait for each other.
         """
         if "_copy" not in self.__dict__:
-            self.__dict__["_copy"] = self._copied()
-        copy: Path = self.__dict__["_copy"]
-        return copy
-
-    def _copied(self) -> Path:
-        import tempfile
-
-        with _translated(self.name), tempfile.NamedTemporaryFile(prefix="cranfield-", delete=False) as copy:
-            weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
-            if self.is_stdin:
-                shutil.copyfileobj(sys.stdin.buffer, copy, _BLOCK)
-            else:
-                with self.path.open("rb") as stream:
+            with _translated(self.name), tempfile.NamedTemporaryFile(prefix="cranfield-", delete=False) as copy:
+                weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
+                with nullcontext(sys.stdin.buffer) if self.is_stdin else self.path.open("rb") as stream:
                     shutil.copyfileobj(stream, copy, _BLOCK)
-        return Path(copy.name)
+            self.__dict__["_copy"] = Path(copy.name)
+        found: Path = self.__dict__["_copy"]
+        return found
 
     def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
@@ -206,37 +204,36 @@ def codec_name(encoding: str) -> str:
     return found.name
 
 
-class _translated:  # noqa: N801
-    """Turns what opening and decompressing raise into a `SourceError` that names the file."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, EOFError):
-            raise SourceError(self._name, "the compressed data ends too early; the file is incomplete") from None
+@contextmanager
+def _translated(name: str) -> Iterator[None]:
+    """Turn what opening and decompressing raise into a `SourceError` that names the file."""
+    try:
+        yield
+    except EOFError:
+        raise SourceError(name, "the compressed data ends too early; the file is incomplete") from None
+    except Exception as error:
         if isinstance(error, OSError) and error.strerror:
-            raise SourceError(self._name, f"cannot be read: {error.strerror}") from None
+            raise SourceError(name, f"cannot be read: {error.strerror}") from None
         if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
             message = f"the compressed data is damaged, or something else follows it ({error})"
-            raise SourceError(self._name, message) from None
+            raise SourceError(name, message) from None
+        raise
 
 
-class _Guarded(io.RawIOBase):
-    """A raw stream over blocks of bytes, whose failures name the file."""
+class _Stream(io.RawIOBase):
+    """A raw stream over blocks of bytes, or without any over the file as it lies; its failures name the file."""
 
-    def __init__(self, blocks: Iterator[bytes], raw: BinaryIO, name: str) -> None:
-        self._blocks, self._raw, self._guard = blocks, raw, _translated(name)
+    def __init__(self, raw: BinaryIO, name: str, blocks: Iterator[bytes] | None = None) -> None:
+        self._raw, self._name, self._blocks = raw, name, blocks
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        with self._guard:
+        with _translated(self._name):
+            if self._blocks is None:
+                return self._raw.readinto(buffer)  # type: ignore[attr-defined,no-any-return]
             while not self._ready:
                 block = next(self._blocks, None)
                 if block is None:
@@ -246,24 +243,6 @@ class _Guarded(io.RawIOBase):
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _AsItLies(io.RawIOBase):
-    """A file read straight into the reader's memory, whose failures name the file."""
-
-    def __init__(self, raw: BinaryIO, name: str) -> None:
-        self._raw, self._guard = raw, _translated(name)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        with self._guard:
-            return self._raw.readinto(buffer)  # type: ignore[attr-defined,no-any-return]
 
     def close(self) -> None:
         self._raw.close()
@@ -283,9 +262,17 @@ class _Decompressor(Protocol):
 def _decompressed(raw: BinaryIO, watch: Callable[[int], None] | None) -> Iterator[bytes]:
     begin = _decompressor_for(raw.read(6))
     raw.seek(0)
-    blocks = iter(partial(raw.read, _FEED if begin else _BLOCK), b"")
-    if watch:
-        blocks = _watched(blocks, watch)
+    read = partial(raw.read, _FEED if begin else _BLOCK)
+
+    def watched() -> Iterator[bytes]:
+        done = 0
+        for block in iter(read, b""):
+            yield block
+            done += len(block)
+            if watch is not None:
+                watch(done)
+
+    blocks = watched() if watch else iter(read, b"")
     return _members(blocks, begin) if begin else blocks
 
 
@@ -298,8 +285,6 @@ def _decompressor_for(magic: bytes) -> Callable[[], _Decompressor] | None:
         return partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
     skippable = magic[1:4] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5
     if magic.startswith(b"\x28\xb5\x2f\xfd") or skippable:
-        import zstandard
-
         return cast("Callable[[], _Decompressor]", zstandard.ZstdDecompressor().decompressobj)
     return None
 
@@ -338,14 +323,6 @@ def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
         raise SourceError(source.name, f"byte 0x{seen} is not {source.encoding}", at) from None
 
 
-def _watched(blocks: Iterator[bytes], watch: Callable[[int], None]) -> Iterator[bytes]:
-    done = 0
-    for block in blocks:
-        yield block
-        done += len(block)
-        watch(done)
-
-
 # Files that are complete or not there at all.
 
 
@@ -363,19 +340,15 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
         yield unfinished
         if replace:
             unfinished.replace(path)
-        else:
-            _move(unfinished, path)
+            return
+        try:
+            os.link(unfinished, path)
+        except FileExistsError:
+            raise UsageError(f"{path} exists already; choose another name") from None
+        except OSError:
+            # Some file systems have no hard links; there a rename is the best there is.
+            unfinished.rename(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def _move(unfinished: Path, path: Path) -> None:
-    try:
-        os.link(unfinished, path)
-    except FileExistsError:
-        raise UsageError(f"{path} exists already; choose another name") from None
-    except OSError:
-        # Some file systems have no hard links; there a rename is the best there is.
-        unfinished.rename(path)

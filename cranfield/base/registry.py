@@ -13,6 +13,10 @@ from threading import RLock
 from typing import Generic, TypeVar
 
 from cranfield.base.errors import UnknownName
+from cranfield.base.lazy import deferred
+
+with deferred:
+    import importlib.metadata as metadata  # rarely needed, and slow to import
 
 Part = TypeVar("Part")
 
@@ -94,27 +98,20 @@ class Registry(Generic[Part]):
         return sorted(alias for alias, target in self._aliases.items() if target == name)
 
     def _discover(self) -> None:
+        """Load what other distributions bring, too."""
         with self._lock:
             self._discover_ours()
             if not self._discovered_others:
-                self._load_others()
+                for entry in metadata.entry_points(group=self.group):
+                    part = entry.load()
+                    if entry.name not in self._parts:
+                        self.register(entry.name)(part)
                 self._discovered_others = True
 
     def _discover_ours(self) -> None:
         with self._lock:
             if not self._discovered_ours:
-                self._import_ours()
+                # A registry of a few small parts may be one module, not a folder: then there is nothing to search.
+                for module in pkgutil.iter_modules(getattr(import_module(self.package), "__path__", ())):
+                    import_module(f"{self.package}.{module.name}")
                 self._discovered_ours = True
-
-    def _import_ours(self) -> None:
-        # A registry of a few small parts may be one module instead of a folder: then there is nothing to search.
-        for module in pkgutil.iter_modules(getattr(import_module(self.package), "__path__", ())):
-            import_module(f"{self.package}.{module.name}")
-
-    def _load_others(self) -> None:
-        from importlib.metadata import entry_points  # rarely needed, and slow to import
-
-        for entry in entry_points(group=self.group):
-            part = entry.load()
-            if entry.name not in self._parts:
-                self.register(entry.name)(part)

@@ -64,13 +64,9 @@ def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
     topics, documents = good.ids(columns.topic), good.ids(columns.document)
     grades = good.grades(columns.number)
     kept = np.flatnonzero(good.rows)
-    topic_ids, topic_codes = _coded(topics, kept)
-    document_ids, document_codes = _coded(documents, kept)
     rows = QrelsRows(
-        topic_ids=topic_ids,
-        topics=topic_codes,
-        document_ids=document_ids,
-        documents=document_codes,
+        *_coded(topics, kept),
+        *_coded(documents, kept),
         grades=grades[kept],
         lines=LineNumbers(np.flatnonzero(~good.rows) + 1),
         problems=tuple(good.problems),
@@ -97,22 +93,16 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
     if good.problems or empty:
         raise ProblemsFound(f"{place} cannot be evaluated", [*good.problems, *empty])
     names, codes = _coded(tags, np.arange(len(tags)))
-    return [
-        _run(tag, topics, documents, scores, np.flatnonzero(codes == code))
-        for code, tag in enumerate(names.to_pylist())
-    ]
-
-
-def _run(tag: str, topics: pa.Array, documents: pa.Array, scores: Scores, kept: Rising) -> Run:
-    topic_ids, topic_codes = _coded(topics, kept)
-    document_ids, document_codes = _coded(documents, kept)
-    rows = Rows(topic_ids, topic_codes, document_ids, document_codes, scores[kept], ranks=None, tags=((tag, 1),))
-    return ranked(rows)
+    runs = []
+    for code, tag in enumerate(names.to_pylist()):
+        kept = np.flatnonzero(codes == code)
+        columns_of_run = *_coded(topics, kept), *_coded(documents, kept)
+        runs.append(ranked(Rows(*columns_of_run, scores[kept], ranks=None, tags=((tag, 1),))))
+    return runs
 
 
 def _coded(values: pa.Array, kept: Rising) -> tuple[pa.Array, NDArray[np.int32]]:
-    chosen = values if len(kept) == len(values) else values.take(pa.array(kept))
-    return encoded(pa.chunked_array([chosen]))
+    return encoded(values if len(kept) == len(values) else values.take(pa.array(kept)))
 
 
 def _columns_of_run(frame: pandas.DataFrame, place: str) -> _Columns:
@@ -121,13 +111,11 @@ def _columns_of_run(frame: pandas.DataFrame, place: str) -> _Columns:
     roles = roles_of([name for name in names if name in usual] if _from_terrier(names) else names)
     if roles is None:
         raise UsageError(f"{place} lacks columns: it has {', '.join(names)}; expected {expected_columns()}")
-    topics, documents, numbers, tags = (
-        _values(frame, roles[part]) if part in roles else None
-        for part in ("topic", "document", "score" if "score" in roles else "rank", "tag")
-    )
-    if "score" not in roles:  # a rank as a score: the lower the better
-        numbers = [rank if (number := _number(rank)) is None else -number for rank in numbers]
-    return _Columns(topics, documents, numbers, tags)
+    number = "score" if "score" in roles else "rank"
+    topics, documents, numbers = (_values(frame, roles[part]) for part in ("topic", "document", number))
+    if number == "rank":  # a rank as a score: the lower the better
+        numbers = [rank if (value := _number(rank)) is None else -value for rank in numbers]
+    return _Columns(topics, documents, numbers, _values(frame, roles["tag"]) if "tag" in roles else None)
 
 
 def _columns_of_qrels(frame: pandas.DataFrame, place: str) -> _Columns:
@@ -180,7 +168,8 @@ class _Good:
         texts = [_text(value) for value in values]
         self._tell("bad-id", "an id is neither text nor a whole number", values, (not text for text in texts))
         texts = [text if text is None or _is_unicode(text) else None for text in texts]
-        self._tell("not-utf-8", "an id holds half of a surrogate pair", values, map(_is_half, values))
+        halves = (isinstance(value, str) and not _is_unicode(value) for value in values)
+        self._tell("not-utf-8", "an id holds half of a surrogate pair", values, halves)
         unfit = (bool(text and (_CONTROL.search(text) or text.split() != [text])) for text in texts)
         self._tell("blank-in-id", "an id holds white space or a control character", values, unfit)
         return pa.array([text or "?" for text in texts], pa.large_string())
@@ -237,10 +226,6 @@ def _whole_column(values: Sequence[object]) -> pa.Array | None:
 
 def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-def _is_half(value: object) -> bool:
-    return isinstance(value, str) and not _is_unicode(value)
 
 
 def _text(value: object) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import as_digits, byte_order, joined, taken
+from cranfield.base.arrow import TEXT, as_digits, as_text, byte_order, joined, taken
 from cranfield.runs.columns import encoded
 from cranfield.runs.run import Codes, Places, joined_text
 
@@ -121,7 +121,7 @@ def sorted_qrels(
 def qrels_of(rows: Sequence[tuple[str, str, int]], *, name: str = "") -> Qrels:
     """Give qrels of (topic, document, grade) in any order."""
     topics, documents, grades = zip(*rows, strict=True) if rows else ((), (), ())
-    return sorted_qrels(_coded(topics), _coded(documents), np.array(grades, dtype=np.int32), name=name)
+    return sorted_qrels(encoded(topics), encoded(documents), np.array(grades, dtype=np.int32), name=name)
 
 
 def pair_keys(topics: Codes, documents: Codes) -> Places:
@@ -137,11 +137,6 @@ def in_byte_order(ids: pa.Array, codes: Codes) -> tuple[pa.Array, Codes]:
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     return taken(ids, order), place[codes]
-
-
-def _coded(values: Sequence[str]) -> tuple[pa.Array, Codes]:
-    encoded = pa.array(list(values), pa.large_string()).dictionary_encode()
-    return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
 
 
 # The same qrels seen otherwise: in two grades, with what was pooled and never judged, as a sample by strata.
@@ -164,10 +159,10 @@ def judged_only(qrels: Qrels) -> Qrels:
     kept = qrels.grades >= 0
     if kept.all():
         return qrels
-    topics = qrels.topic_ids.take(pa.array(qrels.topic_of_row[kept]))
-    documents = qrels.document_ids.take(pa.array(qrels.documents[kept]))
+    topics = encoded(taken(qrels.topic_ids, qrels.topic_of_row[kept]))
+    documents = encoded(taken(qrels.document_ids, qrels.documents[kept]))
     return replace(
-        _of_columns(topics, documents, qrels.grades[kept], name=qrels.name),
+        sorted_qrels(topics, documents, qrels.grades[kept], name=qrels.name),
         strata=None if qrels.strata is None else qrels.strata[kept],
         stratum_names=qrels.stratum_names,
     )
@@ -176,14 +171,19 @@ def judged_only(qrels: Qrels) -> Qrels:
 def with_unjudged(qrels: Qrels, pooled: Sequence[tuple[str, str]]) -> Qrels:
     """Add the pooled (topic, document) that have no grade, with the grade -1."""
     topics, documents = zip(*pooled, strict=True) if pooled else ((), ())
-    all_topics = _column(topics, qrels.topic_ids.take(pa.array(qrels.topic_of_row)))
-    all_documents = _column(documents, qrels.document_ids.take(pa.array(qrels.documents)))
+    all_topics, all_documents = (
+        pa.concat_arrays([taken(as_text(ids), rows), pa.array(words, TEXT)])
+        for ids, rows, words in (
+            (qrels.topic_ids, qrels.topic_of_row, topics),
+            (qrels.document_ids, qrels.documents, documents),
+        )
+    )
     grades = np.concatenate([qrels.grades, np.full(len(pooled), UNJUDGED, dtype=np.int32)])
     keys = pair_keys(encoded(all_topics)[1], encoded(all_documents)[1])
     # What is judged stands first, and the first row of a pair is the one that stays.
     _, first = np.unique(keys, return_index=True)
-    kept = pa.array(first)
-    return _of_columns(all_topics.take(kept), all_documents.take(kept), grades[first], name=qrels.name)
+    columns = encoded(taken(all_topics, first)), encoded(taken(all_documents, first))
+    return sorted_qrels(*columns, grades[first], name=qrels.name)
 
 
 def with_strata(
@@ -201,20 +201,6 @@ def with_strata(
         name = chosen.get(pair) or (passed_over.get(pair, BESIDE) if grade < 0 else BESIDE)
         strata[place] = names.setdefault(name, len(names))
     return replace(qrels, strata=strata, stratum_names=tuple(names))
-
-
-def _column(words: Sequence[str], before: pa.Array) -> pa.ChunkedArray:
-    return pa.chunked_array([before.cast(pa.large_string()), pa.array(words, pa.large_string())])
-
-
-def _of_columns(
-    topics: pa.Array, documents: pa.Array, grades: np.ndarray[tuple[int], np.dtype[np.int32]], *, name: str
-) -> Qrels:
-    columns = [
-        column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-        for column in (topics, documents)
-    ]
-    return sorted_qrels(encoded(columns[0]), encoded(columns[1]), grades, name=name)
 
 
 # What changed from one set of qrels to another.

@@ -82,7 +82,8 @@ def baseline(
 
     def decorate(function: System) -> System:
         vars(function).update(summary=summary, family=family, warn=warn)
-        return systems.register(name)(function)
+        systems.register(name)(function)
+        return function
 
     return decorate
 

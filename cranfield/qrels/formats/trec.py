@@ -153,7 +153,7 @@ def _exact(block: bytes, types: dict[str, pa.DataType], findings: Findings, befo
     regular = regularised(_COMMENT.sub(b"", block), columns=len(types))
     regular.tell(findings, before)
     many = regular.found.get("too-many-columns", _NO_LINES)
-    part = _nothing(types)
+    part: _Part | None = _nothing(types)
     if regular.text:
         part = None if len(many) else _clean(regular.text, " ", regular.text.count(b"\n"), types)
     if part is not None:
