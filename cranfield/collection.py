@@ -382,7 +382,8 @@ class Opened:
     ) -> pd.DataFrame:
         """Say how far assessors agree: one row for each coefficient, with its interval."""
         store, chosen = self.results.inputs.collection("agreement"), input_kinds.words_of(layers)
-        return frames.agreement_frame(store, by, layers=chosen, seed=seed, draws=draws, blocks=blocks)
+        judge = judge_workflow.Judge(store)
+        return judge.agreement(by=by, layers=chosen, seed=seed, draws=draws, blocks=blocks).table().frame()
 
     def report(
         self,

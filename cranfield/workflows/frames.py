@@ -89,15 +89,6 @@ def judgments_frame(store: Store, *, layers: Sequence[str], every: bool) -> pand
     return frame.astype({"grade": "Int64", "seconds": "float64", "confidence": "float64"})
 
 
-def agreement_frame(
-    store: Store, by: str, *, layers: Sequence[str], seed: int, draws: int, blocks: int
-) -> pandas.DataFrame:
-    """Give how far assessors agree, one row for each coefficient, or the counts of pairs of grades."""
-    from cranfield.workflows.judge.agreement import agreement_report
-
-    return agreement_report(store, by=by, layers=layers, seed=seed, draws=draws, blocks=blocks).table().frame()
-
-
 # The report, for Python users.
 
 
