@@ -30,8 +30,8 @@ from cranfield.store.live_pools import choices
 from cranfield.store.pools import documents_to_judge, pool_topics
 from cranfield.store.store import open_store
 from cranfield.workflows.collection import init_collection
-from cranfield.workflows.pool.build import PoolRequest, build_pool
 from cranfield.workflows.pool.live import Refiller
+from cranfield.workflows.pool.pool import Pool
 from cranfield.workflows.runs.submit import Request, submit_runs
 
 THEIRS = """
@@ -141,7 +141,7 @@ def refills(plan: str, folder: Path) -> tuple[int, float]:
     init_collection(folder / "live.db", name="benchmark", scale=BINARY)
     with open_store(folder / "live.db") as store:
         submit_runs(store, [Request(path=path, role="contributing") for path in files.iterdir()], max_depth=1500)
-        build_pool(store, PoolRequest(plan=plan))
+        Pool(store).build(plan)
         refiller, topic = Refiller(store), pool_topics(store, "pool")[0]
         rng, times = np.random.default_rng(1), []
         waiting = [document for document, _ in documents_to_judge(store, "pool", topic)]
@@ -152,7 +152,7 @@ def refills(plan: str, folder: Path) -> tuple[int, float]:
                 refiller.refill("pool", topic, batch=1)
                 times.append(time.perf_counter() - started)
             waiting = [choices(store, 1)[-1].document]
-        return len(refiller._kept["pool"].live.candidates(topic)), 1000 * float(np.median(times))
+        return len(refiller._pools["pool"].live.candidates(topic)), 1000 * float(np.median(times))
 
 
 def _judged(topic: str, document: str, rng: np.random.Generator) -> Event:

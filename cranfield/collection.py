@@ -32,6 +32,7 @@ with deferred:
     from cranfield.workflows import status as status_workflow
     from cranfield.workflows.evaluate import explain as explain_workflow
     from cranfield.workflows.judge import judge as judge_workflow
+    from cranfield.workflows.pool import pool as pool_workflow
     from cranfield.workflows.qrels import qrels as qrels_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from cranfield.workflows.evaluate.explain import Explanation
     from cranfield.workflows.inputs import Inputs
     from cranfield.workflows.judge.judge import Judge
+    from cranfield.workflows.pool.pool import Pool
     from cranfield.workflows.qrels.qrels import Qrels
     from cranfield.workflows.results import Plots, ReuseResult
     from cranfield.workflows.runs.runs import Runs
@@ -257,6 +259,9 @@ class Collection(Files):
     def judge(self) -> Judge:
         """Judging: sessions, assignment, progress, agreement, adjudication, packets."""
         return judge_workflow.Judge(self.store)
+    def pool(self) -> Pool:
+        """What is judged, and why: build, extend, top up, show, explain, verify."""
+        return pool_workflow.Pool(self.store)
 
     @property
     def qrels(self) -> Qrels:

@@ -392,10 +392,11 @@ class LivePool:
         """Whether a budget goes across topics."""
         return self._step.scope.across_topics
 
-    def turn(self, topics: Iterable[str]) -> list[str]:
-        """Give those of some topics that have not ended, the one whose turn it is first; see `_in_turn`."""
+    def first(self, topics: Iterable[str]) -> Choice | None:
+        """Give the next document of the topic whose turn it is, of those that can offer one."""
         going_on = [topic for topic in topics if not self._at(topic).ended]
-        return self._in_turn(going_on, {topic: [] for topic in going_on})
+        in_turn = self._in_turn(going_on, {topic: [] for topic in going_on})
+        return next((one for topic in in_turn for one in self.offer(1, topics=[topic]).choices), None)
 
     def candidates(self, topic: str) -> Candidates:
         """Give what a topic can be judged on."""

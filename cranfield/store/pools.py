@@ -166,6 +166,12 @@ def run_with_content(store: Store, content_hash: str) -> Callable[[], CodedRun] 
     return None if found is None else partial(decode, *found)
 
 
+def entries_by_run(store: Store, name: str) -> list[tuple[str, str, str]]:
+    """Give (topic, document, run) of everything that a run contributed to a pool."""
+    query = "SELECT topic, document, run FROM pool_ranks WHERE pool = ? ORDER BY topic, document, run"
+    return store.rows(query, pool_number(store, name))
+
+
 def clusters_by_document(store: Store) -> dict[str, int]:
     """Give the near-duplicate cluster of each document that is in one."""
     return dict(store.rows("SELECT document, cluster FROM duplicates"))

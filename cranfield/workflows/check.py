@@ -159,7 +159,9 @@ def _check_runs(store: Store, progress: Progress) -> Checked:
 def _check_pools(store: Store) -> Checked:
     """Every pool is built again and must come out the same."""
     names = [facts.name for facts in pools.pool_facts(store)]
-    wrong = [f"pool {name!r}: {difference}" for name in names for difference in verify.verify_pool(store, name)[1]]
+    wrong = [
+        f"pool {name!r}: {difference}" for name in names for difference in verify.verify_pool(store, name).differences
+    ]
     return counted(len(names), "pool"), wrong
 
 

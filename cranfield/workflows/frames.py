@@ -7,7 +7,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.base.errors import UnknownName, UsageError
+from cranfield.base.errors import UsageError
 from cranfield.base.tables import Result
 from cranfield.simulate.tables import outcomes_data
 from cranfield.workflows.evaluate.inputs import Asked
@@ -66,14 +66,11 @@ def qrels_frame(qrels: Qrels, *, unjudged: bool) -> pandas.DataFrame:
 
 def pool_frame(store: Store, name: str, by: str) -> pandas.DataFrame:
     """Give one table about a pool; the attributes carry its plan, seed and hash."""
-    from cranfield.workflows.pool.show import KINDS, pool_table, show_pool
+    from cranfield.workflows.pool.show import show_pool
 
-    if by not in KINDS:
-        raise UnknownName("table of a pool", by, KINDS)
-    shown = show_pool(store, name)
-    frame = pool_table(shown, by).frame()
-    facts = shown.facts
-    frame.attrs.update(name=facts.name, plan=facts.plan, seed=facts.seed, content_hash=facts.content_hash)
+    view = show_pool(store, name, by=by)
+    frame = view.table().frame()
+    frame.attrs.update(view.attributes())
     return frame
 
 

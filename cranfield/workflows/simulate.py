@@ -15,7 +15,7 @@ from cranfield.store.runs import run_facts
 from cranfield.store.scales import current_scale
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import Asked, align_as_asked, measures_asked, read_in_full
-from cranfield.workflows.pool.inputs import entrants, known_pool, queries, reader, with_ids
+from cranfield.workflows.pool.inputs import as_pooled, known_pool, queries, reader, with_ids
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def _feeding(runs: Sequence[Run], members: Sequence[Member] | None, store: Store
     chosen = [facts for facts in run_facts(store) if facts.name in here and facts.role == "contributing"]
     if not chosen:
         raise InputError("none of these runs was submitted as contributing, so nothing feeds the plans")
-    return with_ids(store, entrants(store, chosen))
+    return with_ids(store, as_pooled(store, chosen))
 
 
 def _speed(how: Simulating, store: Store | None) -> Speed:

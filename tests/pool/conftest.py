@@ -17,9 +17,8 @@ from cranfield.runs.run import Rows, Run
 from cranfield.store.events import append_events
 from cranfield.store.pools import pool_topics
 from cranfield.store.store import Store
-from cranfield.workflows.pool.build import PoolRequest, build_pool
 from cranfield.workflows.pool.live import Refilled, Refiller
-from cranfield.workflows.pool.verify import verify_pool
+from cranfield.workflows.pool.pool import Pool
 from cranfield.workflows.runs.submit import Request, submit_runs
 
 Spec = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -129,7 +128,7 @@ class Hall:
         submit_runs(self.store, requests)
 
     def build(self, plan: str, name: str = "pool", **options: object) -> None:
-        build_pool(self.store, PoolRequest(plan=plan, name=name, **options))
+        Pool(self.store).build(plan, name=name, **options)
 
     def said(self, topic: str, document: str, **told: object) -> Event:
         """Record one event."""
@@ -185,7 +184,7 @@ class Hall:
         return ended
 
     def wrong(self, name: str = "pool") -> list[str]:
-        return verify_pool(self.store, name)[1]
+        return list(Pool(self.store).verify(name).differences)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from cranfield.store.events import append_events
 from cranfield.store.judging import Lease, put_lease
 from cranfield.store.live_pools import StandingAnswer, documents_touched, topics_touched
 from cranfield.workflows.pool.inputs import HandedOut, Label, labels_of
-from cranfield.workflows.pool.live import Refilled, Refiller, refill
+from cranfield.workflows.pool.live import Refilled, Refiller
 
 EXAMPLES = 400 if os.environ.get("CRANFIELD_SOAK") else 12
 
@@ -103,7 +103,7 @@ def test_another_process_and_a_restart_choose_what_this_one_would(hall, toolbox)
             hall.refill("p", batch=3)
         else:
             with hall.store.write():
-                refill(hall.store, "pool", "p", batch=3)
+                Refiller(hall.store).refill("pool", "p", batch=3)
     one_process = Refiller(hall.store)
     assert hall.wrong() == []
     with hall.store.write():
@@ -192,7 +192,7 @@ def test_an_end_stays_when_the_steps_after_it_have_added_their_documents(hall):
     assert hall.store.value("SELECT count(*) FROM pool_undrawn") == 30
     hall.undo(events[0])
     with hall.store.write():
-        assert refill(hall.store, "pool", "p") == Refilled(0, "3 reached")
+        assert Refiller(hall.store).refill("pool", "p") == Refilled(0, "3 reached")
     assert hall.refill("p") == Refilled(0, "3 reached")
     assert hall.wrong() == []
 
@@ -307,9 +307,9 @@ def test_a_pool_learns_in_the_order_in_which_documents_came_or_were_judged():
         "new": Label(False, 9),
         "not in the pool": Label(True, 3),
     }
-    told = [(one.document, one.relevant) for one in handed_out.told("1", labels)]
+    told = [(one.document, one.relevant) for one in handed_out.judgments("1", labels)]
     assert told == [("early", True), ("warm-up", False), ("known-too", None), ("known", True), ("new", False)]
-    assert handed_out.told("2", labels) == []
+    assert handed_out.judgments("2", labels) == []
 
 
 def test_a_label_is_the_latest_grade_and_a_decision_goes_before_opinions():

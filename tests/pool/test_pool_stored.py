@@ -6,9 +6,8 @@ from kept import Kept
 from cranfield.base.errors import CollectionError, InputError, ProblemsFound
 from cranfield.store.pools import stored_entries, stored_pool, versions_of_pool
 from cranfield.workflows.corpus import Corpus
-from cranfield.workflows.pool.build import PoolRequest, build_pool, extend_pool
-from cranfield.workflows.pool.show import Speed, explain_entry, judging_speed, outsider_loss, show_pool
-from cranfield.workflows.pool.verify import not_proved
+from cranfield.workflows.pool.pool import Pool
+from cranfield.workflows.pool.show import Speed, is_depth_pool, judging_speed, new_run_loss
 
 PLANS = [
     "depth 2",
@@ -24,7 +23,7 @@ PLANS = [
 @pytest.mark.parametrize("plan", PLANS)
 def test_a_pool_is_read_back_as_it_was_built(hall, toolbox, plan, order):
     hall.submit(toolbox.worked, groups={"A": "north", "B": "north", "C": "south"})
-    built = build_pool(hall.store, PoolRequest(plan=plan, seed=2, order=order))
+    built = Pool(hall.store).build(plan, seed=2, order=order).pool
     loaded = stored_pool(hall.store, "pool")
     assert loaded.content_hash == built.content_hash == versions_of_pool(hall.store, "pool")[0].content_hash
     assert (loaded.plan, loaded.seed, loaded.order, loaded.sources) == (built.plan, 2, order, built.sources)
@@ -38,10 +37,10 @@ def test_what_comes_of_extending_what_was_stored_is_proved_from_the_runs(hall, t
     hall.submit({name: lists for name, lists in toolbox.worked.items() if name != "C"})
     hall.build(plan, seed=1)
     hall.submit({"C": toolbox.worked["C"]})
-    assert extend_pool(hall.store).pool.version == 2
+    assert Pool(hall.store).extend().pool.version == 2
     hall.submit({"D": {"1": {"d9": 2.0, "d8": 1.0}, "3": {"d1": 1.0}}})
-    grown = extend_pool(hall.store, topics=["3"])
-    assert (grown.runs, grown.left_out, grown.pool.topics) == (("D",), (), ("1", "2", "3"))
+    grown = Pool(hall.store).extend(topics=["3"])
+    assert (grown.left_out, grown.pool.topics) == ((), ("1", "2", "3"))
     assert [one.version for one in versions_of_pool(hall.store, "pool")] == [1, 2, 3]
     assert hall.wrong() == []
 
@@ -50,9 +49,9 @@ def test_topics_that_a_pool_does_not_have_are_named_when_it_grows(hall, toolbox,
     hall.submit(toolbox.worked)
     hall.build("depth 1", topics=("1",))
     hall.submit({"D": {"1": {"d9": 1.0}, "2": {"d9": 1.0}, "3": {"d1": 1.0}}})
-    assert extend_pool(hall.store).left_out == ("2", "3")
+    assert Pool(hall.store).extend().left_out == ("2", "3")
     with kept.raises(InputError):
-        extend_pool(hall.store, topics=["nowhere"])
+        Pool(hall.store).extend(topics=["nowhere"])
 
 
 def test_an_extension_that_a_live_plan_cannot_afford_is_refused_before_anything_is_written(hall, toolbox, kept: Kept):
@@ -60,7 +59,7 @@ def test_an_extension_that_a_live_plan_cannot_afford_is_refused_before_anything_
     hall.build("depth 2; mtf budget 5 across topics")
     hall.submit({"B": toolbox.worked["B"], "C": toolbox.worked["C"]})
     with kept.raises(ProblemsFound):
-        extend_pool(hall.store)
+        Pool(hall.store).extend()
     assert len(versions_of_pool(hall.store, "pool")) == 1
     assert hall.wrong() == []
 
@@ -109,16 +108,16 @@ def test_the_loss_of_an_outsider_is_that_of_a_run_without_its_own_group(hall):
     }
     hall.submit(spec)
     hall.build("depth 4")
-    assert outsider_loss(hall.store, stored_pool(hall.store, "pool")) is None
+    assert new_run_loss(hall.store, stored_pool(hall.store, "pool")) is None
     for document in hall.entries("1"):
         hall.judge("1", document, int(document in ("x0", "A2")))
-    loss = outsider_loss(hall.store, stored_pool(hall.store, "pool"))
+    loss = new_run_loss(hall.store, stored_pool(hall.store, "pool"))
     # A has x0 x1 A2 A3: AP = (1 + 2/3) / 2; without A2 it would have found all there was: AP = 1
     assert (loss.measure, loss.topics, loss.largest, loss.worst) == ("AP", 1, 0.0, loss.worst)
     assert loss.mean == pytest.approx((1 - 1 / (5 / 6)) / 3)
     hall.build("rrf 3", "fused")
-    assert outsider_loss(hall.store, stored_pool(hall.store, "fused")) is None
-    assert show_pool(hall.store, "fused").is_depth_pool is False
+    assert new_run_loss(hall.store, stored_pool(hall.store, "fused")) is None
+    assert is_depth_pool(stored_pool(hall.store, "fused")) is False
 
 
 CHANGED = {
@@ -163,10 +162,10 @@ def test_of_many_differences_the_first_are_told_and_the_others_counted(hall, too
 def test_of_a_manifest_from_before_it_is_said_what_is_not_proved(hall, toolbox, kept: Kept):
     hall.submit(toolbox.worked)
     hall.build("depth 1")
-    assert not_proved(hall.store) == []
+    assert list(Pool(hall.store).verify().notes) == []
     hall.store.connection.execute("UPDATE pool_versions SET inputs_hash = ''")
     assert hall.wrong() == []
-    kept(not_proved(hall.store))
+    kept(list(Pool(hall.store).verify().notes))
 
 
 def test_a_pool_whose_plan_would_be_refused_today_can_still_be_read(hall, toolbox, kept: Kept):
@@ -179,19 +178,19 @@ def test_a_pool_whose_plan_would_be_refused_today_can_still_be_read(hall, toolbo
         )
     hall.store.connection.execute("UPDATE pool_versions SET inputs_hash = ''")
     kept(str(stored_pool(hall.store, "pool").plan))
-    assert show_pool(hall.store, "pool").documents == 5
+    assert Pool(hall.store).show("pool").documents == 5
     hall.submit({"C": toolbox.worked["C"]})
-    assert extend_pool(hall.store).pool.version == 2
+    assert Pool(hall.store).extend().pool.version == 2
 
 
 def test_the_runs_that_have_only_a_copy_are_in_the_story_of_what_stands_for_it(hall, monkeypatch):
     hall.submit({"A": {"1": {"d1": 3, "d2": 2, "x2": 1}}, "B": {"1": {"x1": 3, "d2": 2}}})
-    monkeypatch.setattr("cranfield.workflows.pool.build.clusters_now", lambda store: {"x1": 1, "x2": 1})
+    monkeypatch.setattr("cranfield.workflows.pool.inputs.clusters_now", lambda store: {"x1": 1, "x2": 1})
     hall.build("depth 3", one_per_cluster=True)
-    told = explain_entry(hall.store, "1", "x1")
+    told = Pool(hall.store).explain("1", "x1")
     assert [(one.run, one.rank) for one in told.entry.contributions] == [("B", 1)]
     assert told.copies == (("A", 3, "x2"),)
-    assert explain_entry(hall.store, "1", "d2").copies == ()
+    assert Pool(hall.store).explain("1", "d2").copies == ()
 
 
 def test_a_search_that_found_no_near_duplicates_is_told_as_such(hall, small, kept: Kept):

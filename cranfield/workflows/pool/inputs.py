@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.base.lazy import deferred
 from cranfield.judge.events import MAIN, Event, fold
-from cranfield.store.documents import latest_scan, topics
+from cranfield.store import documents as stored_documents
+from cranfield.store import live_pools, pools
 from cranfield.store.events import events
-from cranfield.store.live_pools import (
-    StandingAnswer,
-    documents_touched,
-    ends,
-    last_event,
-    standing_answers,
-    texts_of,
-    thresholds,
-)
-from cranfield.store.pools import (
-    clusters_by_document,
-    facts_of_pool,
-    pool_facts,
-    pool_number,
-    pool_topics,
-    pooled_runs,
-    run_with_content,
-    versions_of_pool,
-)
+from cranfield.store.live_pools import StandingAnswer
 from cranfield.store.runs import RunFacts, fetched_ranking, id_table, run_facts
+from cranfield.store.scales import current_scale
 from cranfield.store.store import Store
-from cranfield.workflows.corpus import refuse_stale
 
-if TYPE_CHECKING:
-    from cranfield.pool.candidates import PooledRuns, PoolRun
-    from cranfield.pool.live import Judged
-    from cranfield.pool.plan import Plan
-    from cranfield.pool.replay import Labels
-    from cranfield.qrels.qrels import Qrels
-    from cranfield.reuse.provenance import Contributor, Level, Provenance
-    from cranfield.runs.encoding import CodedRun
+with deferred:
+    from cranfield.pool import candidates, live, replay, strategy
+    from cranfield.pool import plan as plans
+    from cranfield.pool import pool as pooling
+    from cranfield.qrels import qrels as qrels_module
+    from cranfield.reuse import hold_out, provenance
+    from cranfield.runs import encoding
+    from cranfield.workflows import corpus
 
-
-_READERS = 2
+_THREADS = 2
 
 
 def runs_named(store: Store, names: Sequence[str]) -> list[RunFacts]:
@@ -58,60 +41,53 @@ def runs_named(store: Store, names: Sequence[str]) -> list[RunFacts]:
 
 
 def contributing_runs(store: Store) -> list[RunFacts]:
-    """Give the runs that may feed a pool."""
+    """Give the runs that may be pooled."""
     return [facts for facts in run_facts(store) if facts.role == "contributing"]
 
 
-def entrants(store: Store, chosen: Sequence[RunFacts]) -> list[PoolRun]:
-    """Give runs as they enter a pool."""
-    from cranfield.pool.candidates import PoolRun
-
+def as_pooled(store: Store, chosen: Sequence[RunFacts]) -> list[candidates.PoolRun]:
+    """Give stored runs as runs of a pool."""
     rankings = _decoded([fetched_ranking(store, one.name).run for one in chosen])
     return [
-        PoolRun(one.name, ranking, one.group_name, one.family, one.priority, one.content_hash)
+        candidates.PoolRun(one.name, ranking, one.group_name, one.family, one.priority, one.content_hash)
         for one, ranking in zip(chosen, rankings, strict=True)
     ]
 
 
-def entrants_of_version(store: Store, name: str, version: int) -> list[PoolRun]:
-    """Give the runs a version of a pool was made from, as they were then, withdrawn since or not."""
-    from cranfield.pool.candidates import PoolRun
-
-    pooled = [one for one in pooled_runs(store, name) if one.version <= version]
-    rankings = _decoded([_fetched(store, one.run, one.content_hash) for one in pooled])
+def runs_of_version(store: Store, name: str, version: int | None = None) -> list[candidates.PoolRun]:
+    """Give the runs a version of a pool, or the latest, was made from, as they were then, withdrawn since or not."""
+    latest = pools.versions_of_pool(store, name)[-1].version if version is None else version
+    pooled = [one for one in pools.pooled_runs(store, name) if one.version <= latest]
+    fetched = []
+    for one in pooled:
+        found = pools.run_with_content(store, one.content_hash)
+        if found is None:
+            raise CollectionError(f"run {quoted(one.run)} is not there with the content it was pooled with")
+        fetched.append(found)
     return [
-        PoolRun(one.run, ranking, one.group_name, priority=one.priority, content_hash=one.content_hash)
-        for one, ranking in zip(pooled, rankings, strict=True)
+        candidates.PoolRun(one.run, ranking, one.group_name, priority=one.priority, content_hash=one.content_hash)
+        for one, ranking in zip(pooled, _decoded(fetched), strict=True)
     ]
 
 
-def with_ids(store: Store, runs: Sequence[PoolRun]) -> PooledRuns:
+def with_ids(store: Store, runs: Sequence[candidates.PoolRun]) -> candidates.PooledRuns:
     """Give runs together with the ids that their codes stand for."""
-    from cranfield.pool.candidates import pooled_runs as together
-
-    return together(runs, topic_ids=id_table(store, "topic").ids, document_ids=id_table(store, "document").ids)
-
-
-def _fetched(store: Store, run: str, content_hash: str) -> Callable[[], CodedRun]:
-    found = run_with_content(store, content_hash)
-    if found is None:
-        raise CollectionError(f"run {quoted(run)} is not there with the content it was pooled with")
-    return found
+    return candidates.pooled_runs(
+        runs, topic_ids=id_table(store, "topic").ids, document_ids=id_table(store, "document").ids
+    )
 
 
-def _decoded(fetched: Sequence[Callable[[], CodedRun]]) -> list[CodedRun]:
+def _decoded(fetched: Sequence[Callable[[], encoding.CodedRun]]) -> list[encoding.CodedRun]:
     """Decode many rankings; unpacking leaves the interpreter free, so that two threads are quicker than one."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(_READERS) as threads:
+    with ThreadPoolExecutor(_THREADS) as threads:
         return list(threads.map(lambda decoded: decoded(), fetched))
 
 
 def clusters_now(store: Store) -> dict[str, int]:
     """Give the near-duplicates that are known, or say how to find them, or that there are none."""
-    refuse_stale(store)
-    clusters = clusters_by_document(store)
-    if not clusters and latest_scan(store) is None:
+    corpus.refuse_stale(store)
+    clusters = pools.clusters_by_document(store)
+    if not clusters and stored_documents.latest_scan(store) is None:
         raise InputError("no near-duplicates are known: find them first with cranfield corpus duplicates")
     if not clusters:
         raise InputError("the search for duplicates found none: there is no cluster to take one document of")
@@ -122,7 +98,7 @@ def reader(store: Store) -> Callable[[Sequence[str]], Sequence[str]]:
     """Give a function that reads the texts of documents, for strategies that look at words."""
 
     def read(documents: Sequence[str]) -> list[str]:
-        found = texts_of(store, documents)
+        found = live_pools.texts_of(store, documents)
         missing = [document for document in documents if document not in found]
         if missing:
             raise InputError(f"the plan reads documents, and {quoted(missing[0])} is not in the collection")
@@ -133,7 +109,7 @@ def reader(store: Store) -> Callable[[Sequence[str]], Sequence[str]]:
 
 def queries(store: Store) -> dict[str, str]:
     """Give the words of each topic."""
-    return {topic.id: f"{topic.title} {topic.description}" for topic in topics(store)}
+    return {topic.id: f"{topic.title} {topic.description}" for topic in stored_documents.topics(store)}
 
 
 # What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.
@@ -156,23 +132,29 @@ class HandedOut:
 
     topics: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, pool: pooling.Pool, choices: Iterable[live_pools.RecordedChoice]) -> HandedOut:
+        """Give what a pool has, and what was chosen for it by looking at judgments."""
+        handed_out = cls({topic: dict.fromkeys(pool.documents_of(topic), AT_FIRST) for topic in pool.topics})
+        for one in choices:
+            handed_out.add(one.topic, one.document, (one.known, one.number))
+        return handed_out
+
     def add(self, topic: str, document: str, when: tuple[int, int] = AT_FIRST) -> None:
         """Take in one document."""
         self.topics.setdefault(topic, {})[document] = when
 
-    def told(self, topic: str, labels: Mapping[str, Label]) -> list[Judged]:
+    def judgments(self, topic: str, labels: Mapping[str, Label]) -> list[live.Judged]:
         """Give the labels of what is in the pool, in the order in which the pool learnt of them.
 
         A document that was judged when it came was learnt of then, after everything that was known.
         """
-        from cranfield.pool.live import Judged
-
         learnt = []
         for document, (known, number) in self.topics.get(topic, {}).items():
             label = labels.get(document)
             if label is not None:
                 place = (label.event, 0, 0) if label.event > known else (known, 1, number)
-                learnt.append((place, label.event, Judged(topic, document, label.relevant)))
+                learnt.append((place, label.event, live.Judged(topic, document, label.relevant)))
         return [judged for *_, judged in sorted(learnt, key=lambda one: one[:2])]
 
 
@@ -186,10 +168,12 @@ class LabelsNow:
 
     def of(self, topic: str) -> Mapping[str, Label]:
         """Give the labels of a topic."""
-        last = last_event(self._store)
+        last = live_pools.last_event(self._store)
         if self._seen.get(topic) != last:
-            touched = documents_touched(self._store, topic, after=self._seen.get(topic, (0, "")))
-            answers = labels_of(standing_answers(self._store, topic, touched), thresholds(self._store))
+            touched = live_pools.documents_touched(self._store, topic, after=self._seen.get(topic, (0, "")))
+            answers = labels_of(
+                live_pools.standing_answers(self._store, topic, touched), live_pools.thresholds(self._store)
+            )
             before = {} if touched is None else self._labels[topic]
             gone = set() if touched is None else touched
             self._labels[topic] = {name: label for name, label in before.items() if name not in gone} | answers
@@ -202,17 +186,15 @@ def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int
     by_document: dict[str, list[StandingAnswer]] = {}
     for answer in answers:
         by_document.setdefault(answer.document, []).append(answer)
-    return {document: _label(some, relevant_from) for document, some in by_document.items()}
-
-
-def _label(answers: list[StandingAnswer], relevant_from: Mapping[int, int]) -> Label:
-    first = answers[0].event if len(answers) == 1 else min(one.event for one in answers)
-    graded = [
-        (one.adjudicated, one.event, one.grade >= relevant_from[one.scale])
-        for one in answers
-        if one.grade is not None
-    ]
-    return Label(max(graded)[2] if graded else None, first)
+    labels = {}
+    for document, some in by_document.items():
+        graded = [
+            (one.adjudicated, one.event, one.grade >= relevant_from[one.scale])
+            for one in some
+            if one.grade is not None
+        ]
+        labels[document] = Label(max(graded)[2] if graded else None, min(one.event for one in some))
+    return labels
 
 
 def events_by_topic(store: Store) -> dict[str, list[Event]]:
@@ -225,7 +207,7 @@ def events_by_topic(store: Store) -> dict[str, list[Event]]:
     return by_topic
 
 
-class Chronicle:
+class LabelHistory:
     """Judgments as they stood at any moment, gone through from the first on."""
 
     def __init__(self, happened: Iterable[Event], relevant_from: Mapping[int, int]) -> None:
@@ -247,7 +229,11 @@ class Chronicle:
             touched.add(pair)
             self._seen += 1
         for topic, document in touched:
-            self._answers.setdefault(topic, {})[document] = _standing(self._of_pair[topic, document], document)
+            self._answers.setdefault(topic, {})[document] = [
+                StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
+                for key, event in fold(self._of_pair[topic, document]).items()
+                if key.layer == MAIN and (event.grade is not None or event.kind == "cannot-judge")
+            ]
         return {topic for topic, _ in touched}
 
     def labels(self, topic: str) -> dict[str, Label]:
@@ -256,20 +242,12 @@ class Chronicle:
         return labels_of((answer for some in by_document.values() for answer in some), self._relevant_from)
 
 
-def _standing(of_pair: list[Event], document: str) -> list[StandingAnswer]:
-    return [
-        StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
-        for key, event in fold(of_pair).items()
-        if key.layer == MAIN and (event.grade is not None or event.kind == "cannot-judge")
-    ]
-
-
-# What a collection knows about who fed its pool, as verdicts need it.
+# What a collection knows about the contributing runs of its pool, as verdicts need it.
 
 
 @dataclass(frozen=True, eq=False)
 class KnownPool:
-    """A stored pool: its plan, and the runs that fed it and are still here.
+    """A stored pool: its plan, and the contributing runs that are still here.
 
     `depth` is set where the pool is the first so many documents of each run and nothing else: then holding a group
     out is deleting what it alone brought. Any other plan is played again without the group. `finished` is the share
@@ -277,9 +255,9 @@ class KnownPool:
     """
 
     name: str
-    plan: Plan
+    plan: plans.Plan
     seed: int
-    contributors: tuple[Contributor, ...]
+    contributors: tuple[provenance.Contributor, ...]
     depth: int | None
     entries: tuple[tuple[str, str, str], ...]
     finished: float = 1.0
@@ -288,108 +266,75 @@ class KnownPool:
 
 def known_pool(store: Store, name: str = "") -> KnownPool | None:
     """Give the pool of this name, or the latest; None where there is none."""
-    from cranfield.pool.plan import parse_stored
-    from cranfield.reuse.provenance import Contributor
-
-    if not name and not pool_facts(store):
+    if not name and not pools.pool_facts(store):
         return None
-    facts = facts_of_pool(store, name)
+    facts = pools.facts_of_pool(store, name)
     here = {one.name: one for one in run_facts(store)}
-    fed = pooled_runs(store, facts.name)
-    gone = [one.run for one in fed if one.run not in here]
-    contributors = tuple(Contributor(one.run, one.group_name, here[one.run].family) for one in fed if one.run in here)
-    plan = parse_stored(facts.plan_in_full)
-    depth = None if facts.one_per_cluster else depth_of(plan)
+    pooled = pools.pooled_runs(store, facts.name)
+    gone = [one.run for one in pooled if one.run not in here]
+    parsed = plans.parse_stored(facts.plan_in_full)
+    depth = None if facts.one_per_cluster else depth_of(parsed)
+    finished = 1.0
+    if parsed.is_live and (topics := pools.pool_topics(store, facts.name)):
+        finished = len(live_pools.ends(store, pools.pool_number(store, facts.name))) / len(topics)
     return KnownPool(
         name=facts.name,
-        plan=plan,
+        plan=parsed,
         seed=facts.seed,
-        contributors=contributors,
+        contributors=tuple(
+            provenance.Contributor(one.run, one.group_name, here[one.run].family) for one in pooled if one.run in here
+        ),
         depth=depth,
-        entries=() if depth is not None else tuple(_entries(store, facts.name)),
-        finished=_finished(store, facts.name) if plan.is_live else 1.0,
+        entries=() if depth is not None else tuple(pools.entries_by_run(store, facts.name)),
+        finished=finished,
         notes=(f"withdrawn since the pool was made, and not held out: {', '.join(gone)}",) if gone else (),
     )
 
 
-def _finished(store: Store, name: str) -> float:
-    ended, topics = ends(store, pool_number(store, name)), pool_topics(store, name)
-    return len(ended) / len(topics) if topics else 1.0
-
-
-def depth_of(plan: Plan) -> int | None:
+def depth_of(parsed: plans.Plan) -> int | None:
     """Give the depth of a plan that is `depth N` and nothing else; None for every other."""
-    from cranfield.pool.plan import Scope, Selection
-    from cranfield.pool.strategy import strategies
-
-    (step, *others) = plan.steps
-    plain = isinstance(step, Selection) and step.strategy == strategies.get("depth") and step.scope == Scope()
-    return int(step.amount.number) if plain and isinstance(step, Selection) and not others else None
-
-
-def _entries(store: Store, name: str) -> Iterable[tuple[str, str, str]]:
-    return store.rows(
-        """SELECT topic, document, run FROM pool_ranks JOIN pools ON number = pool
-           WHERE name = ? ORDER BY topic, document, run""",
-        name,
-    )
+    step, *others = parsed.steps
+    plain = plans.Selection(strategy.strategies.get("depth"), getattr(step, "amount", plans.Amount()))
+    return int(plain.amount.number) if step == plain and not others else None
 
 
 def replayed_without_groups(
-    store: Store, pool: KnownPool, levels: Mapping[Level, Provenance], qrels: Qrels
-) -> dict[Level, Provenance]:
+    store: Store,
+    pool: KnownPool,
+    levels: Mapping[provenance.Level, provenance.Provenance],
+    qrels: qrels_module.Qrels,
+) -> dict[provenance.Level, provenance.Provenance]:
     """Play the plan again without each group and each family; labels are looked up in the qrels.
 
     Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
     """
-    from cranfield.reuse.hold_out import replayed
-
-    labels = _labels(qrels, store)
-    member = {level: _members(pool, level) for level in levels if level != "run"}
-    return {
-        level: replayed(
-            levels[level],
-            qrels,
-            {group: list(_chosen_without(store, pool, names, labels)) for group, names in groups.items()},
-        )
-        for level, groups in member.items()
-    }
-
-
-def _members(pool: KnownPool, level: Level) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for one in pool.contributors:
-        found.setdefault(one.family if level == "family" else one.group, set()).add(one.run)
+    relevant_from = current_scale(store)[1].relevant_from
+    labels: dict[str, dict[str, bool]] = {}
+    for topic, document, grade in qrels:
+        if grade >= 0:
+            labels.setdefault(topic, {})[document] = grade >= relevant_from
+    found: dict[provenance.Level, provenance.Provenance] = {}
+    for level in [level for level in levels if level != "run"]:
+        members: dict[str, set[str]] = {}
+        for one in pool.contributors:
+            members.setdefault(one.family if level == "family" else one.group, set()).add(one.run)
+        chosen = {group: _chosen_without(store, pool, names, labels) for group, names in members.items()}
+        found[level] = hold_out.replayed(levels[level], qrels, chosen)
     return found
 
 
-def _chosen_without(store: Store, pool: KnownPool, names: set[str], labels: Labels) -> Iterable[tuple[str, str]]:
-    from cranfield.pool.replay import replay
-
-    version = versions_of_pool(store, pool.name)[-1].version
-    left = [run for run in entrants_of_version(store, pool.name, version) if run.name not in names]
+def _chosen_without(store: Store, pool: KnownPool, names: set[str], labels: replay.Labels) -> list[tuple[str, str]]:
+    left = [run for run in runs_of_version(store, pool.name) if run.name not in names]
     if not left:
         return []
     runs = with_ids(store, left)
-    topics = [topic for topic in pool_topics(store, pool.name) if topic in runs.codes_by_topic]
-    held = replay(
+    held = replay.replay(
         pool.plan.within(runs.depth),
         runs,
         labels,
-        topics=topics,
+        topics=[topic for topic in pools.pool_topics(store, pool.name) if topic in runs.codes_by_topic],
         seed=pool.seed,
         texts=reader(store),
         queries=queries(store),
     )
     return [(one.topic, one.document) for one in held.judged]
-
-
-def _labels(qrels: Qrels, store: Store) -> dict[str, dict[str, bool]]:
-    from cranfield.store.scales import current_scale
-
-    relevant_from = current_scale(store)[1].relevant_from
-    found: dict[str, dict[str, bool]] = {}
-    for topic, document, grade in qrels:
-        if grade >= 0:
-            found.setdefault(topic, {})[document] = grade >= relevant_from
-    return found

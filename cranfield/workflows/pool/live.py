@@ -4,41 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cranfield.base.errors import InputError, UsageError, quoted
+from cranfield.base.lazy import deferred
 from cranfield.base.progress import moment, now
 from cranfield.judge.events import MAIN
-from cranfield.store.judging import assigned, live_leases
-from cranfield.store.live_pools import (
-    RecordedChoice,
-    RecordedEnd,
-    choices,
-    count_in_stratum,
-    ends,
-    follows,
-    forget_end,
-    last_choice,
-    last_event,
-    last_position,
-    record_choices,
-    record_end,
-    topics_touched,
-)
-from cranfield.store.pools import add_content, clusters_of_version, pool_number, versions_of_pool
+from cranfield.store import judging, live_pools, pools
+from cranfield.store.live_pools import RecordedChoice, RecordedEnd
 from cranfield.store.store import Store
-from cranfield.workflows.pool.inputs import (
-    HandedOut,
-    Label,
-    LabelsNow,
-    entrants_of_version,
-    queries,
-    reader,
-    with_ids,
-)
+from cranfield.workflows.pool import inputs
 
-if TYPE_CHECKING:
-    from cranfield.pool.live import Choice, LivePool
+with deferred:
+    from cranfield.pool import live as live_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +29,14 @@ class Refilled:
     ended: str | None
 
 
-def refill(
-    store: Store, pool_name: str, topic: str, *, batch: int = 10, under_judgment: Collection[str] = ()
-) -> Refilled:
-    """Add the next documents to a topic of a live pool, inside `store.write()`.
-
-    Documents that somebody has before him (leases, and `under_judgment`) are not chosen. Whoever asks more than once
-    keeps a `Refiller`: it has the runs in memory and asks for what is new alone.
-    """
-    return Refiller(store).refill(pool_name, topic, batch=batch, under_judgment=under_judgment)
-
-
 @dataclass
-class _Kept:
+class _Loaded:
     """A live pool in memory, and how far it has followed the file."""
 
-    live: LivePool
+    live: live_pool.LivePool
     number: int
     version: int
-    handed_out: HandedOut
+    handed_out: inputs.HandedOut
     chosen: int = 0
     head: str = ""
     seen: tuple[int, str] = (0, "")
@@ -83,7 +49,7 @@ class _Kept:
 
 
 class Refiller:
-    """The live pools of a collection, kept in memory between one batch and the next.
+    """The live pools of a collection, loaded in memory between one batch and the next.
 
     Several processes may judge: before anything is chosen, what others judged and chose is caught up with. A
     transaction that was taken back is noticed, and the pool is read again.
@@ -91,70 +57,91 @@ class Refiller:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._labels = LabelsNow(store)
-        self._kept: dict[str, _Kept] = {}
+        self._labels = inputs.LabelsNow(store)
+        self._pools: dict[str, _Loaded] = {}
 
     def refill(
         self, pool_name: str, topic: str, *, batch: int = 10, under_judgment: Collection[str] = ()
     ) -> Refilled:
-        """Add the next documents to a topic, inside `store.write()`; see `refill`."""
+        """Add the next documents to a topic, inside `store.write()`.
+
+        Documents that somebody has before them (leases, and `under_judgment`) are not chosen.
+        """
         if batch < 1:
             raise UsageError(f"a batch has at least one document, not {batch}")
-        kept = self._caught_up(pool_name, topic)
-        if topic not in kept.live.ended:
-            forget_end(self._store, kept.number, topic)
+        loaded = self._caught_up(pool_name, topic)
+        if topic not in loaded.live.ended:
+            live_pools.forget_end(self._store, loaded.number, topic)
         made, fresh = list[RecordedChoice](), 0
-        if self._comes_to_its_turn(kept, topic, made):
-            fresh = self._choose(kept, topic, batch, under_judgment, made)
-        self._write(kept, made)
-        for name in sorted({topic, *(one.topic for one in made)}.intersection(kept.live.ended)):
-            self._write_end(kept, name, kept.live.ended[name])
-        return Refilled(fresh, kept.live.ended.get(topic))
+        if self._comes_to_its_turn(loaded, topic, made):
+            fresh = self._choose(loaded, topic, batch, under_judgment, made)
+        self._write(loaded, made)
+        for name in sorted({topic, *(one.topic for one in made)}.intersection(loaded.live.ended)):
+            self._write_end(loaded, name, loaded.live.ended[name])
+        return Refilled(fresh, loaded.live.ended.get(topic))
 
     def prepare(self, pool_name: str) -> None:
         """Read the runs of a pool before the first batch is asked for, outside of any transaction."""
         self._ready(pool_name)
 
-    def _caught_up(self, pool_name: str, topic: str) -> _Kept:
-        kept = self._ready(pool_name)
-        if topic not in kept.live.topics:
+    def _caught_up(self, pool_name: str, topic: str) -> _Loaded:
+        loaded = self._ready(pool_name)
+        if topic not in loaded.live.topics:
             raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(pool_name)}")
-        for one in choices(self._store, kept.number, after=kept.chosen):
-            kept.take(one)
-            kept.head = one.hash
-        for end in ends(self._store, kept.number).values():
+        for one in live_pools.choices(self._store, loaded.number, after=loaded.chosen):
+            loaded.take(one)
+            loaded.head = one.hash
+        for end in live_pools.ends(self._store, loaded.number).values():
             if end.final:
-                kept.live.close(end.topic, end.rule)
-        touched = topics_touched(self._store, after=kept.seen) if kept.live.spreads else ()
-        for name in {topic, *touched}.intersection(kept.live.topics):
-            kept.live.set_judgments(name, kept.handed_out.told(name, self._labels.of(name)))
-        kept.seen = last_event(self._store)
-        return kept
+                loaded.live.close(end.topic, end.rule)
+        touched = live_pools.topics_touched(self._store, after=loaded.seen) if loaded.live.spreads else ()
+        for name in {topic, *touched}.intersection(loaded.live.topics):
+            loaded.live.set_judgments(name, loaded.handed_out.judgments(name, self._labels.of(name)))
+        loaded.seen = live_pools.last_event(self._store)
+        return loaded
 
-    def _ready(self, pool_name: str) -> _Kept:
-        version = versions_of_pool(self._store, pool_name)[-1].version
-        kept = self._kept.get(pool_name)
-        if kept is None or kept.version != version or not follows(self._store, kept.number, kept.chosen, kept.head):
-            kept = self._kept[pool_name] = _loaded(self._store, pool_name, version)
-        return kept
+    def _ready(self, pool_name: str) -> _Loaded:
+        store, version = self._store, pools.versions_of_pool(self._store, pool_name)[-1].version
+        loaded = self._pools.get(pool_name)
+        is_current = loaded is not None and loaded.version == version
+        if loaded and is_current and live_pools.follows(store, loaded.number, loaded.chosen, loaded.head):
+            return loaded
+        pool, number = pools.stored_entries(store, pool_name), pools.pool_number(store, pool_name)
+        live = live_pool.LivePool(
+            pool.plan,
+            inputs.with_ids(store, inputs.runs_of_version(store, pool_name, version)),
+            pool=pool,
+            clusters=pools.clusters_of_version(store, pool_name, version) or None,
+            texts=inputs.reader(store),
+            queries=inputs.queries(store),
+            ended={end.topic: end.rule for end in live_pools.ends(store, number).values() if end.final},
+        )
+        handed_out = inputs.HandedOut.of(pool, live_pools.choices(store, number))
+        self._pools[pool_name] = _Loaded(live, number, version, handed_out, *live_pools.last_choice(store, number))
+        return self._pools[pool_name]
 
-    def _comes_to_its_turn(self, kept: _Kept, topic: str, made: list[RecordedChoice]) -> bool:
+    def _comes_to_its_turn(self, loaded: _Loaded, topic: str, made: list[RecordedChoice]) -> bool:
         """Say whether a budget across topics is not better spent on another topic that the same people judge.
 
         What was judged elsewhere costs nothing: topics whose turn it is first choose that on the way.
         """
-        if not kept.live.spreads:
+        if not loaded.live.spreads:
             return True
-        rivals = _rivals(self._store, kept.live.topics, topic)
-        while (first := _first(kept.live, rivals)) is not None and first.topic != topic:
+        people: dict[str, set[str]] = {}
+        for one in judging.assigned(self._store):
+            people.setdefault(one.topic, set()).add(one.assessor)
+        mine = people.get(topic, set())
+        # Topics that the people who judge this one may judge too: their own, and those of nobody.
+        rivals = [one for one in loaded.live.topics if one == topic or not people.get(one) or people[one] & mine]
+        while (first := loaded.live.first(rivals)) is not None and first.topic != topic:
             labels = self._labels.of(first.topic)
             if first.document not in labels:
                 return False
-            self._take(kept, first, [], labels, made)
+            self._take(loaded, first, [], labels, made)
         return True
 
     def _choose(
-        self, kept: _Kept, topic: str, batch: int, under_judgment: Collection[str], made: list[RecordedChoice]
+        self, loaded: _Loaded, topic: str, batch: int, under_judgment: Collection[str], made: list[RecordedChoice]
     ) -> int:
         """Choose until there are enough documents to judge, and give how many of the chosen are to be judged.
 
@@ -162,126 +149,70 @@ class Refiller:
         When the topic has ended, everything that the steps after the adaptive one add comes at once.
         """
         labels = self._labels.of(topic)
-        elsewhere = self._elsewhere(kept.live, topic, under_judgment)
+        leases = judging.live_leases(self._store, MAIN, topic=topic, moment=moment())
+        out = {*(lease.document for lease in leases), *under_judgment}
+        elsewhere = sorted(one for one in out if loaded.live.is_free(topic, one))
         fresh = 0
-        while fresh < batch or topic in kept.live.ended:
-            others = [] if topic in kept.live.ended else elsewhere
-            offered = kept.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic]).choices
+        while fresh < batch or topic in loaded.live.ended:
+            others = [] if topic in loaded.live.ended else elsewhere
+            offered = loaded.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic]).choices
             if not offered:
                 break
-            self._take(kept, offered[0], others, labels, made)
+            self._take(loaded, offered[0], others, labels, made)
             fresh += offered[0].document not in labels
-            if offered[0].document in labels and not self._comes_to_its_turn(kept, topic, made):
+            if offered[0].document in labels and not self._comes_to_its_turn(loaded, topic, made):
                 break
         return fresh
 
     def _take(
         self,
-        kept: _Kept,
-        choice: Choice,
+        loaded: _Loaded,
+        choice: live_pool.Choice,
         elsewhere: Sequence[str],
-        labels: Mapping[str, Label],
+        labels: Mapping[str, inputs.Label],
         made: list[RecordedChoice],
     ) -> None:
         """Follow one choice, and learn its label where it is known."""
-        made_from = (kept.version, kept.seen[0], tuple(elsewhere), now())
+        made_from = (loaded.version, loaded.seen[0], tuple(elsewhere), now())
         made.append(
-            RecordedChoice(kept.chosen + 1, choice.topic, choice.document, choice.step, choice.reason, *made_from)
+            RecordedChoice(loaded.chosen + 1, choice.topic, choice.document, choice.step, choice.reason, *made_from)
         )
-        kept.take(made[-1])
+        loaded.take(made[-1])
         if choice.document in labels:
-            kept.live.set_judgments(choice.topic, kept.handed_out.told(choice.topic, labels))
+            loaded.live.set_judgments(choice.topic, loaded.handed_out.judgments(choice.topic, labels))
 
-    def _elsewhere(self, live: LivePool, topic: str, under_judgment: Collection[str]) -> list[str]:
-        """Give what somebody has before him, of what could be chosen."""
-        leased = {lease.document for lease in live_leases(self._store, MAIN, topic=topic, moment=moment())}
-        return sorted(one for one in {*leased, *under_judgment} if live.is_free(topic, one))
-
-    def _write(self, kept: _Kept, made: Sequence[RecordedChoice]) -> None:
+    def _write(self, loaded: _Loaded, made: Sequence[RecordedChoice]) -> None:
+        store, number, live = self._store, loaded.number, loaded.live
         for topic in dict.fromkeys(one.topic for one in made):
-            self._write_entries(kept, topic, [one for one in made if one.topic == topic])
-        kept.head = record_choices(self._store, kept.number, made)
+            first = live_pools.last_position(store, number, topic) + 1
+            candidates, entries, ranks, documents = live.candidates(topic), [], [], []
+            for position, one in enumerate([one for one in made if one.topic == topic], start=first):
+                stratum, chance = live.story(topic, one.document)
+                probability = None if chance != chance else chance
+                entries.append((topic, one.document, position, one.step, stratum.name, probability, loaded.version))
+                live_pools.count_in_stratum(store, number, topic, (stratum.step, stratum.name), more=1, drawn=1)
+                column = candidates.ranks[:, candidates.numbers[one.document]].tolist()
+                names = (run.name for run in live.runs.runs)
+                ranks += [(topic, one.document, run, rank) for run, rank in zip(names, column, strict=True) if rank]
+                documents.append(one.document)
+            pools.add_content(store, number, "pool_entries", entries)
+            pools.add_content(store, number, "pool_ranks", ranks)
+            marked = [(one.topic, one.document, one.representative) for one in live.stands_for(topic, documents)]
+            pools.add_content(store, number, "pool_duplicates", marked)
+        loaded.head = live_pools.record_choices(store, number, made)
 
-    def _write_entries(self, kept: _Kept, topic: str, made: Sequence[RecordedChoice]) -> None:
-        store, number, live = self._store, kept.number, kept.live
-        documents = [one.document for one in made]
-        first = last_position(store, number, topic) + 1
-        entries = []
-        for position, one in enumerate(made, start=first):
-            stratum, chance = live.story(topic, one.document)
-            probability = None if chance != chance else chance
-            entries.append((topic, one.document, position, one.step, stratum.name, probability, kept.version))
-            count_in_stratum(store, number, topic, (stratum.step, stratum.name), more=1, drawn=1)
-        add_content(store, number, "pool_entries", entries)
-        add_content(store, number, "pool_ranks", _ranks(live, topic, documents))
-        marked = [(one.topic, one.document, one.representative) for one in live.stands_for(topic, documents)]
-        add_content(store, number, "pool_duplicates", marked)
-
-    def _write_end(self, kept: _Kept, topic: str, rule: str) -> None:
+    def _write_end(self, loaded: _Loaded, topic: str, rule: str) -> None:
         """Record the end, and what samples after it passed over; both once."""
-        store, number = self._store, kept.number
-        if topic in ends(store, number):
+        store, number = self._store, loaded.number
+        if topic in live_pools.ends(store, number):
             return
-        later = kept.live.later(topic)
-        ids = kept.live.candidates(topic).ids
+        later = loaded.live.later(topic)
+        ids = loaded.live.candidates(topic).ids
         for addition in later:
             stratum = addition.stratum.step, addition.stratum.name
             passed_over = [(topic, ids[one], *stratum) for one in addition.undrawn]
-            add_content(store, number, "pool_undrawn", passed_over)
+            pools.add_content(store, number, "pool_undrawn", passed_over)
             if passed_over:
-                count_in_stratum(store, number, topic, stratum, more=len(passed_over), drawn=0)
-        record_end(store, number, RecordedEnd(topic, rule, kept.version, kept.seen[0], bool(later), now()))
-
-
-def _loaded(store: Store, name: str, version: int) -> _Kept:
-    """Give a live pool as it is in the file, before it is told any judgment."""
-    from cranfield.pool.live import LivePool
-    from cranfield.store.pools import stored_entries
-
-    pool, number = stored_entries(store, name), pool_number(store, name)
-    live = LivePool(
-        pool.plan,
-        with_ids(store, entrants_of_version(store, name, version)),
-        pool=pool,
-        clusters=clusters_of_version(store, name, version) or None,
-        texts=reader(store),
-        queries=queries(store),
-        ended={end.topic: end.rule for end in ends(store, number).values() if end.final},
-    )
-    handed_out = HandedOut()
-    for topic in pool.topics:
-        for document in pool.documents_of(topic):
-            handed_out.add(topic, document)
-    for one in choices(store, number):
-        handed_out.add(one.topic, one.document, (one.known, one.number))
-    chosen, head = last_choice(store, number)
-    return _Kept(live, number, version, handed_out, chosen, head)
-
-
-def _first(live: LivePool, topics: Sequence[str]) -> Choice | None:
-    """Give the next document of the topic whose turn it is, of those that have one to offer."""
-    for topic in live.turn(topics):
-        offered = live.offer(1, topics=[topic]).choices
-        if offered:
-            return offered[0]
-    return None
-
-
-def _rivals(store: Store, topics: Sequence[str], topic: str) -> list[str]:
-    """Give the topics that the people who judge this one may judge too: their own, and those of nobody."""
-    people: dict[str, set[str]] = {}
-    for one in assigned(store):
-        people.setdefault(one.topic, set()).add(one.assessor)
-    mine = people.get(topic, set())
-    return [one for one in topics if one == topic or not people.get(one) or people[one] & mine]
-
-
-def _ranks(live: LivePool, topic: str, documents: Sequence[str]) -> list[tuple[str, str, str, int]]:
-    """Give every run that has some documents, and at which rank."""
-    candidates = live.candidates(topic)
-    return [
-        (topic, document, run.name, int(rank))
-        for document in documents
-        for run, rank in zip(live.runs.runs, candidates.ranks[:, candidates.numbers[document]], strict=True)
-        if rank
-    ]
+                live_pools.count_in_stratum(store, number, topic, stratum, more=len(passed_over), drawn=0)
+        end = RecordedEnd(topic, rule, loaded.version, loaded.seen[0], bool(later), now())
+        live_pools.record_end(store, number, end)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.judge.agreement import AgreementReport, Group
     from cranfield.workflows.judge.organise import JudgingProgress
-    from cranfield.workflows.pool.show import ShownPool
+    from cranfield.workflows.pool.show import PoolView
     from cranfield.workflows.reuse.field import Trusted
     from cranfield.workflows.status import Status
 
@@ -80,7 +80,7 @@ class Material:
     best: BestGroup | None
     trust: Trusted | None
     bias: CollectionReport | None
-    pool: ShownPool | None
+    pool: PoolView | None
     judging: JudgingProgress | None
     agreement: AgreementReport | None
     no_agreement: str

@@ -1,0 +1,345 @@
+"""`Pool`: what can be done with pools, for Python and for the command line: its methods are the subcommands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cranfield._version import __version__
+from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.files import Source
+from cranfield.base.lazy import deferred
+from cranfield.base.progress import now
+from cranfield.base.tables import Result, Table, Value, facts_table
+from cranfield.base.text import counted
+from cranfield.store import documents as stored_documents
+from cranfield.store import judging, live_pools, pools
+from cranfield.store.runs import RunFacts, run_facts
+from cranfield.store.store import Store
+from cranfield.workflows.pool.show import Explained, PoolView, Speed, explain_entry, judging_speed, show_pool
+
+with deferred:
+    from cranfield.pool import build, candidates, extend, live
+    from cranfield.pool import plan as plans
+    from cranfield.pool import pool as pooling
+    from cranfield.runs import baseline, check, order, reading
+    from cranfield.workflows.pool import inputs
+    from cranfield.workflows.pool import verify as verification
+
+_NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Changed(Result):
+    """What became of a pool or a queue: some facts, and sentences about them."""
+
+    facts: Mapping[str, Value]
+    notes: tuple[str, ...]
+
+    def table(self) -> Table:
+        """Give the facts."""
+        return facts_table(self.facts)
+
+    def tables(self) -> Sequence[Table]:
+        """Nothing: the notes say it all."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Built(Changed):
+    """A pool that was built."""
+
+    pool: pooling.Pool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Extended(Changed):
+    """A pool that has grown; `left_out` are topics of the new runs that it does not have."""
+
+    pool: pooling.Pool
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ToppedUp(Changed):
+    """A queue of what is unjudged in the first documents of a run; without documents no queue was made."""
+
+    queue: str
+    documents: int
+    speed: Speed
+
+
+class Pool:
+    """The pools of one collection."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def build(
+        self,
+        text: str,
+        *,
+        name: str = "pool",
+        runs: Sequence[str] = (),
+        priority: int | None = None,
+        topics: Sequence[str] = (),
+        seed: int = 0,
+        order: Literal["plan", "id", "random"] = "plan",
+        one_per_cluster: bool = False,
+    ) -> Built:
+        """Build and store a pool by a plan; everything that is wrong is said before anything is written.
+
+        Without names all contributing runs are pooled; `priority` takes those a group ranked so far. Without topics,
+        every topic that some run has, but for those that were refused when they were tried. Of a plan with an
+        adaptive step the warm-up is stored; the rest comes as it is judged (`cranfield.workflows.pool.live`).
+        """
+        store, parsed = self._store, plans.parse(text)
+        self._refuse_known_name(name)
+        clusters = inputs.clusters_now(store) if one_per_cluster else None
+        chosen = self._contributing(runs, priority)
+        pooled = inputs.with_ids(store, inputs.as_pooled(store, chosen))
+        wanted: Sequence[str] | None = topics or None
+        if not topics and (refused := judging.refused_topics(store)):
+            wanted = [topic for topic in build.checked_topics(parsed, pooled, None) if topic not in refused]
+        made = build.build(parsed, pooled, topics=wanted, seed=seed, order=order, clusters=clusters, refuse_idle=True)
+        if parsed.is_live:
+            self._check_live(made, pooled, clusters)
+            _check_until(made)
+        with store.write():
+            self._refuse_known_name(name)
+            manifest = _manifest(made)
+            facts = pools.PoolFacts(
+                name=name,
+                plan=str(made.plan),
+                plan_in_full=manifest.plan_in_full,
+                grammar=made.plan.grammar,
+                seed=seed,
+                judging_order=order,
+                one_per_cluster=one_per_cluster,
+                content_hash=manifest.content_hash,
+                made=manifest.made,
+                made_by=manifest.made_by,
+            )
+            number = pools.add_pool(store, facts)
+            priorities = {one.name: one.priority for one in chosen}
+            pools.put_version(store, number, made, manifest, priorities=priorities, clusters=clusters)
+        from_runs = f"for {counted(len(made.topics), 'topic')}, from {counted(len(made.sources), 'run')}"
+        notes = [f"{name}: {counted(len(made), 'document')} to judge {from_runs}; plan: {made.plan}"]
+        if made.plan.is_live:
+            notes.append("that is the warm-up; the next documents are chosen from what has been judged")
+        if count := len(made.duplicates):
+            stay = "stays out: another stands for it" if count == 1 else "stay out: another stands for them"
+            notes.append(f"{counted(count, 'near-duplicate')} {stay}")
+        return Built(_facts_of(name, made), (*notes, f"content hash {made.content_hash}"), pool=made)
+
+    def extend(self, name: str = "", *, runs: Sequence[str] = (), topics: Sequence[str] = ()) -> Extended:
+        """Add later runs to a pool, as a new version; without names, the contributing runs that it does not have."""
+        store = self._store
+        with store.write():
+            facts = pools.facts_of_pool(store, name)
+            new = self._new_runs(facts.name, runs)
+            before = pools.stored_pool(store, facts.name)
+            together = inputs.with_ids(
+                store, [*inputs.runs_of_version(store, facts.name), *inputs.as_pooled(store, new)]
+            )
+            clusters = inputs.clusters_now(store) if facts.one_per_cluster else None
+            grown = extend.extend(before, together, topics=topics, clusters=clusters)
+            if grown.plan.is_live:
+                self._check_live(grown, together, clusters)
+            number, priorities = pools.pool_number(store, facts.name), {one.name: one.priority for one in new}
+            pools.put_version(store, number, grown, _manifest(grown), priorities=priorities, clusters=clusters)
+        here = {one.content_hash for one in run_facts(store)}
+        names = [one.name for one in new]
+        left_out = tuple(topic for topic in together.chosen(names).topics if topic not in grown.topics)
+        added = counted(len(grown) - len(before), "document")
+        from_runs = f"from {counted(len(names), 'more run')} ({_some(names)}); {len(grown):,} in all"
+        notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]
+        notes += [
+            f"{source.name} was withdrawn, but stays part of this pool: what it brought is in it"
+            for source in before.sources
+            if source.content_hash not in here
+        ]
+        if left_out:
+            missing = counted(len(left_out), "topic")
+            notes.append(f"{missing} of the new runs not in the pool ({_some(left_out)}): add with --topic")
+        notes.append(f"content hash {grown.content_hash}")
+        return Extended(_facts_of(facts.name, grown), tuple(notes), pool=grown, left_out=left_out)
+
+    def top_up(
+        self,
+        run: str,
+        *,
+        depth: int,
+        name: str = "",
+        topics: Sequence[str] = (),
+        seconds_per_document: float | None = None,
+    ) -> ToppedUp:
+        """Queue what is unjudged in the first `depth` documents of a run, stored or in a file, to be judged by name.
+
+        What somebody could not judge is not queued again.
+        """
+        store, speed = self._store, judging_speed(self._store, seconds_per_document=seconds_per_document)
+        tag, runs = self._one_run(run)
+        _check_top_up(runs, tag, depth, topics)
+        wanted = list(topics) or runs.topics
+        with store.write():
+            judged = {topic: {one.document for one in live_pools.standing_answers(store, topic)} for topic in wanted}
+            missing = extend.top_up(runs, depth=depth, judged=judged, topics=wanted)
+            pairs = [(topic, document) for topic, some in missing.items() for document in some]
+            known = stored_documents.known_among(store, sorted({document for _, document in pairs}))
+            if unknown := sorted({document for _, document in pairs} - known):
+                some = ", ".join(quoted(document) for document in unknown[:3])
+                raise InputError(f"{len(unknown):,} documents of {quoted(tag)} are not in the collection, as {some}")
+            queue = name or f"top-up-{tag}"
+            if pairs:
+                reason = f"unjudged in the first {depth} of {tag}"
+                queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
+                judging.add_queue(store, queue, queued, purpose="top-up", now=now())
+            pooled = pools.pooled_pairs_of(store, pairs)
+        notes = [f"nothing to judge: every document in the first {depth} of {run} is judged; no queue was made"]
+        if pairs:
+            where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
+            notes = [f"{queue}: {where} to judge, {speed.cost(len(pairs))}"]
+        if pooled:
+            notes.append(f"{pooled:,} of them are in a pool already and wait there too; judging once is enough")
+        facts: dict[str, Value] = {"queue": queue, "documents": len(pairs), "topics": len(missing), "pooled": pooled}
+        return ToppedUp(facts, tuple(notes), queue=queue, documents=len(pairs), speed=speed)
+
+    def show(
+        self, name: str = "", *, by: str = "run", seconds_per_document: float | None = None, most: int | None = None
+    ) -> PoolView:
+        """Give a pool in numbers, as one of its tables; of an overlap the first `most` pairs."""
+        return show_pool(self._store, name, by=by, seconds_per_document=seconds_per_document, most=most)
+
+    def explain(self, topic: str, document: str, *, name: str = "") -> Explained:
+        """Say why a document is in a pool, or why it is not."""
+        return explain_entry(self._store, topic, document, name=name)
+
+    def verify(self, name: str = "") -> verification.Verified:
+        """Build a pool again from the stored runs, and say what differs."""
+        return verification.verify_pool(self._store, name)
+
+    def _contributing(self, names: Sequence[str], priority: int | None) -> list[RunFacts]:
+        chosen = inputs.runs_named(self._store, names) or inputs.contributing_runs(self._store)
+        if not chosen:
+            raise InputError("no run is left to pool; submit runs with --contributing, or name some with --run")
+        kept = [facts for facts in chosen if priority is None or facts.priority <= priority]
+        if not kept:
+            raise InputError(f"none of the runs has the priority {priority} or one before it")
+        return kept
+
+    def _refuse_known_name(self, name: str) -> None:
+        if not name.strip() or not name.isprintable():
+            raise InputError(f"a pool needs a name that can be read, not {quoted(name)}")
+        if name in [facts.name for facts in pools.pool_facts(self._store)]:
+            raise InputError(
+                f"there is a pool called {quoted(name)} already; pool extend adds later runs to it, --name makes"
+                " another"
+            )
+
+    def _check_live(self, made: pooling.Pool, runs: candidates.PooledRuns, clusters: dict[str, int] | None) -> None:
+        """Refuse a live pool that cannot begin: its budget, its floors, its texts, its library."""
+        store, words = self._store, inputs.queries(self._store)
+        texts = inputs.reader(store)
+        started = live.LivePool(made.plan, runs, pool=made, clusters=clusters, texts=texts, queries=words)
+        started.candidates(started.topics[0])
+        if not any(step.strategy.reads_text for _, step in made.plan.selections):
+            return
+        # A topic that cannot be read is refused now, not when it is judged. To read everything takes long; a topic
+        # with words has some, so that only the documents of the others are read.
+        for topic in started.topics:
+            documents = candidates.candidates_of(runs, topic).ids
+            unknown = set(documents) - stored_documents.known_among(store, documents)
+            if unknown:
+                raise InputError(f"the plan reads documents, and {quoted(min(unknown))} is not in the collection")
+            if not baseline.Analyser("pool").words(words.get(topic, "")):
+                started.candidates(topic)
+                started.drop(topic)
+
+    def _new_runs(self, name: str, names: Sequence[str]) -> list[RunFacts]:
+        """Give the runs that a pool does not have yet, or say everything that keeps one of them out."""
+        pooled = pools.pooled_runs(self._store, name)
+        by_content = {one.content_hash: one.run for one in pooled}
+        found = inputs.runs_named(self._store, names)
+        if not names:
+            found = [one for one in inputs.contributing_runs(self._store) if one.content_hash not in by_content]
+        problems = []
+        for one in found:
+            if one.content_hash in by_content:
+                message = f"run {quoted(one.name)} is in the pool already, as {quoted(by_content[one.content_hash])}"
+                problems.append(Problem("pooled-already", message, remedy="name runs that came later"))
+            elif one.name in by_content.values():
+                message = f"the pool has a run called {quoted(one.name)} already, and its content was another one"
+                remedy = "submit it under another name: what the earlier one brought stays in the pool"
+                problems.append(Problem("name-pooled", message, remedy=remedy))
+        if problems:
+            raise ProblemsFound(f"the pool {quoted(name)} cannot be extended", problems)
+        if not found:
+            raise InputError(
+                f"no contributing run came after the pool {quoted(name)}: submit one, or name runs with --run"
+            )
+        return found
+
+    def _one_run(self, word: str) -> tuple[str, candidates.PooledRuns]:
+        """Give a stored run, else the one in a file; a word that is both is refused."""
+        is_stored, path = word in [facts.name for facts in run_facts(self._store)], Path(word)
+        if is_stored and path.exists():
+            raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
+        if is_stored or not path.exists():
+            chosen = inputs.runs_named(self._store, [word])
+            return word, inputs.with_ids(self._store, inputs.as_pooled(self._store, chosen))
+        rows = reading.read_rows(Source(path))
+        errors = [problem for problem in check.check(rows, check.Expectations()) if problem.severity == "error"]
+        if errors:
+            raise ProblemsFound(f"{path} cannot be used", errors)
+        run = order.ranked(rows)
+        return run.tag, candidates.runs_of([run])
+
+
+def _check_until(made: pooling.Pool) -> None:
+    """Refuse an adaptive step that every topic has gone beyond before it begins."""
+    _, step = live.adaptive_step(made.plan)
+    least = min(made.sizes.values(), default=-1)
+    if step.amount.kind == "until" and least >= step.amount.number:
+        message = f"'{step}' would choose nothing: the steps before it bring at least {least:,} to every topic"
+        remedy = "raise the number, or make the steps before it smaller"
+        raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
+
+
+def _check_top_up(runs: candidates.PooledRuns, tag: str, depth: int, topics: Sequence[str]) -> None:
+    problems = [
+        Problem("topic-without-runs", f"run {quoted(tag)} does not have the topic {quoted(topic)}", topic=topic)
+        for topic in topics
+        if topic not in runs.codes_by_topic
+    ]
+    if depth > runs.depth:
+        message = f"depth {depth} goes beyond the run: its longest list has {runs.depth:,} documents"
+        problems.append(Problem("depth-beyond-runs", message, remedy=f"go no deeper than {runs.depth}"))
+    if problems:
+        raise ProblemsFound("there is no such top-up", problems)
+
+
+def _manifest(made: pooling.Pool) -> pools.PoolVersion:
+    """Give the manifest of a pool that is about to be stored."""
+    made_by = f"cranfield {__version__}"
+    return pools.PoolVersion(made.version, made.plan.spelled_out, made.seed, made.content_hash, now(), made_by)
+
+
+def _facts_of(name: str, made: pooling.Pool) -> dict[str, Value]:
+    return {
+        "name": name,
+        "version": made.version,
+        "documents": len(made),
+        "topics": len(made.topics),
+        "runs": len(made.sources),
+        "plan": str(made.plan),
+        "content_hash": made.content_hash,
+    }
+
+
+def _some(names: Sequence[str]) -> str:
+    """Give the first of many names, and how many more there are."""
+    more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
+    return ", ".join(names[:_NAMES_SHOWN]) + more
