@@ -259,6 +259,8 @@ class Collection(Files):
     def judge(self) -> Judge:
         """Judging: sessions, assignment, progress, agreement, adjudication, packets."""
         return judge_workflow.Judge(self.store)
+
+    @property
     def pool(self) -> Pool:
         """What is judged, and why: build, extend, top up, show, explain, verify."""
         return pool_workflow.Pool(self.store)
