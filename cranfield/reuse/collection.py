@@ -1,4 +1,4 @@
-"""The pool bias of a collection: everything its own runs can tell about how fair it is to outsiders.
+"""The pool bias of a collection: everything its own runs can tell about how fair it is to non-contributing runs.
 
 The verdict is about systems like the contributors, coming from another group. A bias that all contributors share is
 not seen by any hold-out.
@@ -6,13 +6,12 @@ not seen by any hold-out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import Problem, UsageError, quoted
@@ -21,7 +20,6 @@ from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.lists import Counts
 from cranfield.evaluate.scores import Scores, score
-from cranfield.qrels.qrels import Qrels, sorted_qrels
 from cranfield.reuse.hold_out import (
     ALPHA,
     Categories,
@@ -31,11 +29,9 @@ from cranfield.reuse.hold_out import (
     Uniques,
     categories_by_group,
     hold_out_all,
-    total,
     uniques_of,
 )
 from cranfield.reuse.provenance import (
-    NOBODY,
     Level,
     Method,
     Prefixes,
@@ -194,30 +190,14 @@ def _refused(depth: int, goal: int, found: int, reason: str, decay: Decay | None
     return Extrapolation(depth, goal, found, nothing, nothing, nothing, decay, reason)
 
 
-def repooled(qrels: Qrels, provenance: Provenance) -> Qrels:
-    """Give the qrels that a pool of this depth alone would have made: rows that a contributor brought."""
-    kept = provenance.owner != NOBODY
-    return sorted_qrels(
-        _used(qrels.topic_ids, qrels.topic_of_row[kept]),
-        _used(qrels.document_ids, qrels.documents[kept]),
-        qrels.grades[kept],
-        name=qrels.name,
-    )
-
-
-def _used(ids: pa.Array, codes: NDArray[np.int32]) -> tuple[pa.Array, NDArray[np.int32]]:
-    used, coded = np.unique(codes, return_inverse=True)
-    return ids.take(pa.array(used)), coded.astype(np.int32)
-
-
-# What makes hold-outs say nothing, or less than they seem to: found in the data before a verdict is given.
+# Testability: what makes hold-outs say nothing, or less than they seem to, found before a verdict is given.
 
 _RANKS_TO_SEE = 5
 _FALL = 0.15
 """A depth beyond the pool shows where so much less of the last tenth is in the qrels than of the first half."""
 
 
-def doubts(
+def check_testability(
     alignment: Alignment,
     provenance: Provenance,
     uniques: Uniques,
@@ -225,82 +205,73 @@ def doubts(
     rel: int = 1,
     thresholds: Thresholds | None = None,
 ) -> list[Problem]:
-    """Find everything that speaks against trusting hold-outs at this level."""
-    table = thresholds or Thresholds()
-    found = [
-        _few_groups(provenance, table),
-        _positives_only(alignment, rel),
-        *_pool_that_does_not_fit(alignment, provenance, table),
-        _orphans(provenance, table),
-        _little_unique(uniques, table),
-        _one_owner(uniques, table),
-        _not_fully_judged(provenance),
-    ]
-    return [problem for problem in found if problem is not None]
+    """Find everything that speaks against trusting hold-outs at this level; an error makes it untestable."""
+    table, lists = thresholds or Thresholds(), alignment.lists
+    found = [*_problems_of_groups(provenance, table)]
+    if not lists.level_counts[:, lists.levels < rel].sum():
+        message = "no document is judged not relevant: what was judged cannot be told from what was not"
+        remedy = "give the qrels with all judged documents, grade 0 included"
+        found.append(Problem("positives-only", message, remedy=remedy))
+    misfits, beyond = [*_misfits(alignment, provenance, table)], _depth_beyond_the_pool(alignment, provenance)
+    if beyond is not None:  # runs that do not fit a depth beyond the pool are no news
+        misfits = [*(problem for problem in misfits if problem.severity == "error"), beyond]
+    return [*found, *misfits, *_problems_of_documents(provenance, uniques, table)]
 
 
-def _few_groups(provenance: Provenance, table: Thresholds) -> Problem | None:
-    noun = {"run": "run", "group": "group", "family": "family"}[provenance.level]
-    number = counted(
-        len(provenance.groups), f"contributing {noun}", "contributing families" if noun == "family" else ""
-    )
-    if len(provenance.groups) < table.fewest_groups:
-        message = f"there is {number}" if len(provenance.groups) == 1 else f"there are {number}"
-        why = "nearly everything would be unique to one of them"
-        return Problem("few-groups", f"{message}, and a hold-out needs {table.fewest_groups:g}: {why}")
-    if len(provenance.groups) < table.enough_groups:
+def _problems_of_groups(provenance: Provenance, table: Thresholds) -> Iterator[Problem]:
+    many = len(provenance.groups)
+    plural = "contributing families" if provenance.level == "family" else ""
+    number = counted(many, f"contributing {provenance.level}", plural)
+    if many < table.fewest_groups:
+        needed = f"a hold-out needs {table.fewest_groups:g}: nearly everything would be unique to one of them"
+        yield Problem("few-groups", f"there {'is' if many == 1 else 'are'} {number}, and {needed}")
+    elif many < table.enough_groups:
         message = f"there are only {number}; from {table.enough_groups:g} on hold-outs tell more"
-        return Problem("few-groups", message, severity="warning")
-    return None
+        yield Problem("few-groups", message, severity="warning")
 
 
-def _little_unique(uniques: Uniques, table: Thresholds) -> Problem | None:
-    """Say so where contributors found the same: a hold-out takes nothing away then, whatever an outsider finds."""
-    own = int(uniques.judged.sum())
-    if own >= table.fewest_unique or len(uniques.groups) < table.fewest_groups:
-        return None
-    message = (
-        f"only {counted(own, 'judged document')} came from one group alone, and {table.fewest_unique:g} are needed"
-    )
-    return Problem("little-unique", f"{message}: holding groups out takes too little away to show anything")
+def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thresholds) -> Iterator[Problem]:
+    share = provenance.orphans / max(provenance.judged_count, 1)
+    message = f"{counted(provenance.orphans, 'judged document')} ({share:.1%}) were brought by no contributor at hand"
+    remedy = "give all contributing runs, and the depth that the pool really had"
+    if share > table.most_orphans:
+        yield Problem("orphans", f"{message}: what hold-outs show is far too small", remedy=remedy)
+    elif share > table.told_orphans:
+        yield Problem("orphans", f"{message}: hold-outs show too little", severity="warning", remedy=remedy)
+    own, groups = int(uniques.judged.sum()), len(uniques.groups)
+    if own < table.fewest_unique and groups >= table.fewest_groups:
+        # Contributors found the same: a hold-out takes nothing away then, whatever another run finds.
+        alone = f"only {counted(own, 'judged document')} came from one group alone"
+        why = f"{table.fewest_unique:g} are needed: holding groups out takes too little away to show anything"
+        yield Problem("little-unique", f"{alone}, and {why}")
+    total, most = int(uniques.relevant.sum()), int(np.argmax(uniques.relevant))
+    if groups > 1 and total and uniques.relevant[most] > table.largest_share * total:
+        owned = f"{quoted(uniques.groups[most])} owns {uniques.relevant[most] / total:.0%}"
+        message = f"{owned} of the relevant documents that only one group brought"
+        yield Problem("one-group-dominates", message, severity="warning")
+    here = provenance.topic_of_row >= 0
+    open_rows = int((here & (provenance.level_of_row < 0)).sum())
+    if open_rows:
+        message = f"{counted(open_rows, 'pooled document')} ({open_rows / int(here.sum()):.1%}) not judged yet"
+        yield Problem("not-fully-judged", message, severity="warning", remedy="judge the rest of the pool")
 
 
-def _positives_only(alignment: Alignment, rel: int) -> Problem | None:
-    lists = alignment.lists
-    if lists.level_counts[:, lists.levels < rel].sum():
-        return None
-    message = "no document is judged not relevant: what was judged cannot be told from what was not"
-    return Problem("positives-only", message, remedy="give the qrels with all judged documents, grade 0 included")
-
-
-def _pool_that_does_not_fit(alignment: Alignment, provenance: Provenance, table: Thresholds) -> list[Problem]:
-    """Give what speaks against depth or contributors; runs that do not fit a depth beyond the pool are no news."""
-    misfits, beyond = _misfits(alignment, provenance, table), _depth_beyond_the_pool(alignment, provenance)
-    if beyond is None:
-        return misfits
-    return [*(problem for problem in misfits if problem.severity == "error"), beyond]
-
-
-def _misfits(alignment: Alignment, provenance: Provenance, table: Thresholds) -> list[Problem]:
+def _misfits(alignment: Alignment, provenance: Provenance, table: Thresholds) -> Iterator[Problem]:
+    """Give what speaks against depth or contributors."""
     shares = pooled_shares(alignment, provenance)
     known = np.flatnonzero(~np.isnan(shares))
-    if not len(known):
-        return [Problem("no-pooled-documents", "the contributors have no documents on these topics")]
     remedy = "give the depth that the pool really had, and the runs that really fed it"
-    overall = float(shares[known].mean())
-    if overall < table.fitting_share:
+    overall = float(shares[known].mean()) if len(known) else float("nan")
+    if not len(known):
+        yield Problem("no-pooled-documents", "the contributors have no documents on these topics")
+    elif overall < table.fitting_share:
         message = f"of what the contributors are said to have pooled, only {overall:.0%} is in the qrels"
-        return [Problem("depth-does-not-fit", message, remedy=remedy)]
-    short = known[shares[known] < table.fitting_share]
-    return [
-        Problem(
-            "run-does-not-fit",
-            f"of what {quoted(alignment.run_names[run])} is said to have pooled, {shares[run]:.0%} is in the qrels",
-            severity="warning",
-            remedy=remedy,
-        )
-        for run in short.tolist()
-    ]
+        yield Problem("depth-does-not-fit", message, remedy=remedy)
+    else:
+        for run in known[shares[known] < table.fitting_share].tolist():
+            name = quoted(alignment.run_names[run])
+            message = f"of what {name} is said to have pooled, {shares[run]:.0%} is in the qrels"
+            yield Problem("run-does-not-fit", message, severity="warning", remedy=remedy)
 
 
 def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Problem | None:
@@ -328,36 +299,6 @@ def shares_by_rank(alignment: Alignment, provenance: Provenance) -> NDArray[np.f
     size = np.bincount(rank - 1)
     known = np.bincount(rank[provenance.qrels_row[places] >= 0] - 1, minlength=len(size))
     return known / np.maximum(size, 1)
-
-
-def _orphans(provenance: Provenance, table: Thresholds) -> Problem | None:
-    share = provenance.orphans / max(provenance.judged_count, 1)
-    message = f"{counted(provenance.orphans, 'judged document')} ({share:.1%}) were brought by no contributor at hand"
-    remedy = "give all contributing runs, and the depth that the pool really had"
-    if share > table.most_orphans:
-        return Problem("orphans", f"{message}: what hold-outs show is far too small", remedy=remedy)
-    if share > table.told_orphans:
-        return Problem("orphans", f"{message}: hold-outs show too little", severity="warning", remedy=remedy)
-    return None
-
-
-def _one_owner(uniques: Uniques, table: Thresholds) -> Problem | None:
-    total = int(uniques.relevant.sum())
-    most = int(np.argmax(uniques.relevant))
-    if len(uniques.groups) < 2 or not total or uniques.relevant[most] <= table.largest_share * total:
-        return None
-    share = uniques.relevant[most] / total
-    message = f"{quoted(uniques.groups[most])} owns {share:.0%} of the relevant documents that only one group brought"
-    return Problem("one-group-dominates", message, severity="warning")
-
-
-def _not_fully_judged(provenance: Provenance) -> Problem | None:
-    here = provenance.topic_of_row >= 0
-    open_rows = int((here & (provenance.level_of_row < 0)).sum())
-    if not open_rows:
-        return None
-    message = f"{counted(open_rows, 'pooled document')} ({open_rows / int(here.sum()):.1%}) not judged yet"
-    return Problem("not-fully-judged", message, severity="warning", remedy="judge the rest of the pool")
 
 
 Fairness = Literal["fair", "with care", "unfair", "untestable"]
@@ -414,8 +355,8 @@ class LevelReport:
             lowest_tau_ap=lowest_tau_ap,
             worst=max(reranked, key=lambda one: one.drop.drop, default=None),
             falls=sum(one.drops for one in reranked),
-            decisions=total(one.all_pairs for one in categories),
-            own_decisions=total(one.own_pairs for one in categories),
+            decisions=sum((one.all_pairs for one in categories), start=Categories()),
+            own_decisions=sum((one.own_pairs for one in categories), start=Categories()),
         )
 
 
@@ -437,8 +378,8 @@ class MeasureVerdict:
 class CollectionReport:
     """The pool of a collection seen from outside.
 
-    `levels` has the levels at which groups could be held out. `problems` are the doubts: with an error among them the
-    verdicts are `untestable`.
+    `levels` has the levels at which groups could be held out. `problems` speak against testing: with an error among
+    them the verdicts are `untestable`.
     """
 
     run_names: tuple[str, ...]
@@ -502,7 +443,9 @@ def examine(
     chosen = own_measures(measures)
     full = score(alignment, chosen)
     by_group = levels["group"]
-    found = doubts(alignment, by_group, uniques_of(alignment, by_group, rel=rel), rel=rel, thresholds=table)
+    found = check_testability(
+        alignment, by_group, uniques_of(alignment, by_group, rel=rel), rel=rel, thresholds=table
+    )
     reports = {
         level: _level_report(alignment, provenance, chosen, full, rel, alpha)
         for level, provenance in levels.items()

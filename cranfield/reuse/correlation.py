@@ -1,4 +1,4 @@
-"""How alike two rankings of systems are: Kendall's tau, its forms for ties and for the top, overlap, rank drops.
+"""How alike two rankings of systems are: Kendall's tau with ties, AP correlation, rank drops.
 
 Systems are ranked by falling score. Scores that differ by less than 2⁻⁴⁰ of the largest are the same score: sums of
 tenths differ in their last digit, and a ranking that believes it sees no tie.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,17 +16,12 @@ from cranfield.base.errors import InputError, UsageError
 from cranfield.compare.differences import RELATIVE_NOISE
 from cranfield.evaluate.align import Alignment, AnyRun
 from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
-from cranfield.evaluate.lists import NOT_POOLED, Lists
+from cranfield.evaluate.lists import NOT_POOLED, Values
 from cranfield.evaluate.measure import aggregated
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.provenance import Numbers, qrels_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-
-Values = NDArray[np.float64]
 Ranks = NDArray[np.int64]
 
 
@@ -46,24 +40,18 @@ class RankDrop:
         return self.after - self.before
 
 
-def tau_a(first: ArrayLike, second: ArrayLike) -> float:
-    """Kendall's tau-a: (concordant − discordant) / (n (n − 1) / 2). A tie in either counts as neither.
-
-    NaN with fewer than two systems. Source: Kendall, A new measure of rank correlation, Biometrika 30, 1938.
-    """
-    agreement, _, _, pairs = _pairs(first, second)
-    return agreement / pairs if pairs else float("nan")
-
-
 def tau_b(first: ArrayLike, second: ArrayLike) -> float:
     """Kendall's tau-b: (concordant − discordant) / √((n0 − n1)(n0 − n2)), n1 and n2 the pairs tied in each.
 
     NaN, that is undefined, where one of them ties all systems. Source: Kendall, The treatment of ties in ranking
     problems, Biometrika 33, 1945.
     """
-    agreement, apart_in_first, apart_in_second, _ = _pairs(first, second)
+    one, other = (levelled(values) for values in _known(first, second))
+    left, right = (np.sign(each[:, np.newaxis] - each[np.newaxis, :]) for each in (one, other))
+    apart_in_first, apart_in_second = (int(np.count_nonzero(each)) // 2 for each in (left, right))
     if not apart_in_first or not apart_in_second:
         return float("nan")
+    agreement = int((left * right).sum()) // 2
     return float(agreement / np.sqrt(float(apart_in_first) * float(apart_in_second)))
 
 
@@ -87,31 +75,6 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, names: Sequence[str]) -> fl
     true_rank = np.argsort(np.lexsort((place, -true)))[np.lexsort((place, -estimated))]
     above = np.tril(true_rank[np.newaxis, :] < true_rank[:, np.newaxis], k=-1).sum(axis=1)[1:]
     return float(2 * np.mean(above / np.arange(1, len(true))) - 1)
-
-
-def rbo(first: Sequence[Hashable], second: Sequence[Hashable], *, p: float = 0.9) -> float:
-    """Rank-biased overlap, extrapolated: how much two rankings have in common, their tops above all.
-
-        (X_k / k) p^k + (1 − p) / p · Σ (X_d / d) p^d,  d = 1 … k
-
-    X_d is the number of items that both have among their first d. Both lists have k different items. 1 for equal
-    lists, 0 for lists without a common item; NaN for empty ones.
-    Source: Webber, Moffat and Zobel, A similarity measure for indefinite rankings, TOIS 2010.
-    """
-    if not 0 < p < 1:
-        raise UsageError(f"p must lie between 0 and 1, not {p!r}")
-    if len(first) != len(second):
-        raise UsageError(f"overlap needs lists of one length, not of {len(first)} and {len(second)} items")
-    if len(set(first)) < len(first) or len(set(second)) < len(second):
-        raise InputError("an item stands twice in a ranking")
-    if not first:
-        return float("nan")
-    rank = {item: number for number, item in enumerate(second, start=1)}
-    met = [max(number, rank[item]) for number, item in enumerate(first, start=1) if item in rank]
-    common = np.cumsum(np.bincount(met, minlength=len(first) + 1)[1:])
-    depth = np.arange(1, len(first) + 1)
-    agreement = common / depth * p**depth
-    return float(agreement[-1] + (1 - p) / p * agreement.sum())
 
 
 def ranks(scores: ArrayLike) -> Ranks:
@@ -146,19 +109,6 @@ def levelled(scores: Values) -> Values:
     return even
 
 
-def _pairs(first: ArrayLike, second: ArrayLike) -> tuple[int, int, int, int]:
-    """Give concordant − discordant pairs, the pairs apart in each ranking, and all pairs."""
-    one, other = (levelled(values) for values in _known(first, second))
-    left = np.sign(one[:, np.newaxis] - one[np.newaxis, :])
-    right = np.sign(other[:, np.newaxis] - other[np.newaxis, :])
-    return (
-        int((left * right).sum()) // 2,
-        int(np.count_nonzero(left)) // 2,
-        int(np.count_nonzero(right)) // 2,
-        len(one) * (len(one) - 1) // 2,
-    )
-
-
 def _known(first: ArrayLike, second: ArrayLike) -> tuple[Values, Values]:
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.ndim != 1 or one.shape != other.shape:
@@ -169,8 +119,6 @@ def _known(first: ArrayLike, second: ArrayLike) -> tuple[Values, Values]:
 
 
 # What disagreement of assessors does to scores and to the ranking of systems.
-
-ValuesAssessors = NDArray[np.float64]
 
 DRAWS = 1000
 LEVEL = 0.95
@@ -196,10 +144,10 @@ class AssessorEffect:
 
     measures: tuple[Measure, ...]
     run_names: tuple[str, ...]
-    official: ValuesAssessors
-    low: ValuesAssessors
-    high: ValuesAssessors
-    taus: ValuesAssessors
+    official: Values
+    low: Values
+    high: Values
+    taus: Values
     level: float
     topics_with_choice: int
 
@@ -228,65 +176,51 @@ def assessor_effect(
 
     Each of `assessors` gives one grade per row of the qrels, NaN or below 0 where that assessor did not judge.
     """
-    grades = _grades(qrels, assessors)
+    if qrels.strata is not None:
+        raise InputError("assessors cannot be exchanged in a sample: each stratum has one set of drawn judgments")
+    if len(assessors) < 2:
+        raise UsageError(f"disagreement needs at least two assessors, not {len(assessors)}")
     chosen = own_measures(measures)
     official = score(alignment, chosen)
     rows, topic_of_row, _ = qrels_rows(alignment, qrels, runs)
-    values = np.array(
-        [official.values, *(_values(alignment, qrels, rows, topic_of_row, one, chosen) for one in grades)]
-    )
-    judged = [np.unique(topic_of_row[(one >= 0) & (topic_of_row >= 0)]) for one in grades]
+    values, judged = [official.values], []
+    for given in assessors:
+        grades = np.asarray(given, dtype=np.float64)
+        if grades.shape != qrels.grades.shape:
+            raise UsageError(f"an assessor has one grade per row of the qrels, not {grades.shape} for {len(qrels)}")
+        own = np.where(np.isnan(grades) | (grades < 0), -1, grades).astype(np.int32)
+        values.append(_values_by(alignment, np.where(own >= 0, own, qrels.grades), rows, topic_of_row, chosen))
+        judged.append(np.unique(topic_of_row[(own >= 0) & (topic_of_row >= 0)]))
     picks, with_choice = _picks(judged, len(alignment.topic_ids), draws, rng)
-    drawn = _summaries(official, values, picks)
+    drawn = _summaries(official, np.array(values), picks)
     low, high = np.quantile(drawn, _ends(level), axis=0)
+    taus = np.full((len(official.summary), len(drawn)), np.nan)
+    for place, scores in enumerate(official.summary):
+        known = np.isfinite(scores)
+        if known.sum() > 1:
+            taus[place] = [tau_b(scores[known], one[place][known]) for one in drawn]
     return AssessorEffect(
         measures=tuple(chosen),
         run_names=alignment.run_names,
         official=official.summary,
         low=low,
         high=high,
-        taus=_taus(official.summary, drawn),
+        taus=taus,
         level=level,
         topics_with_choice=with_choice,
     )
 
 
-def _grades(qrels: Qrels, assessors: Sequence[ArrayLike]) -> list[Numbers]:
-    """Give the assessors' grades as whole numbers, -1 for none."""
-    if qrels.strata is not None:
-        raise InputError("assessors cannot be exchanged in a sample: each stratum has one set of drawn judgments")
-    if len(assessors) < 2:
-        raise UsageError(f"disagreement needs at least two assessors, not {len(assessors)}")
-    found = []
-    for given in assessors:
-        grades = np.asarray(given, dtype=np.float64)
-        if grades.shape != qrels.grades.shape:
-            raise UsageError(f"an assessor has one grade per row of the qrels, not {grades.shape} for {len(qrels)}")
-        found.append(np.where(np.isnan(grades) | (grades < 0), -1, grades).astype(np.int32))
-    return found
-
-
-def _values(
-    alignment: Alignment,
-    qrels: Qrels,
-    rows: Numbers,
-    topic_of_row: Numbers,
-    grades: Numbers,
-    measures: Sequence[Measure],
-) -> ValuesAssessors:
-    """Score all runs with one assessor's grades, and official ones where there is none."""
-    merged = np.where(grades >= 0, grades, qrels.grades)
-    lists = _graded(alignment.lists, merged, rows, topic_of_row)
-    return np.array([measure.values(lists).reshape(alignment.shape) for measure in measures])
-
-
-def _graded(lists: Lists, grades: Numbers, rows: Numbers, topic_of_row: Numbers) -> Lists:
-    """Give the lists with other grades; the highest grade of all stays what it is, or rises."""
+def _values_by(
+    alignment: Alignment, grades: Numbers, rows: Numbers, topic_of_row: Numbers, measures: Sequence[Measure]
+) -> Values:
+    """Score all runs with other grades; the highest grade of all stays what it is, or rises."""
+    lists = alignment.lists
     here = np.flatnonzero((grades >= 0) & (topic_of_row >= 0))
     levels = np.unique(grades[here])
     cells = topic_of_row[here].astype(np.int64) * len(levels) + np.searchsorted(levels, grades[here])
     shape = (len(lists.level_counts), len(levels))
-    return replace(
+    graded = replace(
         lists,
         grades=np.append(grades, NOT_POOLED)[rows],
         levels=levels,
@@ -294,6 +228,7 @@ def _graded(lists: Lists, grades: Numbers, rows: Numbers, topic_of_row: Numbers)
         highest_grade=max(lists.highest_grade, int(levels.max(initial=0))),
         _relevant={},
     )
+    return np.array([measure.values(graded).reshape(alignment.shape) for measure in measures])
 
 
 def _picks(
@@ -310,7 +245,7 @@ def _picks(
     return picks, with_choice
 
 
-def _summaries(official: Scores, values: ValuesAssessors, picks: NDArray[np.int64]) -> ValuesAssessors:
+def _summaries(official: Scores, values: Values, picks: NDArray[np.int64]) -> Values:
     """Give draws by measures by runs: the drawn scores put together over topics."""
     topics = np.arange(picks.shape[1])
     plain = bool(official.scored.all())
@@ -324,15 +259,6 @@ def _summaries(official: Scores, values: ValuesAssessors, picks: NDArray[np.int6
                 rows = zip(drawn[place], official.scored, strict=True)
                 found[number, place] = [aggregated(row[kept], measure.aggregate) for row, kept in rows]
     return found
-
-
-def _taus(official: ValuesAssessors, drawn: ValuesAssessors) -> ValuesAssessors:
-    taus = np.full((len(official), len(drawn)), np.nan)
-    for place, scores in enumerate(official):
-        known = np.isfinite(scores)
-        if known.sum() > 1:
-            taus[place] = [tau_b(scores[known], one[place][known]) for one in drawn]
-    return taus
 
 
 def _ends(level: float) -> tuple[float, float]:

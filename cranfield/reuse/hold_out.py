@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.compare.comparison import Indices, pairs
+from cranfield.compare.comparison import pairs
 from cranfield.compare.differences import RELATIVE_NOISE, as_scores, check_share, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.expression import Measure, own_measures
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, Values
-from cranfield.evaluate.measure import aggregated
+from cranfield.evaluate.measure import aggregated_rows
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.correlation import RankDrop, max_rank_drop, ranks, tau_ap, tau_b
@@ -114,13 +114,6 @@ def highest_grade_without(lists: Lists, provenance: Provenance, group: int) -> i
     return int(lists.levels[provenance.level_of_row[kept].max()]) if kept.any() else 0
 
 
-def relevant_without(lists: Lists, provenance: Provenance, *, rel: int) -> Counts:
-    """Give groups by topics: how many relevant documents the topic would have without the group."""
-    relevant = lists.levels >= rel
-    counts: Counts = (lists.level_counts - provenance.removed_counts)[:, :, relevant].sum(axis=2)
-    return counts
-
-
 def _counts_without(lists: Lists, provenance: Provenance, blocks: Numbers) -> tuple[Counts, Counts | None]:
     """Give the documents of each grade, and all that are pooled, for each block's copy of the topics."""
     levels = lists.level_counts - _of_blocks(provenance.removed_counts, blocks)
@@ -192,6 +185,17 @@ class OwnHoldOut:
     full: Values
     scores: Scores
 
+    @staticmethod
+    def of(
+        level: Level, groups: tuple[str, ...], group_of_run: Numbers, full: Scores, runs: Counts, values: Values
+    ) -> OwnHoldOut:
+        """Put together what is known of the contributing runs, as places; `values` are measures by runs by topics."""
+        names = tuple(full.run_names[run] for run in runs.tolist())
+        # Scores under other qrels have no hash.
+        scores = Scores(full.measures, names, full.topic_ids, values, full.scored[runs], reference=full.reference)
+        measures = tuple(own_measures(full.measures))
+        return OwnHoldOut(level, groups, group_of_run, measures, names, full.summary[:, runs], scores)
+
     @property
     def held_out(self) -> Values:
         """The scores without the own group."""
@@ -235,10 +239,10 @@ class Reranking:
 
 @dataclass(frozen=True, eq=False)
 class AllHoldOut:
-    """All runs, outsiders too, scored without each group in turn.
+    """All runs, contributing or not, scored without each group in turn.
 
     `values` are groups by measures by runs by topics, `held_out` the same put together over topics, and `full` the
-    scores with the whole qrels. `group_of_run` is -1 for outsiders.
+    scores with the whole qrels. `group_of_run` is -1 for non-contributing runs.
     """
 
     level: Level
@@ -253,7 +257,8 @@ class AllHoldOut:
         """Give the contributing runs without their own group."""
         contributing = np.flatnonzero(self.group_of_run >= 0)
         groups = self.group_of_run[contributing]
-        return _own(self.level, self.groups, groups, self.full, contributing, self.values[groups, :, contributing])
+        values = self.values[groups, :, contributing].transpose(1, 0, 2)
+        return OwnHoldOut.of(self.level, self.groups, groups, self.full, contributing, values)
 
     def rerankings(self, measure: Measure) -> list[Reranking]:
         """Give for each left-out group how the ranking of all runs by a measure changes."""
@@ -261,22 +266,25 @@ class AllHoldOut:
         full, without = self.full.summary[place], self.held_out[:, place]
         ranked = np.flatnonzero(np.isfinite(full))  # a run without any topic has no score
         names = [self.full.run_names[run] for run in ranked.tolist()]
-        return [
-            _reranking(name, names, full[ranked], without[number][ranked], self.group_of_run[ranked] == number)
-            for number, name in enumerate(self.groups)
-            if (self.group_of_run[ranked] == number).any()
-        ]
+        found = []
+        for number, group in enumerate(self.groups):
+            own, before, after = self.group_of_run[ranked] == number, full[ranked], without[number][ranked]
+            if own.any():
+                drop = max_rank_drop(before, after, among=np.flatnonzero(own))
+                taus = tau_b(before, after), tau_ap(before, after, names=names)
+                falls = int((ranks(after) > ranks(before))[own].sum())
+                found.append(Reranking(group, *taus, names[drop.place], drop, falls))
+        return found
 
 
 def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> Uniques:
     """Count what each group alone brought; of a plan that is played again, what would not be judged without it."""
     lists = alignment.lists
     counts = provenance.removed_counts if provenance.method == "replay" else provenance.unique_counts
-    unique = counts.sum(axis=1)
-    emptied = (relevant_without(lists, provenance, rel=rel) == 0) & (_relevant_by_topic(alignment, rel) > 0)
-    return Uniques(
-        provenance.groups, unique.sum(axis=1), unique[:, lists.levels >= rel].sum(axis=1), emptied.sum(axis=1)
-    )
+    unique, relevant = counts.sum(axis=1), lists.levels >= rel
+    left = (lists.level_counts - provenance.removed_counts)[:, :, relevant].sum(axis=2)
+    emptied = (left == 0) & (lists.level_counts[:, relevant].sum(axis=1) > 0)
+    return Uniques(provenance.groups, unique.sum(axis=1), unique[:, relevant].sum(axis=1), emptied.sum(axis=1))
 
 
 def hold_out_own(
@@ -289,9 +297,9 @@ def hold_out_own(
     group_of_cell = np.repeat(held_out, len(alignment.topic_ids)).astype(np.int32)
     values = values_without(alignment.lists, provenance, group_of_cell, chosen).reshape(-1, *alignment.shape)
     contributing = np.flatnonzero(provenance.group_of_run >= 0)
-    by_run = values[:, contributing].transpose(1, 0, 2)
     groups = provenance.group_of_run[contributing]
-    return _own(provenance.level, provenance.groups, groups, whole, contributing, by_run)
+    own = values[:, contributing]
+    return OwnHoldOut.of(provenance.level, provenance.groups, groups, whole, contributing, own)
 
 
 def hold_out_all(
@@ -321,33 +329,6 @@ def _whole(alignment: Alignment, measures: Sequence[Measure], full: Scores | Non
     return full
 
 
-def _own(
-    level: Level,
-    groups: tuple[str, ...],
-    group_of_run: Numbers,
-    full: Scores,
-    runs: Counts,
-    by_run: Values,
-) -> OwnHoldOut:
-    """Put together what is known of the contributing runs; `by_run` is runs by measures by topics."""
-    scores = _scores(full, by_run.transpose(1, 0, 2), runs)
-    return OwnHoldOut(
-        level=level,
-        groups=groups,
-        group_of_run=group_of_run,
-        measures=tuple(own_measures(full.measures)),
-        run_names=scores.run_names,
-        full=full.summary[:, runs],
-        scores=scores,
-    )
-
-
-def _scores(full: Scores, values: Values, runs: Counts) -> Scores:
-    """Give scores of some of the runs under other qrels, which have no hash."""
-    names = tuple(full.run_names[run] for run in runs.tolist())
-    return Scores(full.measures, names, full.topic_ids, values, full.scored[runs], reference=full.reference)
-
-
 def _summaries(full: Scores, values: Values) -> Values:
     """Give groups by measures by runs: the values put together over topics, plain means all at once."""
     found = np.empty(values.shape[:3])
@@ -355,24 +336,8 @@ def _summaries(full: Scores, values: Values) -> Values:
         if measure.aggregate == "mean" and full.scored.all():
             found[:, place] = np.add.accumulate(values[:, place], axis=2)[:, :, -1] / values.shape[3]
         else:
-            some = [
-                [aggregated(row[kept], measure.aggregate) for row, kept in zip(one, full.scored, strict=True)]
-                for one in values[:, place]
-            ]
-            found[:, place] = some
+            found[:, place] = [aggregated_rows(one, full.scored, measure.aggregate) for one in values[:, place]]
     return found
-
-
-def _reranking(group: str, names: Sequence[str], full: Values, without: Values, own: NDArray[np.bool_]) -> Reranking:
-    drop = max_rank_drop(full, without, among=np.flatnonzero(own))
-    falls = int((ranks(without) > ranks(full))[own].sum())
-    tau = tau_ap(full, without, names=names)
-    return Reranking(group, tau_b(full, without), tau, names[drop.place], drop, falls)
-
-
-def _relevant_by_topic(alignment: Alignment, rel: int) -> Counts:
-    counts: Counts = alignment.lists.level_counts[:, alignment.lists.levels >= rel].sum(axis=1)
-    return counts
 
 
 # Decisions about pairs of runs under two qrels: do significant differences stay what they are?
@@ -406,11 +371,6 @@ class Categories:
         """AA / (AA + AD + MA + MD): of the pairs that anybody calls significant, those that all do. NaN for none."""
         called = self.aa + self.ad + self.ma + self.md
         return self.aa / called if called else float("nan")
-
-    @property
-    def publication_bias(self) -> float:
-        """1 − agreement: how often a difference called significant is not, or is another, under the other qrels."""
-        return 1 - self.agreement
 
     def __add__(self, other: Categories) -> Categories:
         return Categories(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
@@ -458,16 +418,12 @@ def decisions(values: ArrayLike, *, alpha: float = ALPHA) -> Decisions:
     largest = float(np.abs(scores).max())
     doubtful = squares <= np.maximum(_DOUBTFUL * (own[first] + own[second]), topics * (_DOUBTFUL * largest) ** 2)
     doubtful |= np.abs(np.abs(difference) - bound) <= _DOUBTFUL * bound
-    beyond[doubtful] = _tested(scores, first[doubtful], second[doubtful], alpha)
+    if doubtful.any():
+        nothing_drawn = np.random.default_rng(0)
+        tested = student(scores[first[doubtful]], scores[second[doubtful]], rng=nothing_drawn)
+        beyond[doubtful] = significant(tested.p, alpha=alpha)
     difference[np.abs(difference) <= RELATIVE_NOISE * largest] = 0.0
     return Decisions(np.sign(difference).astype(np.int8), beyond & (difference != 0))
-
-
-def _tested(scores: Values, first: Indices, second: Indices, alpha: float) -> Flags:
-    if not len(first):
-        return np.zeros(0, dtype=bool)
-    nothing_drawn = np.random.default_rng(0)
-    return significant(student(scores[first], scores[second], rng=nothing_drawn).p, alpha=alpha)
 
 
 def categories(full: Decisions, reduced: Decisions, *, among: Flags | None = None) -> Categories:
@@ -493,11 +449,6 @@ def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float 
         mixed = own[first] != own[second]
         found.append(GroupCategories(group, categories(full, reduced), categories(full, reduced, among=mixed)))
     return found
-
-
-def total(found: Iterable[Categories]) -> Categories:
-    """Add categories up."""
-    return sum(found, start=Categories())
 
 
 # Groups held out of pools that were made by looking at judgments: the plan is played again without the group.

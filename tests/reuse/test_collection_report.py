@@ -12,7 +12,7 @@ from mappings import qrels_from, ranking_from
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.reuse.collection import _verdict as collection_verdict
-from cranfield.reuse.collection import doubts, examine, levels_of
+from cranfield.reuse.collection import check_testability, examine, levels_of
 from cranfield.reuse.hold_out import uniques_of
 from cranfield.reuse.provenance import Contributor, pooled_shares, prefixes_of, provenance_of
 from cranfield.reuse.verdict import Thresholds
@@ -197,7 +197,7 @@ def test_the_pooled_share_of_each_contributor_is_that_of_its_prefix():
         aligned, qrels, runs, [Contributor("A", "x"), Contributor("B", "y", "", False)], depth=3
     )
     np.testing.assert_allclose(pooled_shares(aligned, provenance), [2 / 3, np.nan])
-    found = doubts(aligned, provenance, uniques_of(aligned, provenance))
+    found = check_testability(aligned, provenance, uniques_of(aligned, provenance))
     assert [problem.code for problem in found] == [
         "few-groups",
         "positives-only",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.reuse.correlation import RankDrop, levelled, max_rank_drop, ranks, rbo, tau_a, tau_ap, tau_b
+from cranfield.reuse.correlation import RankDrop, levelled, max_rank_drop, ranks, tau_ap, tau_b
 
 pairs_of_scores = st.integers(2, 9).flatmap(
     lambda size: st.tuples(*[st.lists(st.integers(0, 4).map(float), min_size=size, max_size=size)] * 2)
@@ -17,16 +17,13 @@ pairs_of_scores = st.integers(2, 9).flatmap(
 
 
 def test_tau_by_hand():
-    assert tau_a([4, 3, 2, 1], [4, 3, 1, 2]) == pytest.approx(4 / 6)
     assert tau_b([4, 3, 2, 1], [4, 3, 1, 2]) == pytest.approx(4 / 6)
     # three pairs concordant, one discordant, one tied in each ranking
-    assert tau_a([3, 2, 2, 1], [2, 3, 1, 1]) == pytest.approx(2 / 6)
     assert tau_b([3, 2, 2, 1], [2, 3, 1, 1]) == pytest.approx(2 / 5)
 
 
 def test_tau_b_of_a_constant_ranking_is_undefined():
     assert math.isnan(tau_b([1, 1, 1], [1, 2, 3]))
-    assert tau_a([1, 1, 1], [1, 2, 3]) == 0
 
 
 @given(pairs_of_scores)
@@ -34,14 +31,6 @@ def test_tau_b_is_that_of_scipy(scores):
     with np.errstate(invalid="ignore"):
         expected = stats.kendalltau(*scores).statistic
     assert tau_b(*scores) == pytest.approx(expected, nan_ok=True, abs=1e-12)
-
-
-@given(pairs_of_scores)
-def test_tau_a_counts_pairs(scores):
-    first, second = scores
-    size = len(first)
-    signs = [np.sign(first[i] - first[j]) * np.sign(second[i] - second[j]) for i in range(size) for j in range(i)]
-    assert tau_a(first, second) == pytest.approx(np.mean(signs))
 
 
 def test_tau_ap_by_hand():
@@ -78,23 +67,6 @@ def test_tau_ap_is_its_definition(scores):
     assert tau_ap(truth, estimate, names=names) == pytest.approx(2 * total / (len(order) - 1) - 1)
 
 
-def test_rbo_by_hand():
-    assert rbo("abc", "abc", p=0.7) == pytest.approx(1)
-    assert rbo("abc", "xyz", p=0.7) == 0
-    # X = 0, 2, 2 of depths 1, 2, 3
-    assert rbo("abc", "bax", p=0.5) == pytest.approx(2 / 3 / 8 + 0 + 1 / 4 + 2 / 3 / 8)
-    assert math.isnan(rbo([], []))
-
-
-@given(st.permutations("abcdefg"), st.permutations("abcdefghij"), st.floats(0.05, 0.95))
-def test_rbo_is_its_definition(first, second, p):
-    second = second[: len(first)]
-    overlap = [len({*first[:d]} & {*second[:d]}) / d for d in range(1, len(first) + 1)]
-    expected = overlap[-1] * p ** len(first) + (1 - p) / p * sum(x * p**d for d, x in enumerate(overlap, start=1))
-    assert rbo(first, second, p=p) == pytest.approx(expected)
-    assert rbo(second, first, p=p) == pytest.approx(expected)
-
-
 def test_systems_that_tie_share_the_best_rank():
     assert ranks([0.3, 0.1, 0.3, 0.2]).tolist() == [1, 4, 1, 3]
 
@@ -117,9 +89,6 @@ def test_the_largest_drop_has_its_system_and_the_size_of_the_field():
         (lambda: tau_b([1, 2], [1, 2, 3]), UsageError),
         (lambda: tau_b([1, float("nan")], [1, 2]), InputError),
         (lambda: tau_ap([1, 2], [1, 2], names=["A"]), UsageError),
-        (lambda: rbo("ab", "abc"), UsageError),
-        (lambda: rbo("aa", "ab"), InputError),
-        (lambda: rbo("ab", "ab", p=1), UsageError),
         (lambda: max_rank_drop([1], [1], among=[]), UsageError),
     ],
 )

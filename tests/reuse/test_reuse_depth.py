@@ -9,7 +9,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
-from cranfield.reuse.collection import best_ranks, extrapolated, fit_decay, new_by_depth, repooled
+from cranfield.reuse.collection import best_ranks, extrapolated, fit_decay, new_by_depth
 from cranfield.reuse.provenance import Contributor, provenance_of
 
 QRELS = qrels_from({"1": {"a": 1, "b": 0, "c": 2, "d": -1, "e": 1}, "2": {"a": 0, "f": 1}})
@@ -39,11 +39,6 @@ def test_a_topic_that_yields_at_its_last_depth_is_not_exhausted():
         ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth={"1": 2, "2": 0}
     )
     assert new_by_depth(ALIGNED, shallower).not_exhausted() == ["1"]
-
-
-def test_a_shallower_pool_has_only_what_it_would_have_seen():
-    shallower = provenance_of(ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth=1)
-    assert list(repooled(QRELS, shallower)) == [("1", "a", 1), ("1", "b", 0), ("2", "a", 0)]
 
 
 def test_the_fit_finds_the_curve_that_the_counts_lie_on():

@@ -12,9 +12,9 @@ from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measures
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.collection import doubts, examine, extrapolated, levels_of, new_by_depth, repooled
+from cranfield.reuse.collection import check_testability, examine, extrapolated, levels_of, new_by_depth
 from cranfield.reuse.hold_out import hold_out_own, uniques_of
-from cranfield.reuse.provenance import Contributor, infer_contributors, prefixes_of, provenance_of
+from cranfield.reuse.provenance import NOBODY, Contributor, infer_contributors, prefixes_of, provenance_of
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
 
@@ -136,7 +136,8 @@ def test_zobel_s_curve(report):
 def test_pools_of_other_depths(
     runs, qrels, contributors, depth, judged, relevant, unique, means, largest, judged_after
 ):
-    made = repooled(qrels, provenance_of(align(qrels, runs), qrels, runs, contributors, depth=depth))
+    brought = provenance_of(align(qrels, runs), qrels, runs, contributors, depth=depth).owner != NOBODY
+    made = qrels_of([row for row, kept in zip(qrels, brought, strict=True) if kept])
     assert (len(made), int((made.grades > 0).sum())) == (judged, relevant)
     aligned = align(made, runs)
     provenance = provenance_of(aligned, made, runs, contributors, depth=depth)
@@ -221,7 +222,7 @@ def test_two_runs_of_the_whole_pool_tell_its_depth(runs, qrels):
 def test_a_depth_beyond_the_pool_is_told_with_the_depth_that_it_had(runs, qrels, contributors, depth, kept: Kept):
     aligned = align(qrels, runs)
     provenance = prefixes_of(aligned, qrels, runs, contributors, depth=depth).by("group")
-    problems = doubts(aligned, provenance, uniques_of(aligned, provenance))
+    problems = check_testability(aligned, provenance, uniques_of(aligned, provenance))
     told = [problem for problem in problems if problem.code == "depth-beyond-the-pool"]
     assert [problem.severity for problem in told] == ["warning"]
     kept(told[0].message)
@@ -231,5 +232,5 @@ def test_a_depth_beyond_the_pool_is_told_with_the_depth_that_it_had(runs, qrels,
 def test_a_depth_that_the_pool_had_is_not_doubted(runs, qrels, contributors, depth):
     aligned = align(qrels, runs)
     provenance = prefixes_of(aligned, qrels, runs, contributors, depth=depth).by("group")
-    problems = doubts(aligned, provenance, uniques_of(aligned, provenance))
+    problems = check_testability(aligned, provenance, uniques_of(aligned, provenance))
     assert "depth-beyond-the-pool" not in [problem.code for problem in problems]
