@@ -160,13 +160,15 @@ class AssessorApp(App[int]):
         finally:
             self._answering = self._answering and not answers
 
-    def switch_theme(self) -> None:
+    def do_theme(self) -> None:
         """Change between dark and light."""
         self.theme = LIGHT if self.theme == DARK else DARK
 
-    def action_leave(self) -> None:
+    def do_leave(self) -> None:
         """End the session."""
         self.run_worker(self._leave(), group="judging")
+
+    action_leave = do_leave
 
     async def _leave(self) -> None:
         await self.ask(self.session.leave)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from cranfield.base.errors import CranfieldError
@@ -43,29 +45,26 @@ class Notice:
         return self.words or self.text
 
 
-def _hint(text: str, words: str = "") -> Notice:
-    return Notice("hint", text, words)
+def _notice(kind: Kind, template: str) -> Notice:
+    """Make a notice of a sentence in which [keys|words] is what a screen says and what plain lines say."""
+    text, words = (re.sub(r"\[([^|\]]*)\|([^|\]]*)\]", side, template) for side in (r"\1", r"\2"))
+    return Notice(kind, text, words if words != text else "")
 
+
+_hint, _aside, _trouble = partial(_notice, "hint"), partial(_notice, "aside"), partial(_notice, "trouble")
 
 # What is in the file, and what is not
 SAVED = Notice("saved", "saved: {answer}{note} for {document}{late}")
 DECIDED = Notice("saved", "saved: decided {grade} for {document}")
 UNDONE = Notice("undone", "taken back{answer}: {document} is open again")
-NOT_SAVED = Notice("trouble", "NOT saved: {error}")
-SAVED_BUT = Notice("trouble", "{before}; but then: {error}")
-TROUBLE = Notice("trouble", "{error}")
-CHANGED = Notice(
-    "trouble",
-    "{what} changed meanwhile; here you still judge by the old: end with q and begin again",
-    "{what} changed meanwhile; here you still judge by the old: quit and begin again",
-)
+NOT_SAVED = _trouble("NOT saved: {error}")
+SAVED_BUT = _trouble("{before}; but then: {error}")
+TROUBLE = _trouble("{error}")
+CHANGED = _trouble("{what} changed meanwhile; here you still judge by the old: [end with q|quit] and begin again")
 
 # The way of the documents
 QUIET = _hint("")
-NEW_NAME = _hint(
-    "{name} is new here; if you are {known}: q, then judge -a {known}",
-    "{name} is new here; if you are {known}: quit, then judge -a {known}",
-)
+NEW_NAME = _hint("{name} is new here; if you are {known}: [q|quit], then judge -a {known}")
 REJUDGE = _hint(
     "{answers} of yours from before the scale or guidelines changed: cranfield judge --rejudge brings them again"
 )
@@ -77,13 +76,8 @@ REASON_NEEDED = _hint("please give a reason; nothing was saved")
 NOTED = _hint("note: {note}, goes with your answer")
 NOTE_GONE = _hint("the note is empty now")
 PUT_OFF = _hint("{document} comes again after the others")
-OPENED = _hint(
-    "found by search; without an answer, Esc leads back", "found by search; without an answer, back leads back"
-)
-REOPENED = _hint(
-    "you said {answer}; a new grade replaces it, Esc goes back",
-    "you said {answer}; a new grade replaces it, back goes back",
-)
+OPENED = _hint("found by search; without an answer, [Esc|back] leads back")
+REOPENED = _hint("you said {answer}; a new grade replaces it, [Esc|back] goes back")
 NOWHERE_TO_GO_BACK = _hint("this is the document in turn")
 BACK = _hint("back where you were")
 TOPIC_CHOSEN = _hint("topic: {title}")
@@ -95,22 +89,14 @@ WORDS_NEEDED = _hint("there was no word to look for")
 # Reading and marking
 HIT = _hint("hit {number} of {of}")
 NO_HITS = _hint("none of the topic's words stands in this document")
-FOUND = _hint(
-    "{places} with: {words}; n and N go through them", "{places} with: {words}; next and previous go through them"
-)
+FOUND = _hint("{places} with: {words}; [n and N|next and previous] go through them")
 NOT_FOUND = _hint("not in this document: {words}")
-BEST_PASSAGE = _hint(
-    "the passage with most of the topic's words; Home goes to the top",
-    "the passage with most of the topic's words; read shows it all",
-)
-BEST_FIRST = _hint(
-    "every document opens at its best passage now (B: at the top again)",
-    "every document opens at its best passage now (best-first: at the top again)",
-)
+BEST_PASSAGE = _hint("the passage with most of the topic's words; [Home goes to the top|read shows it all]")
+BEST_FIRST = _hint("every document opens at its best passage now ([B|best-first]: at the top again)")
 TOP_FIRST = _hint("every document opens at the top now")
 HIGHLIGHTED = _hint("highlighting {words}: {hits} here; for this topic")
 HIGHLIGHTED_NO_MORE = _hint("no longer highlighting {words}")
-NARRATIVE_FOLDED = Notice("aside", "narrative folded, f shows it")
+NARRATIVE_FOLDED = _aside("narrative folded, f shows it")
 NO_TEXT_TO_MARK = _hint("there is no text to mark")
 MARKING = _hint("marking: ↓ ↑ move · ⇧↓ ⇧↑ more, less · → ← words · Enter keeps · Esc")
 MARKED = _hint("evidence: “{text}”, goes with your grade")
@@ -118,24 +104,18 @@ MARK_LEFT = _hint("nothing was marked")
 UNMARKED = _hint("{marks} taken away")
 
 # Haste, waiting and breaks
-HELD_KEY = Notice("aside", "key held down: ignored")
-TOO_QUICK = Notice("aside", "too quick to be read: ignored")
-STILL_SAVING = Notice("aside", "still saving the answer before; this key did nothing")
-STILL_OPENING = Notice("aside", "the next document is still coming; this key did nothing")
+HELD_KEY = _aside("key held down: ignored")
+TOO_QUICK = _aside("too quick to be read: ignored")
+STILL_SAVING = _aside("still saving the answer before; this key did nothing")
+STILL_OPENING = _aside("the next document is still coming; this key did nothing")
 WAITING = {
     "saving": _hint("not saved yet: the collection is busy, somebody else may be writing …"),
-    "opening": Notice("aside", "opening the document …"),
-    "looking": Notice("aside", "looking in the collection …"),
+    "opening": _aside("opening the document …"),
+    "looking": _aside("looking in the collection …"),
 }
-BREAK = Notice(
-    "break",
-    "{minutes:.0f} minutes without a break: a short walk helps (R: no reminders)",
-    "{minutes:.0f} minutes without a break: a short walk helps (reminder: no reminders)",
-)
+BREAK = _notice("break", "{minutes:.0f} minutes without a break: a short walk helps ([R|reminder]: no reminders)")
 REMINDER_ON = _hint("you will be reminded of breaks")
-REMINDER_OFF = _hint(
-    "no reminders of breaks any more (R: on again)", "no reminders of breaks any more (reminder: on again)"
-)
+REMINDER_OFF = _hint("no reminders of breaks any more ([R|reminder]: on again)")
 
 # In the place of a document
 ENTER = "Enter looks again"

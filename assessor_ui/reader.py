@@ -7,15 +7,16 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Hit, Page, Span, Stems, densest, find, hits_of, page_of, terms_of, words_of
 from cranfield.base.errors import CranfieldError
-from cranfield.base.records import Document, GradeScale, Topic
+from cranfield.base.records import Document, GradeScale
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import Evidence
+from cranfield.judge.session import Case, Item
 
 FAILURES = (CranfieldError, OSError)
 """What a collection may raise: it is told to the assessor, and the judging goes on."""
@@ -150,16 +151,6 @@ class GradeKeys:
         return self.meaning(typed) if typed else None
 
 
-class Opened(Protocol):
-    """A document open before a topic: one to judge, or one to decide."""
-
-    @property
-    def topic(self) -> Topic: ...
-
-    @property
-    def document(self) -> Document: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Folding:
     """What is known of folding: the topic and its first document, who has folded, and whether it was told."""
@@ -176,7 +167,7 @@ class Reader(ABC):
 
     def __init__(self, scale: GradeScale, guidelines: str, *, language: str) -> None:
         self.scale, self.guidelines, self.stems = scale, guidelines, Stems(language)
-        self.open: Opened | None = None
+        self.open: Item | Case | None = None
         self.reading: Reading | None = None
         self.others_evidence: Sequence[Span] = ()
         self.note, self.fold = "", FOLDS[0]
@@ -275,7 +266,7 @@ class Reader(ABC):
         self.fold = FOLDS[0] if by_itself else FOLDS[(FOLDS.index(self.fold) + 1) % len(FOLDS)]
         return self.fold
 
-    def fold_if_crowded(self, opened: Opened, *, lines: int) -> None:
+    def fold_if_crowded(self, opened: Item | Case, *, lines: int) -> None:
         """Fold the narrative away after the first document of a topic, where it leaves too few `lines` to read in.
 
         The next topic has it in full again. Whoever asked for it in this topic (`f`) keeps it.
@@ -369,7 +360,7 @@ class Reader(ABC):
 
     # Inner workings
 
-    def _show(self, opened: Opened, *, note: str = "", evidence: Sequence[Evidence] = ()) -> None:
+    def _show(self, opened: Item | Case, *, note: str = "", evidence: Sequence[Evidence] = ()) -> None:
         page = page_of(opened.document)
         self.open, self.note, self.stuck = opened, note, False
         self.reading = Reading(

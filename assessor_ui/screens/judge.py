@@ -17,7 +17,7 @@ from assessor_ui.adjudication import Adjudication
 from assessor_ui.keymap import Command, Groups
 from assessor_ui.messages import Notice
 from assessor_ui.reader import Reading
-from assessor_ui.screens.lists import HistoryScreen, SearchScreen, TopicsScreen
+from assessor_ui.screens.lists import Chooser, HistoryScreen, SearchScreen, TopicsScreen
 from assessor_ui.screens.sheets import Prompt, guidelines_sheet, keys_sheet
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import HintLine, NoticeBar, ScaleBar, StatusLine
@@ -45,6 +45,8 @@ PROMPTS = {
 }
 """What is asked, and what is meant by it, before the session does something with the words."""
 
+LISTS: dict[str, type[Chooser]] = {"topics": TopicsScreen, "history": HistoryScreen, "search": SearchScreen}
+
 Judging = TypeVar("Judging", Session, Adjudication)
 
 
@@ -58,11 +60,12 @@ class ReadingScreen(Screen[None], Generic[Judging]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     app: AssessorApp
 
-    def __init__(self, session: Judging, groups: Groups) -> None:
+    groups: Groups = keymap.GROUPS
+
+    def __init__(self, session: Judging) -> None:
         super().__init__()
         self.session: Judging = session
-        self._groups = groups
-        self._commands = _by_key(*(command for _, group in groups for command in group))
+        self._commands = _by_key(*(command for _, group in self.groups for command in group))
         self._marking = _by_key(*keymap.MARKING)
         self._shown: Reading | None = None
         self._last_key, self._painted = ("", 0.0), 0.0
@@ -75,7 +78,7 @@ class ReadingScreen(Screen[None], Generic[Judging]):
             yield from self.compose_document()
         yield ScaleBar(self.session.scale)
         yield NoticeBar()
-        yield HintLine(self._groups)
+        yield HintLine(self.groups)
 
     def compose_document(self) -> ComposeResult:
         """Make the part with the document."""
@@ -140,6 +143,10 @@ class ReadingScreen(Screen[None], Generic[Judging]):
             own(*arguments)
         elif command.action in PROMPTS:
             self._ask(command.action)
+        elif command.action in LISTS and isinstance(self.session, Session):
+            self.app.push_screen(LISTS[command.action](self.session))
+        elif (of_app := getattr(self.app, f"do_{command.action}", None)) is not None:
+            of_app()
         else:
             act = getattr(self.session, command.action)
             self.app.perform(lambda: act(*arguments))
@@ -228,15 +235,7 @@ class ReadingScreen(Screen[None], Generic[Judging]):
 
     def do_help(self) -> None:
         """Show all keys."""
-        self.app.push_screen(keys_sheet(self._groups))
-
-    def do_theme(self) -> None:
-        """Change between dark and light."""
-        self.app.switch_theme()
-
-    def do_leave(self) -> None:
-        """End the session."""
-        self.app.action_leave()
+        self.app.push_screen(keys_sheet(self.groups))
 
 
 def _by_key(*commands: Command) -> dict[str, Command]:
@@ -245,9 +244,6 @@ def _by_key(*commands: Command) -> dict[str, Command]:
 
 class JudgeScreen(ReadingScreen[Session]):
     """One document, one topic, one key."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, keymap.GROUPS)
 
     def refresh_all(self) -> None:
         """Show the state of the session; above the document, a long narrative is folded away."""
@@ -264,18 +260,6 @@ class JudgeScreen(ReadingScreen[Session]):
         """Start marking at the top of what is in sight."""
         position = self.query_one(DocumentView).top_position
         self.app.perform(lambda: self.session.begin_mark(position))
-
-    def do_topics(self) -> None:
-        """Show all topics."""
-        self.app.push_screen(TopicsScreen(self.session))
-
-    def do_history(self) -> None:
-        """Show the assessor's own answers."""
-        self.app.push_screen(HistoryScreen(self.session))
-
-    def do_search(self) -> None:
-        """Search the collection."""
-        self.app.push_screen(SearchScreen(self.session))
 
 
 class Opinions(HorizontalScroll, can_focus=False):
@@ -305,8 +289,7 @@ class Opinions(HorizontalScroll, can_focus=False):
 class AdjudicateScreen(ReadingScreen[Adjudication]):
     """One disagreement, one key: the document, and below it what was said of it."""
 
-    def __init__(self, session: Adjudication) -> None:
-        super().__init__(session, keymap.ADJUDICATION)
+    groups = keymap.ADJUDICATION
 
     def compose_document(self) -> ComposeResult:
         """Make the part with the document and the opinions."""
