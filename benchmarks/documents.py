@@ -6,6 +6,7 @@ import random
 import tempfile
 from pathlib import Path
 
+from benchmarks.generate import SMALL
 from benchmarks.measuring import clear, cranfield, python, tell
 
 PLAIN = """
@@ -45,6 +46,8 @@ def main() -> None:
     options.add_argument("--count", type=int, default=1_000_000)
     options.add_argument("--repeat", type=int, default=1)
     asked = options.parse_args()
+    if SMALL:
+        asked.count = 200
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sizes = {}

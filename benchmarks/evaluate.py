@@ -24,7 +24,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.generate import Shape, write_collection
+from benchmarks.generate import SMALL, Shape, write_collection
 
 ONE = Shape(topics=6980, documents=1000, runs=1, groups=1, pool_depth=10)
 MANY = Shape(topics=50, documents=1000, runs=129, groups=43, pool_depth=100)
@@ -142,7 +142,7 @@ def timed(command: list[str]) -> Timed:
 def in_turns(timers: Mapping[str, Callable[[], Timed]], *, repeat: int) -> dict[str, Timed]:
     """Run everything in turns, and give the median of each."""
     all_times: dict[str, list[Timed]] = {name: [] for name in timers}
-    for _ in range(repeat):
+    for _ in range(1 if SMALL else repeat):
         for name, timer in timers.items():
             all_times[name].append(timer())
     return {

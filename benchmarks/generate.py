@@ -8,6 +8,7 @@ scores are a mixture of the three, so that runs of a group look alike and all ru
 """
 
 import argparse
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
@@ -17,6 +18,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+
+SMALL = bool(os.environ.get("CRANFIELD_SMALL"))
+"""Set by the tests: everything is made so small that only the way is tried."""
+
+_SMALL_SHAPE = {
+    "topics": 3,
+    "documents": 120,
+    "ids": 900,
+    "runs": 6,
+    "groups": 3,
+    "pooled_groups": 2,
+    "pool_depth": 5,
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,13 @@ class Shape:
     pool_depth: int = 100
     digits: int = 6
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Stay below some small size where the tests want to know only that a benchmark runs to its end."""
+        if SMALL:
+            for name, most in _SMALL_SHAPE.items():
+                if (getattr(self, name) or 0) > most:
+                    object.__setattr__(self, name, most)
 
 
 @dataclass(frozen=True)

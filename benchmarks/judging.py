@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import UUID
 
+from benchmarks.generate import SMALL
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.collection import NAMED, init_collection
 from cranfield.workflows.judge.session import StoredSession, open_session
@@ -145,10 +146,9 @@ def main() -> None:
     options.add_argument("--judgments", type=int, default=200_000)
     options.add_argument("--topics", type=int, default=50)
     options.add_argument("--keys", type=int, default=1_000)
-    options.add_argument("--quick", action="store_true", help="a hundredth of all that")
     options.add_argument("--keep", type=Path, help="a collection to make there, or to use again")
     asked = options.parse_args()
-    scale = 100 if asked.quick else 1
+    scale = 1000 if SMALL else 1
     with tempfile.TemporaryDirectory() as folder:
         path = asked.keep or Path(folder) / "collection.db"
         if not path.exists():
@@ -156,7 +156,7 @@ def main() -> None:
             furnish(path, count=count, judgments=judgments, topics=max(asked.topics // scale, 2))
         print(f"{path.stat().st_size / 1e9:.2f} GB", flush=True)
         for choice in ({}, {"order": "random", "seed": 1}, {"layer": "after"}):
-            measure(path, count=max(asked.keys // scale, 100), **choice)
+            measure(path, count=max(asked.keys // scale, 20), **choice)
 
 
 if __name__ == "__main__":

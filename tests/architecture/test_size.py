@@ -1,4 +1,4 @@
-"""Functions and modules stay small enough to read in one sitting."""
+"""Functions and modules are small enough to read from top to bottom, and none is a fragment of another."""
 
 import ast
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted([*(ROOT / "cranfield").rglob("*.py"), *(ROOT / "assessor_ui").rglob("*.py")])
 LONGEST_MODULE = 720
 LONGEST_FUNCTION = 80
+SHORTEST_MODULE = 150
+PARTS = {"formats", "strategies", "measures", "significance", "baselines", "migrations", "renderers", "reports"}
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
@@ -25,6 +27,35 @@ def test_no_module_is_longer_than_seven_hundred_and_twenty_lines():
 
 def test_no_function_is_longer_than_eighty_lines():
     assert [(name, size) for path in MODULES for name, size in functions(path) if size > LONGEST_FUNCTION] == []
+
+
+def test_no_module_is_a_fragment_of_its_only_importer():
+    """A short module that one other module of its package imports, and nobody else, belongs inside that one."""
+    importers: dict[str, set[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    importers.setdefault(name, set()).add(_module(path))
+    fragments = [
+        _module(path)
+        for path in MODULES
+        if path.name != "__init__.py"
+        and path.read_text(encoding="utf-8").count("\n") < SHORTEST_MODULE
+        and not PARTS & set(path.parts)
+        and len(known := importers.get(_module(path), set())) == 1
+        and _package(next(iter(known))) == _package(_module(path))
+    ]
+    assert fragments == []
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _package(module: str) -> str:
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[0] == "cranfield" else parts[0]
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py"], ids=str)
