@@ -74,11 +74,13 @@ def store(new_store: Callable[..., Store]) -> Store:
 @pytest.fixture
 def small(store: Store) -> Store:
     """A collection with three documents and two topics."""
-    from cranfield.store.documents import LoadedFile, add_documents, add_source, add_topics
+    from cranfield.store import documents
 
     with store.write():
-        source = add_source(store, LoadedFile("documents", "made.jsonl", "jsonl", ""), now="2026-01-01T00:00:00.000Z")
-        add_documents(
+        source = documents.add_source(
+            store, documents.LoadedFile("documents", "made.jsonl", "jsonl", ""), now="2026-01-01T00:00:00.000Z"
+        )
+        documents.add(
             store,
             [
                 Document("d1", "The quick brown fox jumps over the lazy dog.", "Foxes"),
@@ -87,5 +89,5 @@ def small(store: Store) -> Store:
             ],
             source=source,
         )
-        add_topics(store, [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")], source=source)
+        documents.add_topics(store, [Topic("1", "burnt pan"), Topic("2", "fox", "About foxes")], source=source)
     return store

@@ -77,15 +77,15 @@ def qrels_named(store: Store | None, word: str | None, layers: Sequence[str] | N
         if word is None:
             raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
         return Path(word)
-    from cranfield.store.releases import NOW, release_names
+    from cranfield.store import releases
 
-    if word is not None and word not in (NOW, *release_names(store)) and _may_be_a_file(word):
+    if word is not None and word not in (releases.NOW, *releases.names(store)) and _may_be_a_file(word):
         return Path(word)
     from cranfield.workflows.qrels.current import NOTHING_JUDGED, qrels_for, read_by_the_present_scale, sample_warning
 
     chosen = {"layers": tuple(layers)} if layers else {}
     qrels = qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
-    if word == NOW and not (qrels.grades >= 0).any():
+    if word == releases.NOW and not (qrels.grades >= 0).any():
         raise InputError(NOTHING_JUDGED)
     for warning in (read_by_the_present_scale(store, word, **chosen), sample_warning(store, qrels)):
         if warning:

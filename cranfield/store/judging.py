@@ -9,9 +9,8 @@ from typing import Any, Literal, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
-from cranfield.store import engine
-from cranfield.store.scales import current_guidelines, current_scale
-from cranfield.store.store import Store, put_setting, setting
+from cranfield.store import engine, scales
+from cranfield.store.store import Store
 
 Plan = TypeVar("Plan", Overlap, Probes)
 
@@ -294,7 +293,7 @@ def planned_probes(store: Store) -> Probes:
 
 
 def _planned(store: Store, name: str, plan: Callable[..., Plan], parts: Sequence[str]) -> Plan:
-    found = setting(store, name)
+    found = store.setting(name)
     try:
         return plan(*(found[part] for part in parts)) if found else plan()
     except (CranfieldError, LookupError, TypeError) as error:
@@ -304,9 +303,9 @@ def _planned(store: Store, name: str, plan: Callable[..., Plan], parts: Sequence
 def plan(store: Store, *, overlap: Overlap | None = None, probes: Probes | None = None) -> None:
     """Plan what more than one judge, and what is seen again, inside `store.write()`; what is None stays."""
     if overlap is not None:
-        put_setting(store, "overlap", {"share": overlap.share, "by": overlap.by, "seed": overlap.seed})
+        store.set("overlap", {"share": overlap.share, "by": overlap.by, "seed": overlap.seed})
     if probes is not None:
-        put_setting(store, "probes", {"share": probes.share, "after": probes.after, "seed": probes.seed})
+        store.set("probes", {"share": probes.share, "after": probes.after, "seed": probes.seed})
 
 
 # What makes a collection file a packet: for whom it is, and where it comes from.
@@ -336,12 +335,12 @@ _PACKET_PARTS = ("collection", "collection_made", "assessor", "layer", "session"
 
 def put_packet_facts(store: Store, facts: PacketFacts) -> None:
     """Make a new collection file a packet, inside its `write()`."""
-    put_setting(store, PACKET, {part: getattr(facts, part) for part in _PACKET_PARTS})
+    store.set(PACKET, {part: getattr(facts, part) for part in _PACKET_PARTS})
 
 
 def packet_facts(store: Store) -> PacketFacts | None:
     """Give what is known of a packet; None where the file is a collection of its own."""
-    found = setting(store, PACKET)
+    found = store.setting(PACKET)
     return None if found is None else PacketFacts(**{part: found[part] for part in _PACKET_PARTS})
 
 
@@ -512,7 +511,7 @@ def older_than(store: Store, *, scale: int, guidelines: int, layer: str = "", as
 
 def older_now(store: Store, *, layer: str = "", assessor: str = "") -> int:
     """Give the same for the versions in force."""
-    scale, guidelines = current_scale(store)[0], current_guidelines(store)[0]
+    scale, guidelines = scales.current(store)[0], scales.current_guidelines(store)[0]
     return older_than(store, scale=scale, guidelines=guidelines, layer=layer, assessor=assessor)
 
 

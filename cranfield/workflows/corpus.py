@@ -204,8 +204,8 @@ class Corpus:
     def show(self, document: str = "", *, count: int = 10) -> Documents:
         """Give one document, or say which ids are spelled alike; without an id, the first documents that came."""
         if not document:
-            return Documents(tuple(islice(stored.iter_documents(self._store), count)))
-        found = stored.document(self._store, document)
+            return Documents(tuple(islice(stored.each(self._store), count)))
+        found = stored.fetch(self._store, document)
         if found is None:
             raise UnknownName("document", document, stored.ids_near(self._store, document))
         return Documents((found,))
@@ -229,14 +229,14 @@ class Corpus:
 
         Without `search` those of the latest search are given.
         """
-        store, total = self._store, stored.document_count(self._store)
+        store, total = self._store, stored.count(self._store)
         if not search:
-            return Duplicates(stored_scan(store).documents, stored.clusters_of(store))
+            return Duplicates(stored_scan(store).documents, stored.clusters(store))
         if not total:
             raise InputError("there are no documents yet: add some with cranfield corpus add FILE…")
 
         def texts() -> Iterator[tuple[str, str]]:
-            for done, document in enumerate(stored.iter_documents(store), start=1):
+            for done, document in enumerate(stored.each(store), start=1):
                 if done % 100 == 0:
                     self._progress("looking for duplicates", done, total)
                 yield document.id, document.text or document.title
@@ -245,7 +245,7 @@ class Corpus:
         clusters = near_duplicates.find_clusters(texts(), **options)
         with store.write():
             stored.put_clusters(store, stored.Scan(**options, documents=total), clusters, now=now())
-        return Duplicates(total, stored.clusters_of(store))
+        return Duplicates(total, stored.clusters(store))
 
     def _load_all(
         self, noun: str, files: Sequence[Path], format: str | None, encoding: str, *, tell: Any, **options: Any
@@ -271,7 +271,7 @@ class Corpus:
         """
         is_document = noun == "document"
         read: Any = reading.read_documents if is_document else reading.read_topics
-        add: Any = stored.add_documents if is_document else stored.add_topics
+        add: Any = stored.add if is_document else stored.add_topics
         chosen = (reading.document_format_of if is_document else reading.topic_format_of)(source, format)
         table, size = f"{noun}s", source.size
         log.info("loading %s from %s as %s", table, source.name, chosen)
@@ -290,7 +290,7 @@ class Corpus:
                 loaded.new, loaded.same = loaded.new + added.new, loaded.same + added.same
                 loaded.updated += added.updated
                 for place, record in (batch[place] for place in added.places):
-                    is_own = stored.came_from(self._store, table, record.id) == number
+                    is_own = stored.source_of(self._store, table, record.id) == number
                     where = "earlier in this file" if is_own else "in the collection"
                     message = f"{noun} {quoted(record.id)} (record {place:,} of the file) is there already, {where}"
                     remedy = "give it another id, or use --update to replace it"
@@ -338,7 +338,7 @@ def stored_scan(store: Store) -> stored.Scan:
 def refuse_stale(store: Store) -> None:
     """Refuse to use clusters that were found before the documents changed."""
     scan = stored.latest_scan(store)
-    if scan is not None and scan.documents != stored.document_count(store):
+    if scan is not None and scan.documents != stored.count(store):
         raise InputError("documents came after the search for duplicates: repeat it with cranfield corpus duplicates")
 
 

@@ -32,8 +32,8 @@ from cranfield.evaluate.frames import is_frame, qrels_given, runs_given
 from cranfield.qrels.qrels import judged_only, qrels_of
 from cranfield.qrels.reading import read_qrels
 from cranfield.runs.run import ROLES, Member, read_groups
-from cranfield.store.releases import NOW, release_names
-from cranfield.store.runs import run_facts
+from cranfield.store import releases
+from cranfield.store import runs as stored_runs
 from cranfield.workflows.evaluate.inputs import (
     TOPIC_SETS,
     Asked,
@@ -113,7 +113,7 @@ class Inputs:
 
     def members(self) -> Sequence[Member]:
         """Give who the runs belong to."""
-        facts = run_facts(self.collection("groups"))
+        facts = stored_runs.facts(self.collection("groups"))
         return [Member(one.name, one.group_name, one.role == "contributing") for one in facts]
 
     def judged(self, *, unjudged: bool) -> Qrels:
@@ -214,7 +214,7 @@ class Inputs:
         word = self.qrels
         if word is not None and not isinstance(word, str):
             return word
-        is_ours = word is None or word == NOW or word in release_names(self.collection("a release"))
+        is_ours = word is None or word == releases.NOW or word in releases.names(self.collection("a release"))
         return self.judged(unjudged=True) if is_ours else Path(cast("str", word))
 
     def _teachers(self, asked: Asked) -> Asked:
@@ -280,11 +280,11 @@ class CommandInputs(Inputs):
             return self.judged(unjudged=True)
         if self.store is None:
             return Path(str(word))
-        named = word in (None, NOW, *release_names(self.store))
+        named = word in (None, releases.NOW, *releases.names(self.store))
         if not named and (Path(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"):
             return Path(str(word))
         qrels = self.judged(unjudged=True)
-        if word == NOW and not (qrels.grades >= 0).any():
+        if word == releases.NOW and not (qrels.grades >= 0).any():
             raise InputError(NOTHING_JUDGED)
         scale = read_by_the_present_scale(self.store, word, **self.layers)
         for warning in (scale, sample_warning(self.store, qrels)):

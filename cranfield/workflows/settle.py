@@ -11,7 +11,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.progress import now
 from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted
-from cranfield.store.documents import known_among
+from cranfield.store import documents as stored_documents
 from cranfield.store.judging import Queued, add_queue
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import Asked, read_in_full, runs_without_pipes
@@ -136,9 +136,9 @@ def with_documents(asked: Asked, store: Store | None, *, topics: TopicSet = "qre
 
 def highest_grade(store: Store | None) -> int | None:
     """Give the highest grade of the collection's scale: a hole may have it even where no document has."""
-    from cranfield.store.scales import current_scale
+    from cranfield.store import scales
 
-    return None if store is None else current_scale(store)[1].highest
+    return None if store is None else scales.current(store)[1].highest
 
 
 def claim_with_test(
@@ -193,7 +193,7 @@ def keep_queue(
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
         raise InputError("there is nothing to judge: the queue would be empty")
-    known = known_among(store, [one.document for one in documents])
+    known = stored_documents.known(store, [one.document for one in documents])
     unknown = [one.document for one in documents if one.document not in known]
     if unknown:
         raise InputError(f"{quoted(unknown[0])} is not in the collection, and cannot be shown to an assessor")

@@ -11,8 +11,8 @@ from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.progress import Progress, silent
 from cranfield.base.text import counted
-from cranfield.store.runs import run_facts
-from cranfield.store.scales import current_scale
+from cranfield.store import runs as stored_runs
+from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import Asked, align_as_asked, measures_asked, read_in_full
 from cranfield.workflows.pool.inputs import as_pooled, known_pool, queries, reader, with_ids
@@ -217,7 +217,7 @@ def _field(asked: Asked, how: Simulating, store: Store | None) -> Field:
         runs,
         pooled,
         alignment=align_as_asked(asked, qrels, runs, keep_rows=True),
-        relevant_from=how.relevant_from or (1 if store is None else current_scale(store)[1].relevant_from),
+        relevant_from=how.relevant_from or (1 if store is None else scales.current(store)[1].relevant_from),
         texts=None if store is None else reader(store),
         queries=None if store is None else queries(store),
     )
@@ -245,7 +245,7 @@ def _feeding(runs: Sequence[Run], members: Sequence[Member] | None, store: Store
         return runs_of([here[name] for name in pooled], groups=pooled)
     if store is None:
         return runs_of(list(runs))
-    chosen = [facts for facts in run_facts(store) if facts.name in here and facts.role == "contributing"]
+    chosen = [facts for facts in stored_runs.facts(store) if facts.name in here and facts.role == "contributing"]
     if not chosen:
         raise InputError("none of these runs was submitted as contributing, so nothing feeds the plans")
     return with_ids(store, as_pooled(store, chosen))

@@ -14,7 +14,6 @@ from cranfield.judge.events import MAIN
 from cranfield.store import documents, engine, events, judging, live_pools, pools, scales
 from cranfield.store import runs as stored_runs
 from cranfield.store.pools import PoolFacts
-from cranfield.store.runs import RunFacts
 from cranfield.store.store import Store
 
 with deferred:
@@ -38,7 +37,7 @@ class Status(Result):
     documents: int
     topics: int
     duplicate_clusters: int
-    runs: tuple[RunFacts, ...]
+    runs: tuple[stored_runs.RunFacts, ...]
     withdrawn: int
     pools: tuple[PoolFacts, ...]
     pooled: int
@@ -180,7 +179,7 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
         return replace(now, pooled=queued, judged=judged, unjudged=queued - judged, packet_for=packet.assessor)
 
 
-def unpooled_runs(store: Store, runs: Sequence[RunFacts]) -> list[str]:
+def unpooled_runs(store: Store, runs: Sequence[stored_runs.RunFacts]) -> list[str]:
     """Give those of the runs that may contribute to a pool and are in none; nothing where there is no pool."""
     known = pools.pool_facts(store)
     pooled = {run.content_hash for pool in known for run in pools.pooled_runs(store, pool.name)}

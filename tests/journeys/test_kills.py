@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from kept import Kept
 
-from cranfield.store.documents import document_count
-from cranfield.store.runs import run_facts
+from cranfield.store import documents, runs
 from cranfield.store.store import open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import init_collection
@@ -80,11 +79,11 @@ def test_killed_while_adding_documents(material: Path, tmp_path: Path):
         hits, needed = hits + hit, needed if hit else needed * 0.8
         assert_sound(path)
         with open_store(path) as store:
-            assert document_count(store) in (0, DOCUMENTS)
+            assert documents.count(store) in (0, DOCUMENTS)
         if attempt == 0:
             seconds_for(words)
             with open_store(path) as store:
-                assert document_count(store) == DOCUMENTS
+                assert documents.count(store) == DOCUMENTS
             assert_sound(path)
         path.unlink()
     assert hits
@@ -106,11 +105,11 @@ def test_killed_while_submitting_runs(material: Path, tmp_path: Path):
         hits, needed = hits + hit, needed if hit else needed * 0.8
         assert_sound(path)
         with open_store(path) as store:
-            assert len(run_facts(store)) in (0, RUNS)
+            assert len(runs.facts(store)) in (0, RUNS)
         if attempt == 0:
             seconds_for(words)
             with open_store(path) as store:
-                assert len(run_facts(store)) == RUNS
+                assert len(runs.facts(store)) == RUNS
             assert_sound(path)
     assert hits
 
@@ -131,4 +130,4 @@ def test_ctrl_c_leaves_nothing_half_done(material: Path, tmp_path: Path, kept: K
     kept(told)
     assert_sound(path)
     with open_store(path) as store:
-        assert document_count(store) == 0
+        assert documents.count(store) == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.base.records import Document, Topic
-from cranfield.store.documents import LoadedFile, add_documents, add_source, add_topics
+from cranfield.store import documents as stored_documents
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.collection import NAMED, init_collection
 from cranfield.workflows.judge.session import StoredSession, open_session
@@ -37,11 +37,13 @@ def pooled(topic: str) -> list[str]:
 def furnish(path: Path) -> None:
     init_collection(path, name="test", scale=NAMED["graded"])
     with open_store(path) as store, store.write():
-        source = add_source(store, LoadedFile("documents", "made.jsonl", "jsonl", ""), now=NOW)
+        source = stored_documents.add_source(
+            store, stored_documents.LoadedFile("documents", "made.jsonl", "jsonl", ""), now=NOW
+        )
         texts = {f"d{number:02}": f"text {number} about soup" for number in range(1, 31)}
         documents = [Document(name, text, f"Title {name}") for name, text in texts.items()]
-        add_documents(store, documents, source=source)
-        add_topics(store, [Topic(topic, f"soup {topic}") for topic in TOPICS], source=source)
+        stored_documents.add(store, documents, source=source)
+        stored_documents.add_topics(store, [Topic(topic, f"soup {topic}") for topic in TOPICS], source=source)
         put(
             store,
             "pools",

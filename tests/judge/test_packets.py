@@ -10,10 +10,9 @@ from kept import Kept
 from cranfield.base.errors import InputError, ProblemsFound, UnknownName, UsageError
 from cranfield.base.records import Document
 from cranfield.judge.queue import Assigned
-from cranfield.store.documents import LoadedFile, add_documents, add_source, topic_ids
+from cranfield.store import documents, scales
 from cranfield.store.events import events, projection_faults
 from cranfield.store.judging import live_leases, packet_facts, put_assignments
-from cranfield.store.scales import add_guidelines, add_scale
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, back_up
@@ -49,7 +48,7 @@ def test_a_packet_holds_the_open_documents_of_its_topics_and_nothing_else(judgin
     made = make_packet(judging, tmp_path / "packet.db", assessor="eve", topics=("t2", "t3"))
     assert made == Packet(documents=8, topics=2, layer="main")
     with open_store(tmp_path / "packet.db") as packet:
-        assert topic_ids(packet) == ["t2", "t3"]
+        assert documents.topic_ids(packet) == ["t2", "t3"]
         assert packet.rows("SELECT topic, document, position, why FROM queue_entries ORDER BY topic, position") == [
             *(("t2", f"d{number:02}", place, "") for place, number in enumerate(range(6, 11), start=1)),
             *(("t3", f"d{number}", place, "") for place, number in enumerate(range(20, 23), start=1)),
@@ -111,7 +110,7 @@ def test_an_assessor_gets_only_the_topics_that_are_his(judging: Store, tmp_path:
         made = [Assigned("t1", "ana", "primary"), Assigned("t2", "ana", "primary"), Assigned("t3", "eve", "primary")]
         put_assignments(judging, made, topics=["t1", "t2", "t3"], now=NOW)
     with open_store(packet_for(judging, tmp_path)) as packet:
-        assert topic_ids(packet) == ["t3"]
+        assert documents.topic_ids(packet) == ["t3"]
 
 
 def test_conflicts_are_told_and_nothing_is_lost_by_them(judging: Store, tmp_path: Path, sit: Sit, kept: Kept):
@@ -122,8 +121,8 @@ def test_conflicts_are_told_and_nothing_is_lost_by_them(judging: Store, tmp_path
     desk.judge(desk.next_item(), 2, seconds=1.0)
     desk.leave()
     with judging.write():
-        source = add_source(judging, LoadedFile("documents", "new.jsonl", "jsonl", ""), now=NOW)
-        add_documents(judging, [Document("d22", "another text")], source=source, update=True)
+        source = documents.add_source(judging, documents.LoadedFile("documents", "new.jsonl", "jsonl", ""), now=NOW)
+        documents.add(judging, [Document("d22", "another text")], source=source, update=True)
     done = merge_packet(judging, path)
     assert [(one.what, one.topic, one.document) for one in done.conflicts] == [
         ("disagreement", "t3", "d20"),
@@ -137,8 +136,8 @@ def test_a_scale_and_guidelines_that_changed_meanwhile_are_told(judging: Store, 
     path = packet_for(judging, tmp_path, topics=("t3",))
     judge_all(path, 1)
     with judging.write():
-        add_scale(judging, NAMED["binary"], now=NOW)
-        add_guidelines(judging, "Judge well.", now=NOW)
+        scales.add(judging, NAMED["binary"], now=NOW)
+        scales.add_guidelines(judging, "Judge well.", now=NOW)
     done = merge_packet(judging, path)
     assert {one.what for one in done.conflicts} == {"other-scale", "other-guidelines"}
     assert [(event.scale, event.guidelines) for event in events(judging)] == [(1, 0)] * 3
@@ -147,7 +146,7 @@ def test_a_scale_and_guidelines_that_changed_meanwhile_are_told(judging: Store, 
 def test_a_scale_that_was_changed_in_the_packet_is_refused(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet, packet.write():
-        add_scale(packet, NAMED["binary"], now=NOW)
+        scales.add(packet, NAMED["binary"], now=NOW)
     judge_all(path, 1)
     with kept.raises(ProblemsFound):
         merge_packet(judging, path)

@@ -7,7 +7,7 @@ from kept import Kept
 
 from cranfield.base.errors import InputError
 from cranfield.judge.external import Passed, Torn, propagated
-from cranfield.store.documents import Scan, put_clusters
+from cranfield.store import documents
 from cranfield.store.events import events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import Propagated, import_judgments, propagate
@@ -25,7 +25,7 @@ def clustered(judging: Store) -> Store:
         Cluster("exact", "d05", (("d05", 1.0), ("d30", 1.0))),
     ]
     with judging.write():
-        put_clusters(judging, Scan(0.8, 5, 128, 1, 30), clusters, now=NOW)
+        documents.put_clusters(judging, documents.Scan(0.8, 5, 128, 1, 30), clusters, now=NOW)
     return judging
 
 

@@ -14,9 +14,9 @@ from cranfield.base.errors import CollectionError, InputError, UnknownName, Usag
 from cranfield.base.progress import stored_moment
 from cranfield.judge.events import Event
 from cranfield.judge.queue import Assigned
+from cranfield.store import scales
 from cranfield.store.events import append_events, append_many, last_sequence
 from cranfield.store.judging import put_assignments
-from cranfield.store.scales import add_guidelines, add_scale
 from cranfield.store.store import Store, open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, init_collection
@@ -90,8 +90,8 @@ def test_the_judgments_of_draft_topics_and_of_machines_stay_out(judged: Store, t
 
 def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit):
     with judged.write():
-        add_guidelines(judged, "Judge well.", now=NOW)
-        add_scale(judged, NAMED["graded"], now=NOW)
+        scales.add_guidelines(judged, "Judge well.", now=NOW)
+        scales.add(judged, NAMED["graded"], now=NOW)
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
     manifest = Qrels(judged).release("v1", note="the first").manifest

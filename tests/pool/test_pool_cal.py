@@ -14,7 +14,7 @@ from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
 from cranfield.pool.strategies.cal import rounds_after
 from cranfield.pool.strategy import strategies
-from cranfield.store.documents import LoadedFile, add_documents, add_source, add_topics
+from cranfield.store import documents as stored_documents
 
 WORDS = {"relevant": "copper pan soda burnt clean", "other": "train ticket station platform track"}
 
@@ -96,10 +96,14 @@ def test_a_candidate_without_a_label_teaches_nothing_and_is_not_offered_again(re
 
 def test_a_topic_that_cannot_be_read_is_refused_before_the_pool_is_made(hall, kept: Kept):
     with hall.store.write():
-        source = add_source(hall.store, LoadedFile("documents", "made", "jsonl", ""), now="2026-01-01T00:00:00.000Z")
+        source = stored_documents.add_source(
+            hall.store, stored_documents.LoadedFile("documents", "made", "jsonl", ""), now="2026-01-01T00:00:00.000Z"
+        )
         documents = [Document("d1", "a burnt pan"), Document("d2", "!!!"), Document("d3", "???")]
-        add_documents(hall.store, documents, source=source)
-        add_topics(hall.store, [Topic("1", "pan"), Topic("2", "–"), Topic("3", "pan")], source=source)
+        stored_documents.add(hall.store, documents, source=source)
+        stored_documents.add_topics(
+            hall.store, [Topic("1", "pan"), Topic("2", "–"), Topic("3", "pan")], source=source
+        )
     hall.submit({"A": {"1": {"d1": 2, "d2": 1}, "2": {"d2": 2, "d3": 1}}})
     with kept.raises(UsageError):
         hall.build("cal until 2")

@@ -13,7 +13,7 @@ from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.cli import console
 from cranfield.store import engine
 from cranfield.store import engine as migrate
-from cranfield.store.store import Store, backup_to, create_store, open_store, put_setting, setting, settings
+from cranfield.store.store import Store, back_up, create_store, open_store
 from cranfield.workflows.check import check
 from cranfield.workflows.collection import init_collection
 
@@ -82,19 +82,19 @@ def test_an_older_file_is_backed_up_and_brought_up_to_date(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with store.write():
-        put_setting(store, "name", "old")
+        store.set("name", "old")
     later = tmp_path / "later"
     later.mkdir()
     (later / "m9998_more.py").write_text("def up(database):\n    database.execute('CREATE TABLE more (a TEXT)')\n")
     monkeypatch.setattr(migrate.migrations, "__path__", [*migrate.migrations.__path__, str(later)])
     with open_store(store.path) as updated:
         assert updated.rows("SELECT * FROM more") == []
-        assert setting(updated, "name") == "old"
+        assert updated.setting("name") == "old"
         assert migrate.applied_names(updated.connection)[-1] == "m9998_more"
     backup = store.path.with_name("collection.db.before-m9998_more")
     monkeypatch.undo()
     with open_store(backup) as before:
-        assert setting(before, "name") == "old"
+        assert before.setting("name") == "old"
         assert before.row("SELECT 1 FROM sqlite_master WHERE name = 'more'") is None
 
 
@@ -117,12 +117,12 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
 def test_a_write_that_fails_leaves_nothing_behind(store: Store):
     def write_and_fail() -> None:
         with store.write():
-            put_setting(store, "a", 1)
+            store.set("a", 1)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         write_and_fail()
-    assert "a" not in settings(store)
+    assert "a" not in store.settings()
 
 
 def test_a_writer_waits_for_another_and_is_told_so(store: Store):
@@ -133,7 +133,7 @@ def test_a_writer_waits_for_another_and_is_told_so(store: Store):
 
     def hold() -> None:
         with open_store(store.path) as holder, holder.write():
-            put_setting(holder, "first", 1)
+            holder.set("first", 1)
             entered.set()
             leave.wait(10)
 
@@ -142,10 +142,10 @@ def test_a_writer_waits_for_another_and_is_told_so(store: Store):
     entered.wait(10)
     threading.Timer(1.5, leave.set).start()
     with other.write():
-        put_setting(other, "second", 2)
+        other.set("second", 2)
     holder.join()
-    assert setting(store, "first") == 1
-    assert setting(store, "second") == 2
+    assert store.setting("first") == 1
+    assert store.setting("second") == 2
     assert waits
     other.close()
 
@@ -166,27 +166,27 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(store: Store, kept:
     pages = store.value("PRAGMA page_count")
     store.row(f"PRAGMA max_page_count = {pages + 2}")
     with kept.raises(CollectionError), store.write():
-        put_setting(store, "big", "x" * 1_000_000)
+        store.set("big", "x" * 1_000_000)
     store.row("PRAGMA max_page_count = 1000000")
-    assert "big" not in settings(store)
+    assert "big" not in store.settings()
     with store.write():
-        put_setting(store, "small", 1)
-    assert setting(store, "small") == 1
+        store.set("small", 1)
+    assert store.setting("small") == 1
 
 
 def test_a_backup_of_a_live_file_is_complete_and_never_overwrites(store: Store, tmp_path: Path, kept: Kept):
     with store.write():
-        put_setting(store, "a", [1, "two"])
+        store.set("a", [1, "two"])
     target = tmp_path / "copy.db"
     with open_store(store.path) as writer, writer.write():
-        put_setting(writer, "not yet committed", 1)
-        backup_to(store, target)
+        writer.set("not yet committed", 1)
+        back_up(store, target)
     with open_store(target) as copy:
-        assert settings(copy) == {
-            name: value for name, value in settings(store).items() if name != "not yet committed"
+        assert copy.settings() == {
+            name: value for name, value in store.settings().items() if name != "not yet committed"
         }
     with kept.raises(CollectionError):
-        backup_to(store, target)
+        back_up(store, target)
     assert not list(tmp_path.glob("*.unfinished*"))
 
 
@@ -236,7 +236,7 @@ def test_two_processes_that_make_the_same_collection_leave_one(tmp_path: Path):
     assert statuses[0] == 0
     assert statuses[1] in (1, 2)
     with open_store(tmp_path / "c.db") as made:
-        assert setting(made, "name") == "x"
+        assert made.setting("name") == "x"
 
 
 def test_an_sqlite_that_is_too_old_is_answered_with_the_extra(
@@ -302,6 +302,6 @@ def test_a_place_that_cannot_be_written_is_told_by_the_name_that_was_asked_for(
         raise sqlite3.OperationalError("unable to open database file")
 
     monkeypatch.setattr(engine.sqlite3, "connect", refuse)
-    for make in (lambda path: init_collection(path, name="x"), lambda path: backup_to(store, path)):
+    for make in (lambda path: init_collection(path, name="x"), lambda path: back_up(store, path)):
         with kept.raises(CollectionError):
             make(tmp_path / "new.db")

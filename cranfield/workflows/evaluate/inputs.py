@@ -26,7 +26,7 @@ from cranfield.base.progress import Progress, silent, workers
 from cranfield.base.records import GradeScale
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
-from cranfield.store.scales import current_scale
+from cranfield.store import scales
 from cranfield.store.store import Store
 
 with deferred:
@@ -109,7 +109,7 @@ class StoredName(str):
 
 def stored_names(store: Store | None) -> tuple[StoredName, ...]:
     """Give the names of all runs of a collection; none where there is no collection."""
-    return tuple(StoredName(facts.name) for facts in stored_runs.run_facts(store)) if store is not None else ()
+    return tuple(StoredName(facts.name) for facts in stored_runs.facts(store)) if store is not None else ()
 
 
 class StoredRuns:
@@ -121,7 +121,7 @@ class StoredRuns:
 
     def __init__(self, store: Store | None, judged: Callable[[], Qrels | None] | None = None) -> None:
         self._store, self._judged = store, judged
-        self._facts = {facts.name: facts for facts in stored_runs.run_facts(store)} if store is not None else {}
+        self._facts = {facts.name: facts for facts in stored_runs.facts(store)} if store is not None else {}
         self._topic_ids: dict[bytes, pa.Array] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -130,7 +130,7 @@ class StoredRuns:
     def why_missing(self, name: str) -> str:
         """Say why there is no such run, with the nearest names; nothing where there is no collection."""
         try:
-            return "" if self._store is None else stored_runs.facts_of(self._store, name).name
+            return "" if self._store is None else stored_runs.find(self._store, name).name
         except CranfieldError as error:
             return str(error)
 
@@ -149,7 +149,7 @@ class StoredRuns:
         """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
         log.info("fetching the stored run %s", name)
         _ = self._tables  # read here, since what is given may run in any thread
-        return partial(self._decoded, name, stored_runs.fetched_ranking(cast("Store", self._store), name))
+        return partial(self._decoded, name, stored_runs.fetch(cast("Store", self._store), name))
 
     def _decoded(self, name: str, stored: stored_runs.StoredRanking) -> AnyRun:
         kind = self._facts[name].ordered_by
@@ -210,7 +210,7 @@ def contents_of(words: Sequence[str | AnyRun], store: Store | None) -> Hashable:
 
     None where one of the words is no stored run, or a file as well: what a file says is known only when it is read.
     """
-    facts = [] if store is None else stored_runs.run_facts(store)
+    facts = [] if store is None else stored_runs.facts(store)
     known = {one.name: (one.name, one.content_hash, one.ordered_by) for one in facts}
     if any(word not in known or Path(word).exists() for word in words if isinstance(word, str)):
         return None
@@ -264,7 +264,7 @@ def read_aligned(
 ) -> Read:
     """Read and align everything; with `keep_rows` the alignment knows the rows of the qrels, as pools need them."""
     _refuse_stdin_twice(request.qrels, *request.runs, request.topics)
-    highest = 0 if store is None else current_scale(store)[1].highest
+    highest = 0 if store is None else scales.current(store)[1].highest
     with _qrels_coming(request.qrels) as (qrels_come, qrels_problems):
 
         def aligned() -> tuple[list[AnyRun], Alignment]:
@@ -532,7 +532,7 @@ def measures_asked(
     """
     if store is None:
         return expression.parse_measures(texts, threshold=relevant_from or 1)
-    scale = current_scale(store)[1]
+    scale = scales.current(store)[1]
     return expression.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=gains_of(scale))
 
 
@@ -554,7 +554,7 @@ def gains_of(scale: GradeScale) -> GradeGains:
 
 def grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
     """Say where grades, or unjudged documents, are worth something else than one would think."""
-    scale_gains = () if store is None else gains_of(current_scale(store)[1])
+    scale_gains = () if store is None else gains_of(scales.current(store)[1])
     by_grade, below_zero = [], []
     for one in measures:
         own = dict(one.settings) if isinstance(one, expression.Measure) else {}

@@ -11,10 +11,9 @@ from cranfield.base.lazy import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
-from cranfield.store import events, live_pools, scales
+from cranfield.store import events, live_pools, releases, scales
+from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
-from cranfield.store.releases import NOW
-from cranfield.store.runs import run_facts
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate import inputs as evaluation
 from cranfield.workflows.qrels import current
@@ -243,7 +242,7 @@ def agreement_report(
     if not rows and not seen_again:
         raise InputError("nothing was judged by two assessors, and nobody saw a document again: there is no overlap")
     steps = _steps(store, [row[3] for row in rows])
-    labels, older = _labels(rows, steps), scales.other_scales(store)[0]
+    labels, older = _labels(rows, steps), scales.others(store)[0]
 
     def group(name: str, part: coefficients.Labels, start: str = "", end: str = "") -> Group:
         estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(seed), draws=draws))
@@ -309,7 +308,7 @@ def _steps(store: Store, seen: Sequence[Graded]) -> coefficients.Steps:
 
     What is not relevant by its own scale comes before what is.
     """
-    scale = scales.current_scale(store)[1]
+    scale = scales.current(store)[1]
     places = sorted({*((step.grade >= scale.relevant_from, step.grade) for step in scale.grades), *seen})
     return coefficients.Steps(tuple(grade for _, grade in places), [relevant for relevant, _ in places].index(True))
 
@@ -340,10 +339,10 @@ def effect_on_rankings(
     store: Store, *, measures: Sequence[str] = MEASURES, layers: Sequence[str] = (MAIN,), seed: int = SEED
 ) -> correlation.AssessorEffect | None:
     """Draw qrels from the assessors and rank the stored runs by each; None where there is nothing to exchange."""
-    runs = tuple(facts.name for facts in run_facts(store))
+    runs = tuple(facts.name for facts in stored_runs.facts(store))
     if len(runs) < 2:
         return None
-    qrels = current.qrels_for(store, NOW, layers=layers)
+    qrels = current.qrels_for(store, releases.NOW, layers=layers)
     places = {(topic, document): place for place, (topic, document, _) in enumerate(qrels)}
     # For each assessor one grade per row of the qrels, NaN where there is none; decisions are nobody's.
     grades: dict[str, npt.NDArray[np.float64]] = {}

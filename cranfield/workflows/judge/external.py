@@ -23,9 +23,8 @@ from cranfield.base.text import counted, shortened
 from cranfield.judge.events import MAIN, Event
 from cranfield.judge.external import Label, Pair, label_from, question
 from cranfield.judge.queue import draw
-from cranfield.store import documents, events
+from cranfield.store import documents, events, scales
 from cranfield.store.pools import facts_of_pool
-from cranfield.store.scales import current_guidelines, current_scale
 from cranfield.store.store import Store
 from cranfield.workflows.judge.agreement import Compared, agreement_with_people, long_estimates, overall_table
 from cranfield.workflows.judge.imports import MACHINE
@@ -340,8 +339,8 @@ class _Listener:
         self._progress, self.labelled, self.unable = progress, 0, 0
         size = max(1, request.batch)
         self.batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-        self._scale_version, self._scale = current_scale(store)
-        self._guidelines_version, self._guidelines = current_guidelines(store)
+        self._scale_version, self._scale = scales.current(store)
+        self._guidelines_version, self._guidelines = scales.current_guidelines(store)
         self._topics = {topic.id: topic for topic in documents.topics(store)}
         self._missing = {number: set(batch) for number, batch in enumerate(self.batches)}
         self._answered: dict[int, set[Pair]] = {number: set() for number in self._missing}
@@ -354,7 +353,7 @@ class _Listener:
         """Write the questions of a batch."""
         lines = []
         for topic, name in self.batches[number]:
-            text = documents.document(self._store, name)
+            text = documents.fetch(self._store, name)
             if text is None:
                 self._missing[number].discard((topic, name))
                 self._trouble("no-text", f"document {quoted(name)} is not in the collection: it was not asked for")

@@ -124,13 +124,13 @@ def import_judgments(
 def _problems(store: Store, rows: Sequence[judgment_files.Given]) -> list[Problem]:
     findings = reading.Refusals()
     topics, wanted = set(documents.topic_ids(store)), list({row.document for row in rows})
-    known = documents.known_among(store, wanted) if documents.document_count(store) else set(wanted)
+    known = documents.known(store, wanted) if documents.count(store) else set(wanted)
     for row in rows:
         if topics and row.topic not in topics:
             findings.add("unknown-topic", [row.line], example=row.topic)
         if row.document not in known:
             findings.add("unknown-document", [row.line], example=row.document)
-    on_scale = {step.grade for step in scales.current_scale(store)[1].grades}
+    on_scale = {step.grade for step in scales.current(store)[1].grades}
     seen = Counter((row.topic, row.document, row.assessor, row.time) for row in rows)
     for row in rows:
         if row.grade not in on_scale:
@@ -146,7 +146,7 @@ def _problems(store: Store, rows: Sequence[judgment_files.Given]) -> list[Proble
 
 def _events(store: Store, rows: Sequence[judgment_files.Given], layer: str, file: str) -> Iterator[Event]:
     """Give the events, those without a time first and the others in the order they happened."""
-    version, moment = scales.current_scale(store)[0], now()
+    version, moment = scales.current(store)[0], now()
     hashes = documents.content_hashes(store, list({row.document for row in rows}))
     for row in sorted(rows, key=lambda row: row.time):
         content = [layer, row.topic, row.document, row.assessor, str(row.grade), row.time, row.note]
@@ -199,7 +199,7 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
     """
     corpus.stored_scan(store)
     clusters = {}
-    for name, members in documents.clusters_of(store).items():
+    for name, members in documents.clusters(store).items():
         kept = [one[0] for one in members if one[1] == "exact" or not exact_only]
         if len(kept) > 1:
             clusters[str(name)] = kept

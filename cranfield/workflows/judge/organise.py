@@ -98,7 +98,7 @@ def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> Stor
     if known is not None and known.author != name:
         raise InputError(f"topic {quoted(topic)} is tried by {quoted(known.author)}, its author, and by nobody else")
     if known is None:
-        hits = [document for document, _ in documents.ranked(store, title, limit=rules.DEEPEST)]
+        hits = [document for document, _ in documents.rank(store, title, limit=rules.DEEPEST)]
         if not hits:
             raise InputError(f"the words of topic {quoted(topic)} ({quoted(title)}) find no document")
         with store.write():
@@ -459,9 +459,9 @@ class StoredAdjudication:
         if not adjudicator.strip():
             raise InputError("an adjudicator needs a name")
         self._store, self._adjudicator, self._layer = store, adjudicator.strip(), layer
-        self._scale_version, self.scale = scales.current_scale(store)
+        self._scale_version, self.scale = scales.current(store)
         self._guidelines_version, self.guidelines = scales.current_guidelines(store)
-        self._other_scales = scales.other_scales(store)[0]
+        self._other_scales = scales.others(store)[0]
         self._relevant_from, self._across = live_pools.thresholds(store), across
         self._topics = {topic.id: topic for topic in documents.topics(store)}
         self._session = str(uuid4())
@@ -517,7 +517,7 @@ class StoredAdjudication:
         told = tuple(
             Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale)) for one in said
         )
-        found = documents.document(self._store, pair[1])
+        found = documents.fetch(self._store, pair[1])
         if found is None or pair[0] not in self._topics:
             raise CollectionError(f"topic {quoted(pair[0])} or document {quoted(pair[1])} is not in the collection")
         position = self._of - len(self._open) + 1

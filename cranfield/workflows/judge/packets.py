@@ -16,7 +16,7 @@ from cranfield.judge.events import MAIN, Event, Kind, faults_of, fold
 from cranfield.judge.queue import NOTHING, order_named
 from cranfield.store import documents, events, judging, pools, scales
 from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
-from cranfield.store.store import Store, create_store, open_store, put_setting, setting
+from cranfield.store.store import Store, create_store, open_store
 from cranfield.workflows.judge.queue import Pair, Source, pool_source, queue_source
 from cranfield.workflows.judge.session import checked_name
 
@@ -84,8 +84,8 @@ def make_packet(
             until = moment() + days * _SECONDS_A_DAY
             judging.put_lease(store, Lease(layer, topic, document, name, session, until))
         facts = PacketFacts(
-            collection=setting(store, "name", ""),
-            collection_made=setting(store, "made", ""),
+            collection=store.setting("name", ""),
+            collection_made=store.setting("made", ""),
             assessor=name,
             layer=layer,
             session=session,
@@ -111,12 +111,12 @@ def _open_documents(source: Source, assessor: str, layer: str) -> Iterator[Pair]
 
 def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pair]) -> None:
     """Write what an assessor needs, and nothing else, in the transaction that makes the file."""
-    put_setting(packet, "name", f"{facts.collection}, packet for {facts.assessor}")
-    put_setting(packet, "made_by", f"cranfield {__version__}")
-    put_setting(packet, "made", now())
-    put_setting(packet, "probes", setting(store, "probes", {}))
+    packet.set("name", f"{facts.collection}, packet for {facts.assessor}")
+    packet.set("made_by", f"cranfield {__version__}")
+    packet.set("made", now())
+    packet.set("probes", store.setting("probes", {}))
     judging.put_packet_facts(packet, facts)
-    scales.copy_scales(store, packet)
+    scales.copy(store, packet)
     wanted = {topic for topic, _ in pairs}
     source = documents.add_source(packet, documents.LoadedFile("topics", PACKET, PACKET, ""), now=now())
     topics = [topic for topic in documents.topics(store) if topic.id in wanted]
@@ -125,9 +125,9 @@ def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pa
     source = documents.add_source(packet, documents.LoadedFile("documents", PACKET, PACKET, ""), now=now())
     copied = 0
     for name in dict.fromkeys(name for _, name in pairs):
-        found = documents.document(store, name)
+        found = documents.fetch(store, name)
         if found is not None:
-            documents.add_documents(packet, [found], source=source)
+            documents.add(packet, [found], source=source)
             copied += 1
     documents.finish_source(packet, source, records=copied)
     queued = [Queued(topic, name) for topic, name in pairs]
@@ -178,9 +178,9 @@ def refusals(
         yield Problem("unknown-topic", f"topic {quoted(one)} is not in this collection")
     wanted = list({event.document for event in fresh} | {find[1] for find in finds})
     unknown = set(wanted) - documents.content_hashes(store, wanted).keys()
-    for one in sorted(unknown) if documents.document_count(store) else ():
+    for one in sorted(unknown) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
-    versions, faults = scales.scale_versions(store), dict[str, list[str]]()
+    versions, faults = scales.versions(store), dict[str, list[str]]()
     for event in fresh:
         for code, what in faults_of(event, versions):
             faults.setdefault(code, []).append(f"{what}, topic {event.topic}, document {event.document}")
@@ -313,9 +313,9 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
 
 
 def _refuse_strangers(store: Store, packet: Store, path: Path) -> None:
-    own = setting(store, "name", ""), setting(store, "made", "")
+    own = store.setting("name", ""), store.setting("made", "")
     facts = judging.packet_facts(packet)
-    there = setting(packet, "name", ""), setting(packet, "made", "")
+    there = packet.setting("name", ""), packet.setting("made", "")
     if facts is not None:
         there = facts.collection, facts.collection_made
     if own != there:
@@ -328,7 +328,7 @@ def _version_maps(
     store: Store, packet: Store, found: Sequence[Event], path: Path
 ) -> tuple[Mapping[int, int], Mapping[int, int]]:
     """Give the versions of scale and guidelines here that the versions of the packet are, by content."""
-    ours, theirs = scales.scale_versions(store), scales.scale_versions(packet)
+    ours, theirs = scales.versions(store), scales.versions(packet)
     known = {
         version: next((number for number, known in sorted(ours.items(), reverse=True) if known == scale), 0)
         for version, scale in theirs.items()
@@ -361,7 +361,7 @@ def _content(event: Event) -> tuple[object, ...]:
 def _conflicts(store: Store, fresh: Sequence[Event], other_topics: Mapping[str, str]) -> Iterator[Conflict]:
     """Compare what stands in the packet with what stands here, and what was judged with what is here now."""
     hashes = documents.content_hashes(store, list({event.document for event in fresh}))
-    scale = max(scales.scale_versions(store))
+    scale = max(scales.versions(store))
     guidelines = max(scales.guidelines_versions(store), default=0)
     own_topics = {topic.id: known for topic, known in documents.topics_with_hash(store)}
     for topic, known in other_topics.items():

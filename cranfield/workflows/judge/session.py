@@ -102,7 +102,7 @@ def open_session(
         layer = layer or facts.layer
         source = queue_source(store, facts, order=chosen, clusters=clusters)
     elif rejudge:
-        versions = scales.current_scale(store)[0], scales.current_guidelines(store)[0]
+        versions = scales.current(store)[0], scales.current_guidelines(store)[0]
         source = rejudge_source(
             store, layer=layer or MAIN, assessor=name, versions=versions, order=chosen, clusters=clusters
         )
@@ -152,9 +152,9 @@ class StoredSession:
     def __init__(self, queue: Queue, *, like_named: Sequence[str] = ()) -> None:
         self._queue, self._store, self._layer = queue, queue.store, queue.layer
         self.assessor, self.like_named = queue.assessor, like_named
-        self._scale_version, self.scale = scales.current_scale(self._store)
+        self._scale_version, self.scale = scales.current(self._store)
         self._guidelines_version, self.guidelines = scales.current_guidelines(self._store)
-        self._other_scales = scales.other_scales(self._store)[0]
+        self._other_scales = scales.others(self._store)[0]
         self._topics = {topic.id: topic for topic in documents.topics(self._store)}
         self._open: dict[Pair, LeasedEntry] = {}
         self._reopened: dict[Pair, LeasedEntry] = {}
@@ -201,7 +201,7 @@ class StoredSession:
         if before is None and item.known.own and not item.is_probe:
             event = events.latest_answer(self._store, self._layer, *item.pair, assessor=self.assessor)
             before = None if event is None else answer_of(event, self._other_scales)
-        document = documents.document(self._store, name) or Document(name, "", NO_TEXT)
+        document = documents.fetch(self._store, name) or Document(name, "", NO_TEXT)
         return Item(self._topic(item.topic), document, item.position, item.of, before, self._count(item.topic).left)
 
     def _count(self, topic: str) -> Count:
@@ -371,7 +371,7 @@ class StoredSession:
 
     def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
         """Give the answers that stand, latest first, whose topic, document, title or note has all the words."""
-        wanted, older = words.casefold().split(), scales.other_scales(self._store)[0]
+        wanted, older = words.casefold().split(), scales.others(self._store)[0]
         found: list[HistoryEntry] = []
         for uuid, title in judging.own_past(self._store, self._layer, assessor=self.assessor):
             if len(found) == limit:
@@ -398,7 +398,7 @@ class StoredSession:
 
     def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
         """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
-        older = scales.other_scales(self._store)[0]
+        older = scales.others(self._store)[0]
         grades = judging.own_grades(self._store, self._layer, topic, assessor=self.assessor, other_than=older)
         pooled = {entry.document for entry in self._queue.source.find_entries(topic)}
         pooled |= set(events.found_documents(self._store, topic))
@@ -413,7 +413,7 @@ class StoredSession:
         """Put a found document into the pool, as found by search, lease it and give it."""
         queue = self._queue
         queue.check_topic(topic)
-        if documents.document(self._store, document) is None:
+        if documents.fetch(self._store, document) is None:
             raise UnknownName("document", document, documents.ids_near(self._store, document))
         entry, answers = Entry(document, 0), queue.answers(topic, document)
         with self._store.write():
@@ -450,7 +450,7 @@ class StoredSession:
 
     def outdated(self) -> str:
         """Say what was changed since the session began; it goes on under what the assessor was given."""
-        scale, guidelines = scales.current_scale(self._store)[0], scales.current_guidelines(self._store)[0]
+        scale, guidelines = scales.current(self._store)[0], scales.current_guidelines(self._store)[0]
         changed = ["the scale"] if scale != self._scale_version else []
         changed += ["the guidelines"] if guidelines != self._guidelines_version else []
         return " and ".join(changed)

@@ -10,11 +10,10 @@ from cranfield.base.errors import CollectionError, InputError, UnknownName, Usag
 from cranfield.base.lazy import deferred
 from cranfield.judge.events import MAIN, Event, fold
 from cranfield.store import documents as stored_documents
-from cranfield.store import live_pools, pools
+from cranfield.store import live_pools, pools, scales
+from cranfield.store import runs as stored_runs
 from cranfield.store.events import events
 from cranfield.store.live_pools import StandingAnswer
-from cranfield.store.runs import RunFacts, fetched_ranking, id_table, run_facts
-from cranfield.store.scales import current_scale
 from cranfield.store.store import Store
 
 with deferred:
@@ -29,9 +28,9 @@ with deferred:
 _THREADS = 2
 
 
-def runs_named(store: Store, names: Sequence[str]) -> list[RunFacts]:
+def runs_named(store: Store, names: Sequence[str]) -> list[stored_runs.RunFacts]:
     """Give the facts of some runs, or say which of the words name none."""
-    known = {facts.name: facts for facts in run_facts(store)}
+    known = {facts.name: facts for facts in stored_runs.facts(store)}
     unknown = [name for name in dict.fromkeys(names) if name not in known]
     if len(unknown) == 1:
         raise UnknownName("run", unknown[0], known)
@@ -40,14 +39,14 @@ def runs_named(store: Store, names: Sequence[str]) -> list[RunFacts]:
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def contributing_runs(store: Store) -> list[RunFacts]:
+def contributing_runs(store: Store) -> list[stored_runs.RunFacts]:
     """Give the runs that may be pooled."""
-    return [facts for facts in run_facts(store) if facts.role == "contributing"]
+    return [facts for facts in stored_runs.facts(store) if facts.role == "contributing"]
 
 
-def as_pooled(store: Store, chosen: Sequence[RunFacts]) -> list[candidates.PoolRun]:
+def as_pooled(store: Store, chosen: Sequence[stored_runs.RunFacts]) -> list[candidates.PoolRun]:
     """Give stored runs as runs of a pool."""
-    rankings = _decoded([fetched_ranking(store, one.name).run for one in chosen])
+    rankings = _decoded([stored_runs.fetch(store, one.name).run for one in chosen])
     return [
         candidates.PoolRun(one.name, ranking, one.group_name, one.family, one.priority, one.content_hash)
         for one, ranking in zip(chosen, rankings, strict=True)
@@ -73,7 +72,9 @@ def runs_of_version(store: Store, name: str, version: int | None = None) -> list
 def with_ids(store: Store, runs: Sequence[candidates.PoolRun]) -> candidates.PooledRuns:
     """Give runs together with the ids that their codes stand for."""
     return candidates.pooled_runs(
-        runs, topic_ids=id_table(store, "topic").ids, document_ids=id_table(store, "document").ids
+        runs,
+        topic_ids=stored_runs.id_table(store, "topic").ids,
+        document_ids=stored_runs.id_table(store, "document").ids,
     )
 
 
@@ -269,7 +270,7 @@ def known_pool(store: Store, name: str = "") -> KnownPool | None:
     if not name and not pools.pool_facts(store):
         return None
     facts = pools.facts_of_pool(store, name)
-    here = {one.name: one for one in run_facts(store)}
+    here = {one.name: one for one in stored_runs.facts(store)}
     pooled = pools.pooled_runs(store, facts.name)
     gone = [one.run for one in pooled if one.run not in here]
     parsed = plans.parse_stored(facts.plan_in_full)
@@ -308,7 +309,7 @@ def replayed_without_groups(
 
     Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
     """
-    relevant_from = current_scale(store)[1].relevant_from
+    relevant_from = scales.current(store)[1].relevant_from
     labels: dict[str, dict[str, bool]] = {}
     for topic, document, grade in qrels:
         if grade >= 0:

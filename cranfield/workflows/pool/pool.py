@@ -16,7 +16,7 @@ from cranfield.base.tables import Result, Table, Value, facts_table
 from cranfield.base.text import counted
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging, live_pools, pools
-from cranfield.store.runs import RunFacts, run_facts
+from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.pool.show import Explained, PoolView, Speed, explain_entry, judging_speed, show_pool
 
@@ -150,7 +150,7 @@ class Pool:
                 self._check_live(grown, together, clusters)
             number, priorities = pools.pool_number(store, facts.name), {one.name: one.priority for one in new}
             pools.put_version(store, number, grown, _manifest(grown), priorities=priorities, clusters=clusters)
-        here = {one.content_hash for one in run_facts(store)}
+        here = {one.content_hash for one in stored_runs.facts(store)}
         names = [one.name for one in new]
         left_out = tuple(topic for topic in together.chosen(names).topics if topic not in grown.topics)
         added = counted(len(grown) - len(before), "document")
@@ -188,7 +188,7 @@ class Pool:
             judged = {topic: {one.document for one in live_pools.standing_answers(store, topic)} for topic in wanted}
             missing = extend.top_up(runs, depth=depth, judged=judged, topics=wanted)
             pairs = [(topic, document) for topic, some in missing.items() for document in some]
-            known = stored_documents.known_among(store, sorted({document for _, document in pairs}))
+            known = stored_documents.known(store, sorted({document for _, document in pairs}))
             if unknown := sorted({document for _, document in pairs} - known):
                 some = ", ".join(quoted(document) for document in unknown[:3])
                 raise InputError(f"{len(unknown):,} documents of {quoted(tag)} are not in the collection, as {some}")
@@ -221,7 +221,7 @@ class Pool:
         """Build a pool again from the stored runs, and say what differs."""
         return verification.verify_pool(self._store, name)
 
-    def _contributing(self, names: Sequence[str], priority: int | None) -> list[RunFacts]:
+    def _contributing(self, names: Sequence[str], priority: int | None) -> list[stored_runs.RunFacts]:
         chosen = inputs.runs_named(self._store, names) or inputs.contributing_runs(self._store)
         if not chosen:
             raise InputError("no run is left to pool; submit runs with --contributing, or name some with --run")
@@ -251,14 +251,14 @@ class Pool:
         # with words has some, so that only the documents of the others are read.
         for topic in started.topics:
             documents = candidates.candidates_of(runs, topic).ids
-            unknown = set(documents) - stored_documents.known_among(store, documents)
+            unknown = set(documents) - stored_documents.known(store, documents)
             if unknown:
                 raise InputError(f"the plan reads documents, and {quoted(min(unknown))} is not in the collection")
             if not baseline.Analyser("pool").words(words.get(topic, "")):
                 started.candidates(topic)
                 started.drop(topic)
 
-    def _new_runs(self, name: str, names: Sequence[str]) -> list[RunFacts]:
+    def _new_runs(self, name: str, names: Sequence[str]) -> list[stored_runs.RunFacts]:
         """Give the runs that a pool does not have yet, or say everything that keeps one of them out."""
         pooled = pools.pooled_runs(self._store, name)
         by_content = {one.content_hash: one.run for one in pooled}
@@ -284,7 +284,7 @@ class Pool:
 
     def _one_run(self, word: str) -> tuple[str, candidates.PooledRuns]:
         """Give a stored run, else the one in a file; a word that is both is refused."""
-        is_stored, path = word in [facts.name for facts in run_facts(self._store)], Path(word)
+        is_stored, path = word in [facts.name for facts in stored_runs.facts(self._store)], Path(word)
         if is_stored and path.exists():
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
         if is_stored or not path.exists():

@@ -15,7 +15,6 @@ from cranfield.base.text import counted
 from cranfield.judge.events import MAIN, fold
 from cranfield.qrels.rules import DEFAULT_RULE, Rule, check_rule
 from cranfield.store import events, pools, releases, scales
-from cranfield.store.releases import NOW
 from cranfield.store.store import Store
 
 with deferred:
@@ -60,14 +59,14 @@ def qrels_for(
             raise UsageError("which qrels? name a file of them, or a collection with -C")
         return reading.read_qrels(Source(Path(word)))
     chosen = meant_by(store, word, layers=layers)
-    if chosen == NOW:
+    if chosen == releases.NOW:
         return qrels_now(store, with_unjudged=with_unjudged, layers=layers, rule=rule, up_to=up_to)
     if chosen in releases.names(store):
         if Path(chosen).exists():
             raise UsageError(f"{quoted(chosen)} is a release and a file; write ./{chosen} for the file")
         return released_qrels(store, chosen)
     if not Path(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
-        raise UnknownName("release or file of qrels", chosen, [NOW, *releases.names(store)])
+        raise UnknownName("release or file of qrels", chosen, [releases.NOW, *releases.names(store)])
     return reading.read_qrels(Source(Path(chosen)))
 
 
@@ -76,7 +75,7 @@ def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,))
     if word is not None:
         return word
     if any(events.has_grades(store, layer) for layer in layers):
-        return NOW
+        return releases.NOW
     names = releases.names(store)
     if not names:
         raise InputError(NOTHING_JUDGED)
@@ -127,7 +126,7 @@ def merged_now(
         opinions = read or merge.opinions_of(events.opinion_rows(store, layers))
     chosen = collection_rule(store) if rule is None else rule
     first = events.primary_assessors(store) if primary is None else primary
-    return opinions, merge.merged(opinions, rule=chosen, primary=first, layers=layers, name=NOW)
+    return opinions, merge.merged(opinions, rule=chosen, primary=first, layers=layers, name=releases.NOW)
 
 
 def released_qrels(store: Store, name: str) -> Qrels:
@@ -194,7 +193,7 @@ def older_grades(
         return OlderGrades()
     on_scale = [step.grade for step in scale.grades]
     chosen = meant_by(store, word, layers=layers)
-    if chosen == NOW:
+    if chosen == releases.NOW:
         opinions, merged = merged_now(store, layers=layers, rule=rule, up_to=up_to)
         rows = merged.rows[np.isin(opinions.scales[merged.rows], list(others))]
         return OlderGrades(len(rows), int((~np.isin(opinions.grades[rows], on_scale)).sum()))

@@ -19,7 +19,6 @@ from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
 from cranfield.qrels.rules import Rule, parse_rule
 from cranfield.store import documents, events, live_pools, pools, releases, scales
-from cranfield.store.releases import NOW
 from cranfield.store.store import Store
 from cranfield.workflows import collection as collections
 from cranfield.workflows.qrels import current
@@ -192,12 +191,12 @@ class Qrels:
     ) -> Export:
         """Give qrels to be written as a file; `binary` by the scale each grade was given on, or from a grade up."""
         store, chosen = self.store, selection or Selection()
-        if which not in (None, NOW) and chosen != Selection():
+        if which not in (None, releases.NOW) and chosen != Selection():
             raise UsageError(
                 f"{quoted(which)} is what it is; layers, rule, moment and unjudged documents are for 'now'"
             )
         # A moment is asked of the judgments, never of the only release that stands in for them.
-        which = NOW if chosen != Selection() else which
+        which = releases.NOW if chosen != Selection() else which
         by_scale = binary and binary_from is None
         give = binary_qrels if by_scale else current.qrels_for
         of = {"layers": chosen.layers, "rule": chosen.rule, "up_to": chosen.event(store)}
@@ -351,7 +350,7 @@ def binary_qrels(
     """
     chosen = current.meant_by(store, word, layers=layers)
     thresholds = live_pools.thresholds(store)
-    if chosen == NOW:
+    if chosen == releases.NOW:
         with store.snapshot():
             opinions, merged = current.merged_now(store, layers=layers, rule=rule, up_to=up_to)
             qrels = merge.binary_by_scale(opinions, merged, thresholds)

@@ -10,10 +10,9 @@ from cranfield.base.errors import InputError, MissingExtra
 from cranfield.base.progress import Progress, silent
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
-from cranfield.store.documents import topics
+from cranfield.store import documents, releases
 from cranfield.store.events import assessors
 from cranfield.store.pools import pool_number
-from cranfield.store.releases import NOW
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.evaluate import BestGroup, best_group, evaluate, letters_of
 from cranfield.workflows.evaluate.inputs import Asked, stored_names
@@ -132,7 +131,7 @@ def _origin(store: Store, wanted: Wanted, qrels: Qrels | None) -> tuple[tuple[st
     if qrels is None:
         return (), (), None
     word = meant_by(store, wanted.qrels, layers=wanted.layers)
-    if word == NOW:
+    if word == releases.NOW:
         return wanted.layers, collection_rule(store), None
     release = next((one for one in list_releases(store) if one.name == word), None)
     return ((), (), None) if release is None else (release.layers, release.rule, release)
@@ -293,7 +292,7 @@ def topic_parts(store: Store, material: Material) -> Iterator[TopicPart]:
     grades = _grades(material)
     brought, titles = _brought(store, material), _titles(store, material)
     going_on = set(material.bias.not_exhausted) if material.bias is not None else set()
-    known = topics(store)
+    known = documents.topics(store)
     strangers = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
     for topic in (*known, *strangers):
         judged = grades.get(topic.id, {})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError
 from cranfield.base.progress import Progress, now, silent
-from cranfield.store.scales import current_guidelines
+from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.report.material import (
@@ -56,7 +56,7 @@ def report_of(store: Store, material: Material) -> Reported:
     from cranfield.report.reports.collection import CollectionFacts, collection_page
 
     pictures, no_pictures = pictures_of(material)
-    status, (version, guidelines) = material.status, current_guidelines(store)
+    status, (version, guidelines) = material.status, scales.current_guidelines(store)
     facts = CollectionFacts(
         name=status.name,
         made=now(),
@@ -155,7 +155,7 @@ def checksums(store: Store, material: Material) -> dict[str, str]:
         found["qrels"] = material.qrels.content_hash
     if material.pool is not None:
         found["pool"] = material.pool.facts.content_hash
-    version, text = current_guidelines(store)
+    version, text = scales.current_guidelines(store)
     if text:
         found[f"guidelines, version {version}"] = sha256(text.encode()).hexdigest()
     return found | {f"run {run.name}": run.content_hash for run in material.status.runs}

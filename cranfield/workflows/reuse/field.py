@@ -11,9 +11,9 @@ from cranfield.base.errors import CollectionError, InputError, UsageError
 from cranfield.base.files import Source
 from cranfield.base.progress import Progress, silent
 from cranfield.base.text import counted
-from cranfield.store.runs import run_facts
-from cranfield.store.scales import current_scale
-from cranfield.store.store import Store, put_setting, setting
+from cranfield.store import runs as stored_runs
+from cranfield.store import scales
+from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import (
     TOPIC_SETS,
     Asked,
@@ -138,7 +138,7 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
     card = _card(told.card)
     if card is not None:
         card.refuse_others(read.aligned)
-    rel = 1 if store is None else current_scale(store)[1].relevant_from
+    rel = 1 if store is None else scales.current(store)[1].relevant_from
     contributors, depth, notes, inferred = _contributors(read, told, stored, _submitted(read, store, teachers))
     prefixes, levels = _brought(read, contributors, depth, stored, store)
     pool_depth = prefixes.depth if prefixes is not None else _without_pool(read, card, told.depth)
@@ -150,7 +150,7 @@ def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progre
         depth=pool_depth,
         families=_families(read, store, contributors),
         relevant_from=rel,
-        gains=() if store is None else gains_of(current_scale(store)[1]),
+        gains=() if store is None else gains_of(scales.current(store)[1]),
         finished=1.0 if stored is None else stored.finished,
         card=card,
         inferred=inferred,
@@ -164,7 +164,7 @@ def _teachers(store: Store | None, stored: KnownPool | None) -> tuple[str, ...]:
         return tuple(StoredName(one.run) for one in stored.contributors)
     if store is None:
         return ()
-    return tuple(StoredName(facts.name) for facts in run_facts(store) if facts.role == "contributing")
+    return tuple(StoredName(facts.name) for facts in stored_runs.facts(store) if facts.role == "contributing")
 
 
 def _read(asked: Asked, words: Sequence[str | AnyRun], store: Store | None, progress: Progress) -> Read:
@@ -242,7 +242,7 @@ def _submitted(read: Read, store: Store | None, teachers: Sequence[str]) -> list
     """Give the stored runs that were submitted as contributing, with their groups."""
     from cranfield.reuse.provenance import Contributor
 
-    known = {facts.name: facts for facts in run_facts(store)} if store is not None else {}
+    known = {facts.name: facts for facts in stored_runs.facts(store)} if store is not None else {}
     return [
         Contributor(run, known[run].group_name, known[run].family)
         for run in read.aligned.run_names
@@ -292,7 +292,7 @@ def _without_pool(read: Read, card: Card | None, depth: int | None) -> Counts:
 def _families(read: Read, store: Store | None, contributors: Sequence[Contributor]) -> tuple[str, ...]:
     known = {one.run: one.family for one in contributors}
     if store is not None:
-        known |= {facts.name: facts.family for facts in run_facts(store)}
+        known |= {facts.name: facts.family for facts in stored_runs.facts(store)}
     return tuple(known.get(run, "") for run in read.aligned.run_names)
 
 
@@ -453,7 +453,7 @@ def thresholds_in_force(store: Store | None, values: Mapping[str, float] | None 
     """Give the thresholds: what was asked for, then what the collection says, then the defaults."""
     from cranfield.reuse.verdict import Thresholds
 
-    kept = setting(store, SETTING, {}) if store is not None else {}
+    kept = store.setting(SETTING, {}) if store is not None else {}
     try:
         table = Thresholds().with_values(kept)
     except InputError as error:
@@ -465,8 +465,8 @@ def keep_thresholds(store: Store, values: Mapping[str, float]) -> Thresholds:
     """Set thresholds for this collection, beside those that are set already."""
     from cranfield.reuse.verdict import Thresholds
 
-    kept = {**setting(store, SETTING, {}), **values}
+    kept = {**store.setting(SETTING, {}), **values}
     table = Thresholds().with_values(kept)
     with store.write():
-        put_setting(store, SETTING, kept)
+        store.set(SETTING, kept)
     return table

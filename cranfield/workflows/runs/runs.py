@@ -187,15 +187,15 @@ class StoredCorpus:
 
     def documents(self) -> Iterator[Document]:
         """Give all documents in stored order."""
-        total = documents.document_count(self.store)
-        for done, document in enumerate(documents.iter_documents(self.store), start=1):
+        total = documents.count(self.store)
+        for done, document in enumerate(documents.each(self.store), start=1):
             if done % 500 == 0:
                 self.progress("reading documents", done, total)
             yield document
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
         """Search the collection's own index."""
-        return documents.ranked(self.store, query, limit=limit)
+        return documents.rank(self.store, query, limit=limit)
 
 
 class Runs:
@@ -266,7 +266,7 @@ class Runs:
         pairs = zip(requests, outcomes, strict=True)
         if alone := [one.name for request, one in pairs if one.what == "submitted" and not request.group]:
             told.append(f"note: without --group the name of a run is taken as its group: {', '.join(alone)}")
-        submitted = [facts for facts in stored.run_facts(self._store) if facts.name in new]
+        submitted = [facts for facts in stored.facts(self._store) if facts.name in new]
         if outside := unpooled_runs(self._store, submitted):
             told.append(
                 f"note: a pool was built before, without {shortened(', '.join(outside), 80)}: extend it"
@@ -279,11 +279,11 @@ class Runs:
 
     def list(self, *, withdrawn: bool = False) -> RunList:
         """List the runs."""
-        return RunList(tuple(stored.run_facts(self._store, withdrawn=withdrawn)), withdrawn)
+        return RunList(tuple(stored.facts(self._store, withdrawn=withdrawn)), withdrawn)
 
     def show(self, name: str) -> ShownRun:
         """Show what is known of one run, and what intake found in it."""
-        return ShownRun(stored.latest_facts(self._store, name), tuple(stored.warnings_of(self._store, name)))
+        return ShownRun(stored.latest_facts(self._store, name), tuple(stored.warnings(self._store, name)))
 
     def export(self, name: str, stream: BinaryIO, *, format: str = "trec") -> tuple[str, ...]:
         """Write an equivalent file: reading it gives the same topics, documents, order and scores.
@@ -292,7 +292,7 @@ class Runs:
         """
         store, writer = self._store, reading.run_formats.get(format)
         facts = stored.latest_facts(store, name)
-        coded = stored.coded_run_by_number(store, stored.latest_number(store, name))
+        coded = stored.fetch_by_number(store, stored.latest_number(store, name)).run()
         tables = stored.id_table(store, "topic"), stored.id_table(store, "document")
         order: Any = facts.ordered_by
         writer.write(encoding.from_coded(coded, *tables, tag=facts.name, order=order), stream)
@@ -305,8 +305,8 @@ class Runs:
             raise UsageError("a withdrawal needs a reason: --because '…'")
         with self._store.write():
             for name in names:
-                stored.facts_of(self._store, name)
-                stored.withdraw_run(self._store, name, because=because.strip(), now=now())
+                stored.find(self._store, name)
+                stored.withdraw(self._store, name, because=because.strip(), now=now())
 
     def make(
         self,
@@ -325,7 +325,7 @@ class Runs:
         queries = [baseline.Query(topic.id, baseline.query_text(topic, fields)) for topic in documents.topics(store)]
         corpus = StoredCorpus(store, self._progress)
         rankings = baseline.search(system, corpus, queries, depth, given)
-        total = documents.document_count(store)
+        total = documents.count(store)
         if not queries:
             raise InputError("there are no topics yet: add some with cranfield corpus topics FILE")
         if not total:

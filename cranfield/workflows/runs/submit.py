@@ -142,7 +142,7 @@ def expectations_of(store: Store | None, *, max_depth: int = 1000, min_depth: in
         return check.Expectations(max_depth=max_depth, min_depth=min_depth)
     return check.Expectations(
         topics=frozenset(documents.topic_ids(store)) or None,
-        known_documents=_known_documents(store) if documents.document_count(store) else None,
+        known_documents=_known_documents(store) if documents.count(store) else None,
         max_depth=max_depth,
         min_depth=min_depth,
     )
@@ -155,12 +155,12 @@ def _known_documents(store: Store) -> Callable[[pa.Array], np.ndarray]:
 
     def known(ids: pa.Array) -> np.ndarray:
         with lock:
-            if documents.document_count(store) < LOAD_ALL_BELOW:
+            if documents.count(store) < LOAD_ALL_BELOW:
                 if not loaded:
-                    loaded.append(pa.array(documents.document_ids(store), pa.large_string()))
+                    loaded.append(pa.array(documents.ids(store), pa.large_string()))
                 return np.asarray(pc.is_in(ids.cast(pa.large_string()), value_set=loaded[0]))
             words = ids.to_pylist()
-            found = documents.known_among(store, words)
+            found = documents.known(store, words)
             return np.fromiter((word in found for word in words), dtype=bool, count=len(words))
 
     return known
@@ -238,9 +238,9 @@ def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Pro
     def top_of(run: CodedRun) -> Top:
         return check.top(run.topics, run.offsets, run.documents)
 
-    standing = stored.run_facts(store) if store is not None else []
+    standing = stored.facts(store) if store is not None else []
     hashes = {facts.name: facts.content_hash for facts in standing}
-    tops = {facts.name: top_of(stored.coded_run(store, facts.name)) for facts in standing if store is not None}
+    tops = {facts.name: top_of(stored.fetch(store, facts.name).run()) for facts in standing if store is not None}
     warned: dict[str, list[Problem]] = {}
     for one in new.examined:
         top, found = top_of(new.coded[one.name]), []
@@ -287,11 +287,11 @@ def submit_runs(
             facts = _facts(one)
             warnings = [*one.of_severity("warning"), *warned.get(one.name, [])]
             block = coded.blocks[one.name]
-            stored.add_run(store, facts, ranking=block, encoding=encoding.ENCODING, warnings=warnings)
+            stored.add(store, facts, ranking=block, encoding=encoding.ENCODING, warnings=warnings)
             outcomes[one.name] = _submitted(facts, "submitted", warnings=tuple(warnings))
         stored.add_ids(store, "topic", coded.new_topics, first_code=coded.first_topic)
         stored.add_ids(store, "document", coded.new_documents, first_code=coded.first_document)
-    known = {facts.name: facts for facts in stored.run_facts(store)}
+    known = {facts.name: facts for facts in stored.facts(store)}
     return [
         outcomes.pop(one.name)
         if one.name in outcomes
@@ -306,7 +306,7 @@ def _submitted(facts: stored.RunFacts, what: str, *, warnings: Any = (), differe
 
 
 def _standing_hashes(store: Store) -> dict[str, str]:
-    return {facts.name: facts.content_hash for facts in stored.run_facts(store)}
+    return {facts.name: facts.content_hash for facts in stored.facts(store)}
 
 
 def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
