@@ -12,7 +12,7 @@ from cranfield.base.errors import UsageError, quoted
 from cranfield.base.lazy import deferred
 from cranfield.cli import console, judge_data
 from cranfield.cli.judge_data import opened
-from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name_of_assessor
+from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed
 
 with deferred:
     from assessor_ui import app as interface
@@ -32,9 +32,13 @@ def add_to(program: typer.Typer) -> None:
 Plain = Annotated[
     bool, typer.Option("--plain", help="Questions and answers line by line: for pipes, scripts, screen readers.")
 ]
-NoBreaks = Annotated[bool, typer.Option("--no-breaks", help="Never remind of a break.")]
-BreakAfter = Annotated[int, typer.Option(min=1, help="Minutes of work after which a break is due.")]
+BreakAfter = Annotated[int, typer.Option(min=0, help="Minutes of work after which a break is due; 0: never.")]
 Theme = Annotated[Literal["auto", "dark", "light"], typer.Option(help="The colours of the interface.")]
+# Options that were dropped; the hints go with the next version.
+_SIZES = "fewer than 3 expected are too few, more than 100 too many; in Python try_ takes few and many"
+NoBreaks = Annotated[bool, removed("--no-breaks", "use --break-after 0")]
+Few = Annotated[int | None, removed("--few", _SIZES)]
+Many = Annotated[int | None, removed("--many", _SIZES)]
 Language = Annotated[str, typer.Option(help="The language of the documents: how words are stemmed to be found.")]
 
 
@@ -56,8 +60,8 @@ def judge(
         bool, typer.Option("--rejudge", help="What you judged under an older scale or older guidelines.")
     ] = False,
     plain: Plain = False,
-    no_breaks: NoBreaks = False,
     break_after: BreakAfter = 45,
+    no_breaks: NoBreaks = False,
     lease: Annotated[
         int, typer.Option(min=1, help="Minutes after which an unanswered document is others' too.")
     ] = 10,
@@ -80,8 +84,7 @@ def judge(
             rejudge=rejudge,
             lease_seconds=60.0 * lease,
         )
-        breaks = None if no_breaks else break_after
-        status = run_session(session, plain=plain, break_after=breaks, theme=theme, language=language)
+        status = run_session(session, plain=plain, break_after=break_after or None, theme=theme, language=language)
         for note in judging.closing_notes(session):
             console.say(note)
     if status:
@@ -206,11 +209,11 @@ def try_topic(
     ] = False,
     refuse: Annotated[str | None, typer.Option(help="Refuse the topic, for this reason.")] = None,
     show: Annotated[bool, typer.Option("--show", help="Only say what is expected of it.")] = False,
-    few: Annotated[int, typer.Option(min=0, help="Fewer relevant documents than this are too few.")] = 3,
-    many: Annotated[int, typer.Option(min=1, help="More than this are too many.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample of hits.")] = 0,
     plain: Annotated[bool, typer.Option("--plain", help="Line by line instead of the interface.")] = False,
     format: Format = "table",
+    few: Few = None,
+    many: Many = None,
 ) -> None:
     """Try a draft topic: judge about 25 hits, see how many relevant documents to expect, accept or refuse it."""
     decided = accept or refuse is not None
@@ -221,7 +224,7 @@ def try_topic(
         if not (decided or show):
             session = judging.begin_trial(topic, name_of_assessor(assessor), seed=seed)
             run_session(session, plain=plain, break_after=None)
-        result = judging.try_(topic, accept=accept, refuse=refuse, few=few, many=many)
+        result = judging.try_(topic, accept=accept, refuse=refuse)
     console.show(result, format)
 
 
