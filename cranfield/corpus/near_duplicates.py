@@ -20,10 +20,13 @@ from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
 from cranfield.base.errors import UsageError
+from cranfield.base.lazy import deferred
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+with deferred:
+    import numpy as np
 
 RECALL = 0.99
 """How likely a pair exactly at the threshold becomes a candidate; more similar ones still likelier."""
@@ -59,7 +62,10 @@ def find_clusters(
     Texts without a word belong to no cluster. A text shorter than `shingle` words is one shingle. Memory: per
     distinct text, 4 bytes for each shingle and each permutation. The same input and seed give the same clusters.
     """
-    _check(threshold=threshold, shingle=shingle, permutations=permutations)
+    if not 0 < threshold <= 1:
+        raise UsageError(f"the threshold must be above 0 and at most 1, not {threshold}")
+    if shingle < 1 or permutations < 1:
+        raise UsageError(f"shingle and permutations must be at least 1, not {shingle} and {permutations}")
     texts = _distinct(documents, shingle=shingle, permutations=permutations, seed=seed)
     links = _Components(len(texts.copies))
     compared: set[tuple[int, int]] = set()
@@ -68,7 +74,15 @@ def find_clusters(
             compared.add(pair)
             if similarity(texts.shingles[pair[0]], texts.shingles[pair[1]]) >= threshold:
                 links.join(*pair)
-    return [_cluster(texts, group) for group in links.groups() if len(group) > 1 or len(texts.copies[group[0]]) > 1]
+    clusters = []
+    for group in links.groups():
+        if len(group) > 1 or len(texts.copies[group[0]]) > 1:
+            first = texts.shingles[group[0]]
+            alike = {text: 1.0 if text == group[0] else similarity(first, texts.shingles[text]) for text in group}
+            members = sorted((position, id, alike[text]) for text in group for position, id in texts.copies[text])
+            kept = tuple((id, value) for _, id, value in members)
+            clusters.append(Cluster("exact" if len(group) == 1 else "near", members[0][1], kept))
+    return clusters
 
 
 def rows_per_band(threshold: float, permutations: int) -> int:
@@ -82,16 +96,12 @@ def rows_per_band(threshold: float, permutations: int) -> int:
 
 def similarity(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
     """The Jaccard similarity of two sorted sets: how much of what either has both have."""
-    import numpy as np
-
     common = len(np.intersect1d(one, other, assume_unique=True))
     return common / (len(one) + len(other) - common)
 
 
 def shingles_of(text: str, length: int) -> NDArray[np.uint32]:
     """The sorted set of hashes of all runs of `length` words, whatever the case; empty if there is no word."""
-    import numpy as np
-
     joined = " ".join(_WORD.findall(text.casefold())).encode("utf-8", "replace")
     ends = list(accumulate(len(word) + 1 for word in joined.split()))
     starts = [0, *ends]
@@ -135,13 +145,6 @@ class _Components:
         return list(found.values())
 
 
-def _check(*, threshold: float, shingle: int, permutations: int) -> None:
-    if not 0 < threshold <= 1:
-        raise UsageError(f"the threshold must be above 0 and at most 1, not {threshold}")
-    if shingle < 1 or permutations < 1:
-        raise UsageError(f"shingle and permutations must be at least 1, not {shingle} and {permutations}")
-
-
 def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutations: int, seed: int) -> _Texts:
     from datasketch import MinHash
 
@@ -169,37 +172,20 @@ def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutation
 
 def _candidates(texts: _Texts, *, permutations: int, rows: int) -> Iterator[tuple[int, int]]:
     """Give the pairs, smaller first, that agree in a band; of a large bucket only neighbours and the first."""
-    import numpy as np
-
     signatures = np.frombuffer(texts.signatures, dtype=np.uint32).reshape(-1, permutations)
     for start in range(0, permutations - rows + 1, rows):
         band = signatures[:, start : start + rows]
         order = np.lexsort(band.T)
         same = (band[order[1:]] == band[order[:-1]]).all(axis=1)
-        for bucket in _runs(order, same):
-            yield from _pairs(sorted(bucket))
-
-
-def _runs(order: NDArray[np.int64], same: NDArray[np.bool_]) -> Iterator[list[int]]:
-    """Give the stretches of `order` in which each is the same as the next."""
-    import numpy as np
-
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
-    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        yield order[first : last + 1].tolist()
+        # The stretches of the order in which each is the same as the next.
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
+        for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            yield from _pairs(sorted(order[first : last + 1].tolist()))
 
 
 def _pairs(bucket: Sequence[int]) -> Iterator[tuple[int, int]]:
     if len(bucket) <= _SMALL_BUCKET:
         yield from combinations(bucket, 2)
-        return
-    yield from ((bucket[0], other) for other in bucket[1:])
-    yield from pairwise(bucket)
-
-
-def _cluster(texts: _Texts, group: list[int]) -> Cluster:
-    first = texts.shingles[group[0]]
-    alike = {text: 1.0 if text == group[0] else similarity(first, texts.shingles[text]) for text in group}
-    members = sorted((position, id, alike[text]) for text in group for position, id in texts.copies[text])
-    kind: Literal["exact", "near"] = "exact" if len(group) == 1 else "near"
-    return Cluster(kind, members[0][1], tuple((id, value) for _, id, value in members))
+    else:
+        yield from ((bucket[0], other) for other in bucket[1:])
+        yield from pairwise(bucket)

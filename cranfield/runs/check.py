@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.lazy import deferred
 from cranfield.base.text import counted
-from cranfield.runs.order import Groups, Ties, ranked, ranking, taken, tie_groups, tie_groups_only_in_float32
+from cranfield.runs.order import Ties, ranked, ranking, taken, tie_groups, tie_groups_only_in_float32
 from cranfield.runs.problems import problem
 from cranfield.runs.run import NO_RANK, Codes, Order, Places, Rows, Run, matrix_of, worth_a_matrix
 
@@ -50,9 +50,27 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     scored = rows.scored
     story = rank_story(scored)
     if story.contradicted:
-        yield _contradiction(story, order)
-    if order == "score":
-        yield from _tie_problems(scored, story)
+        used = "scores are used" if order == "score" else "ranks are used"
+        yield problem(
+            "rank-disagrees",
+            f"ranks contradict the scores in {counted(story.contradicted, 'topic')}, "
+            f"first in topic {quoted(story.topic)}; the {used}",
+            lines=[story.line],
+            count=story.contradicted,
+            topic=story.topic,
+            remedy="" if order == "score" else "leave out --order rank if the scores are meant",
+        )
+    if order != "score":
+        return
+    scores, offsets = scored.by_score.scores, scored.by_topic.offsets
+    exact, rounded = tie_groups(scores, offsets), tie_groups_only_in_float32(scores, offsets)
+    if exact.documents:
+        ranks = f"; in {counted(story.reordered_ties, 'topic')} the ranks order them otherwise than the tie rule"
+        text = f"{_number(exact)} share their score with another of their topic"
+        yield problem("ties", text + (ranks if story.reordered_ties else ""), count=exact.documents)
+    if rounded.documents:
+        text = f"{_number(rounded)} are tied only once scores are rounded to 32 bits"
+        yield problem("ties-in-32-bits", text, count=rounded.documents)
 
 
 def rank_story(rows: Rows) -> RankStory:
@@ -89,32 +107,6 @@ def rank_story(rows: Rows) -> RankStory:
     return RankStory(len(contradicted), len(reordered), topic, rows.lines.at(row))
 
 
-def _contradiction(story: RankStory, order: Order) -> Problem:
-    used = "scores are used" if order == "score" else "ranks are used"
-    return problem(
-        "rank-disagrees",
-        f"ranks contradict the scores in {counted(story.contradicted, 'topic')}, "
-        f"first in topic {quoted(story.topic)}; the {used}",
-        lines=[story.line],
-        count=story.contradicted,
-        topic=story.topic,
-        remedy="" if order == "score" else "leave out --order rank if the scores are meant",
-    )
-
-
-def _tie_problems(rows: Rows, story: RankStory) -> Iterator[Problem]:
-    scores, offsets = rows.by_score.scores, rows.by_topic.offsets
-    exact = tie_groups(scores, offsets)
-    if exact.documents:
-        ranks = f"; in {counted(story.reordered_ties, 'topic')} the ranks order them otherwise than the tie rule"
-        text = f"{_number(exact)} share their score with another of their topic"
-        yield problem("ties", text + (ranks if story.reordered_ties else ""), count=exact.documents)
-    rounded = tie_groups_only_in_float32(scores, offsets)
-    if rounded.documents:
-        text = f"{_number(rounded)} are tied only once scores are rounded to 32 bits"
-        yield problem("ties-in-32-bits", text, count=rounded.documents)
-
-
 def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
     """Give errors where the ranks are meant to order the run and cannot."""
     if rows.ranks is None:
@@ -147,7 +139,17 @@ _NOTHING = -1
 
 def repeated_rows(rows: Rows) -> Places:
     """Give the rows, in file order, whose document stands in an earlier row of the same topic."""
-    if not _has_repeats(rows):
+    groups = rows.by_topic
+    counts = np.diff(groups.offsets)
+    # In the ordinary case there is no repeat, and that is all that is asked: so it has to be found fast.
+    if worth_a_matrix(counts):
+        lists = matrix_of(taken(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
+        lists.sort(axis=1)
+        has_repeats = bool(((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any())
+    else:
+        in_order = np.sort(_keys(rows))
+        has_repeats = bool((in_order[1:] == in_order[:-1]).any())
+    if not has_repeats:
         return np.empty(0, dtype=np.int64)
     keys = _keys(rows)
     order = np.argsort(keys, kind="stable")
@@ -155,25 +157,9 @@ def repeated_rows(rows: Rows) -> Places:
     return np.sort(order[1:][again])
 
 
-def _has_repeats(rows: Rows) -> bool:
-    """Say whether there is any repeat: in the ordinary case that no is all that is needed, so it has to be fast."""
-    groups = rows.by_topic
-    counts = np.diff(groups.offsets)
-    if worth_a_matrix(counts):
-        lists = matrix_of(taken(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
-        lists.sort(axis=1)
-        return bool(((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any())
-    keys = _keys(rows)
-    keys.sort()
-    return bool((keys[1:] == keys[:-1]).any())
-
-
 def _keys(rows: Rows) -> Places:
     """Give topic and document of each row as one number."""
-    keys = rows.topics.astype(np.int64)
-    keys <<= 32
-    keys |= rows.documents
-    return keys
+    return (rows.topics.astype(np.int64) << 32) | rows.documents
 
 
 # Ids that are too long to be ids.
@@ -188,7 +174,10 @@ def long_ids(rows: Rows) -> Iterator[Problem]:
         ("topic", rows.topic_ids, rows.topics),
         ("document", rows.document_ids, rows.documents),
     ):
-        is_long = _is_long(ids)
+        # Their bytes are counted first, since that is almost always enough.
+        if (pc.max(pc.binary_length(ids)).as_py() or 0) <= LONGEST_ID:
+            continue
+        is_long = np.asarray(pc.greater(pc.utf8_length(ids), LONGEST_ID).to_numpy(zero_copy_only=False), dtype=bool)
         if is_long.any():
             lines = rows.lines.of(np.flatnonzero(is_long[codes]))
             yield _problem(f"{noun} id", ids.filter(pa.array(is_long)).to_pylist(), lines.tolist(), LONGEST_ID)
@@ -199,13 +188,6 @@ def long_tags(tags: Sequence[tuple[str, int]]) -> Iterator[Problem]:
     found = [(tag, line) for tag, line in tags if len(tag) > LONGEST_TAG]
     if found:
         yield _problem("tag", [tag for tag, _ in found], [line for _, line in found], LONGEST_TAG)
-
-
-def _is_long(ids: pa.Array) -> NDArray[np.bool_]:
-    """Say which ids are too long; their bytes are counted first, since that is almost always enough."""
-    if (pc.max(pc.binary_length(ids)).as_py() or 0) <= LONGEST_ID:
-        return np.zeros(len(ids), dtype=bool)
-    return np.asarray(pc.greater(pc.utf8_length(ids), LONGEST_ID).to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _problem(noun: str, found: list[str], lines: list[int], limit: int) -> Problem:
@@ -246,7 +228,8 @@ def check(rows: Rows, expectations: Expectations) -> list[Problem]:
     if len(rows):
         problems += _topic_problems(rows, expectations)
         problems += _depth_problems(rows, expectations)
-        problems += _document_problems(rows, expectations)
+        problems += repeat_problems(rows)
+        problems += _unknown_documents(rows, expectations)
         problems += order_problems(rows, order=expectations.order)
     placed = [found.at(rows.source_name) for found in problems]
     return sorted(placed, key=lambda found: found.severity)
@@ -265,13 +248,10 @@ def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
             remedy="the name that was given is used; make sure that all rows are of one run" if given else "",
         )
     yield from long_tags(rows.tags if given else rows.tags[1:])
-    if given or rows.tags or len(rows):
-        yield from _name_problems(rows, expectations)
-
-
-def _name_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
-    """Look at what the run will be called: its first tag, else a name that was given or is the file's."""
-    is_tag = bool(rows.tags) and expectations.name is None
+    if not (given or rows.tags or len(rows)):
+        return
+    # What the run will be called: its first tag, else a name that was given or is the file's.
+    is_tag = bool(rows.tags) and not given
     name = rows.name if expectations.name is None else expectations.name
     lines = [rows.tags[0][1]] if is_tag else []
     if not re.fullmatch(expectations.tag_pattern, name):
@@ -311,27 +291,24 @@ def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]
 def _depth_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
     groups = rows.by_topic
     counts = np.diff(groups.offsets)
-    few = np.flatnonzero(counts < expectations.min_depth)
-    if len(few):
-        worst = _topic(rows, groups, few[np.argmin(counts[few])])
+    low, high = expectations.min_depth, expectations.max_depth
+    few = f"fewer than {counted(low, 'document')}, the fewest {counts.min(initial=low)}"
+    many = f"more than {counted(high, 'document')}, the most {counts.max(initial=0):,}"
+    for code, topics, place, words, worst in (
+        ("too-few-documents", np.flatnonzero(counts < low), 0, few, np.argmin),
+        ("too-many-documents", np.flatnonzero(counts > high), high, many, np.argmax),
+    ):
+        if not len(topics):
+            continue
+        chosen = topics[worst(counts[topics])]
+        topic = str(rows.topic_ids[int(groups.topics[chosen])].as_py())
+        at = groups.offsets[topics] + place
         yield problem(
-            "too-few-documents",
-            f"{counted(len(few), 'topic')} with fewer than {counted(expectations.min_depth, 'document')}, "
-            f"the fewest {counts.min()} in topic {quoted(worst)}",
-            lines=np.sort(rows.lines.of(_row_at(groups, few, 0))),
-            count=len(few),
-            topic=worst,
-        )
-    many = np.flatnonzero(counts > expectations.max_depth)
-    if len(many):
-        worst = _topic(rows, groups, many[np.argmax(counts[many])])
-        yield problem(
-            "too-many-documents",
-            f"{counted(len(many), 'topic')} with more than {counted(expectations.max_depth, 'document')}, "
-            f"the most {counts.max():,} in topic {quoted(worst)}",
-            lines=np.sort(rows.lines.of(_row_at(groups, many, expectations.max_depth))),
-            count=len(many),
-            topic=worst,
+            code,
+            f"{counted(len(topics), 'topic')} with {words} in topic {quoted(topic)}",
+            lines=np.sort(rows.lines.of(at if groups.rows is None else groups.rows[at])),
+            count=len(topics),
+            topic=topic,
         )
 
 
@@ -353,8 +330,7 @@ def repeat_problems(rows: Rows) -> Iterator[Problem]:
         )
 
 
-def _document_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
-    yield from repeat_problems(rows)
+def _unknown_documents(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
     if expectations.known_documents is None:
         return
     unknown = ~expectations.known_documents(rows.document_ids)
@@ -368,15 +344,6 @@ def _document_problems(rows: Rows, expectations: Expectations) -> Iterator[Probl
             lines=rows.lines.of(at),
             count=len(at),
         )
-
-
-def _row_at(groups: Groups, topics: Places, place: int) -> Places:
-    at = groups.offsets[topics] + place
-    return at if groups.rows is None else groups.rows[at]
-
-
-def _topic(rows: Rows, groups: Groups, place: np.integer) -> str:
-    return str(rows.topic_ids[int(groups.topics[place])].as_py())
 
 
 def _shown(names: list[str]) -> str:
@@ -399,10 +366,9 @@ def by_hand_first(problems: Sequence[Problem]) -> list[str]:
     by_hand = [found.code for found in problems if found.severity == "error" and not found.repairable]
     if not by_hand:
         return []
-    sentences = [f"no corrected copy was written; mend by hand first: {_listed(by_hand)}"]
-    mended = [found.code for found in problems if found.repairable]
-    if mended:
-        sentences.append(f"these have one right answer, and --repair mends them then: {_listed(mended)}")
+    sentences = [f"no corrected copy was written; mend by hand first: {', '.join(dict.fromkeys(by_hand))}"]
+    if mended := dict.fromkeys(found.code for found in problems if found.repairable):
+        sentences.append(f"these have one right answer, and --repair mends them then: {', '.join(mended)}")
     return sentences
 
 
@@ -419,28 +385,26 @@ def repair(
     by_hand = by_hand_first(problems)
     if by_hand:
         return None, by_hand
-    done = [_read_over(found) for found in problems if found.code in _MENDED_BY_READING]
-    rows, repeats = _without_repeats(rows.scored, order)
-    if repeats:
+    mended = {
+        "too-few-columns": ("dropped", "line", "with too few columns"),
+        "too-many-columns": ("dropped the columns after the last on", "line", ""),
+        "missing-field": ("dropped", "row", "with a field missing"),
+    }
+    told = [(mended[found.code], found.count) for found in problems if found.code in mended]
+    done = [f"{what} {counted(count, noun)} {why}".rstrip() for (what, noun, why), count in told]
+    rows = rows.scored
+    best = _in_order(rows, order)
+    firsts = np.unique(_keys(rows)[best], return_index=True)[1]
+    if repeats := len(best) - len(firsts):
+        rows = rows.only(np.sort(best[firsts]))
         done.append(f"dropped {counted(repeats, 'row')} that repeated a document; its best-ranked row stays")
-    rows, deep = _cut(rows, order, max_depth)
-    if deep:
+    kept = np.sort(_in_order(rows, order)[_places(rows) < max_depth])
+    if deep := len(rows) - len(kept):
+        rows = rows.only(kept)
         done.append(f"dropped {counted(deep, 'row')} beyond the first {max_depth:,} of a topic")
     if not len(rows):
         return None, ["no corrected copy was written: no row would be left in it"]
     return replace(ranked(rows, order=order), tag=name), [*done, *_rewritten(rows, problems, name, order)]
-
-
-_MENDED_BY_READING = ("too-few-columns", "too-many-columns", "missing-field")
-
-
-def _read_over(found: Problem) -> str:
-    what = {
-        "too-few-columns": f"dropped {counted(found.count, 'line')} with too few columns",
-        "too-many-columns": f"dropped the columns after the last on {counted(found.count, 'line')}",
-        "missing-field": f"dropped {counted(found.count, 'row')} with a field missing",
-    }
-    return what[found.code]
 
 
 def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order) -> Iterator[str]:
@@ -449,35 +413,11 @@ def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order)
     if others:
         more = f" and {counted(len(others) - _TAGS_SHOWN, 'other')}" if len(others) > _TAGS_SHOWN else ""
         yield f"wrote {quoted(name)}, the name given, in place of the tag {', '.join(others[:_TAGS_SHOWN])}{more}"
-    renumbered = _other_ranks(rows, order)
-    if renumbered:
+    ranks = None if rows.ranks is None else taken(rows.ranks, ranking(rows, order=order).places)
+    if ranks is not None and (renumbered := int(np.count_nonzero(ranks != _places(rows) + 1))):
         changed = counted(renumbered, "row had", "rows had")
         yield f"numbered the ranks anew, from 1 in {_ORDER_IN_WORDS[order]}: {changed} another rank"
     yield from (f"wrote Q0 on {counted(found.count, 'line')}" for found in problems if found.code == "not-q0")
-
-
-def _other_ranks(rows: Rows, order: Order) -> int:
-    """Count the rows whose rank in the file is not their place in the list; none where the file has no ranks."""
-    if rows.ranks is None:
-        return 0
-    ranks = taken(rows.ranks, ranking(rows, order=order).places)
-    return int(np.count_nonzero(ranks != _places(rows) + 1))
-
-
-def _without_repeats(rows: Rows, order: Order) -> tuple[Rows, int]:
-    """Keep of each topic and document the row that comes first in ranked order."""
-    best = _in_order(rows, order)
-    keys = (rows.topics.astype(np.int64)[best] << 32) | rows.documents[best]
-    firsts = np.unique(keys, return_index=True)[1]
-    if len(firsts) == len(keys):
-        return rows, 0
-    return rows.only(np.sort(best[firsts])), len(keys) - len(firsts)
-
-
-def _cut(rows: Rows, order: Order, max_depth: int) -> tuple[Rows, int]:
-    """Keep the first rows of each topic in ranked order."""
-    kept = np.sort(_in_order(rows, order)[_places(rows) < max_depth])
-    return (rows, 0) if len(kept) == len(rows) else (rows.only(kept), len(rows) - len(kept))
 
 
 def _in_order(rows: Rows, order: Order) -> Places:
@@ -488,10 +428,6 @@ def _places(rows: Rows) -> Places:
     """Give each row of the ranked order its place in its topic, from 0."""
     offsets = rows.by_topic.offsets
     return np.arange(len(rows)) - np.repeat(offsets[:-1], np.diff(offsets))
-
-
-def _listed(codes: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(codes))
 
 
 # How alike two runs are: the share of top places in which both have the same document.
@@ -532,8 +468,8 @@ def likeness(one: Top, other: Top) -> float:
     mine, theirs = one.documents[in_one], other.documents[in_other]
     same = np.count_nonzero((mine == theirs) & (mine != EMPTY))
     shared = np.count_nonzero((mine != EMPTY) | (theirs != EMPTY)) if len(common) else 0
-    alone = _filled(one) - np.count_nonzero(mine != EMPTY) + _filled(other) - np.count_nonzero(theirs != EMPTY)
-    places = shared + alone
+    filled = np.count_nonzero(one.documents != EMPTY) + np.count_nonzero(other.documents != EMPTY)
+    places = shared + filled - np.count_nonzero(mine != EMPTY) - np.count_nonzero(theirs != EMPTY)
     return same / places if places else 0.0
 
 
@@ -548,7 +484,3 @@ def likenesses(one: Top, others: Sequence[Top]) -> list[float]:
     places = np.count_nonzero((stacked != EMPTY) | filled, axis=(1, 2))
     shares = iter((same / np.maximum(places, 1)).tolist())
     return [next(shares) if np.array_equal(one.topics, other.topics) else likeness(one, other) for other in others]
-
-
-def _filled(best: Top) -> int:
-    return int(np.count_nonzero(best.documents != EMPTY))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,7 +51,10 @@ def keys_of(ids: pa.Array) -> Keys:
     ends = np.frombuffer(offsets, dtype=width)[ids.offset : ids.offset + len(ids) + 1].astype(np.int64)
     if not len(ids) or data is None:
         return np.zeros(len(ids), dtype=np.uint64)
-    words = _words(np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])])
+    letters = np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])]
+    padded = np.concatenate([letters, np.zeros(16, dtype=np.uint8)])
+    # The eight bytes that start at each byte, as a view that overlaps itself.
+    words = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
     ends -= ends[0]
     starts, lengths = ends[:-1], np.diff(ends)
     longest = int(lengths.max())
@@ -61,12 +65,6 @@ def keys_of(ids: pa.Array) -> Keys:
     if longest > 8 * _WORDS:
         keys += _mixed(words, ends[1:] - 8, np.where(lengths > 8 * _WORDS, 8, 0), _WORDS)
     return keys
-
-
-def _words(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Give the eight bytes that start at each byte, as a view that overlaps itself."""
-    padded = np.concatenate([data, np.zeros(16, dtype=np.uint8)])
-    return np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
 
 
 def _mixed(
@@ -122,14 +120,6 @@ Mask = NDArray[np.bool_]
 Piece = tuple[int, pa.Array]
 
 
-@dataclass(frozen=True, eq=False)
-class _Share:
-    """Some rows, sorted by key and then by number: the row numbers, and the places at which a key begins."""
-
-    rows: Places
-    starts: Places
-
-
 def distinct(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
     """Give the distinct strings of a column in order of first appearance, and the code of each row.
 
@@ -137,16 +127,26 @@ def distinct(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
     """
     if len(values) < LONG:
         return _hashed(values)
+    starts = np.cumsum([0, *(len(chunk) for chunk in values.chunks)])
+    pieces = [(int(start), as_text(chunk)) for start, chunk in zip(starts, values.chunks, strict=False)]
+
+    def unlike(piece: Piece) -> Places:
+        """Give the rows of a piece whose string is not the one of their code."""
+        start, words = piece
+        again = np.flatnonzero(~is_first[start : start + len(words)])
+        other = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
+        return np.asarray(start + other, dtype=np.int64)
+
     with ThreadPoolExecutor(_THREADS) as threads:
-        codes, is_first = _coded_by_key(values, threads)
-        ids = pa.concat_arrays([_selected(piece, is_first) for piece in _pieces(values)])
-        unlike = np.concatenate(
-            list(threads.map(lambda piece: _unlike(piece, is_first, codes, ids), _pieces(values)))
+        codes, is_first = _coded_by_key(pieces, len(values), threads)
+        ids = pa.concat_arrays(
+            [taken(words, np.flatnonzero(is_first[start : start + len(words)])) for start, words in pieces]
         )
-    if not len(unlike):
+        others = np.concatenate(list(threads.map(unlike, pieces)))
+    if not len(others):
         return ids, codes
-    more, further = _hashed(pa.chunked_array([taken(values, unlike).combine_chunks()]))
-    codes[unlike] = further + np.int32(len(ids))
+    more, further = _hashed(pa.chunked_array([taken(values, others).combine_chunks()]))
+    codes[others] = further + np.int32(len(ids))
     return pa.concat_arrays([ids, more]), codes
 
 
@@ -158,68 +158,44 @@ def _hashed(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
     return as_text(coded.chunk(coded.num_chunks - 1).dictionary), codes.astype(np.int32, copy=False)
 
 
-def _coded_by_key(values: pa.ChunkedArray, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
+def _coded_by_key(pieces: Sequence[Piece], size: int, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
     """Give each row the code of its key, and say which rows are the first of theirs."""
-    keys = np.empty(len(values), dtype=np.uint64)
-    bits = np.uint64(len(keys).bit_length())
-    list(threads.map(lambda piece: _fill(keys, bits, piece), _pieces(values)))
-    shares = list(threads.map(lambda upper: _share(keys, bits, upper=upper), (False, True)))
-    is_first = np.zeros(len(keys), dtype=bool)
-    for share in shares:
-        is_first[share.rows[share.starts]] = True
+    keys, bits = np.empty(size, dtype=np.uint64), np.uint64(size.bit_length())
+
+    def fill(piece: Piece) -> None:
+        """Write the keys of a piece, with the row numbers in their low bits."""
+        start, words = piece
+        made = keys_of(words)
+        made >>= bits
+        made <<= bits
+        made |= np.arange(start, start + len(words), dtype=np.uint64)
+        keys[start : start + len(words)] = made
+
+    def share(half: int) -> tuple[Places, Places]:
+        """Sort the rows whose key is in one half of all numbers: the rows, and the places at which a key begins."""
+        mine = keys[keys >= _UPPER] if half else keys[keys < _UPPER]
+        mine.sort()
+        begins = np.ones(len(mine), dtype=bool)
+        for start in range(1, len(mine), _PIECE_DISTINCT):
+            end = min(start + _PIECE_DISTINCT, len(mine))
+            begins[start:end] = (mine[start:end] ^ mine[start - 1 : end - 1]) >> bits != 0
+        mine &= np.uint64((1 << int(bits)) - 1)
+        return mine.view(np.int64), np.flatnonzero(begins)
+
+    def spread(rows: Places, starts: Places) -> None:
+        """Give all rows of a key the number of its first row."""
+        codes[rows] = np.repeat(number[rows[starts]], np.diff(starts, append=len(rows)))
+
+    list(threads.map(fill, pieces))
+    shares = list(threads.map(share, (0, 1)))
+    is_first = np.zeros(size, dtype=bool)
+    for rows, starts in shares:
+        is_first[rows[starts]] = True
     number = np.cumsum(is_first, dtype=np.int32)
     number -= 1
-    codes = np.empty(len(keys), dtype=np.int32)
-    list(threads.map(lambda share: _spread(codes, share, number), shares))
+    codes = np.empty(size, dtype=np.int32)
+    list(threads.map(spread, *zip(*shares, strict=True)))
     return codes, is_first
-
-
-def _fill(keys: Keys, bits: np.uint64, piece: Piece) -> None:
-    """Write the keys of a piece, with the row numbers in their low bits."""
-    start, words = piece
-    made = keys_of(words)
-    made >>= bits
-    made <<= bits
-    made |= np.arange(start, start + len(words), dtype=np.uint64)
-    keys[start : start + len(words)] = made
-
-
-def _share(keys: Keys, bits: np.uint64, *, upper: bool) -> _Share:
-    """Sort the rows whose key is in the upper (or lower) half of all numbers."""
-    mine = keys[keys >= _UPPER] if upper else keys[keys < _UPPER]
-    mine.sort()
-    begins = np.ones(len(mine), dtype=bool)
-    for start in range(1, len(mine), _PIECE_DISTINCT):
-        end = min(start + _PIECE_DISTINCT, len(mine))
-        begins[start:end] = (mine[start:end] ^ mine[start - 1 : end - 1]) >> bits != 0
-    mine &= np.uint64((1 << int(bits)) - 1)
-    return _Share(mine.view(np.int64), np.flatnonzero(begins))
-
-
-def _spread(codes: Codes, share: _Share, number: Codes) -> None:
-    """Give all rows of a key the number of its first row."""
-    counts = np.diff(share.starts, append=len(share.rows))
-    codes[share.rows] = np.repeat(number[share.rows[share.starts]], counts)
-
-
-def _pieces(values: pa.ChunkedArray) -> Iterator[Piece]:
-    start = 0
-    for chunk in values.chunks:
-        yield start, as_text(chunk)
-        start += len(chunk)
-
-
-def _selected(piece: Piece, wanted: Mask) -> pa.Array:
-    start, words = piece
-    return taken(words, np.flatnonzero(wanted[start : start + len(words)]))
-
-
-def _unlike(piece: Piece, is_first: Mask, codes: Codes, ids: pa.Array) -> Places:
-    """Give the rows of a piece whose string is not the one of their code."""
-    start, words = piece
-    again = np.flatnonzero(~is_first[start : start + len(words)])
-    unlike = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
-    return np.asarray(start + unlike, dtype=np.int64)
 
 
 # Columns of numbers as one compressed block: how everything large about runs is stored.
@@ -233,8 +209,13 @@ _LEVEL = 1
 
 def packed(columns: Mapping[str, NDArray[Any]]) -> bytes:
     """Give arrays of any lengths as one block."""
-    schema = pa.schema([(name, pa.large_binary()) for name in columns])
-    batch = pa.record_batch([_one_value(_planes(values)) for values in columns.values()], schema=schema)
+    schema, cells = pa.schema([(name, pa.large_binary()) for name in columns]), []
+    for values in columns.values():
+        little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+        planes = pa.py_buffer(np.ascontiguousarray(little.view(np.uint8).reshape(-1, little.itemsize).T))
+        ends = pa.py_buffer(np.array([0, planes.size], dtype=np.int64))
+        cells.append(pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, planes]))
+    batch = pa.record_batch(cells, schema=schema)
     options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=_LEVEL))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=options) as writer:
@@ -256,7 +237,8 @@ def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
         batch.validate(full=True)  # Arrow believes what it reads, and a damaged length would end the process
         if batch.num_rows != 1 or batch.num_columns != len(kinds):
             raise ValueError("other columns than expected")
-        return {name: _planes_of(batch.column(name), np.dtype(kind).itemsize) for name, kind in kinds.items()}
+        cells = {name: np.frombuffer(batch.column(name)[0].as_buffer(), dtype=np.uint8) for name in kinds}
+        return {name: cells[name].reshape(np.dtype(kind).itemsize, -1) for name, kind in kinds.items()}
     except (pa.ArrowException, OSError, KeyError, AttributeError, StopIteration) as error:
         raise ValueError(str(error) or type(error).__name__) from None
 
@@ -267,20 +249,6 @@ def joined(planes: Planes, kind: str) -> NDArray[Any]:
     for place, plane in enumerate(planes):
         values[:, place] = plane
     return values.view(np.dtype(kind)).ravel()
-
-
-def _one_value(data: pa.Buffer) -> pa.Array:
-    ends = pa.py_buffer(np.array([0, data.size], dtype=np.int64))
-    return pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, data])
-
-
-def _planes(values: NDArray[Any]) -> pa.Buffer:
-    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    return pa.py_buffer(np.ascontiguousarray(little.view(np.uint8).reshape(-1, little.itemsize).T))
-
-
-def _planes_of(column: pa.Array, size: int) -> Planes:
-    return np.frombuffer(column[0].as_buffer(), dtype=np.uint8).reshape(size, -1)
 
 
 ENCODING = 1
@@ -335,50 +303,43 @@ def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> 
 
 def decode(data: bytes, encoding: int = ENCODING) -> CodedRun:
     """Give the ranking back from its stored form."""
-    _refuse_other(encoding)
-    try:
-        return _decoded(data)
-    except (ValueError, IndexError) as error:
-        raise CollectionError(f"a stored run is damaged: {error}") from None
+    with _sound(encoding):
+        columns = unpacked(data, _COLUMNS)
+        topics, counts, documents, scores = (columns[name] for name in ("topics", "counts", "documents", "scores"))
+        if len(columns["steps"]):
+            scores = np.cumsum(columns["steps"], dtype=np.int64) / 10.0 ** int(columns["digits"][0])
+        return CodedRun(topics, _offsets(topics, counts, documents, len(scores)), documents, scores)
 
 
 def decode_order(data: bytes, encoding: int = ENCODING) -> CodedOrder:
     """Give the ranking back without its scores, in half the time."""
-    _refuse_other(encoding)
-    try:
-        return _decoded_order(data)
-    except (ValueError, IndexError) as error:
-        raise CollectionError(f"a stored run is damaged: {error}") from None
+    with _sound(encoding):
+        planes = unpacked_planes(data, _COLUMNS)
+        topics, counts, documents = (
+            joined(planes[name], _COLUMNS[name]) for name in ("topics", "counts", "documents")
+        )
+        if planes["steps"].size:
+            tied = np.bitwise_or.reduce(planes["steps"], axis=0) == 0  # no step from the row above: the same score
+        else:
+            scores = joined(planes["scores"], _COLUMNS["scores"])
+            tied = np.concatenate([[False], scores[1:] == scores[:-1]])[: len(scores)]
+        offsets = _offsets(topics, counts, documents, len(tied))
+        tied[offsets[:-1][counts > 0]] = False
+        return CodedOrder(topics, offsets, documents, tied)
 
 
-def _refuse_other(encoding: int) -> None:
+@contextmanager
+def _sound(encoding: int) -> Iterator[None]:
+    """Refuse another encoding, and say of a damaged block that it is one."""
     if encoding != ENCODING:
         raise CollectionError(
             f"a run is stored in encoding {encoding}, this version of Cranfield reads {ENCODING}; "
             "use the version that wrote the collection, or a newer one"
         )
-
-
-def _decoded(data: bytes) -> CodedRun:
-    columns = unpacked(data, _COLUMNS)
-    topics, counts, documents, scores = (columns[name] for name in ("topics", "counts", "documents", "scores"))
-    if len(columns["steps"]):
-        scores = np.cumsum(columns["steps"], dtype=np.int64) / 10.0 ** int(columns["digits"][0])
-    return CodedRun(topics, _offsets(topics, counts, documents, len(scores)), documents, scores)
-
-
-def _decoded_order(data: bytes) -> CodedOrder:
-    planes = unpacked_planes(data, _COLUMNS)
-    topics, counts, documents = (joined(planes[name], _COLUMNS[name]) for name in ("topics", "counts", "documents"))
-    steps = planes["steps"]
-    if steps.size:
-        tied = np.bitwise_or.reduce(steps, axis=0) == 0  # no step from the row above: the same score
-    else:
-        scores = joined(planes["scores"], _COLUMNS["scores"])
-        tied = np.concatenate([[False], scores[1:] == scores[:-1]])[: len(scores)]
-    offsets = _offsets(topics, counts, documents, len(tied))
-    tied[offsets[:-1][counts > 0]] = False
-    return CodedOrder(topics, offsets, documents, tied)
+    try:
+        yield
+    except (ValueError, IndexError) as error:
+        raise CollectionError(f"a stored run is damaged: {error}") from None
 
 
 def _offsets(topics: Codes, counts: Codes, documents: Codes, rows: int) -> Places:
@@ -462,8 +423,13 @@ class IdTable:
         if not len(self):
             return np.full(len(values), UNKNOWN, dtype=np.int32)
         if len(values) * _FEW > len(self):
-            return self._hashed(values)
-        return self._indexed(values)
+            return places_in(self.ids, values)
+        codes = self._index.candidates(keys_of(values))
+        found = np.flatnonzero(codes != UNKNOWN)
+        other = found[~equal(taken(self.ids, codes[found]), taken(values, found))]
+        if len(other):  # two ids with one key: rare enough to be looked up the long way
+            codes[other] = places_in(self.ids, taken(values, other))
+        return codes
 
     def extended(self, values: pa.Array | pa.ChunkedArray | Sequence[str]) -> tuple[Codes, pa.Array]:
         """Give the codes of some distinct ids, and those that are new, which get the next codes in their order."""
@@ -486,17 +452,6 @@ class IdTable:
     @cached_property
     def _index(self) -> KeyIndex:
         return self.known_index or KeyIndex.of(keys_of(self.ids))
-
-    def _hashed(self, values: pa.Array) -> Codes:
-        return places_in(self.ids, values)
-
-    def _indexed(self, values: pa.Array) -> Codes:
-        codes = self._index.candidates(keys_of(values))
-        found = np.flatnonzero(codes != UNKNOWN)
-        other = found[~equal(taken(self.ids, codes[found]), taken(values, found))]
-        if len(other):  # two ids with one key: rare enough to be looked up the long way
-            codes[other] = self._hashed(taken(values, other))
-        return codes
 
 
 def as_ids(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:

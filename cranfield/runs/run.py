@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 # Line numbers of rows, without keeping one number per row.
 
 
-def _none() -> NDArray[np.int64]:
-    return np.empty(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class LineNumbers:
     """Where the rows of a file stand in it: on every line but the `skipped` ones.
@@ -38,7 +34,7 @@ class LineNumbers:
     and its line numbers cost nothing.
     """
 
-    skipped: NDArray[np.int64] = field(default_factory=_none)
+    skipped: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give the line numbers of some rows."""
@@ -179,7 +175,18 @@ class Run:
         digest = sha256(b"cranfield-run-1\n")
         digest.update("\n".join(self.topic_ids.to_pylist()).encode())
         digest.update(np.diff(self.offsets).astype("<i8").data)
-        _update_with_documents(digest.update, self.document_ids, self.documents)
+        # The line feed is put before each distinct id once, so that what is gathered is the joined text already.
+        led = joined("\n", self.document_ids, between="")
+
+        def gathered(start: int) -> memoryview:
+            return joined_text(taken(led, self.documents[start : start + _ROWS_AT_ONCE]))
+
+        starts = range(0, max(self.row_count, 1), _ROWS_AT_ONCE)
+        with ThreadPoolExecutor(2) as threads:
+            for start, text in zip(
+                starts, threads.map(gathered, starts) if len(starts) > 1 else [gathered(0)], strict=True
+            ):
+                digest.update(text if start else text[1:])
         for start in range(0, self.row_count, _ROWS_AT_ONCE):
             digest.update((self.scores[start : start + _ROWS_AT_ONCE] + 0.0).astype("<f8", copy=False).data)
         return digest.hexdigest()
@@ -201,25 +208,6 @@ class Run:
 
     def __hash__(self) -> int:
         return hash((self.tag, self.order, self.content_hash))
-
-
-def _update_with_documents(update: Callable[[memoryview], None], ids: pa.Array, codes: Codes) -> None:
-    """Feed the ids of all rows, joined by line feeds, in parts of a bounded size.
-
-    The line feed is put before each distinct id once, so that what `take` gathers is the joined text already.
-    """
-    led = joined("\n", ids, between="")
-
-    def gathered(start: int) -> memoryview:
-        return joined_text(taken(led, codes[start : start + _ROWS_AT_ONCE]))
-
-    if len(codes) <= _ROWS_AT_ONCE:
-        update(gathered(0)[1:])
-        return
-    starts = range(0, len(codes), _ROWS_AT_ONCE)
-    with ThreadPoolExecutor(2) as threads:
-        for start, text in zip(starts, threads.map(gathered, starts), strict=True):
-            update(text if start else text[1:])
 
 
 def joined_text(values: pa.Array) -> memoryview:
