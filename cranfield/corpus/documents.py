@@ -58,17 +58,12 @@ def read_documents(path: Path | Source, *, format: str | None = None) -> Iterato
         yield record.at(source.name) if isinstance(record, Problem) and not record.file else record
     if is_empty:
         yield Problem("empty", "there are no documents in it", file=source.name)
-    yield from _misread(source)
-
-
-def _misread(source: Source) -> Iterator[Problem]:
-    """Warn of files that are UTF-8 as they lie there, and were read in the encoding that was named."""
-    if codec_name(source.encoding) == "utf-8" or source.is_piped:
-        return
-    files = files_in(source.path) if source.is_folder else [source.path]
-    spoiled = [file for file in files if is_utf8_beyond_ascii(Source(file))]
-    if spoiled:
-        yield utf8_after_all(len(spoiled), source.encoding).at(str(spoiled[0]))
+    if codec_name(source.encoding) != "utf-8" and not source.is_piped:
+        # Warn of files that are UTF-8 as they lie there, and were read in the encoding that was named.
+        files = files_in(source.path) if source.is_folder else [source.path]
+        spoiled = [file for file in files if is_utf8_beyond_ascii(Source(file))]
+        if spoiled:
+            yield utf8_after_all(len(spoiled), source.encoding).at(str(spoiled[0]))
 
 
 def document_format_of(path: Path | Source, format: str | None = None) -> str:
@@ -80,21 +75,15 @@ def document_format_of(path: Path | Source, format: str | None = None) -> str:
     if source.is_folder:
         return "folder"
     found = recognised(source, document_formats)
-    if found is not None and not (found == ONE_TEXT and _is_of_topics(source)):
-        return found
-    raise no_format(source, document_formats, _hint(source))
-
-
-def _hint(source: Source) -> str:
-    """Guess what was meant by a file that no format fits."""
-    if recognised(source, topic_formats):
-        return "it looks like a file of topics: cranfield corpus topics"
-    return ""
-
-
-def _is_of_topics(source: Source) -> bool:
     head, name = source.head(), source.bare_name
-    return any(format.sniff(head, name) for _, format in topic_formats.items())
+    if found == ONE_TEXT and any(known.sniff(head, name) for _, known in topic_formats.items()):
+        found = None
+    if found is not None:
+        return found
+    is_topics = recognised(source, topic_formats) is not None
+    raise no_format(
+        source, document_formats, "it looks like a file of topics: cranfield corpus topics" if is_topics else ""
+    )
 
 
 # Topics out of files.

@@ -62,9 +62,18 @@ def without_specials(text: str) -> str:
     """Give `text` without comments, processing instructions and DOCTYPE; CDATA becomes escaped text."""
     if "<!" not in text and "<?" not in text:
         return text
-    text = _without_cdata(text)
+    pieces, done = [], 0
+    while (begun := text.find("<![CDATA[", done)) >= 0 and (ended := text.find("]]>", begun)) >= 0:
+        pieces += [text[done:begun], html.escape(text[begun + 9 : ended], quote=False)]
+        done = ended + 3
+    text = "".join([*pieces, text[done:]])
     for start, end in _SPECIAL:
-        text = "".join(_between(text, start, end))
+        pieces, done = [], 0
+        # A start without an end is text.
+        while (begun := text.find(start, done)) >= 0 and (ended := text.find(end, begun + len(start))) >= 0:
+            pieces.append(text[done:begun])
+            done = ended + len(end)
+        text = "".join([*pieces, text[done:]])
     return text
 
 
@@ -76,7 +85,11 @@ def plain(raw: str) -> str:
 
 def unescaped(text: str) -> str:
     """Resolve entities that end with a semicolon (so that `AT&T` and `?a=1&copy=2` stay as they are)."""
-    return _ENTITY.sub(_character, text) if "&" in text else text
+    return (
+        _ENTITY.sub(lambda one: _TREC_ENTITIES.get(one.group()) or html.unescape(one.group()), text)
+        if "&" in text
+        else text
+    )
 
 
 def escaped(text: str) -> str:
@@ -117,7 +130,8 @@ def closed_fields(text: str) -> Iterator[Field]:
     for index, (tag, name) in enumerate(tags):
         if index <= until or tag["end"] or name in markup or last_end.get(name, -1) < index:
             continue
-        until = next(later for later in range(index + 1, len(tags)) if _ends(tags[later], name))
+        rest = range(index + 1, len(tags))
+        until = next(later for later in rest if tags[later][1] == name and tags[later][0]["end"])
         if text[loose : tag.start()].strip():
             yield Field("", "", text[loose : tag.start()])
         end = tags[until][0]
@@ -142,10 +156,6 @@ def open_fields(text: str) -> Iterator[Field]:
         yield Field(name, given, text[start:])
 
 
-def _ends(tag: tuple[re.Match[str], str], name: str) -> bool:
-    return tag[1] == name and bool(tag[0]["end"])
-
-
 def _gap(tag: re.Match[str]) -> str:
     name = tag["name"].lower()
     if name in PARAGRAPHS:
@@ -153,27 +163,6 @@ def _gap(tag: re.Match[str]) -> str:
     if name in INLINE:
         return ""
     return "\n" if name in LINES else " "
-
-
-def _character(entity: re.Match[str]) -> str:
-    return _TREC_ENTITIES.get(entity.group()) or html.unescape(entity.group())
-
-
-def _between(text: str, start: str, end: str) -> Iterator[str]:
-    """Give the pieces of `text` outside of start … end. A start without an end is text."""
-    done = 0
-    while (begun := text.find(start, done)) >= 0 and (ended := text.find(end, begun + len(start))) >= 0:
-        yield text[done:begun]
-        done = ended + len(end)
-    yield text[done:]
-
-
-def _without_cdata(text: str) -> str:
-    pieces, done = [], 0
-    while (begun := text.find("<![CDATA[", done)) >= 0 and (ended := text.find("]]>", begun)) >= 0:
-        pieces += [text[done:begun], html.escape(text[begun + 9 : ended], quote=False)]
-        done = ended + 3
-    return "".join([*pieces, text[done:]])
 
 
 # Records between tags, cut out of a stream: `<DOC> … </DOC>`, `<top> … </top>`.
@@ -316,7 +305,9 @@ def html_to_text(page: str) -> tuple[str, str]:
     heading: list[str] = []
     text: list[str] = []
     heading_is_over = False
-    for inside, piece in filter(_has_text, _pieces_html_text(without_specials(page))):
+    for inside, piece in _html_pieces(without_specials(page)):
+        if not piece:
+            continue
         if inside == "title":
             title.append(piece)
         elif inside not in _SILENT:
@@ -328,7 +319,7 @@ def html_to_text(page: str) -> tuple[str, str]:
     return found, tidied(unescaped("".join(text)).replace("\xa0", " "))
 
 
-def _pieces_html_text(page: str) -> Iterator[tuple[str, str]]:
+def _html_pieces(page: str) -> Iterator[tuple[str, str]]:
     """Give (the element that matters here: silent, heading, pre or none; a piece of text or the gap of a tag)."""
     inside, done = "", 0
     for tag in _TAG.finditer(page):
@@ -344,10 +335,6 @@ def _pieces_html_text(page: str) -> Iterator[tuple[str, str]]:
         elif not is_end and (name in _SILENT or (not inside and (name in _HEADINGS or name == "pre"))):
             inside = name
     yield inside, _folded(page[done:], inside)
-
-
-def _has_text(piece: tuple[str, str]) -> bool:
-    return piece[1] != ""
 
 
 def _folded(text: str, inside: str) -> str:

@@ -7,7 +7,7 @@ written %20, because ids are single words. The title is the title or first headi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -47,7 +47,13 @@ class FolderDocuments:
         if not source.is_folder:
             raise SourceError(source.name, "this is not a folder")
         for path in files_in(source.path):
-            yield from _told_apart(Source(path, source.encoding), id_of(path.relative_to(source.path)))
+            try:
+                for record in document_in(Source(path, source.encoding), id_of(path.relative_to(source.path))):
+                    # Where one of many files is not UTF-8, it is said how the others can be had.
+                    is_other = isinstance(record, Problem) and record.code == "not-utf-8"
+                    yield replace(record, remedy=ALONE) if is_other else record
+            except SourceError as error:
+                yield error.problem
 
 
 @document_formats.register("text")
@@ -68,37 +74,25 @@ class TextDocument:
         yield from document_in(source, id_of(Path(source.path.name if not source.is_stdin else source.bare_name)))
 
 
-def _told_apart(file: Source, id: str) -> Iterator[Document | Problem]:
-    """Give the document of one of many files; where it is not UTF-8, say how the others can be had."""
-    try:
-        for record in document_in(file, id):
-            if isinstance(record, Problem) and record.code == "not-utf-8":
-                yield replace(record, remedy=ALONE)
-            else:
-                yield record
-    except SourceError as error:
-        yield error.problem
-
-
 def id_of(path: Path) -> str:
-    """Give the id of the file at this path within the folder."""
-    return _UNFIT.sub(lambda match: _percent(match.group()), path.as_posix())
-
-
-def _percent(letter: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogateescape"))
+    """Give the id of the file at this path within the folder: what no id may hold is percent-encoded."""
+    return _UNFIT.sub(
+        lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "surrogateescape")),
+        path.as_posix(),
+    )
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Give the files of a folder that are documents, in the order of their paths."""
-    return sorted(_files(folder), key=lambda path: path.relative_to(folder).parts)
-
-
-def _files(folder: Path) -> Iterable[Path]:
-    for path in folder.rglob("*"):
-        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if not is_hidden and Source(path).bare_name.lower().endswith(TEXTS) and path.is_file():
-            yield path
+    """Give the files of a folder that are documents, hidden ones left out, in the order of their paths."""
+    parts = {path: path.relative_to(folder).parts for path in folder.rglob("*")}
+    found = [
+        path
+        for path, names in parts.items()
+        if not any(name.startswith(".") for name in names)
+        and Source(path).bare_name.lower().endswith(TEXTS)
+        and path.is_file()
+    ]
+    return sorted(found, key=parts.__getitem__)
 
 
 def document_in(file: Source, id: str) -> Iterator[Document | Problem]:
@@ -112,15 +106,13 @@ def document_in(file: Source, id: str) -> Iterator[Document | Problem]:
     yield from (problem.at(file.name) for problem in problems)
     if any(map(is_error, problems)):
         return
-    title, text = _title_and_text(content, file.bare_name.lower())
+    name = file.bare_name.lower()
+    if name.endswith(PAGES):
+        title, text = html_to_text(content)
+    else:
+        text = tidied(content)
+        heading = _HEADING.search(text) if name.endswith(MARKDOWN) else None
+        first = heading.group(1).rstrip("# \t") if heading else text.lstrip().split("\n", 1)[0]
+        title = shortened(one_line(first), LONGEST_TITLE)
     for record in checked_document(id=id, title=title, text=text, metadata={}, line=1):
         yield record.at(file.name) if isinstance(record, Problem) else record
-
-
-def _title_and_text(content: str, name: str) -> tuple[str, str]:
-    if name.endswith(PAGES):
-        return html_to_text(content)
-    text = tidied(content)
-    heading = _HEADING.search(text) if name.endswith(MARKDOWN) else None
-    first = heading.group(1).rstrip("# \t") if heading else text.lstrip().split("\n", 1)[0]
-    return shortened(one_line(first), LONGEST_TITLE), text

@@ -80,8 +80,18 @@ class TrecDocuments:
     @staticmethod
     def read(source: Source) -> Iterator[Document | Problem]:
         """Give the documents and problems, record by record."""
-        for found in _records(source, _DOC):
-            yield from [found] if isinstance(found, Problem) else _document(found)
+        for record in _records(source, _DOC):
+            if isinstance(record, Problem):
+                yield record
+                continue
+            found, metadata = _sorted_out(closed_fields(record.text), record.attributes, DOCUMENT_TEXT)
+            yield from checked_document(
+                id=_first(found, DOCUMENT_ID).strip(),
+                title=one_line(_first(found, DOCUMENT_TITLE)),
+                text=found.pop("", ""),
+                metadata=found | metadata,
+                line=record.line,
+            )
 
     @staticmethod
     def write(documents: Iterable[Document], stream: TextIO) -> None:
@@ -109,8 +119,11 @@ class TrecTopics:
     @staticmethod
     def read(source: Source) -> Iterator[Topic | Problem]:
         """Give the topics and problems, record by record."""
-        for found in _records(source, _topic_pattern(source)):
-            yield from [found] if isinstance(found, Problem) else _topic(found)
+        head = source.head()
+        starts = {name: match.start() for name in _TOPICS if (match := tag_pattern(name).search(head))}
+        # Only the first tag that can start a topic starts topics in this file.
+        for record in _records(source, tag_pattern(min(starts, key=starts.__getitem__, default="top"))):
+            yield from [record] if isinstance(record, Problem) else _topic(record)
 
     @staticmethod
     def write(topics: Iterable[Topic], stream: TextIO) -> None:
@@ -145,17 +158,6 @@ def _records(source: Source, pattern: re.Pattern[bytes]) -> Iterator[_Record | P
         if not any(map(is_error, problems)):
             tag, _, text = whole.partition(">")
             yield _Record(found.line, attributes(tag), without_specials(text))
-
-
-def _document(record: _Record) -> Iterator[Document | Problem]:
-    found, metadata = _sorted_out(closed_fields(record.text), record.attributes, DOCUMENT_TEXT)
-    return checked_document(
-        id=_first(found, DOCUMENT_ID).strip(),
-        title=one_line(_first(found, DOCUMENT_TITLE)),
-        text=found.pop("", ""),
-        metadata=found | metadata,
-        line=record.line,
-    )
 
 
 def _topic(record: _Record) -> Iterator[Topic | Problem]:
@@ -199,13 +201,6 @@ def _without_label(part: Field) -> Field:
     label = _LABEL.get(part.name)
     match = label.match(part.raw) if label else None
     return replace(part, raw=part.raw[match.end() :].lstrip()) if match else part
-
-
-def _topic_pattern(source: Source) -> re.Pattern[bytes]:
-    """Give the pattern of the first tag that can start a topic: only it starts topics in this file."""
-    head = source.head()
-    starts = {name: match.start() for name in _TOPICS if (match := tag_pattern(name).search(head))}
-    return tag_pattern(min(starts, key=starts.__getitem__, default="top"))
 
 
 def _first(found: dict[str, str], names: tuple[str, ...]) -> str:
