@@ -30,7 +30,7 @@ TAIL = 0.01
 
 NO_PROVENANCE = "it is not known which runs fed the pool, and there is no card"
 
-Learn = Literal["always", "where there are holes"]
+Learn = Literal["always", "where unjudged"]
 FamilyModels = tuple[tuple[str, UnjudgedModel], ...]
 
 
@@ -185,8 +185,7 @@ def why_untestable(
     if fitting < table.fitting_share:
         share = f"{100 * fitting:.0f} %"
         return f"the pool depth does not fit: only {share} of what the contributors pooled is in the qrels"
-    counts = provenance.removed_counts if provenance.method == "replay" else provenance.unique_counts
-    unique = counts[:, :, lists.levels >= relevant_from].sum(axis=(1, 2))
+    unique = provenance.removed_counts[:, :, lists.levels >= relevant_from].sum(axis=(1, 2))
     largest, total = int(unique.argmax()), int(unique.sum())
     if total < table.fewest_holes or unique[largest] / total <= table.largest_share:
         return ""  # the larger half of two or three documents says nothing

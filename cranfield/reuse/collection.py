@@ -362,10 +362,10 @@ class LevelReport:
 
 @dataclass(frozen=True, slots=True)
 class MeasureVerdict:
-    """How fair the collection is to outsiders by one measure, and the sentence that says why.
+    """How fair the collection is to non-contributing runs by one measure, and the sentence that says why.
 
     `drop` is the mean relative drop that decided, NaN where it is untestable. It counts without its sign: where
-    outsiders score too high, the pool misleads as well.
+    such runs score too high, the pool misleads as well.
     """
 
     measure: Measure

@@ -280,8 +280,7 @@ class AllHoldOut:
 def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> Uniques:
     """Count what each group alone brought; of a plan that is played again, what would not be judged without it."""
     lists = alignment.lists
-    counts = provenance.removed_counts if provenance.method == "replay" else provenance.unique_counts
-    unique, relevant = counts.sum(axis=1), lists.levels >= rel
+    unique, relevant = provenance.removed_counts.sum(axis=1), lists.levels >= rel
     left = (lists.level_counts - provenance.removed_counts)[:, :, relevant].sum(axis=2)
     emptied = (left == 0) & (lists.level_counts[:, relevant].sum(axis=1) > 0)
     return Uniques(provenance.groups, unique.sum(axis=1), unique[:, relevant].sum(axis=1), emptied.sum(axis=1))

@@ -199,11 +199,6 @@ class Provenance:
         return owners
 
     @cached_property
-    def unique_counts(self) -> Counts:
-        """Groups by topics by grade levels: the judged documents that only this group brought."""
-        return np.array([self._levels(rows) for rows in _by_owner(self.owner, len(self.groups))])
-
-    @cached_property
     def removed_pooled(self) -> Counts:
         """Groups by topics: the rows of the qrels, judged or not, that are held out with the group."""
         return np.array(
@@ -409,7 +404,7 @@ def prefix_of(lists: Lists, depth: Counts) -> Prefix:
 
 COVERED = 0.95
 """The share of its documents down to the edge that a contributor has in the qrels. Not all: contributors of TREC-2
-have .991 to 1 down to rank 100; an outsider has .869."""
+have .991 to 1 down to rank 100; a non-contributing run has .869."""
 
 COVERED_AT_EDGE = 0.98
 """The same right above the edge, where those who come close part from those who were there: contributors of TREC-2

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cranfield.base.errors import InputError, UsageError
 from cranfield.evaluate.align import Alignment, AnyRun, align
 from cranfield.evaluate.expression import Measure
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
 from cranfield.evaluate.scores import Scores, score
 from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns
@@ -26,7 +26,7 @@ from cranfield.pool.pool import levels
 from cranfield.pool.replay import Labels, replay
 from cranfield.pool.strategy import RankAmount, Texts, strategies
 from cranfield.qrels.qrels import Qrels
-from cranfield.reuse.correlation import RankDrop, Values, max_rank_drop, tau_ap, tau_b
+from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
 from cranfield.reuse.hold_out import OwnHoldOut
 from cranfield.reuse.provenance import Contributor, Numbers, first_of_cells, groups_of, provenance_of, rows_of_pairs
 from cranfield.reuse.unjudged_model import Spread

@@ -84,7 +84,7 @@ def compare_runs(
         found = evaluate(request, store=store, read=first_runs(field.read, field.asked))
         compared = _compared(request, options, found)
         measures = own_measures(evaluate_inputs.measures_asked(request.measures, store))
-        trust = trusted(field, measures, store=store, learn="where there are holes")
+        trust = trusted(field, measures, store=store, learn="where unjudged")
         levels = {
             (str(one.measure), name): verdict.level
             for one in trust.trusts

@@ -35,7 +35,7 @@ def test_each_row_has_the_group_that_alone_brought_it():
     assert provenance.groups == ("one", "two")
     assert provenance.group_of_run.tolist() == [0, 1, -1]
     assert owners(provenance) == ["many", "one", "two", "nobody", "many", "two"]
-    assert provenance.unique_counts.tolist() == [[[1, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 0]]]
+    assert provenance.removed_counts.tolist() == [[[1, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 0]]]
     assert provenance.removed_pooled.tolist() == [[1, 0], [1, 1]]
     assert provenance.qrels_row.tolist() == [0, 1, -1, 4, 0, 2, 5, 4, 3, 0]
     assert provenance.owner_at_rank.tolist() == [MANY, 0, NOBODY, MANY, MANY, 1, 1, MANY, NOBODY, MANY]
@@ -89,7 +89,7 @@ def test_some_topics_alone_can_be_looked_at():
     aligned = align(QRELS, RUNS, topics=["2"])
     provenance = provenance_of(aligned, QRELS, RUNS, GIVEN, depth=2)
     assert owners(provenance) == ["nobody"] * 4 + ["many", "two"]
-    assert provenance.unique_counts.tolist() == [[[0, 0, 0]], [[1, 0, 0]]]
+    assert provenance.removed_counts.tolist() == [[[0, 0, 0]], [[1, 0, 0]]]
     assert (provenance.judged_count, provenance.orphans) == (2, 0)
 
 

@@ -153,7 +153,7 @@ def test_scores_in_32_bits_give_the_other_counts(runs, qrels, contributors):
     provenance = provenance_of(aligned, qrels, runs, contributors, depth=100)
     by_run = provenance_of(aligned, qrels, runs, contributors, depth=100, level="run")
     assert provenance.judged_count - provenance.orphans == 51_392
-    assert (provenance.unique_counts.sum(), by_run.unique_counts.sum()) == (31_752, 26_863)
+    assert (provenance.removed_counts.sum(), by_run.removed_counts.sum()) == (31_752, 26_863)
     assert new_by_depth(aligned, provenance).relevant.sum() == 10_367
 
 

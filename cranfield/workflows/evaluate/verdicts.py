@@ -45,7 +45,7 @@ def with_verdicts(
     field = fields.field_of(request, pool, store=store, progress=progress) if reading is None else reading()
     found = evaluation.evaluate(request, store=store, read=first_runs(field.read, field.asked))
     # The measures of the scores, not those that were asked for: rounding as trec_eval 9 is part of a measure.
-    trusting = partial(fields.trusted, measures=found.scores.measures, store=store, learn="where there are holes")
+    trusting = partial(fields.trusted, measures=found.scores.measures, store=store, learn="where unjudged")
     trust = trusting(field)
     notes: tuple[str, ...] = ()
     if request.duplicates == "novelty":
