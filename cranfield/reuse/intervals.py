@@ -103,8 +103,6 @@ class Intervals:
     """
 
     measures: tuple[AnyMeasure, ...]
-    run_names: tuple[str, ...]
-    topic_ids: tuple[str, ...]
     values: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -189,8 +187,6 @@ def intervals_of_runs(
     shape = (len(measures), *alignment.shape)
     return Intervals(
         measures=tuple(measures),
-        run_names=alignment.run_names,
-        topic_ids=alignment.topic_ids,
         values=np.array([one.values for one in found]).reshape(shape),
         lower=np.array([one.lower for one in found]).reshape(shape),
         upper=np.array([one.upper for one in found]).reshape(shape),
