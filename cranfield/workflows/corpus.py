@@ -26,7 +26,7 @@ from cranfield.base.progress import Progress, now, silent
 from cranfield.base.reading import Fault, Schema, read_list
 from cranfield.base.records import Document, Topic
 from cranfield.base.tables import Column, Result, Table, table_of
-from cranfield.base.text import counted, shortened, storable
+from cranfield.base.text import HIT_END, HIT_START, counted, shortened, storable
 from cranfield.store import documents as stored
 from cranfield.store import pools
 from cranfield.store.store import Store
@@ -132,7 +132,7 @@ class Hits(Result):
     def table(self) -> Table:
         """Give the hits, their snippets without marks."""
         columns = ["document", "score", "title", "snippet"]
-        plain = [hit.snippet.replace(stored.HIT_START, "").replace(stored.HIT_END, "") for hit in self.hits]
+        plain = [hit.snippet.replace(HIT_START, "").replace(HIT_END, "") for hit in self.hits]
         rows = [(hit.document, hit.score, hit.title, text) for hit, text in zip(self.hits, plain, strict=True)]
         return table_of(columns, rows)
 
