@@ -19,7 +19,7 @@ from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.evaluate.foreign import ForeignMeasure, foreign_measure
 from cranfield.evaluate.lists import GradeGains, Lists, Values, gain_function
 from cranfield.evaluate.measure import COMMON, Aggregate, MeasureKind, Parameter, Setting, measures
-from cranfield.evaluate.trec_eval.names import in_our_words
+from cranfield.evaluate.trec_eval.names import MEASURES, NICKNAMES, in_our_words
 
 # Reads the letters of a measure expression: name, settings with their positions, cutoff.
 
@@ -264,7 +264,9 @@ def parse_measures(texts: Sequence[str], *, threshold: int = 1, gains: GradeGain
     found: dict[AnyMeasure, None] = {}
     for text in texts:
         for part in _parts(text):
-            for expression in in_our_words(part) or [part]:
+            # What has brackets or a cutoff is ours, and so is a word that trec_eval does not know.
+            ours = {"@", "("} & set(part) or (part.isalnum() and part not in {*MEASURES, *NICKNAMES})
+            for expression in [part] if ours else in_our_words(part) or [part]:
                 found.setdefault(_measure(scanned(expression), threshold, gains))
     return list(found)
 

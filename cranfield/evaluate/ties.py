@@ -376,9 +376,9 @@ def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Gene
         part = tied if depth is None else tied.within(depth)
         if len(part):
             chosen = [measures[place] for place in places]
-            means, *found = _means(part, chosen, alignment, rng, additive=additive)
+            means, some, often, wrong = _means(part, chosen, alignment, rng, additive=additive)
             flat[np.array(places)[:, None], part.cells] = means
-            drawn, orders, error = max(drawn, found[0]), max(orders, found[1]), max(error, found[2])
+            drawn, orders, error = max(drawn, some), max(orders, often), max(error, wrong)
     return Expected(replace(scores, values=values, ties="expected"), drawn, orders, error)
 
 
@@ -402,9 +402,9 @@ def _means(
             total += work[cell]
     tried, rest = sorted(chosen), [cell for cell in range(len(work)) if cell not in chosen]
     means = np.zeros((len(measures), len(tied)))
-    for cell, lists, weights in _variants(tied.lists, ties, tried, work, additive=additive):
+    for cells, lists, weights in _variants(tied.lists, ties, tried, work, additive=additive):
         for place, measure in enumerate(measures):
-            means[place] += np.bincount(cell, weights=weights * measure.values(lists), minlength=len(tied))
+            means[place] += np.bincount(cells, weights=weights * measure.values(lists), minlength=len(tied))
     if not additive:
         means[:, tried] /= np.array([orders[cell] for cell in tried], dtype=float)
     if not rest:

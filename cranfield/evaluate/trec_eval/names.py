@@ -145,10 +145,10 @@ def in_our_words(text: str) -> list[str] | None:
     name, given = numbered[1], numbered[2].split(",")
     if name == "11pt_avg":
         return [f"IPrecMean(levels='{','.join(given)}')"]
-    names = "abcd" if name == "utility" else ("beta",)
-    if len(given) != len(names):
-        raise UsageError(f"{text}: {name} takes {counted(len(names), 'number')}, not {len(given)}")
-    settings = ", ".join(f"{word}={value}" for word, value in zip(names, given, strict=True))
+    words = list("abcd") if name == "utility" else ["beta"]
+    if len(given) != len(words):
+        raise UsageError(f"{text}: {name} takes {counted(len(words), 'number')}, not {len(given)}")
+    settings = ", ".join(f"{word}={value}" for word, value in zip(words, given, strict=True))
     return [f"{MEASURES[name].expression}({settings})"]
 
 
