@@ -1,7 +1,5 @@
 """Commands about the collection file as a whole."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`cranfield compare`: is a difference more than chance?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 

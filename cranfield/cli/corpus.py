@@ -1,7 +1,5 @@
 """`cranfield corpus`: documents and topics enter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -89,7 +87,7 @@ class _Narrator:
     def __init__(self) -> None:
         self._has_listed = False
 
-    def tell(self, outcome: Loaded | CranfieldError) -> None:
+    def tell(self, outcome: "Loaded | CranfieldError") -> None:
         if not isinstance(outcome, CranfieldError):
             console.put_problems(outcome.problems)
             console.say(str(outcome))

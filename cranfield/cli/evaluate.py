@@ -1,7 +1,5 @@
 """`cranfield evaluate`: scores of runs against qrels."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -157,7 +155,7 @@ def evaluate(
         console.say(f"drew {figures.plot_evaluation(found, plot)} into {plot}")
 
 
-def _put_scores(found: Evaluation, format: str) -> None:
+def _put_scores(found: "Evaluation", format: str) -> None:
     """Write scores; a table that is pasted elsewhere carries what a terminal has beside it."""
     made_with = workflow.made_with(found.scores)
     piped = format == "table" and console.goes_elsewhere(format)
@@ -181,7 +179,7 @@ def _put_scores(found: Evaluation, format: str) -> None:
             console.say(remark)
 
 
-def _put_lists(found: Explanation, format: str) -> None:
+def _put_lists(found: "Explanation", format: str) -> None:
     """Write lists side by side, a little narrower where that makes them fit; else one below the other."""
     if format in DATA_FORMATS:
         console.put_table(found.table(), format)

@@ -1,7 +1,5 @@
 """`cranfield judge`: from the pool to judgments. Bare, it opens the assessor's interface."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -98,7 +96,7 @@ def refuse_without_terminal(*, plain: bool) -> None:
 
 
 def run_session(
-    session: StoredSession, *, plain: bool, break_after: int | None, theme: str = "auto", language: str = "english"
+    session: "StoredSession", *, plain: bool, break_after: int | None, theme: str = "auto", language: str = "english"
 ) -> int:
     """Let somebody judge, in the interface or line by line; give the exit status."""
     if plain:

@@ -1,7 +1,5 @@
 """What goes in and out of judging: `cranfield judge import`, `packet`, `merge`, `with`, `agreement` and others."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +32,7 @@ Topics = Annotated[list[str] | None, typer.Option("--topic", help="Only this top
 
 
 @contextmanager
-def opened(path: Path, *, quiet: bool = False) -> Iterator[Judge]:
+def opened(path: Path, *, quiet: bool = False) -> "Iterator[Judge]":
     """Open a collection to judge in; while an interface is on the screen nothing may be written beside it."""
     with collections.open_collection(path) if quiet else console.collection(path) as store:
         yield stage.Judge(store, hint=console.hint, path=path)

@@ -1,7 +1,5 @@
 """Commands that list what there is: formats and strategies; measures and tests stand with their stages."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """The command `cranfield`: its sub-commands, and what happens to errors, Ctrl-C and broken pipes."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """`cranfield pool`: from runs to what is judged, and why."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Annotated, Literal
 

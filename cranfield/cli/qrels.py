@@ -1,7 +1,5 @@
 """`cranfield qrels`: judgments become one grade per topic and document."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,7 +46,9 @@ From = Annotated[
 ]
 
 
-def _selection(layers: list[str] | None, rule: str, as_of: str, up_to_event: int | None, unjudged: bool) -> Selection:
+def _selection(
+    layers: list[str] | None, rule: str, as_of: str, up_to_event: int | None, unjudged: bool
+) -> "Selection":
     if as_of and up_to_event is not None:
         raise typer.BadParameter("--as-of and --up-to-event say the same thing in two ways; give one of them")
     chosen = parse_rule(rule) if rule else None
@@ -57,7 +57,7 @@ def _selection(layers: list[str] | None, rule: str, as_of: str, up_to_event: int
     )
 
 
-def _show(result: Result, format: str) -> None:
+def _show(result: "Result", format: str) -> None:
     """Print a result whose table is shorter in the terminal alone."""
     for note in result.notes:
         console.say(note)

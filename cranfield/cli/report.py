@@ -1,7 +1,5 @@
 """`cranfield report`: one page about a collection, and everything on it as files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -88,7 +86,7 @@ def _refuse_absent_folders(*files: Path | None) -> None:
             raise UsageError(f"there is no folder {file.parent} to write {file.name} in")
 
 
-def _write_parts(made: Reported, tables: Path | None, format: str, figures: Path | None, kind: str) -> None:
+def _write_parts(made: "Reported", tables: Path | None, format: str, figures: Path | None, kind: str) -> None:
     from cranfield.workflows.report.report import write_figures, write_tables
 
     if tables is not None:

@@ -1,7 +1,5 @@
 """`cranfield reuse`: is the pool fair, to the collection's outsiders and to each run?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """`cranfield runs`: rankings enter."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """`cranfield settle`: the few documents whose judging decides between two runs."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`cranfield simulate`: what other pools and budgets would have found."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,7 +110,7 @@ def simulate(
         _plot(found, plot)
 
 
-def _played(asked: Asked, how: Simulating, store: Store | None) -> Simulated:
+def _played(asked: "Asked", how: "Simulating", store: "Store | None") -> "Simulated":
     from cranfield.workflows.simulate import simulate_plans
 
     with console.progress() as progress:
@@ -128,7 +126,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in words)
 
 
-def _put(found: Simulated, format: str) -> None:
+def _put(found: "Simulated", format: str) -> None:
     from cranfield.simulate.tables import costs_table, needed_table, outcomes_data, ranking_table
 
     seconds, needed = found.speed.seconds, found.needed
@@ -143,9 +141,9 @@ def _put(found: Simulated, format: str) -> None:
 
 
 def _foresee(
-    asked: Asked,
-    how: Simulating,
-    store: Store | None,
+    asked: "Asked",
+    how: "Simulating",
+    store: "Store | None",
     *,
     to_depth: int,
     pool_depth: int | None,
@@ -160,7 +158,7 @@ def _foresee(
     console.put_wide_table(forecast_table(found.forecast, seconds=found.speed.seconds), format)
 
 
-def _plot(found: Simulated, path: Path) -> None:
+def _plot(found: "Simulated", path: Path) -> None:
     from cranfield.workflows.simulate import plot_simulated
 
     console.say(f"drew {plot_simulated(found, path)} into {path}")

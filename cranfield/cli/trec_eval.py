@@ -1,7 +1,5 @@
 """`cranfield trec-eval`: takes trec_eval's options, prints trec_eval's bytes, ends with its status."""
 
-from __future__ import annotations
-
 import sys
 
 import typer
