@@ -12,6 +12,8 @@ import pytest
 from command import call
 from kept import Kept
 
+from cranfield.collection import Collection, open_collection
+
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 JUDGE = """
 import json, sys
@@ -231,3 +233,27 @@ def test_a_file_of_qrels_is_overwritten_only_where_that_is_asked_for(kitchen: Pa
     assert (kitchen / "q").read_text() == before
     call("qrels", "export", "--binary-from", "3", "-o", "q", "--replace", folder=kitchen)
     assert (kitchen / "q").read_text() != before
+
+
+def test_from_python_qrels_status_and_check_say_what_the_commands_print(kitchen: Path):
+    judged_by(kitchen, "ana", "T01", [2, 0, 1])
+    call("qrels", "release", "first", folder=kitchen)
+    with open_collection(kitchen / "collection.db") as opened:
+        collection = opened.results
+        assert isinstance(collection, Collection)
+        collection.backup(kitchen / "copy.db")
+        made = [
+            collection.status(),
+            collection.check(),
+            collection.qrels.list(),
+            collection.qrels.diff("first", "now"),
+        ]
+        exported = io.BytesIO()
+        collection.qrels.export("first").write(exported)
+    words = [("status",), ("check",), ("qrels", "list"), ("qrels", "diff", "first", "now")]
+    printed = [call(*command, "-f", "jsonl", folder=kitchen).out for command in words]
+    assert [len(result.frame()) for result in made[1:]] == [len(text.splitlines()) for text in printed[1:]]
+    assert [row[1] for row in made[0].table().rows] == list(json.loads(printed[0]).values())
+    assert [row["release"] for row in made[2].table().records()] == ["first"]
+    assert exported.getvalue().decode() == call("qrels", "export", "first", folder=kitchen).out
+    call("check", "-C", kitchen / "copy.db")
