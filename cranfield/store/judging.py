@@ -227,7 +227,7 @@ def refused_topics(store: Store) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """One document before one assessor, in one sitting."""
+    """One document before one assessor, in one session."""
 
     layer: str
     topic: str
