@@ -1,17 +1,19 @@
 """`cranfield report`: one page about a collection, and everything on it as files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from cranfield.base.errors import UsageError
+from cranfield.base.lazy import deferred
 from cranfield.base.text import counted
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection
 
-if TYPE_CHECKING:
-    from cranfield.workflows.report.report import Reported
+with deferred:
+    from cranfield.workflows.report import material
+    from cranfield.workflows.report import report as workflow
 
 Output = Annotated[
     Path | None,
@@ -57,40 +59,22 @@ def report(
     collection: Collection = COLLECTION,
 ) -> None:
     """Write one page about the collection that needs no network: open it in a browser, print it, publish it."""
-    from cranfield.workflows.report.material import MEASURES, Wanted
-    from cranfield.workflows.report.report import collection_report, report_and_card, write_card, write_page
-
-    wanted = Wanted(measures=tuple(measure or MEASURES), qrels=qrels, layers=tuple(layer or ["main"]), public=public)
     target = output or collection.with_name("report.html")
-    _refuse_absent_folders(target, card)
-    written = None
+    for file in (target, card):  # refused before anything is done that could not be written in the end
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(f"there is no folder {file.parent} to write {file.name} in")
+    measures, layers = tuple(measure or material.MEASURES), tuple(layer or ["main"])
+    request = material.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.collection(collection) as store, console.progress() as progress:
-        if card is None:
-            made = collection_report(store, wanted, progress=progress)
-        else:
-            made, written = report_and_card(store, wanted, progress=progress)
-    write_page(made.page, target)
+        made = workflow.report_on(store, request, with_card=card is not None, progress=progress)
+    made.write_page(target)
     console.say(f"wrote {target} ({target.stat().st_size / 1e6:.1f} MB)")
     for sentence in made.material.missing:
         console.say(f"not in it: {sentence}")
-    if card is not None and written is not None:
-        write_card(written, card)
+    if card is not None:
+        made.write_card(card)
         console.say(f"wrote the card {card}")
-    _write_parts(made, tables, format, figures, figure_format)
-
-
-def _refuse_absent_folders(*files: Path | None) -> None:
-    """Refuse to begin what could not be written in the end."""
-    for file in files:
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"there is no folder {file.parent} to write {file.name} in")
-
-
-def _write_parts(made: "Reported", tables: Path | None, format: str, figures: Path | None, kind: str) -> None:
-    from cranfield.workflows.report.report import write_figures, write_tables
-
     if tables is not None:
-        console.say(f"wrote {counted(len(write_tables(made.page, tables, format=format)), 'table')} into {tables}")
+        console.say(f"wrote {counted(made.write_tables(tables, format=format), 'table')} into {tables}")
     if figures is not None:
-        drawn = write_figures(made.pictures, figures, kind=kind)
-        console.say(f"wrote {counted(len(drawn), 'figure')} into {figures}")
+        console.say(f"wrote {counted(made.write_figures(figures, kind=figure_format), 'figure')} into {figures}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 from cranfield.base.tables import Column, Table, Value, printed
 from cranfield.base.text import visible, visible_line
@@ -41,13 +42,18 @@ class TableBlock:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A figure: SVG text, what it shows in words for people who do not see it, and what to look for."""
+    """A figure: SVG text, what it shows in words for people who do not see it, and what to look for.
+
+    `section` says where on a page it belongs, `figure` is what it was drawn as, to be written as a file.
+    """
 
     name: str
     svg: str
     alternative: str
     caption: str
     data: Table | None = None
+    section: str = ""
+    figure: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

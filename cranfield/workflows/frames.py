@@ -12,8 +12,8 @@ from cranfield.base.tables import Result
 from cranfield.simulate.tables import outcomes_data
 from cranfield.workflows.evaluate.inputs import Asked
 from cranfield.workflows.inputs import Inputs, words_of
-from cranfield.workflows.report.material import Wanted as material_Wanted
-from cranfield.workflows.report.report import collection_report, report_and_card, write_card, write_page
+from cranfield.workflows.report.material import ReportRequest
+from cranfield.workflows.report.report import report_on
 from cranfield.workflows.simulate import Simulating, simulate_plans
 
 if TYPE_CHECKING:
@@ -94,14 +94,12 @@ def written_report(
 ) -> Path:
     """Write the page about the collection, and its card where one is asked for; gives the path of the page."""
     store = inputs.collection("a report")
-    wanted = material_Wanted(measures=words_of(measures), public=public, **_qrels_of(inputs))  # type: ignore[arg-type]
+    request = ReportRequest(measures=words_of(measures), public=public, **_qrels_of(inputs))  # type: ignore[arg-type]
     with inputs.progress() as progress:
-        if card is None:
-            made = collection_report(store, wanted, progress=progress)
-        else:
-            made, told = report_and_card(store, wanted, progress=progress)
-            write_card(told, card)
-    write_page(made.page, path)
+        made = report_on(store, request, with_card=card is not None, progress=progress)
+    if card is not None:
+        made.write_card(card)
+    made.write_page(path)
     return path
 
 

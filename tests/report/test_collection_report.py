@@ -17,8 +17,8 @@ from kept import Kept
 from cranfield.base.tables import Table
 from cranfield.report.page import Fold, Prose, blocks_of, render_html, render_page_markdown, tables_of
 from cranfield.store.store import open_store
-from cranfield.workflows.report.material import Wanted
-from cranfield.workflows.report.report import Reported, card_for_collection, card_json, collection_report
+from cranfield.workflows.report.material import ReportRequest
+from cranfield.workflows.report.report import Report, card_json, collection_card, report_on
 
 MEASURES = ("nDCG@10", "AP", "P@10")
 ASSESSORS = ("Ada Lovelace", "Bob Hostile")
@@ -28,18 +28,18 @@ SECTIONS = (
 )
 
 
-def reported(path: Path, **wanted: object) -> Reported:
+def reported(path: Path, **wanted: object) -> Report:
     with open_store(path) as store:
-        return collection_report(store, Wanted(**wanted))
+        return report_on(store, ReportRequest(**wanted))
 
 
 @pytest.fixture(scope="session")
-def made(judged: Path) -> Reported:
+def made(judged: Path) -> Report:
     return reported(judged)
 
 
 @pytest.fixture(scope="session")
-def public(judged: Path) -> Reported:
+def public(judged: Path) -> Report:
     return reported(judged, public=True)
 
 
@@ -51,7 +51,7 @@ def options() -> list[str]:
     return [word for measure in MEASURES for word in ("-m", measure)]
 
 
-def test_the_leaderboard_has_the_scores_and_letters_of_evaluate(made: Reported, judged: Path):
+def test_the_leaderboard_has_the_scores_and_letters_of_evaluate(made: Report, judged: Path):
     said = rows(call("evaluate", *options(), "--letters", "tukey", "-f", "csv", "-C", judged).out)
     expected = {(one["run"], one["measure"]): (float(one["value"]), one["letters"]) for one in said}
     board = tables_of(made.page)["leaderboard"].records()
@@ -59,7 +59,7 @@ def test_the_leaderboard_has_the_scores_and_letters_of_evaluate(made: Reported, 
     assert {(row["run"], name): (row[name], row[f"letters_{name}"]) for row in board for name in names} == expected
 
 
-def test_the_topics_have_the_scores_of_evaluate(made: Reported, judged: Path):
+def test_the_topics_have_the_scores_of_evaluate(made: Report, judged: Path):
     said = rows(call("evaluate", *options(), "--by-topic", "-f", "csv", "-C", judged).out)
     expected = {
         (one["run"], one["topic"], one["measure"]): float(one["value"]) for one in said if one["topic"] != "all"
@@ -72,7 +72,7 @@ def test_the_topics_have_the_scores_of_evaluate(made: Reported, judged: Path):
     assert found == expected
 
 
-def test_the_verdicts_are_those_of_reuse(made: Reported, judged: Path):
+def test_the_verdicts_are_those_of_reuse(made: Report, judged: Path):
     said = rows(call("reuse", *options(), "-f", "csv", "-C", judged).out)
     expected = {
         (one["run"], one["measure"]): (float(one["score"]), one["loss"], one["verdict"], one["reason"])
@@ -88,7 +88,7 @@ def test_the_verdicts_are_those_of_reuse(made: Reported, judged: Path):
     assert found == expected
 
 
-def test_the_hold_outs_are_those_of_reuse(made: Reported, judged: Path):
+def test_the_hold_outs_are_those_of_reuse(made: Report, judged: Path):
     told = call("reuse", *options(), "-f", "markdown", "-C", judged).out
     from cranfield.report.renderers.markdown import render_markdown
 
@@ -97,11 +97,11 @@ def test_the_hold_outs_are_those_of_reuse(made: Reported, judged: Path):
         assert render_markdown(tables[name]) in told
 
 
-def test_all_sections_are_there_in_order(made: Reported):
+def test_all_sections_are_there_in_order(made: Report):
     assert tuple(section.title for section in made.page.sections) == SECTIONS
 
 
-def test_a_topic_with_nothing_relevant_is_flagged(made: Reported):
+def test_a_topic_with_nothing_relevant_is_flagged(made: Report):
     topics = {row["topic"]: row for row in tables_of(made.page)["topics"].records()}
     assert topics["T03"]["flags"] == "nothing relevant"
     assert topics["T03"]["relevant"] == 0
@@ -120,14 +120,14 @@ class Tags(HTMLParser):
         self.text += data
 
 
-def test_a_document_titled_script_stays_text(made: Reported):
+def test_a_document_titled_script_stays_text(made: Report):
     seen = Tags()
     seen.feed(render_html(made.page))
     assert seen.scripts == 1
     assert "<script>alert('title')</script>" in seen.text
 
 
-def test_the_public_page_has_no_names_no_titles_and_no_notes(made: Reported, public: Reported):
+def test_the_public_page_has_no_names_no_titles_and_no_notes(made: Report, public: Report):
     private, shown = render_html(made.page), render_html(public.page)
     assert all(name in private for name in ASSESSORS)
     for word in (*ASSESSORS, "alert(", "a private note"):
@@ -137,11 +137,11 @@ def test_the_public_page_has_no_names_no_titles_and_no_notes(made: Reported, pub
     assert "assessor 2" in shown
 
 
-def test_notes_of_assessors_are_on_no_page(made: Reported):
+def test_notes_of_assessors_are_on_no_page(made: Report):
     assert "a private note" not in render_html(made.page)
 
 
-def test_agreement_speed_and_drift_are_told(made: Reported):
+def test_agreement_speed_and_drift_are_told(made: Report):
     tables = tables_of(made.page)
     assert {name for name in tables if name.startswith("agreement")} == {
         *("agreement", "agreement-pairs", "agreement-topics", "agreement-over-time"),
@@ -149,14 +149,14 @@ def test_agreement_speed_and_drift_are_told(made: Reported):
     assert [row[0] for row in tables["assessors"].rows] == list(ASSESSORS)
 
 
-def test_every_figure_has_words_and_all_but_the_strips_have_numbers(made: Reported):
-    names = {picture.name for picture in made.pictures}
+def test_every_figure_has_words_and_all_but_the_strips_have_numbers(made: Report):
+    names = {picture.name for picture in made.drawings}
     assert {"by-topic", "precision-recall", "coverage", "relevant-by-depth", "intervals-nDCG-10"} <= names
-    assert all(picture.alternative and picture.caption.endswith(".") for picture in made.pictures)
-    assert [picture.name for picture in made.pictures if picture.data is None] == ["by-topic"]
+    assert all(picture.alternative and picture.caption.endswith(".") for picture in made.drawings)
+    assert [picture.name for picture in made.drawings if picture.data is None] == ["by-topic"]
 
 
-def test_markdown_has_the_same_headings_and_numbers(made: Reported):
+def test_markdown_has_the_same_headings_and_numbers(made: Report):
     text = render_page_markdown(made.page)
     outside = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     assert re.findall(r"^## (.*)$", outside, re.MULTILINE) == list(SECTIONS)
@@ -257,9 +257,9 @@ def test_one_run_and_no_pool_are_enough_for_a_report(tmp_path: Path, kept: Kept)
     assert reusability == {"collection": None, "card": None}
 
 
-def test_the_card_counts_what_the_page_counts_and_names_nobody(judged: Path, made: Reported):
+def test_the_card_counts_what_the_page_counts_and_names_nobody(judged: Path, made: Report):
     with open_store(judged) as store:
-        text = card_json(card_for_collection(store, made.material))
+        text = card_json(collection_card(store, made.material))
     card = json.loads(text)
     facts = dict(made.page.facts)
     assert [str(card["counts"][name]) for name in ("documents", "topics", "runs", "judged", "relevant")] == [
@@ -310,14 +310,14 @@ def test_the_help_of_report_imports_nothing_heavy():
     assert shown.splitlines()[-1] == "[]"
 
 
-def test_narratives_of_several_lines_are_one_paragraph(made: Reported):
+def test_narratives_of_several_lines_are_one_paragraph(made: Report):
     folds = [block for block in blocks_of(made.page) if isinstance(block, Fold) and block.title.startswith("T01")]
     prose = [block.text for block in folds[0].blocks if isinstance(block, Prose)]
     assert prose
     assert not any("\n" in text for text in prose)
 
 
-def test_tables_have_names_that_are_files_and_differ(made: Reported):
+def test_tables_have_names_that_are_files_and_differ(made: Report):
     tables = tables_of(made.page)
     assert all(re.fullmatch(r"[A-Za-z0-9-]+", name) for name in tables)
     assert all(isinstance(table, Table) and table.caption for table in tables.values())

@@ -19,8 +19,8 @@ from cranfield.report.reports.collection import Board, CollectionFacts, TopicPar
 from cranfield.store.store import open_store
 from cranfield.workflows.evaluate.evaluate import SEED, best_group
 from cranfield.workflows.report import material as report_material
-from cranfield.workflows.report.material import Wanted
-from cranfield.workflows.report.report import collection_report
+from cranfield.workflows.report.material import ReportRequest
+from cranfield.workflows.report.report import report_on
 
 
 def scores_of(values: np.ndarray) -> Scores:
@@ -152,7 +152,7 @@ def test_very_many_topics_are_not_all_laid_open():
         scale=None,  # type: ignore[arg-type]
         topics=topics,
         board=Board(scores=scores, groups={}, trust={}, verdicts={}),
-        drawings={},
+        drawings=(),
     )
     blocks = part.topics_section(facts).blocks
     opened = {block.title for block in blocks if isinstance(block, Fold)}
@@ -167,7 +167,7 @@ def test_single_runs_are_not_held_out_where_too_many_fed_the_pool(
     monkeypatch.setattr(report_material, "HELD_OUT", 5)
     monkeypatch.setattr(report_material, "LETTERED", 5)
     with open_store(judged) as store:
-        made = collection_report(store, Wanted(measures=("AP",)))
+        made = report_on(store, ReportRequest(measures=("AP",)))
     bias = made.material.bias
     assert bias is not None
     assert set(bias.levels) == {"group", "family"}

@@ -9,8 +9,8 @@ from command import call
 
 from cranfield.store.store import open_store
 from cranfield.workflows.qrels.qrels import Qrels, write_bundle
-from cranfield.workflows.report.material import Wanted
-from cranfield.workflows.report.report import collection_report, report_and_card
+from cranfield.workflows.report.material import ReportRequest
+from cranfield.workflows.report.report import report_on
 
 
 @pytest.fixture
@@ -44,13 +44,13 @@ def without_moment(card: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_report_and_its_card_do_not_see_what_is_judged_while_they_are_made(copy: Path):
     with open_store(copy) as store:
-        before, card_before = report_and_card(store, Wanted(measures=("nDCG@10",)))
+        before = report_on(store, ReportRequest(measures=("nDCG@10",)), with_card=True)
         writer = Writer(copy)
-        made, card = report_and_card(store, Wanted(measures=("nDCG@10",)), progress=writer)
-        after = collection_report(store, Wanted(measures=("nDCG@10",)))
+        made = report_on(store, ReportRequest(measures=("nDCG@10",)), with_card=True, progress=writer)
+        after = report_on(store, ReportRequest(measures=("nDCG@10",)))
     assert writer.wrote
     assert made.page == before.page
-    assert without_moment(card) == without_moment(card_before)
+    assert without_moment(made.card) == without_moment(before.card)
     assert after.page != before.page
 
 

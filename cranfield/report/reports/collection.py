@@ -33,7 +33,6 @@ class PoolPart:
     `runs` are (run, group, documents, only this group); `groups` are (group, runs, documents, only this group).
     """
 
-    name: str
     plan: str
     plan_in_full: str
     seed: int
@@ -41,7 +40,6 @@ class PoolPart:
     made: str
     made_by: str
     documents: int
-    judged: int
     topics: int
     runs: Rows
     groups: Rows
@@ -110,8 +108,8 @@ class Board:
 class CollectionFacts:
     """Everything that the report says. What is not known is None or empty, and `missing` says why.
 
-    `drawings` are figures by the section they belong to: `bias`, `scores` or `curves`. `bias_said` are sentences
-    about the pool. `checksums` are (what, SHA-256), `commands` what makes the numbers again.
+    `drawings` belong to the sections `bias`, `scores` or `curves`. `bias_said` are sentences about the pool.
+    `checksums` are (what, SHA-256), `commands` what makes the numbers again.
     """
 
     name: str
@@ -128,12 +126,16 @@ class CollectionFacts:
     board: Board | None = None
     bias: CollectionReport | None = None
     bias_said: tuple[str, ...] = ()
-    drawings: Mapping[str, tuple[Drawing, ...]]
+    drawings: Sequence[Drawing] = ()
     missing: tuple[str, ...] = ()
     licence: str = ""
     qrels: QrelsPart | None = None
     checksums: tuple[tuple[str, str], ...] = ()
     commands: tuple[str, ...] = ()
+
+    def drawn(self, section: str) -> tuple[Drawing, ...]:
+        """Give the figures of a section."""
+        return tuple(one for one in self.drawings if one.section == section)
 
 
 # The leaderboard of a collection, and what its averages hide, topic by topic.
@@ -163,7 +165,7 @@ def leaderboard(facts: CollectionFacts) -> Section:
     blocks: list[Block] = [TableBlock("leaderboard", _board_table(board))]
     blocks += [TableBlock(f"trust-{slug(name)}", _verdict_first(table)) for name, table in board.trust.items()]
     blocks += [Prose(points=board.notes)] if board.notes else []
-    return Section("Leaderboard", (*blocks, *facts.drawings.get("scores", ())), lead)
+    return Section("Leaderboard", (*blocks, *facts.drawn("scores")), lead)
 
 
 def _verdict_first(table: Table) -> Table:
@@ -345,7 +347,7 @@ def collection_page(facts: CollectionFacts) -> Page:
         topics_section(facts),
         _bias(facts),
     )
-    curves = facts.drawings.get("curves", ())
+    curves = facts.drawn("curves")
     if curves:
         lead = "How much of what a run returns is relevant, while more and more of the relevant documents are found."
         sections += (Section("Precision and recall", curves, lead),)
@@ -446,7 +448,7 @@ def _judged(part: JudgingPart) -> Iterator[Block]:
 
 
 def _bias(facts: CollectionFacts) -> Section:
-    title, bias, drawings = "Pool bias and reusability", facts.bias, facts.drawings.get("bias", ())
+    title, bias, drawings = "Pool bias and reusability", facts.bias, facts.drawn("bias")
     if bias is None:
         unknown = "How fair the pool is to systems from outside cannot be told here: it is not known who fed it."
         return Section(title, (Prose(unknown), *drawings))

@@ -473,7 +473,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         write(name, lambda stream: csv.writer(stream, lineterminator="\n").writerows([head, *rows]))
 
     with store.snapshot():
-        material = materials.material_of(store, materials.Wanted(qrels=release, public=True), progress=progress)
+        material = materials.gather(store, materials.ReportRequest(qrels=release, public=True), progress=progress)
         folder.mkdir(parents=True, exist_ok=True)
         topics = documents.topics(store)
         write("topics.trec", lambda stream: corpus_formats.topic_formats.get("trec").write(topics, stream))
@@ -502,7 +502,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         )
         if material.pool is not None:
             write_csv("pool.csv", _POOL, _provenance(store, material.pool.facts.name))
-        write("card.json", reports.card_json(reports.card_for_collection(store, material)))
+        write("card.json", reports.card_json(reports.collection_card(store, material)))
         if guidelines := scales.current_guidelines(store)[1]:
             write("guidelines.md", guidelines)
         if (reuse := reports.reuse_card(material)) is not None:

@@ -1,0 +1,164 @@
+"""The figures of a report, each with what it shows in words, what to look for, and its numbers as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cranfield.base.errors import MissingExtra
+from cranfield.base.lazy import deferred
+from cranfield.base.tables import Column, Table, table_of
+from cranfield.base.text import counted
+from cranfield.report.page import Drawing
+from cranfield.workflows.evaluate.figures import draw_strips
+from cranfield.workflows.reuse import tables as reuse_tables
+from cranfield.workflows.reuse.reuse import rows_of
+
+with deferred:
+    from cranfield.report import figures
+
+if TYPE_CHECKING:
+    from cranfield.reuse.collection import CollectionReport
+    from cranfield.workflows.evaluate.evaluate import Evaluation
+    from cranfield.workflows.report.material import Material
+    from cranfield.workflows.reuse.field import Trust, Trusted
+
+MOST_CURVES = 12
+MOST_STRIPS = 40
+
+Words = tuple[str, str, Table | None]
+"""What a figure shows, what to look for, and its numbers."""
+
+
+def draw_all(material: Material) -> tuple[list[Drawing], str]:
+    """Draw everything; without matplotlib nothing, and the sentence that says so."""
+    evaluation = material.evaluation
+    if evaluation is None:
+        return [], ""
+    drawings: list[Drawing] = []
+    try:
+        trust = evaluation.trust
+        for name, figure in reuse_tables.figures(trust, material.bias) if trust is not None and trust.trusts else ():
+            words = _words(name, trust, material.bias)
+            if words is not None:
+                section = "scores" if name.startswith("intervals") else "bias"
+                drawings.append(Drawing(name, figures.as_svg(figure), *words, section, figure))
+        return [*drawings, *_drawings_of_scores(evaluation)], ""
+    except MissingExtra as error:
+        return [], f"figures, since {error}"
+
+
+def _words(name: str, trust: Trusted, report: CollectionReport | None) -> Words | None:
+    if name == "coverage":
+        return _words_on_coverage(trust)
+    for one in trust.trusts:
+        if name == f"intervals-{reuse_tables.file_name(one)}":
+            return _words_on_intervals(one, trust)
+        if report is not None and name == f"hold-out-{reuse_tables.file_name(one)}":
+            return _words_on_hold_out(one, trust, report)
+    if report is None:
+        return None
+    new = report.new_by_depth
+    judged, relevant = new.judged.sum(axis=0).tolist(), new.relevant.sum(axis=0).tolist()
+    rows = [(depth, *both) for depth, both in enumerate(zip(judged, relevant, strict=True), start=1)]
+    columns = [Column(name, kind="number") for name in ("depth", "judged", "relevant")]
+    return (
+        f"New relevant documents at each of {counted(len(rows), 'depth')} of the pool",
+        "Bars that are still high at the right end say that a deeper pool would have found more.",
+        table_of(columns, rows, caption="What each depth of the pool added"),
+    )
+
+
+def _words_on_intervals(one: Trust, trust: Trusted) -> Words:
+    rows = [(row[0], row[2], row[3], row[4], row[9]) for row in rows_of(one, range(trust.field.asked))]
+    headings = (("score", ""), ("low", "at least"), ("high", "at most"), ("loss_upper", "expected loss up to"))
+    columns = [Column("run"), *(Column(name, heading, "number") for name, heading in headings)]
+    return (
+        f"{one.measure} of {counted(len(rows), 'run')}, each with the scores that unjudged documents allow",
+        f"{one.measure}. Thin lines that overlap: nobody knows which of the runs is better before more is judged."
+        " Squares were not in the pool, hollow circles fed it less deep than the measure looks."
+        " A thick line ends where the score would at most be, probably, if everything were judged:"
+        " far to the right of its point the run deserves more, to the left of it less."
+        + _drawn_of(len(rows), "run", "that could probably score highest"),
+        table_of(columns, rows, caption=f"{one.measure}: scores and what is possible"),
+    )
+
+
+def _words_on_hold_out(one: Trust, trust: Trusted, report: CollectionReport) -> Words:
+    measure, level = one.measure, report.levels["group"]
+    own, groups = level.own, level.uniques.groups
+    drops, names = own.drop[own.measures.index(measure)], trust.field.read.aligned.run_names
+    rows = [
+        (names[run], groups[group], float(drops[run]))
+        for run, group in enumerate(own.group_of_run.tolist())
+        if group >= 0
+    ]
+    rows.sort(key=lambda row: -row[2])
+    columns = [Column("run"), Column("group"), Column("loss", kind="number")]
+    return (
+        f"{measure} that each run of {counted(len(groups), 'group')} loses when its group is held out",
+        f"{measure}. A point far to the right is a run that needed its own group in the pool to be scored fairly;"
+        " a new system of that kind would lose as much."
+        + (" Left of 0 a run would have gained." if any(loss < 0 for *_, loss in rows) else "")
+        + _drawn_of(len(groups), "group", "that would lose most"),
+        table_of(columns, rows, caption=f"{measure}: losses when a group is held out"),
+    )
+
+
+def _words_on_coverage(trust: Trusted) -> Words:
+    holes, names = trust.trusts[0].assessment.coverage, trust.field.read.aligned.run_names
+    rows = []
+    for run in range(trust.field.asked):
+        shares = np.nan_to_num(holes.judged[run])
+        worst = int(shares.argmin()) if len(shares) else 0
+        rows.append((names[run], float(shares.mean()), float(shares.min()), holes.topic_ids[worst]))
+    columns = [Column("run"), Column("judged", "judged in the mean", "number", digits=2)]
+    columns += [Column("lowest", kind="number", digits=2), Column("topic", "on topic")]
+    depth = int(holes.depth.max())
+    least, share, *_ = min(rows, key=lambda row: row[1], default=("", 1.0))
+    return (
+        f"The share of judged documents among the first {depth} of each run, topic by topic",
+        "Dark blue is judged, yellow is not. Many light cells in a row: a run that the pool does not know;"
+        " in a column: a topic that was judged too little."
+        + (f" Least is judged of {least}: {100 * share:.0f} %." if share < 1 else ""),
+        table_of(columns, rows, caption=f"Judged among the first {depth}"),
+    )
+
+
+def _drawings_of_scores(evaluation: Evaluation) -> Iterator[Drawing]:
+    """Draw the scores topic by topic, and precision at the levels of recall."""
+    scores, curve = evaluation.scores, evaluation.curve
+    order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
+
+    def cut(most: int) -> str:
+        return f" The best {most} of {len(order):,} runs are drawn." if len(order) > most else ""
+
+    drawn = [run for run in order[:MOST_STRIPS] if scores.scored[run].any()]
+    if drawn:
+        figure = figures.figure_of(draw_strips(scores, runs=drawn))
+        alternative = f"{scores.measures[0]} of each run on each topic"
+        caption = (
+            f"{scores.measures[0]} on each topic. Runs with the same score can differ much: points far to the left"
+            f" are topics where a run fails.{cut(MOST_STRIPS)}"
+        )
+        yield Drawing("by-topic", figures.as_svg(figure), alternative, caption, None, "scores", figure)
+    if curve is not None:
+        curves = {curve.run_names[run]: curve.summary[:, run] for run in order[:MOST_CURVES]}
+        columns = [Column("run"), *(Column(f"{level / 10:.1f}", kind="number", digits=3) for level in range(11))]
+        rows = [(name, *values.tolist()) for name, values in curves.items()]
+        data = table_of(columns, rows, caption="Interpolated precision at eleven recall levels")
+        alternative = f"Precision at eleven levels of recall for {counted(len(curves), 'run')}"
+        caption = (
+            "Interpolated precision. The left end tells of the top of the list, the right end of finding everything;"
+            f" lines that cross are runs of different kinds.{cut(MOST_CURVES)}"
+        )
+        figure = figures.figure_of(figures.precision_recall(curves))
+        yield Drawing("precision-recall", figures.as_svg(figure), alternative, caption, data, "curves", figure)
+
+
+def _drawn_of(total: int, noun: str, which: str) -> str:
+    if total <= figures.MOST_DRAWN:
+        return ""
+    return f" The {figures.MOST_DRAWN} {noun}s {which} are drawn; the table has all {total:,}."
