@@ -39,12 +39,12 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
         return [], ""
     drawings: list[Drawing] = []
     try:
-        trust = evaluation.trust
-        for name, figure in reuse_tables.figures(trust, material.bias) if trust is not None and trust.trusts else ():
-            words = _words(name, trust, material.bias)
-            if words is not None:
-                section = "scores" if name.startswith("intervals") else "bias"
-                drawings.append(Drawing(name, figures.as_svg(figure), *words, section, figure))
+        if (trust := evaluation.trust) is not None and trust.trusts:
+            for name, figure in reuse_tables.figures(trust, material.bias):
+                words = _words(name, trust, material.bias)
+                if words is not None:
+                    section = "scores" if name.startswith("intervals") else "bias"
+                    drawings.append(Drawing(name, figures.as_svg(figure), *words, section, figure))
         return [*drawings, *_drawings_of_scores(evaluation)], ""
     except MissingExtra as error:
         return [], f"figures, since {error}"

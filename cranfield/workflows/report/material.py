@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cranfield.qrels.qrels import Qrels
     from cranfield.qrels.rules import Rule
     from cranfield.reuse.collection import CollectionReport
+    from cranfield.reuse.provenance import Level
     from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.judge.agreement import AgreementReport, Group
     from cranfield.workflows.judge.organise import JudgingProgress
@@ -139,7 +140,7 @@ def _scores(
     if fed > HELD_OUT:
         missing.append(f"what single runs would lose, since {fed:,} of them fed the pool; cranfield reuse tells it")
     measures = [one.measure for one in trust.trusts]
-    without = ("run",) if fed > HELD_OUT else ()
+    without: tuple[Level, ...] = ("run",) if fed > HELD_OUT else ()
     return evaluation, examine_collection(trust.field, measures, without=without, thresholds=trust.thresholds)
 
 
