@@ -241,7 +241,7 @@ class Corpus:
                     self._progress("looking for duplicates", done, total)
                 yield document.id, document.text or document.title
 
-        options = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
+        options: Any = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
         clusters = near_duplicates.find_clusters(texts(), **options)
         with store.write():
             stored.put_clusters(store, stored.Scan(**options, documents=total), clusters, now=now())

@@ -50,8 +50,9 @@ class FolderDocuments:
             try:
                 for record in document_in(Source(path, source.encoding), id_of(path.relative_to(source.path))):
                     # Where one of many files is not UTF-8, it is said how the others can be had.
-                    is_other = isinstance(record, Problem) and record.code == "not-utf-8"
-                    yield replace(record, remedy=ALONE) if is_other else record
+                    if isinstance(record, Problem) and record.code == "not-utf-8":
+                        record = replace(record, remedy=ALONE)
+                    yield record
             except SourceError as error:
                 yield error.problem
 
