@@ -215,7 +215,8 @@ class Files:
             seed=seed,
         )
         asked = self.inputs.request(measures, runs, with_ids=True)
-        return frames.Framed(lambda: frames.simulated_frame(self.inputs, asked, how))
+        with self.inputs.progress() as progress:
+            return simulate_workflow.simulate_plans(asked, how, store=self.inputs.store, progress=progress)
 
     def explain(
         self,

@@ -1,22 +1,21 @@
 """`cranfield simulate`: what other pools and budgets would have found."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cranfield.base.errors import UsageError
+from cranfield.base.lazy import deferred
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, collection_meant, qrels_named, runs_named_or_all
 from cranfield.cli.pool import Seconds
 from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs
 
-if TYPE_CHECKING:
-    from cranfield.store.store import Store
-    from cranfield.workflows.evaluate.inputs import Asked
-    from cranfield.workflows.simulate import Simulated, Simulating
-
-_DATA_FORMATS = ("csv", "json", "jsonl")
+with deferred:
+    from cranfield.workflows import simulate as workflow
+    from cranfield.workflows.evaluate import figures
+    from cranfield.workflows.evaluate import inputs as evaluate_inputs
 
 Plans = Annotated[
     list[str] | None,
@@ -73,12 +72,8 @@ def simulate(
     format: Format = "table",
 ) -> None:
     """Play plans against judgments that are known: what would each have cost, found, and done to the ranking?"""
-    from cranfield.workflows.evaluate.figures import refuse_other_kinds
-    from cranfield.workflows.evaluate.inputs import Asked
-    from cranfield.workflows.simulate import DEFAULT_MEASURES, Simulating
-
-    refuse_other_kinds(plot)
-    how = Simulating(
+    figures.refuse_other_kinds(plot)
+    how = workflow.Simulating(
         plans=tuple(plan or ()),
         budgets=_numbers(budgets),
         groups=groups,
@@ -94,27 +89,20 @@ def simulate(
     if forecast is None and pool_depth is not None:
         raise typer.BadParameter("--pool-depth is for --forecast: plans say themselves how deep they go")
     with collection_meant(collection, qrels, runs) as store:
-        asked = Asked(
+        asked = evaluate_inputs.Asked(
             qrels=qrels_named(store, qrels, layer),
             runs=runs_named_or_all(store, runs),
-            measures=tuple(measure or DEFAULT_MEASURES),
+            measures=tuple(measure or workflow.DEFAULT_MEASURES),
         )
         if forecast is not None:
-            _foresee(asked, how, store, to_depth=forecast, pool_depth=pool_depth, format=format)
+            foreseen = workflow.foresee(asked, how, to_depth=forecast, pool_depth=pool_depth, store=store)
+            console.show(foreseen, format)
             return
-        found = _played(asked, how, store)
-    for note in found.notes:
-        console.say(note)
-    _put(found, format)
+        with console.progress() as progress:
+            result = workflow.simulate_plans(asked, how, store=store, progress=progress)
+    console.show(result, format)
     if plot is not None:
-        _plot(found, plot)
-
-
-def _played(asked: "Asked", how: "Simulating", store: "Store | None") -> "Simulated":
-    from cranfield.workflows.simulate import simulate_plans
-
-    with console.progress() as progress:
-        return simulate_plans(asked, how, store=store, progress=progress)
+        console.say(f"drew {result.plot(plot)} into {plot}")
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -124,41 +112,3 @@ def _numbers(text: str) -> tuple[int, ...]:
     if wrong:
         raise UsageError(f"--budgets takes numbers from 1 up, as in 500,1000,2000; not {wrong[0]!r}")
     return tuple(int(word) for word in words)
-
-
-def _put(found: "Simulated", format: str) -> None:
-    from cranfield.simulate.tables import costs_table, needed_table, outcomes_data, ranking_table
-
-    seconds, needed = found.speed.seconds, found.needed
-    if format in _DATA_FORMATS:
-        console.put_table(outcomes_data(found.outcomes, needed, seconds=seconds), format)
-        return
-    console.put_wide_table(costs_table(found.outcomes, seconds=seconds), format)
-    for measure in found.measures:
-        console.put_wide_table(ranking_table(found.outcomes, measure), format)
-        if needed is not None:
-            console.put_wide_table(needed_table(found.outcomes, measure, needed, seconds=seconds), format)
-
-
-def _foresee(
-    asked: "Asked",
-    how: "Simulating",
-    store: "Store | None",
-    *,
-    to_depth: int,
-    pool_depth: int | None,
-    format: str,
-) -> None:
-    from cranfield.simulate.tables import forecast_table
-    from cranfield.workflows.simulate import foresee
-
-    found = foresee(asked, how, to_depth=to_depth, pool_depth=pool_depth, store=store)
-    for note in found.notes:
-        console.say(note)
-    console.put_wide_table(forecast_table(found.forecast, seconds=found.speed.seconds), format)
-
-
-def _plot(found: "Simulated", path: Path) -> None:
-    from cranfield.workflows.simulate import plot_simulated
-
-    console.say(f"drew {plot_simulated(found, path)} into {path}")

@@ -11,14 +11,24 @@ from cranfield.base.text import counted
 if TYPE_CHECKING:
     from cranfield.evaluate.expression import Measure
     from cranfield.simulate.forecast import Forecast, TopicsNeeded
-    from cranfield.simulate.study import Effect, Outcome
+    from cranfield.simulate.study import Outcome
 
-
-if TYPE_CHECKING:
     Needed = dict[tuple[int, str], TopicsNeeded | None]
     """By the place of the outcome and the measure."""
 
 _HOUR = 3600
+_EFFECT = (
+    "tau_b",
+    "tau_ap",
+    "fall",
+    "falling",
+    "change",
+    "changing",
+    "loss_mean",
+    "loss_max",
+    "losing",
+)
+_NEEDED = ("deviation", "needed_topics", "needed_documents", "needed_hours")
 
 
 def costs_table(outcomes: Sequence[Outcome], *, seconds: float) -> Table:
@@ -84,13 +94,7 @@ def ranking_table(outcomes: Sequence[Outcome], measure: Measure) -> Table:
 
 def needed_table(outcomes: Sequence[Outcome], measure: Measure, needed: Needed, *, seconds: float) -> Table:
     """Give how many topics a difference would need under each plan, and what they would cost."""
-    rows: list[tuple[Value, ...]] = []
-    for place, one in enumerate(outcomes):
-        found = needed[place, str(measure)]
-        told = (None,) * 4
-        if found is not None:
-            told = (found.deviation, found.topics, found.documents, found.documents * seconds / _HOUR)  # type: ignore[assignment]
-        rows.append((one.plan, *told))
+    rows = [(one.plan, *_needed(needed[place, str(measure)], seconds)) for place, one in enumerate(outcomes)]
     columns = [
         Column("plan"),
         Column("deviation", kind="number"),
@@ -105,11 +109,31 @@ def needed_table(outcomes: Sequence[Outcome], measure: Measure, needed: Needed, 
 
 def outcomes_data(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds: float) -> Table:
     """Give one row for each plan and measure with everything that is known of it."""
-    rows = [
-        _data(one, effect, seconds) | _needed_data(needed, place, effect, seconds)
-        for place, one in enumerate(outcomes)
-        for effect in one.effects
-    ]
+    rows = []
+    for place, one in enumerate(outcomes):
+        cost = one.cost
+        for effect in one.effects:
+            row: dict[str, Value] = {
+                "plan": one.plan,
+                "strategy": one.strategy,
+                "budget": one.budget,
+                "documents": cost.documents,
+                "topics": len(one.play.topics),
+                "mean": cost.mean,
+                "least": cost.least,
+                "most": cost.most,
+                "unknown": cost.unknown,
+                "relevant": cost.relevant,
+                "known_relevant": cost.known_relevant,
+                "share": _known(cost.share),
+                "empty": cost.empty,
+                "hours": cost.documents * seconds / _HOUR,
+                "measure": str(effect.measure),
+            }
+            row |= zip(_EFFECT, (*_effect(one, effect.measure), *_loss(one, effect.measure)), strict=True)
+            if needed is not None:
+                row |= zip(_NEEDED, _needed(needed[place, str(effect.measure)], seconds), strict=True)
+            rows.append(row)
     return table_of(list(rows[0]), [tuple(row.values()) for row in rows])
 
 
@@ -153,44 +177,10 @@ def _loss(outcome: Outcome, measure: Measure) -> tuple[Value, ...]:
     return (None, None, "") if spread is None else (_known(spread.mean), _known(spread.largest), spread.worst)
 
 
-def _data(one: Outcome, effect: Effect, seconds: float) -> dict[str, Value]:
-    cost = one.cost
-    names = ("tau_b", "tau_ap", "fall", "falling", "change", "changing")
-    losses = ("loss_mean", "loss_max", "losing")
-    return {
-        "plan": one.plan,
-        "strategy": one.strategy,
-        "budget": one.budget,
-        "documents": cost.documents,
-        "topics": len(one.play.topics),
-        "mean": cost.mean,
-        "least": cost.least,
-        "most": cost.most,
-        "unknown": cost.unknown,
-        "relevant": cost.relevant,
-        "known_relevant": cost.known_relevant,
-        "share": _known(cost.share),
-        "empty": cost.empty,
-        "hours": cost.documents * seconds / _HOUR,
-        "measure": str(effect.measure),
-        **dict(zip(names, _effect(one, effect.measure), strict=True)),
-        **dict(zip(losses, _loss(one, effect.measure), strict=True)),
-    }
-
-
-def _needed_data(needed: Needed | None, place: int, effect: Effect, seconds: float) -> dict[str, Value]:
-    if needed is None:
-        return {}
-    found = needed[place, str(effect.measure)]
+def _needed(found: TopicsNeeded | None, seconds: float) -> tuple[Value, ...]:
     if found is None:
-        return dict.fromkeys(("deviation", "needed_topics", "needed_documents", "needed_hours"))
-    hours = found.documents * seconds / _HOUR
-    return {
-        "deviation": found.deviation,
-        "needed_topics": found.topics,
-        "needed_documents": found.documents,
-        "needed_hours": hours,
-    }
+        return (None,) * len(_NEEDED)
+    return found.deviation, found.topics, found.documents, found.documents * seconds / _HOUR
 
 
 def _known(value: float) -> float | None:

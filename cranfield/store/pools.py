@@ -1,4 +1,4 @@
-"""Pools: what is known of each, read by topic and by document. What is in them: `pools_content`."""
+"""Pools: what is known of each, what is in them, and from which sample each document comes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from cranfield.base.arrow import named
 from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Duplicate, Pool, Source, Stratum
@@ -196,7 +197,7 @@ def documents_to_judge(store: Store, name: str, topic: str) -> list[tuple[str, i
 
 # What a pool was made with, in one hash: a change of it is seen even where the pool would come out the same.
 
-_FACTS_POOLS_INPUTS = "plan, plan_in_full, grammar, seed, judging_order, one_per_cluster"
+_INPUTS = "plan, plan_in_full, grammar, seed, judging_order, one_per_cluster"
 _RUN = "run, group_name, priority, content_hash, version"
 
 
@@ -208,19 +209,11 @@ def inputs_hash(store: Store, number: int, version: int) -> str:
     version in the order of their names, a list of its name, group, priority, content hash and the version it came
     with.
     """
-    facts = store.row(f"SELECT {_FACTS_POOLS_INPUTS} FROM pools WHERE number = ?", number) or ()
+    facts = store.row(f"SELECT {_INPUTS} FROM pools WHERE number = ?", number) or ()
     query = f"SELECT {_RUN} FROM pool_runs WHERE pool = ? AND version <= ? ORDER BY run"
     runs = [list(row) for row in store.rows(query, number, version)]
     written = json.dumps(["cranfield-pool-inputs-1", *facts, *runs], separators=(",", ":"))
     return sha256(written.encode("ascii")).hexdigest()
-
-
-def seal(store: Store, number: int, version: int) -> None:
-    """Record the hash in the manifest of a version, inside `store.write()`, when all of it is stored."""
-    found = inputs_hash(store, number, version)
-    store.connection.execute(
-        "UPDATE pool_versions SET inputs_hash = ? WHERE pool = ? AND version = ?", [found, number, version]
-    )
 
 
 # What is in a pool: written version by version, read back whole.
@@ -230,7 +223,7 @@ def seal(store: Store, number: int, version: int) -> None:
 class PoolVersion:
     """The manifest of one version of a pool; its runs and topics are those of the pool up to it.
 
-    `inputs_hash` is made when all is stored (`pools_inputs`); empty in files from before there was one.
+    `inputs_hash` is made when all is stored; empty in files from before there was one.
     """
 
     version: int
@@ -286,16 +279,15 @@ def put_version(
         "INSERT INTO pool_clusters VALUES (?, ?, ?, ?)",
         [(number, version, document, cluster) for document, cluster in (clusters or {}).items()],
     )
-    _put_content(store, number, pool)
-    seal(store, number, version)
-
-
-def _put_content(store: Store, number: int, pool: Pool) -> None:
-    """Write everything anew: an extension can change the stratum and the probability of what was there."""
+    # All content is written anew: an extension can change the stratum and the probability of what was there.
     for table in _CONTENT:
         store.connection.execute(f"DELETE FROM {table} WHERE pool = ?", [number])
     for table, rows in rows_of_content(pool).items():
         add_content(store, number, table, rows)
+    store.connection.execute(
+        "UPDATE pool_versions SET inputs_hash = ? WHERE pool = ? AND version = ?",
+        [inputs_hash(store, number, version), number, version],
+    )
 
 
 def add_content(store: Store, number: int, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -312,13 +304,41 @@ def add_content(store: Store, number: int, table: str, rows: Sequence[tuple[Any,
 
 def rows_of_content(pool: Pool) -> dict[str, list[tuple[Any, ...]]]:
     """Give what a pool is in the tables of its content, without its number, in the order of their keys."""
-    entries, order = _entries(pool)
+    table, names = pool.stratum_table, [source.name for source in pool.sources]
+    rows = zip(
+        [pool.topics[place] for place in pool.topic_of_entry.tolist()],
+        pool.ids,
+        chain.from_iterable(range(1, size + 1) for size in pool.sizes.values()),
+        [table[code].step for code in pool.strata.tolist()],
+        [table[code].name for code in pool.strata.tolist()],
+        [None if chance != chance else chance for chance in pool.probabilities.tolist()],
+        pool.versions.tolist(),
+        range(len(pool)),
+        strict=True,
+    )
+    entries = sorted(rows, key=itemgetter(0, 1))
+    offsets, runs = pool.contribution_offsets.tolist(), pool.contribution_runs.tolist()
+    ranks = pool.contribution_ranks.tolist()
+    topics, documents, strata = pool.undrawn
+    undrawn = zip(topics.tolist(), named(pool.document_ids, documents), strata.tolist(), strict=True)
     return {
-        "pool_entries": entries,
-        "pool_ranks": _ranks(pool, entries, order),
+        "pool_entries": [entry[:-1] for entry in entries],
+        "pool_ranks": [
+            (topic, document, names[runs[place]], ranks[place])
+            for topic, document, *_, number in entries
+            for place in range(offsets[number], offsets[number + 1])
+        ],
         "pool_duplicates": [(one.topic, one.document, one.representative) for one in pool.duplicates],
-        "pool_strata": _strata(pool),
-        "pool_undrawn": _undrawn(pool),
+        # Every topic has a row for every stratum: that a step found nothing is stored too.
+        "pool_strata": [
+            (topic, stratum.step, stratum.name, int(pool.populations[place, column]), int(pool.drawn[place, column]))
+            for place, topic in enumerate(pool.topics)
+            for column, stratum in enumerate(table)
+        ],
+        "pool_undrawn": sorted(
+            (pool.topics[topic], document, table[stratum].step, table[stratum].name)
+            for topic, document, stratum in undrawn
+        ),
     }
 
 
@@ -328,58 +348,6 @@ def rows_as_stored(store: Store, name: str) -> dict[str, list[tuple[Any, ...]]]:
     return {
         table: [row[1:] for row in store.rows(f"SELECT * FROM {table} WHERE pool = ?", number)] for table in _CONTENT
     }
-
-
-def _entries(pool: Pool) -> tuple[list[tuple[Any, ...]], list[int]]:
-    """Give the rows of the entries by topic and document, and which entry of the pool each is."""
-    sizes = (pool.offsets[1:] - pool.offsets[:-1]).tolist()
-    positions = chain.from_iterable(range(1, size + 1) for size in sizes)
-    table, topics = pool.stratum_table, [pool.topics[place] for place in pool.topic_of_entry.tolist()]
-    rows = zip(
-        topics,
-        pool.ids,
-        positions,
-        [table[code].step for code in pool.strata.tolist()],
-        [table[code].name for code in pool.strata.tolist()],
-        [None if chance != chance else chance for chance in pool.probabilities.tolist()],
-        pool.versions.tolist(),
-        range(len(pool)),
-        strict=True,
-    )
-    ordered = sorted(rows, key=itemgetter(0, 1))
-    return [row[:-1] for row in ordered], [row[-1] for row in ordered]
-
-
-def _ranks(pool: Pool, entries: Sequence[tuple[Any, ...]], order: Sequence[int]) -> list[tuple[str, str, str, int]]:
-    names = [source.name for source in pool.sources]
-    offsets = pool.contribution_offsets.tolist()
-    runs, ranks = pool.contribution_runs.tolist(), pool.contribution_ranks.tolist()
-    return [
-        (topic, document, names[runs[place]], ranks[place])
-        for (topic, document, *_), number in zip(entries, order, strict=True)
-        for place in range(offsets[number], offsets[number + 1])
-    ]
-
-
-def _strata(pool: Pool) -> list[tuple[str, int, str, int, int]]:
-    """Every topic has a row for every stratum: that a step found nothing is told too."""
-    return [
-        (topic, stratum.step, stratum.name, int(pool.populations[place, column]), int(pool.drawn[place, column]))
-        for place, topic in enumerate(pool.topics)
-        for column, stratum in enumerate(pool.stratum_table)
-    ]
-
-
-def _undrawn(pool: Pool) -> list[tuple[str, str, int, str]]:
-    from cranfield.base.arrow import named
-
-    topics, documents, strata = pool.undrawn
-    names = named(pool.document_ids, documents)
-    table = pool.stratum_table
-    return sorted(
-        (pool.topics[topic], name, table[stratum].step, table[stratum].name)
-        for topic, name, stratum in zip(topics.tolist(), names, strata.tolist(), strict=True)
-    )
 
 
 def clusters_of_version(store: Store, name: str, version: int) -> dict[str, int]:
@@ -422,7 +390,10 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
     topics, entries = pool_topics(store, name), store.rows(_ENTRIES, number)
     undrawn = store.rows("SELECT topic, document, step, stratum FROM pool_undrawn WHERE pool = ?", number)
     sizes = store.rows("SELECT topic, step, stratum, population, drawn FROM pool_strata WHERE pool = ?", number)
-    table = sorted({*((row[1], row[2]) for row in sizes), *((row[2], row[3]) for row in entries)}, key=_by_step)
+    table = sorted(
+        {*((row[1], row[2]) for row in sizes), *((row[2], row[3]) for row in entries)},
+        key=lambda one: (one[0], one[1].encode()),
+    )
     codes = {stratum: code for code, stratum in enumerate(table)}
     places = {topic: place for place, topic in enumerate(topics)}
     ids = list(dict.fromkeys([*(row[1] for row in entries), *(row[1] for row in undrawn)]))
@@ -457,13 +428,15 @@ def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]
             _codes([document[row[1]] for row in undrawn]),
             _codes([codes[row[2], row[3]] for row in undrawn]),
         ),
-        duplicates=_duplicates(store, number),
+        duplicates=tuple(
+            Duplicate(*row)
+            for row in store.rows(
+                "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document",
+                number,
+            )
+        ),
         version=versions_of_pool(store, name)[-1].version,
     )
-
-
-def _by_step(stratum: tuple[int, str]) -> tuple[int, bytes]:
-    return stratum[0], stratum[1].encode()
 
 
 def _codes(values: list[int]) -> Any:
@@ -486,11 +459,6 @@ def _contributions(
         _codes([run for some in pairs for run, _ in some]),
         _codes([rank for some in pairs for _, rank in some]),
     )
-
-
-def _duplicates(store: Store, number: int) -> tuple[Duplicate, ...]:
-    query = "SELECT topic, document, representative FROM pool_duplicates WHERE pool = ? ORDER BY topic, document"
-    return tuple(Duplicate(*row) for row in store.rows(query, number))
 
 
 # From which stratum of a sample each pooled document comes.

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.errors import UsageError
 from cranfield.base.tables import Result
-from cranfield.simulate.tables import outcomes_data
-from cranfield.workflows.evaluate.inputs import Asked
 from cranfield.workflows.inputs import Inputs, words_of
 from cranfield.workflows.report.material import ReportRequest
 from cranfield.workflows.report.report import report_on
-from cranfield.workflows.simulate import Simulating, simulate_plans
 
 if TYPE_CHECKING:
     import pandas
@@ -111,15 +108,3 @@ def _qrels_of(inputs: Inputs) -> dict[str, object]:
             "a report is made of the collection's judgments, a release or a file; these qrels were given"
         )
     return {"qrels": None if qrels is None else str(qrels), **inputs.layers}
-
-
-# Plans replayed against known judgments, for Python users.
-
-
-def simulated_frame(inputs: Inputs, asked: Asked, how: Simulating) -> pandas.DataFrame:
-    """Give one row for each plan and measure, as `cranfield simulate -f csv` has them; the attributes have notes."""
-    with inputs.progress() as progress:
-        found = simulate_plans(asked, how, store=inputs.store, progress=progress)
-    frame = outcomes_data(found.outcomes, found.needed, seconds=found.speed.seconds).frame()
-    frame.attrs["notes"] = list(found.notes)
-    return frame
