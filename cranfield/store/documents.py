@@ -352,16 +352,3 @@ def rank(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
         expression,
         limit,
     )
-
-
-# The former names, until all users have the new ones.
-add_documents = add
-document_count = count
-iter_documents_with_hash = each_with_hash
-iter_documents = each
-document_ids = ids
-known_among = known
-came_from = source_of
-clusters_of = clusters
-ranked = rank
-document = fetch

@@ -56,11 +56,3 @@ def fetch(store: Store, name: str) -> ReleaseFacts:
 def rows(store: Store, name: str) -> list[tuple[str, str, int]]:
     """Give (topic, document, grade) of a release, sorted."""
     return store.rows("SELECT topic, document, grade FROM release_rows WHERE release = ?", name)
-
-
-# The former names, until all users have the new ones.
-add_release = add
-release_names = names
-release_rows = rows
-release = fetch
-releases = fetch_all

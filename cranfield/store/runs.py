@@ -168,20 +168,3 @@ def add_ids(store: Store, kind: IdKind, ids: pa.Array, *, first_code: int) -> No
     if len(ids):
         page = [kind, first_code, len(ids), encoded.encode_page(ids)]
         store.connection.execute("INSERT INTO id_pages VALUES (?, ?, ?, ?)", page)
-
-
-# The former names, until all users have the new ones.
-add_run = add
-run_facts = facts
-facts_of = find
-warnings_of = warnings
-withdraw_run = withdraw
-fetched_ranking = fetch
-
-
-def coded_run(store: Store, name: str) -> CodedRun:
-    return fetch(store, name).run()
-
-
-def coded_run_by_number(store: Store, number: int) -> CodedRun:
-    return fetch_by_number(store, number).run()

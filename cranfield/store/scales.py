@@ -89,12 +89,3 @@ def faults(store: Store) -> list[str]:
         if sha256(text.encode("utf-8")).hexdigest() != known:
             wrong.append(f"version {version} of the guidelines is not what its hash says")
     return wrong
-
-
-# The former names, until all users have the new ones.
-add_scale = add
-current_scale = current
-scale_of_version = of_version
-scale_versions = versions
-other_scales = others
-copy_scales = copy

@@ -263,19 +263,3 @@ def index_faults(store: Store) -> Iterator[str]:
             connection.execute("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 1)")
     except (CollectionError, engine.IntegrityError) as error:
         yield f"the search index does not fit the documents ({error}); {_REBUILD}"
-
-
-# The former names, until all users have the methods.
-backup_to = back_up
-
-
-def put_setting(store: Store, name: str, value: Any) -> None:
-    store.set(name, value)
-
-
-def setting(store: Store, name: str, default: Any = None) -> Any:
-    return store.setting(name, default)
-
-
-def settings(store: Store) -> dict[str, Any]:
-    return store.settings()
