@@ -1,7 +1,7 @@
 """`cranfield corpus`: documents and topics enter."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -48,7 +48,7 @@ def add(
     update: Update = False,
 ) -> None:
     """Add documents."""
-    options = {"format": from_, "encoding": encoding, "keep_going": keep_going, "update": update}
+    options: dict[str, Any] = {"format": from_, "encoding": encoding, "keep_going": keep_going, "update": update}
     with console.collection(collection) as store, console.progress() as progress:
         added = corpus.Corpus(store, progress=progress).add(files, tell=_Narrator().tell, **options)
     if not added.is_complete:
@@ -72,7 +72,13 @@ def topics(
     format: Format = "table",
 ) -> None:
     """Add topics, or list them."""
-    options = {"format": from_, "encoding": encoding, "ids": ids, "keep_going": keep_going, "update": update}
+    options: dict[str, Any] = {
+        "format": from_,
+        "encoding": encoding,
+        "ids": ids,
+        "keep_going": keep_going,
+        "update": update,
+    }
     with console.collection(collection) as store:
         result = corpus.Corpus(store).topics(files or (), tell=_Narrator().tell, **options)
     if not isinstance(result, corpus.Added):
@@ -153,7 +159,7 @@ def duplicates(
     format: Format = "table",
 ) -> None:
     """Find exact and near duplicates and store them as clusters."""
-    options = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
+    options: dict[str, Any] = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
     with console.collection(collection) as store, console.progress() as progress:
         result = corpus.Corpus(store, progress=progress).duplicates(search=not stored, **options)
     console.show(result, format)

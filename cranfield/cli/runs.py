@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -55,7 +55,7 @@ def check(
     format: Format = "table",
 ) -> None:
     """List every problem of run files, with line numbers; nothing is stored."""
-    options = {"max_depth": max_depth, "min_depth": min_depth, "repair": repair}
+    options: dict[str, Any] = {"max_depth": max_depth, "min_depth": min_depth, "repair": repair}
     with console.collection_if_any(collection) as store, console.progress() as progress:
         runs = stage.Runs(store, progress=progress)
         result = runs.check(files, format=from_, order=order, names=names, **options)
@@ -91,8 +91,20 @@ def submit(
 ) -> None:
     """Store runs, all or none; submitting the same content again does nothing."""
     role = None if contributing is None else "contributing" if contributing else "new"
-    about = {"group": group, "family": family, "role": role, "priority": priority, "description": description}
-    reading = {"format": from_, "order": order, "names": names, "max_depth": max_depth, "min_depth": min_depth}
+    about: dict[str, Any] = {
+        "group": group,
+        "family": family,
+        "role": role,
+        "priority": priority,
+        "description": description,
+    }
+    reading: dict[str, Any] = {
+        "format": from_,
+        "order": order,
+        "names": names,
+        "max_depth": max_depth,
+        "min_depth": min_depth,
+    }
     hint = partial(console.hint, collection=collection)
     with console.collection(collection) as store, console.progress() as progress:
         result = stage.Runs(store, hint=hint, progress=progress).submit(files, name=name, **reading, **about)
