@@ -28,7 +28,6 @@ from cranfield.base.files import Source
 from cranfield.base.lazy import deferred
 from cranfield.base.progress import Progress, silent
 from cranfield.base.text import counted
-from cranfield.evaluate.frames import is_frame, qrels_given, runs_given
 from cranfield.qrels.qrels import judged_only, qrels_of
 from cranfield.qrels.reading import read_qrels
 from cranfield.runs.run import ROLES, Member, read_groups
@@ -47,14 +46,15 @@ from cranfield.workflows.evaluate.inputs import (
     stored_names,
     what_qrels_say,
 )
-from cranfield.workflows.qrels.current import NOTHING_JUDGED, qrels_for, read_by_the_present_scale, sample_warning
 from cranfield.workflows.reuse.field import Field, PoolTold, field_of
 
 with deferred:
     from cranfield.evaluate import expression
+    from cranfield.evaluate import frames as given_tables
     from cranfield.workflows import status
     from cranfield.workflows.evaluate import evaluate as evaluation
     from cranfield.workflows.evaluate import verdicts as trust
+    from cranfield.workflows.qrels import current
 
 if TYPE_CHECKING:
     from cranfield.base.tables import Value
@@ -119,7 +119,7 @@ class Inputs:
     def judged(self, *, unjudged: bool) -> Qrels:
         """Give the qrels; with `unjudged` also what is pooled and not judged, as grade -1, as far as it is known."""
         if self.qrels is None or isinstance(self.qrels, str):
-            return qrels_for(self.store, self.qrels, with_unjudged=unjudged, **self.layers)
+            return current.qrels_for(self.store, self.qrels, with_unjudged=unjudged, **self.layers)
         return read_qrels(Source(self.qrels)) if isinstance(self.qrels, Path) else self.qrels
 
     def facts(self) -> dict[str, Value]:
@@ -285,9 +285,9 @@ class CommandInputs(Inputs):
             return Path(str(word))
         qrels = self.judged(unjudged=True)
         if word == releases.NOW and not (qrels.grades >= 0).any():
-            raise InputError(NOTHING_JUDGED)
-        scale = read_by_the_present_scale(self.store, word, **self.layers)
-        for warning in (scale, sample_warning(self.store, qrels)):
+            raise InputError(current.NOTHING_JUDGED)
+        scale = current.read_by_the_present_scale(self.store, word, **self.layers)
+        for warning in (scale, current.sample_warning(self.store, qrels)):
             if warning:
                 self.warn(f"warning: {warning}")
         return qrels
@@ -439,7 +439,7 @@ def _renamed(run: AnyNamed, name: str) -> AnyNamed:
 
 def qrels_or_file(value: object) -> Path | Qrels:
     """Give qrels from a frame or a mapping; a path is read later."""
-    return Path(cast("str", value)) if _is_path(value) else qrels_given(value)
+    return Path(cast("str", value)) if _is_path(value) else given_tables.qrels_given(value)
 
 
 def pool_given(
@@ -480,7 +480,7 @@ def groups_given(value: object) -> tuple[Member, ...]:
 def _group_rows(value: object) -> Iterable[tuple[object, object, object]]:
     if isinstance(value, Mapping):
         return ((run, group, "pooled") for run, group in value.items())
-    if not is_frame(value):
+    if not given_tables.is_frame(value):
         raise UsageError(f"groups are a file, a frame, or a mapping of run -> group, not {type(value).__name__}")
     names = [str(name) for name in value.columns]
     missing = [name for name in ("run", "group") if name not in names]
@@ -503,7 +503,7 @@ def _problem(code: str, said: str, places: list[int], cells: Sequence[Any]) -> l
 
 def _ranked(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, ...]]:
     """Give names, where there are any, and paths or runs."""
-    if _is_path(runs) or is_frame(runs):
+    if _is_path(runs) or given_tables.is_frame(runs):
         runs = [runs]
     if not isinstance(runs, Mapping | Sequence):
         raise UsageError(f"runs are files, frames, or a mapping of name -> run, not {type(runs).__name__}")
@@ -518,7 +518,7 @@ def _ranked(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, ...]
         if _is_path(one):
             found.append(os.fspath(cast("str", one)))
         else:
-            found += runs_given(one, name=str(name)) if named else runs_given(one)
+            found += given_tables.runs_given(one, name=str(name)) if named else given_tables.runs_given(one)
     if not found:
         raise UsageError("there is no run to evaluate")
     return tuple(str(name) for name in runs) if named else None, tuple(found)

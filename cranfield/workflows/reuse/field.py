@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CollectionError, InputError, UsageError
 from cranfield.base.files import Source
+from cranfield.base.lazy import deferred
 from cranfield.base.progress import Progress, silent
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
@@ -23,7 +24,9 @@ from cranfield.workflows.evaluate.inputs import (
     read_aligned,
     without_pipes,
 )
-from cranfield.workflows.pool.inputs import KnownPool, known_pool, replayed_without_groups
+
+with deferred:
+    from cranfield.workflows.pool import inputs as pool_inputs  # all of pooling: scores without verdicts need none
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from cranfield.reuse.provenance import Contributor, Level, Prefixes, Provenance
     from cranfield.reuse.verdict import Thresholds, Verdict
     from cranfield.runs.run import Member
+    from cranfield.workflows.pool.inputs import KnownPool
 
 
 _WHO = ("which runs fed the pool", "--groups and --pool-depth")
@@ -131,7 +135,7 @@ class Field:
 
 def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progress: Progress = silent) -> Field:
     """Read and align what was asked for together with the runs that fed the pool."""
-    stored = known_pool(store, told.pool) if store is not None and told.groups is None else None
+    stored = pool_inputs.known_pool(store, told.pool) if store is not None and told.groups is None else None
     teachers = _teachers(store, stored) if told.groups is None and told.card is None else ()
     words = (*asked.runs, *(name for name in teachers if name not in asked.runs))
     read = _read(asked, words, store, progress)
@@ -273,7 +277,7 @@ def _brought(
     levels = levels_of(prefixes)
     if store is None:
         raise UsageError("a stored pool is of a collection")
-    again = replayed_without_groups(store, stored, levels, qrels)
+    again = pool_inputs.replayed_without_groups(store, stored, levels, qrels)
     return prefixes, again
 
 
