@@ -149,7 +149,7 @@ def _keep_queue(store: Store, name: str, documents: Sequence[QueuedDocument], *,
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
         raise InputError("there is nothing to judge: the queue would be empty")
-    known = stored_documents.known_among(store, [one.document for one in documents])
+    known = stored_documents.known(store, [one.document for one in documents])
     unknown = [one.document for one in documents if one.document not in known]
     if unknown:
         raise InputError(f"{quoted(unknown[0])} is not in the collection, and cannot be shown to an assessor")
