@@ -213,7 +213,7 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
         others = [other for other in range(field.asked) if other != run]
         above = sorted((other for other in others if score[other] > score[run]), key=lambda other: score[other])
         below = sorted((other for other in others if score[other] <= score[run]), key=lambda other: -score[other])
-        wins, lost, open_defeats = [], [], []
+        wins, lost, open_defeats = list[int](), list[int](), list[int]()
         for other in above[:NEIGHBOURS] + below[:NEIGHBOURS]:
             claim = claim_with_test(pair_of(trust, run, other), trust, run, other, name_documents=False)
             if claim.winner == names[other]:
