@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cranfield.base.errors import InputError, UnknownName, UsageError
+from cranfield.base.errors import UnknownName, UsageError
 from cranfield.cli import console
-from cranfield.cli.console import collection_meant as collection_meant
 
 if TYPE_CHECKING:
     from cranfield.base.tables import Table
-    from cranfield.qrels.qrels import Qrels
-    from cranfield.store.store import Store
 
 
 COLLECTION_VARIABLE = "CRANFIELD_COLLECTION"
@@ -62,53 +59,6 @@ Format = Annotated[
         callback=_known_format,
     ),
 ]
-
-
-# What `evaluate` and `compare` share: which qrels and runs are meant.
-
-
-def qrels_named(store: Store | None, word: str | None, layers: Sequence[str] | None) -> Path | Qrels:
-    """Give the qrels that are meant: a file is read later, with the runs, so that all problems are told at once."""
-    if word == "":
-        raise typer.BadParameter("--qrels names nothing; is a variable of the shell empty?")
-    if store is None:
-        if layers:
-            raise typer.BadParameter("--layer is for the judgments of a collection; there is none here")
-        if word is None:
-            raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
-        return Path(word)
-    from cranfield.store import releases
-
-    if word is not None and word not in (releases.NOW, *releases.names(store)) and _may_be_a_file(word):
-        return Path(word)
-    from cranfield.workflows.qrels.current import NOTHING_JUDGED, qrels_for, read_by_the_present_scale, sample_warning
-
-    chosen = {"layers": tuple(layers)} if layers else {}
-    qrels = qrels_for(store, word, with_unjudged=True, **chosen)  # type: ignore[arg-type]
-    if word == releases.NOW and not (qrels.grades >= 0).any():
-        raise InputError(NOTHING_JUDGED)
-    for warning in (read_by_the_present_scale(store, word, **chosen), sample_warning(store, qrels)):
-        if warning:
-            console.say(f"warning: {warning}")
-    return qrels
-
-
-def _may_be_a_file(word: str) -> bool:
-    return Path(word).exists() or bool({"/", "."} & set(word)) or word == "-"
-
-
-def runs_named_or_all(store: Store | None, runs: Sequence[str] | None) -> tuple[str, ...]:
-    """Give the runs that are named; in a collection all that are stored where none is."""
-    from cranfield.workflows.evaluate.inputs import stored_names
-
-    if "" in (runs or ()):
-        raise typer.BadParameter("a run without a name; is a variable of the shell empty?")
-    if runs:
-        return tuple(runs)
-    stored = stored_names(store)
-    if not stored:
-        raise typer.BadParameter("which runs? name their files, or a collection that has some with -C")
-    return stored
 
 
 def with_notes(table: Table, notes: Sequence[str]) -> Table:

@@ -8,14 +8,13 @@ import typer
 from cranfield.base.errors import UsageError
 from cranfield.base.lazy import deferred
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format, collection_meant, qrels_named, runs_named_or_all
+from cranfield.cli.options import COLLECTION, Collection, Format
 from cranfield.cli.pool import Seconds
 from cranfield.cli.reuse import Layers, Measures, PoolDepth, QrelsWord, Runs
 
 with deferred:
     from cranfield.workflows import simulate as workflow
     from cranfield.workflows.evaluate import figures
-    from cranfield.workflows.evaluate import inputs as evaluate_inputs
 
 Plans = Annotated[
     list[str] | None,
@@ -88,12 +87,9 @@ def simulate(
         raise typer.BadParameter("--forecast stands alone: it plays no plans")
     if forecast is None and pool_depth is not None:
         raise typer.BadParameter("--pool-depth is for --forecast: plans say themselves how deep they go")
-    with collection_meant(collection, qrels, runs) as store:
-        asked = evaluate_inputs.Asked(
-            qrels=qrels_named(store, qrels, layer),
-            runs=runs_named_or_all(store, runs),
-            measures=tuple(measure or workflow.DEFAULT_MEASURES),
-        )
+    with console.opened(collection, qrels=qrels, runs=runs, layers=layer, warn=console.say) as files:
+        store, chosen = files.inputs.store, tuple(measure or workflow.DEFAULT_MEASURES)
+        asked = files.inputs.request(chosen, runs)
         if forecast is not None:
             foreseen = workflow.foresee(asked, how, to_depth=forecast, pool_depth=pool_depth, store=store)
             console.show(foreseen, format)

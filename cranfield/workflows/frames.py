@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import UsageError
-from cranfield.base.tables import Result
 from cranfield.workflows.inputs import Inputs, words_of
 from cranfield.workflows.report.material import ReportRequest
 from cranfield.workflows.report.report import report_on
@@ -35,17 +34,6 @@ _EVENT_COLUMNS = (
         "undoes",
     ),
 )
-
-
-class Framed(Result):
-    """A result of which there is only the frame so far."""
-
-    def __init__(self, make: Callable[[], pandas.DataFrame]) -> None:
-        self._made = make()
-
-    def frame(self) -> pandas.DataFrame:
-        """Give the frame."""
-        return self._made
 
 
 def qrels_frame(qrels: Qrels, *, unjudged: bool) -> pandas.DataFrame:
