@@ -19,29 +19,31 @@ from typing import Any
 
 
 class _DeferredModule(ModuleType):
-    """A module that is imported at the first look at one of its attributes."""
+    """A module that is imported at the first look at one of its attributes, and then takes its own place."""
+
+    def __init__(self, name: str, scope: dict[str, Any]) -> None:
+        super().__init__(name)
+        self._scope = scope
 
     def __getattr__(self, name: str) -> Any:
-        # Asked for each time, not copied: a test that patches the real module is seen here too.
-        module = sys.modules.get(self.__name__)
-        if module is None or getattr(module.__spec__, "_initializing", False):
-            module = import_module(self.__name__)  # waits where another thread has begun to import it
+        module = import_module(self.__name__)  # waits where another thread has begun to import it
+        for word, value in list(self._scope.items()):
+            if value is self:
+                self._scope[word] = module
         return getattr(module, name)
 
 
 class _Parent:
     """What an import statement takes its names from: each is a module below this one, down to `leaf`."""
 
-    def __init__(self, name: str, leaf: str = "") -> None:
-        self._name, self._leaf = name, leaf
+    def __init__(self, name: str, scope: dict[str, Any], leaf: str = "") -> None:
+        self._name, self._scope, self._leaf = name, scope, leaf
 
     def __getattr__(self, name: str) -> Any:
         full = f"{self._name}.{name}"
-        return _Parent(full, self._leaf) if self._leaf.startswith(f"{full}.") else _module(full)
-
-
-def _module(name: str) -> ModuleType:
-    return sys.modules.get(name) or _DeferredModule(name)
+        if self._leaf.startswith(f"{full}."):
+            return _Parent(full, self._scope, self._leaf)
+        return _DeferredModule(full, self._scope)
 
 
 class _Deferred:
@@ -59,9 +61,9 @@ class _Deferred:
             if scope is not here or level:
                 return self._usual(name, scope, local, names, level)
             if names:
-                return _Parent(name)
+                return _Parent(name, here)
             parent, dot, _ = name.partition(".")
-            return _Parent(parent, name) if dot else _module(name)
+            return _Parent(parent, here, name) if dot else _DeferredModule(name, here)
 
         builtins.__import__ = put_off  # type: ignore[assignment]
 
