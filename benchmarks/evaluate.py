@@ -45,10 +45,10 @@ AGAIN = """
 import sys, time
 from pathlib import Path
 from cranfield.workflows.evaluate.evaluate import evaluate
-from cranfield.workflows.evaluate.inputs import KeptAlignment, Request
+from cranfield.workflows.evaluate.inputs import AlignmentCache, Request
 from cranfield.workflows.collection import open_collection
 asked = Request(qrels=Path(sys.argv[2]), runs=tuple(sys.argv[3:]), measures=("AP", "nDCG@10", "P@10"))
-kept = KeptAlignment()
+kept = AlignmentCache()
 with open_collection(Path(sys.argv[1])) as store:
     evaluate(asked, store=store, kept=kept)
     start, work = time.perf_counter(), time.process_time()

@@ -248,7 +248,7 @@ def opened(
 
     With `warn` (that is `say`) words that name nothing are refused first, and warnings about the qrels are told.
     """
-    told = field.PoolTold(groups=groups, depth=pool_depth, card=card, pool=pool)
+    told = field.PoolOptions(groups=groups, depth=pool_depth, card=card, pool=pool)
     with collection_meant(path, qrels, runs) as store:
         if warn is not None:
             _refuse_nothing(store, qrels, runs, layers)

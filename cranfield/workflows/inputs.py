@@ -35,9 +35,9 @@ from cranfield.store import releases
 from cranfield.store import runs as stored_runs
 from cranfield.workflows.evaluate.inputs import (
     TOPIC_SETS,
-    Asked,
-    Kept,
-    KeptAlignment,
+    AlignmentCache,
+    Cache,
+    Request,
     contents_of,
     measures_asked,
     read_aligned,
@@ -46,7 +46,7 @@ from cranfield.workflows.evaluate.inputs import (
     stored_names,
     what_qrels_say,
 )
-from cranfield.workflows.reuse.field import Field, PoolTold, field_of
+from cranfield.workflows.reuse.field import Field, PoolOptions, field_of
 
 with deferred:
     from cranfield.evaluate import expression
@@ -90,7 +90,7 @@ class Inputs:
         self,
         store: Store | None,
         qrels: str | Path | Qrels | None,
-        pool: PoolTold,
+        pool: PoolOptions,
         progress: Watch,
         *,
         layers: Sequence[str] = (),
@@ -98,8 +98,8 @@ class Inputs:
         self.store, self.qrels, self.pool, self.progress = store, qrels, pool, progress
         self.layers: dict[str, Any] = {"layers": tuple(layers)} if layers else {}
         self.is_closed = False
-        self.alignment: KeptAlignment | None = KeptAlignment()
-        self._fields: Kept[Field] = Kept()
+        self.alignment: AlignmentCache | None = AlignmentCache()
+        self._fields: Cache[Field] = Cache()
 
     def collection(self, word: str) -> Store:
         """Give the collection that a word of the command line needs."""
@@ -152,7 +152,7 @@ class Inputs:
         topics: str | os.PathLike[str] | Sequence[str] = "qrels",
         clusters: str | os.PathLike[str] | Mapping[str, Hashable] | None = None,
         **options: Any,
-    ) -> Asked:
+    ) -> Request:
         """Give what is asked for, with the qrels and runs put in (all runs for None); unknown words are refused.
 
         `with_ids` where documents are needed by name.
@@ -161,7 +161,7 @@ class Inputs:
             raise UsageError(f"runs is a list of names: give [{runs!r}]")
         refuse_unknown(options)
         listed = isinstance(topics, Sequence) and not isinstance(topics, str)
-        asked = Asked(
+        asked = Request(
             qrels=qrels_of([]),
             runs=(),
             measures=words_of(measures),
@@ -176,7 +176,7 @@ class Inputs:
         """Give measures that take a verdict or might; the collection's scale says what is relevant."""
         return list(expression.own_measures(measures_asked(words_of(measures), self.store)))
 
-    def evaluated(self, asked: Asked, *, verdicts: bool, progress: Progress = silent) -> Evaluation:
+    def evaluated(self, asked: Request, *, verdicts: bool, progress: Progress = silent) -> Evaluation:
         """Score, with verdicts or without."""
         store = self.store
         if verdicts:
@@ -185,7 +185,7 @@ class Inputs:
         known = self.known(asked)
         return evaluation.evaluate(asked, store=store, progress=progress, kept=self.alignment, read=known)
 
-    def field(self, asked: Asked, progress: Progress = silent) -> Field:
+    def field(self, asked: Request, progress: Progress = silent) -> Field:
         """Give the field of runs that verdicts need; the last one is kept."""
         known = replace(asked, qrels=_read(asked.qrels))
         key = self._key(known)
@@ -193,7 +193,7 @@ class Inputs:
             return self._field(asked, progress)
         return self._fields.get(key, lambda: self._field(known, progress))
 
-    def known(self, asked: Asked) -> Read | None:
+    def known(self, asked: Request) -> Read | None:
         """Give what was read and aligned of these runs where that is at hand already."""
         found = self._fields.known(self._key(replace(asked, qrels=_read(asked.qrels))))
         return None if found is None else trust.first_runs(found.read, found.asked)
@@ -202,7 +202,9 @@ class Inputs:
         """Give runs of a request so that their documents are known by name."""
         return runs
 
-    def _with_runs(self, asked: Asked, names: Sequence[str] | None, *, with_ids: bool, progress: Progress) -> Asked:
+    def _with_runs(
+        self, asked: Request, names: Sequence[str] | None, *, with_ids: bool, progress: Progress
+    ) -> Request:
         known = self.names()
         for name in names or ():
             if name not in known and not Path(name).exists():
@@ -217,11 +219,11 @@ class Inputs:
         is_ours = word is None or word == releases.NOW or word in releases.names(self.collection("a release"))
         return self.judged(unjudged=True) if is_ours else Path(cast("str", word))
 
-    def _teachers(self, asked: Asked) -> Asked:
+    def _teachers(self, asked: Request) -> Request:
         """Add the runs that are at hand and not asked for; a collection itself knows who fed its pool."""
         return asked
 
-    def _field(self, asked: Asked, progress: Progress) -> Field:
+    def _field(self, asked: Request, progress: Progress) -> Field:
         everything = self._teachers(asked)
         if len(everything.runs) > len(asked.runs) and asked.topics == "common":
             everything = replace(everything, topics=read_aligned(asked, self.store).aligned.topic_ids)
@@ -229,7 +231,7 @@ class Inputs:
         progress("weighing what is unjudged", 0, None)
         return replace(found, words=tuple(asked.runs))
 
-    def _key(self, asked: Asked) -> Hashable:
+    def _key(self, asked: Request) -> Hashable:
         """Give what makes a field what it is; None where that is not known before files are read."""
         contents = contents_of(self._teachers(asked).runs, self.store)
         topics_are_a_file = isinstance(asked.topics, str) and asked.topics not in TOPIC_SETS
@@ -251,7 +253,7 @@ class CommandInputs(Inputs):
         self,
         store: Store | None,
         qrels: str | None,
-        pool: PoolTold,
+        pool: PoolOptions,
         progress: Watch,
         *,
         layers: Sequence[str] = (),
@@ -260,15 +262,17 @@ class CommandInputs(Inputs):
         super().__init__(store, qrels, pool, progress, layers=layers)
         self.alignment, self.warn = None, warn
 
-    def field(self, asked: Asked, progress: Progress = silent) -> Field:
+    def field(self, asked: Request, progress: Progress = silent) -> Field:
         """Give the field of runs that verdicts need."""
         return field_of(asked, self.pool, store=self.store, progress=progress)
 
-    def known(self, asked: Asked) -> Read | None:
+    def known(self, asked: Request) -> Read | None:
         """Give nothing: nothing is kept."""
         return None
 
-    def _with_runs(self, asked: Asked, names: Sequence[str] | None, *, with_ids: bool, progress: Progress) -> Asked:
+    def _with_runs(
+        self, asked: Request, names: Sequence[str] | None, *, with_ids: bool, progress: Progress
+    ) -> Request:
         runs = tuple(names or self.names())
         if not runs:
             raise UsageError("which runs? name their files, and the qrels with --qrels; or a collection with -C")
@@ -299,7 +303,7 @@ class FilesInputs(Inputs):
     `given` are paths, or runs that are at hand; `called` are their names where those were given.
     """
 
-    def __init__(self, qrels: object, runs: object, pool: PoolTold, progress: Watch) -> None:
+    def __init__(self, qrels: object, runs: object, pool: PoolOptions, progress: Watch) -> None:
         super().__init__(None, qrels_or_file(qrels), pool, progress)
         self.called, self.given = _ranked(runs)
         files = [str(self.qrels)] if isinstance(self.qrels, Path) else []
@@ -355,7 +359,9 @@ class FilesInputs(Inputs):
         """Give runs of a request so that their documents are known by name."""
         return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
 
-    def _with_runs(self, asked: Asked, names: Sequence[str] | None, *, with_ids: bool, progress: Progress) -> Asked:
+    def _with_runs(
+        self, asked: Request, names: Sequence[str] | None, *, with_ids: bool, progress: Progress
+    ) -> Request:
         # Measures of others see documents by name.
         parsed = expression.parse_measures(asked.measures)
         with_ids = with_ids or any(not isinstance(one, expression.Measure) for one in parsed)
@@ -370,7 +376,7 @@ class FilesInputs(Inputs):
         judged, read = self._read(asked.like or "10", progress)
         return replace(asked, qrels=judged, runs=tuple(read[name] for name in chosen))
 
-    def _teachers(self, asked: Asked) -> Asked:
+    def _teachers(self, asked: Request) -> Request:
         _, runs = self._read(asked.like or "10")
         known = {run if isinstance(run, str) else run.tag for run in asked.runs}
         return replace(asked, runs=(*asked.runs, *(run for name, run in runs.items() if name not in known)))
@@ -444,14 +450,14 @@ def qrels_or_file(value: object) -> Path | Qrels:
 
 def pool_given(
     *, groups: object = None, depth: int | None = None, card: str | os.PathLike[str] | None = None, pool: str = ""
-) -> PoolTold:
+) -> PoolOptions:
     """Give what is told about the pool, checked as far as that goes without the runs."""
     if depth is not None and (type(depth) is not int or depth < 1):
         raise UsageError(f"pool_depth is the rank that the pool went down to, from 1, not {depth!r}")
     path = None if card is None else Path(card)
     if path is not None and _is_missing(str(path)):
         raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
-    return PoolTold(groups=None if groups is None else groups_given(groups), depth=depth, card=path, pool=pool)
+    return PoolOptions(groups=None if groups is None else groups_given(groups), depth=depth, card=path, pool=pool)
 
 
 def groups_given(value: object) -> tuple[Member, ...]:

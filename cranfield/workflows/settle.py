@@ -14,7 +14,7 @@ from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging, scales
-from cranfield.workflows.evaluate.inputs import Asked, read_in_full, runs_without_pipes
+from cranfield.workflows.evaluate.inputs import Request, read_in_full, runs_without_pipes
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.workflows.reuse.field import SEED, Trust, Trusted, trusted
@@ -86,7 +86,7 @@ def settle(
     with inputs.progress() as progress:
         field = inputs.field(asked, progress)
         trust = trusted(field, wanted, store=store)
-        read = with_documents(Asked(qrels=field.read.qrels, runs=runs), store)
+        read = with_documents(Request(qrels=field.read.qrels, runs=runs), store)
         speed = Speed(ASSUMED_SECONDS) if store is None else judging_speed(store)
         notes: list[str] = []
         found: list[Sequence[QueuedDocument]] = []
@@ -162,7 +162,9 @@ def _keep_queue(store: Store, name: str, documents: Sequence[QueuedDocument], *,
     return len(queued)
 
 
-def with_documents(asked: Asked, store: Store | None, *, topics: TopicSet = "qrels") -> tuple[Alignment, Identities]:
+def with_documents(
+    asked: Request, store: Store | None, *, topics: TopicSet = "qrels"
+) -> tuple[Alignment, Identities]:
     """Align runs with the ids of their documents: a document that two runs share has one label."""
     qrels, runs = read_in_full(asked, store)
     aligned = align.align(qrels, runs, topics=topics, reference=asked.like or "10")
@@ -197,7 +199,7 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
 
     @cache
     def read() -> tuple[Alignment, Identities]:
-        asked = Asked(qrels=field.read.qrels, runs=field.words)
+        asked = Request(qrels=field.read.qrels, runs=field.words)
         return with_documents(asked, store, topics=field.read.aligned.topic_ids)
 
     def pair_of(trust: Trust, run: int, other: int) -> OpenScore:

@@ -15,7 +15,7 @@ from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
 from cranfield.store import scales
 from cranfield.store.store import Store
-from cranfield.workflows.evaluate.inputs import Asked, align_as_asked, measures_asked, read_in_full
+from cranfield.workflows.evaluate.inputs import Request, align_as_asked, measures_asked, read_in_full
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import Speed, judging_speed
 
@@ -194,7 +194,7 @@ class Foreseen(Result):
 
 
 def simulate_plans(
-    asked: Asked, how: Simulating, *, store: Store | None = None, progress: Progress = silent
+    asked: Request, how: Simulating, *, store: Store | None = None, progress: Progress = silent
 ) -> Simulated:
     """Play plans against the judgments that are known, and tell what each would have cost, found and done."""
     field = _field(asked, how, store)
@@ -234,7 +234,7 @@ def simulate_plans(
 
 
 def foresee(
-    asked: Asked, how: Simulating, *, to_depth: int, pool_depth: int | None = None, store: Store | None = None
+    asked: Request, how: Simulating, *, to_depth: int, pool_depth: int | None = None, store: Store | None = None
 ) -> Foreseen:
     """Tell what pools down to a depth cost, found, and would probably find below the depth that was judged."""
     field = _field(asked, how, store)
@@ -254,7 +254,7 @@ def foresee(
     return Foreseen(found, field.speed, tuple(notes))
 
 
-def _field(asked: Asked, how: Simulating, store: Store | None) -> Field:
+def _field(asked: Request, how: Simulating, store: Store | None) -> Field:
     qrels, runs = read_in_full(asked, store)
     members = run_module.read_groups(Source(how.groups)) if isinstance(how.groups, Path) else how.groups
     here = {run.tag for run in runs}

@@ -10,7 +10,7 @@ from command import call
 from cranfield.workflows.collection import open_collection
 from cranfield.workflows.evaluate import evaluate as step
 from cranfield.workflows.evaluate import inputs as evaluate_reading
-from cranfield.workflows.evaluate.inputs import KeptAlignment
+from cranfield.workflows.evaluate.inputs import AlignmentCache
 
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
 RUN = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"
@@ -28,7 +28,7 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path, monkeypatch):
-    kept = KeptAlignment()
+    kept = AlignmentCache()
     asked = step.Request(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
     with open_collection(collection) as store:
         first = step.evaluate(asked, store=store, kept=kept).scores
@@ -56,7 +56,7 @@ def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path
 def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
     Path("chosen").write_text("1\n", encoding="utf-8")
     Path("others").write_text(QRELS.replace("1 0 b 0", "1 0 b 1"), encoding="utf-8")
-    kept = KeptAlignment()
+    kept = AlignmentCache()
     asked = step.Request(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
     with open_collection(collection) as store:
         step.evaluate(asked, store=store, kept=kept)
@@ -71,7 +71,7 @@ def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
 
 
 def test_what_the_qrels_file_says_counts_and_not_its_name(collection: Path):
-    kept = KeptAlignment()
+    kept = AlignmentCache()
     asked = step.Request(qrels=Path("qrels"), runs=("first",), measures=("P@5",))
     with open_collection(collection) as store:
         before = step.evaluate(asked, store=store, kept=kept).scores

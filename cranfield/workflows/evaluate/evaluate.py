@@ -15,7 +15,7 @@ from cranfield.base.text import counted
 from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate import inputs
-from cranfield.workflows.evaluate.inputs import ALL, KeptAlignment, LetterTest, Read, Request
+from cranfield.workflows.evaluate.inputs import ALL, AlignmentCache, LetterTest, Read, Request
 
 with deferred:
     import numpy as np
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.scores import RankChange, Scores
     from cranfield.evaluate.ties import Moved
-    from cranfield.workflows.reuse.field import Field, PoolTold, Trusted
+    from cranfield.workflows.reuse.field import Field, PoolOptions, Trusted
 
 
 SEED = 1
@@ -275,10 +275,10 @@ def short_hash(qrels_hash: str) -> str:
 def evaluate(
     request: Request,
     *,
-    pool: PoolTold | None = None,
+    pool: PoolOptions | None = None,
     store: Store | None = None,
     progress: Progress = silent,
-    kept: KeptAlignment | None = None,
+    kept: AlignmentCache | None = None,
     read: Read | None = None,
     reading: Callable[[], Field] | None = None,
 ) -> Evaluation:

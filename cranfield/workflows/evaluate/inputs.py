@@ -95,9 +95,6 @@ class Request:
         return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
 
 
-Asked = Request
-
-
 # The runs of a collection, as an evaluation needs them.
 
 
@@ -180,7 +177,7 @@ Made = TypeVar("Made")
 
 
 @dataclass
-class Kept(Generic[Made]):
+class Cache(Generic[Made]):
     """The last thing that was made of stored runs, or of runs at hand, in memory, as long as this object lives.
 
     It is found again by contents: the hash of the qrels and of each run, and whatever else made it what it is. So it
@@ -201,7 +198,7 @@ class Kept(Generic[Made]):
         return self._kept[0] if self._kept and key is not None and key == self._key else None
 
 
-class KeptAlignment(Kept[Aligned]):
+class AlignmentCache(Cache[Aligned]):
     """The last alignment."""
 
 
@@ -258,7 +255,7 @@ def read_aligned(
     request: Request,
     store: Store | None,
     progress: Progress = silent,
-    kept: KeptAlignment | None = None,
+    kept: AlignmentCache | None = None,
     *,
     keep_rows: bool = False,
 ) -> Read:

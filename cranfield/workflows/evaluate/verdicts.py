@@ -19,7 +19,7 @@ from cranfield.workflows.evaluate import evaluate as evaluation
 from cranfield.workflows.evaluate.inputs import ALL, Read, Request
 from cranfield.workflows.reuse import field as fields
 from cranfield.workflows.reuse import reuse
-from cranfield.workflows.reuse.field import WORST_FIRST, Field, PoolTold, Trust, Trusted
+from cranfield.workflows.reuse.field import WORST_FIRST, Field, PoolOptions, Trust, Trusted
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment
@@ -39,7 +39,12 @@ _NOISE = 1e-9
 
 
 def with_verdicts(
-    request: Request, pool: PoolTold, *, store: Store | None, progress: Progress, reading: Callable[[], Field] | None
+    request: Request,
+    pool: PoolOptions,
+    *,
+    store: Store | None,
+    progress: Progress,
+    reading: Callable[[], Field] | None,
 ) -> evaluation.Evaluation:
     """Score, and give a verdict on each score."""
     field = fields.field_of(request, pool, store=store, progress=progress) if reading is None else reading()

@@ -351,7 +351,7 @@ def effect_on_rankings(
             grades.setdefault(assessor, np.full(len(qrels), np.nan))[places[topic, document]] = grade
     if len(grades) < 2:
         return None
-    read = evaluation.read_aligned(evaluation.Asked(qrels=qrels, runs=runs), store, keep_rows=True)
+    read = evaluation.read_aligned(evaluation.Request(qrels=qrels, runs=runs), store, keep_rows=True)
     chosen = evaluation.measures_asked(measures, store)
     rng = np.random.default_rng(seed)
     found = correlation.assessor_effect(read.aligned, qrels, read.runs, list(grades.values()), chosen, rng=rng)

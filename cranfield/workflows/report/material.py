@@ -23,7 +23,7 @@ from cranfield.workflows.judge.agreement import agreement_report
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import show_pool
 from cranfield.workflows.qrels.current import collection_rule, list_releases, meant_by, qrels_for
-from cranfield.workflows.reuse.field import PoolTold
+from cranfield.workflows.reuse.field import PoolOptions
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
 
@@ -130,7 +130,7 @@ def _scores(
         missing += [] if runs else ["scores, since no run was submitted"]
         return None, None
     asked = Request(qrels=qrels, runs=runs, measures=request.measures, curve=True)
-    evaluation = evaluate(asked, pool=PoolTold(), store=store, progress=progress)
+    evaluation = evaluate(asked, pool=PoolOptions(), store=store, progress=progress)
     trust = evaluation.trust
     if 2 <= len(runs) <= LETTERED and evaluation.scores.scored.all():
         evaluation = replace(evaluation, letters=letters_of(evaluation.scores, "tukey"))

@@ -17,8 +17,8 @@ from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import (
     TOPIC_SETS,
-    Asked,
     Read,
+    Request,
     StoredName,
     gains_of,
     read_aligned,
@@ -50,7 +50,7 @@ _WHO = ("which runs fed the pool", "--groups and --pool-depth")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoolTold:
+class PoolOptions:
     """What is told about the pool beside the runs.
 
     `groups` says which runs fed it, as a file or as it is; `depth` down to which rank; `card` is what a published
@@ -133,7 +133,7 @@ class Field:
         return "" if provenance is None or place < 0 else provenance.groups[place]
 
 
-def field_of(asked: Asked, told: PoolTold, *, store: Store | None = None, progress: Progress = silent) -> Field:
+def field_of(asked: Request, told: PoolOptions, *, store: Store | None = None, progress: Progress = silent) -> Field:
     """Read and align what was asked for together with the runs that fed the pool."""
     stored = pool_inputs.known_pool(store, told.pool) if store is not None and told.groups is None else None
     teachers = _teachers(store, stored) if told.groups is None and told.card is None else ()
@@ -171,7 +171,7 @@ def _teachers(store: Store | None, stored: KnownPool | None) -> tuple[str, ...]:
     return tuple(StoredName(facts.name) for facts in stored_runs.facts(store) if facts.role == "contributing")
 
 
-def _read(asked: Asked, words: Sequence[str | AnyRun], store: Store | None, progress: Progress) -> Read:
+def _read(asked: Request, words: Sequence[str | AnyRun], store: Store | None, progress: Progress) -> Read:
     """Align everything over the topics that the runs asked for are scored on."""
     if len(words) == len(asked.runs) or asked.topics in ("qrels", "run") or asked.topics not in TOPIC_SETS:
         chosen = replace(asked, runs=tuple(words))
@@ -183,7 +183,7 @@ def _read(asked: Asked, words: Sequence[str | AnyRun], store: Store | None, prog
 
 
 def _contributors(
-    read: Read, told: PoolTold, stored: KnownPool | None, submitted: list[Contributor]
+    read: Read, told: PoolOptions, stored: KnownPool | None, submitted: list[Contributor]
 ) -> tuple[list[Contributor], int | None, list[str], bool]:
     """Give who fed the pool, its depth where it is one of equal depth, notes, and whether all that is a guess."""
     from cranfield.reuse.provenance import infer_contributors, infer_depth
