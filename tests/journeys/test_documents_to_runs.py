@@ -246,7 +246,10 @@ def test_a_live_collection_is_backed_up(kitchen: Shell, kept: Kept):
     kept(kitchen("backup", "copy.db", status=1).err)
 
 
-def test_the_demonstration_runs_and_refuses_a_folder_in_use(shell: Shell, kept: Kept):
+def test_the_demonstration_runs_and_refuses_a_folder_in_use(
+    shell: Shell, kept: Kept, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")  # else it says how to find the command
     told = shell("demo", "here")
     kept(told.err)
     kept(shell("demo", "here", status=2).err)
