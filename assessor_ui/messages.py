@@ -9,9 +9,8 @@ from functools import partial
 from typing import Literal
 
 from cranfield.base.errors import CranfieldError
-from cranfield.base.progress import in_words
 from cranfield.base.records import GradeScale
-from cranfield.base.text import counted, shortened, visible_line
+from cranfield.base.text import counted, in_words, shortened, visible_line
 from cranfield.judge.session import Answer, Item, Saved, SearchHit, SessionProgress, TopicState
 
 Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]

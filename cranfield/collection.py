@@ -13,7 +13,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, cast
 
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, facts_table, html
 
 with deferred:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.base.options import described_options
+from cranfield.base.registry import described_options
 from cranfield.pool.stopping import stopping_rules
 from cranfield.pool.strategy import Kind, Strategy, strategies
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from cranfield.base.options import described_options
+from cranfield.base.registry import described_options
 from cranfield.runs.baseline import systems
 
 _HEAD = """\

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from cranfield.base.errors import SourceError, UsageError, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 
 with deferred:
+    import concurrent.futures as futures
     import tempfile
 
     import zstandard
@@ -352,3 +353,31 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+# How a step tells whoever started it what it is doing, without knowing who that is.
+
+Progress = Callable[[str, int, int | None], None]
+"""Called as (what is being done, how much is done, how much there is or None)."""
+
+
+def silent(what: str, done: int, total: int | None) -> None:
+    """Tell nobody."""
+
+
+# Threads that read files, and that nobody has to wait for.
+
+
+@contextmanager
+def workers(count: int) -> Iterator[futures.ThreadPoolExecutor]:
+    """Give some threads to read in; where something goes wrong here they are left alone.
+
+    A thread that reads from a pipe can wait for ever, and whoever presses Ctrl-C does not want to wait with it.
+    """
+    threads = futures.ThreadPoolExecutor(count)
+    try:
+        yield threads
+    except BaseException:
+        threads.shutdown(wait=False, cancel_futures=True)
+        raise
+    threads.shutdown()

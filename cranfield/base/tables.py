@@ -1,17 +1,25 @@
-"""A table: the one shape in which results reach people, files and frames; and a result, which has one."""
+"""A table: how it is read from a file, and the one shape in which results reach people, files and frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from html import escape
 from math import isfinite
+from typing import TYPE_CHECKING, Any
 
-from cranfield.base.lazy import deferred
-from cranfield.base.text import cell_width, shortened_in_the_middle, visible_line
+from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, Severity, quoted
+from cranfield.base.registry import deferred
+from cranfield.base.text import counted, visible_line
 
 with deferred:
     import pandas as pd
+
+if TYPE_CHECKING:
+    from cranfield.base.files import Source
 
 Value = str | int | float | bool | None | tuple[int, ...]
 
@@ -241,130 +249,247 @@ def column_texts(table: Table, place: int) -> list[str]:
     return [visible_line(text) for text in (column.title, *(printed(row[place], column) for row in table.rows))]
 
 
-# Tables that are too wide for a surface, turned on their side or cut into several that fit.
+# A table read from a file: a schema in; columns, and everything that is wrong with its lines, out.
+#
+# A schema says how the columns are usually called, and in which words a file is refused. So all problems of a file
+# are told at once, each with its lines, whatever it is a file of.
 
-_GAP, _EDGE = 2, 1
-"""What a terminal has between two columns, and after all of them."""
-
-_SHORTEST = 8
-"""To how many cells a name is cut where there is no room."""
-
-_FOLDED_TITLE = 3
-"""To how many cells a title is folded before a name is."""
-
-UNCUT, _LONGEST_NUMBER = 14, 24
-"""Words up to these many cells are not folded; what is longer than the other is no number."""
+Row = tuple[int, dict[str, str]]
+"""The line a row begins on, and its cells by column."""
 
 
-def fitted(table: Table, width: int) -> list[Table]:
-    """Give a table of a key column and numbers as tables that fit into `width` characters.
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is looked for: its code, what it means, what to do, and what `--repair` does about it."""
 
-    One with fewer rows than number columns is turned on its side, if that fits: numbers stay below their like.
-    Otherwise the columns are dealt out from the first number on, and each table repeats the columns before that;
-    where these leave no room for a number they are cut in the middle, as long as different names stay different.
-    A number is never cut: where nothing else helps, a table is wider than `width`.
+    code: str
+    meaning: str
+    remedy: str = ""
+    repair: str = ""
+    severity: Severity = "error"
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What a table must have, and the words for what can be wrong with it.
+
+    `columns` has the usual spellings of each column, best first; case does not matter, and a dash or a blank is as
+    good as an underscore. A line that begins with `comment` is none. `wording` is how a message is made of a
+    fault's meaning, how often it occurs, and what was seen first.
     """
-    if width_of(table) <= width:
-        return [table]
-    numbers = [place for place, column in enumerate(table.columns) if column.numeric]
-    if numbers == list(range(1, len(table.columns))) and len(table.rows) < len(numbers):
-        turned = _turned(table)
-        if width_of(turned) <= width:
-            return [turned]
-    first = max(numbers[0], 1) if numbers else len(table.columns)
-    return _dealt_out(_with_short_keys(table, first, width), first, width)
+
+    columns: Mapping[str, tuple[str, ...]]
+    faults: tuple[Fault, ...]
+    needed: tuple[str, ...]
+    comment: str = ""
+    wording: str = "{meaning}{often}{seen}"
+
+    def roles(self, names: Iterable[str]) -> Mapping[str, str]:
+        """Give the name of the column that is each of ours; one serves once, and the first of two alike."""
+        return _roles(self, tuple(names))
+
+    def problem(
+        self,
+        code: str,
+        message: str = "",
+        *,
+        meaning: str = "",
+        example: str = "",
+        lines: Iterable[int] = (),
+        count: int = 1,
+        topic: str = "",
+        severity: Severity | None = None,
+        remedy: str = "",
+        repairable: bool = True,
+    ) -> Problem:
+        """Give a problem in the words of the schema, unless others fit the case better.
+
+        Without `repairable` it has to be mended by hand, though the schema knows a repair for other cases.
+        """
+        fault = next(fault for fault in self.faults if fault.code == code)
+        seen = f": {quoted(example)}" if example else ""
+        often = f" ({counted(count, 'line')})" if count > 1 else ""
+        remedy, repairable = remedy or fault.remedy, repairable and bool(fault.repair)
+        return Problem(
+            code,
+            message or self.wording.format(meaning=meaning or fault.meaning, often=often, seen=seen),
+            severity=severity or fault.severity,
+            lines=tuple(int(line) for line, _ in zip(lines, range(LINES_KEPT), strict=False)),
+            count=count,
+            topic=topic,
+            remedy=f"{remedy}; --repair {fault.repair}" if repairable else remedy,
+            repairable=repairable,
+        )
 
 
-def width_of(table: Table) -> int:
-    """Give how many characters a terminal needs for a table."""
-    return sum(_column_width(table, place) + _GAP for place in range(len(table.columns))) - _GAP + _EDGE
+@lru_cache(maxsize=1024)
+def _roles(schema: Schema, names: tuple[str, ...]) -> Mapping[str, str]:
+    free = {name.strip().casefold().replace("-", "_").replace(" ", "_"): name for name in reversed(names)}
+    found = {}
+    for role, spellings in schema.columns.items():
+        if spelling := next((word for word in spellings if word in free), None):
+            found[role] = free.pop(spelling)
+    return found
 
 
-def least_width(texts: Sequence[str], *, numeric: bool, title_whole: bool = True) -> int:
-    """Give how narrow a column can be, its title the first of its texts: numbers stay whole, other words fold.
+@dataclass
+class Findings:
+    """What a reader finds wrong while it goes through a file, gathered by code.
 
-    A title folds between its words, over numbers too; within them if it need not stay whole. What is longer than any
-    number among numbers is a name there.
+    `add` is called in the order of the file, so that the lines kept are the first ones. `columns` are those that a
+    line should have; `by_hand` are codes that have no one right answer in this format.
     """
-    title, *cells = texts
-    whole = [cell for cell in cells if cell_width(cell) <= _LONGEST_NUMBER] if numeric else []
-    others = [word for cell in (() if numeric and len(whole) == len(cells) else cells) for word in cell.split()]
-    folding = min(max(map(cell_width, others), default=1), UNCUT)
-    longest = max(map(cell_width, title.split()), default=1)
-    heading = longest if title_whole else min(longest, _FOLDED_TITLE)
-    return max([folding, heading if numeric else min(heading, UNCUT), *map(cell_width, whole)])
+
+    schema: Schema
+    columns: Sequence[str] = ()
+    by_hand: Sequence[str] = ()
+    _lines: dict[str, list[int]] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+    _words: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def add(self, code: str, lines: Sequence[int] | Any, *, example: str = "", meaning: str = "") -> None:
+        """Note that `code` occurs on some lines; `example` is what stands on the first."""
+        if len(lines):
+            kept = self._lines.setdefault(code, [])
+            kept.extend(int(line) for line in lines[: LINES_KEPT - len(kept)])
+            self._counts[code] = self._counts.get(code, 0) + len(lines)
+            self._words.setdefault(code, (example, meaning))
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Give one problem per code, in the order of the schema."""
+        found = []
+        for code in [fault.code for fault in self.schema.faults if fault.code in self._lines]:
+            problem = self.schema.problem(
+                code,
+                example=self._words[code][0],
+                meaning=self._words[code][1],
+                lines=self._lines[code],
+                count=self._counts[code],
+                repairable=code not in self.by_hand,
+            )
+            if code in ("too-few-columns", "too-many-columns") and self.columns:
+                expected = f"; expected {quoted(', '.join(self.columns), limit=200)}"
+                problem = replace(problem, message=problem.message + expected)
+            found.append(problem)
+        return tuple(found)
 
 
-def _column_width(table: Table, place: int) -> int:
-    return max(map(cell_width, column_texts(table, place)))
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The rows of a table as columns of text, the line of each row, and what is wrong with the others."""
+
+    source: Source
+    lines: list[int]
+    values: dict[str, list[str]]
+    findings: Findings
+
+    def add(self, line: int, cells: Iterable[str]) -> None:
+        """Add a row, its cells in the order of the columns."""
+        self.lines.append(line)
+        for column, cell in zip(self.values.values(), cells, strict=True):
+            column.append(cell)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Give the line and the cells of each row."""
+        return zip(self.lines, *self.values.values(), strict=True)
+
+    def refuse(self, summary: str) -> None:
+        """Raise everything that was found, in the order of the file; a file without rows is found empty."""
+        if not self.lines:
+            self.findings.add("empty", [] if self.findings.problems() else [1])
+        if problems := self.findings.problems():
+            placed = [problem.at(self.source.name) for problem in problems]
+            raise ProblemsFound(f"{self.source.name}: {summary}", sorted(placed, key=lambda problem: problem.lines))
 
 
-def _with_short_keys(table: Table, first: int, width: int) -> Table:
-    """Give the table with the columns before the first number so narrow that the widest number fits beside them."""
-    others = range(first, len(table.columns))
+def read_table(source: Source, schema: Schema, *, delimiter: str = "", multiline: bool = False) -> Columns:
+    """Read JSON lines or, with a delimiter, rows under a header; in `multiline` ones a quoted cell may span lines.
 
-    def needed(place: int) -> int:
-        texts, numeric = column_texts(table, place), table.columns[place].numeric
-        return max(least_width(texts, numeric=numeric), cell_width(texts[0]) if numeric else 0)
-
-    widths = [_column_width(table, place) for place in range(first)]
-    room = width - _EDGE - max(map(needed, others), default=0) - _GAP * first
-    if sum(widths) <= room or not others:
-        return table
-    words = [place for place in range(first) if not table.columns[place].numeric]
-    # The widest are cut first, until all of them take no more than the room, or half of the width.
-    most = min(room, width // 2)
-    fitting = (size for size in range(max(widths), _SHORTEST, -1) if sum(min(one, size) for one in widths) <= most)
-    # One list for all columns: a run must not look like the one that stands against it.
-    names = [text for place in words for text in column_texts(table, place)[1:]]
-    short = _short_names(names, next(fitting, _SHORTEST))
-    rows = []
-    for row in table.rows:
-        seen = {place: visible_line(printed(row[place], table.columns[place])) for place in words}
-        rows.append(tuple(short.get(seen[place], one) if place in seen else one for place, one in enumerate(row)))
-    return replace(table, rows=tuple(rows))
-
-
-def _short_names(names: Sequence[str], width: int) -> dict[str, str]:
-    """Give names cut in the middle, somewhat to one side if need be; whole where different ones would look alike."""
-    different = set(names)
-    for head in (width // 2, width // 3, width - 1 - width // 3, 1, width - 2):
-        short = {name: shortened_in_the_middle(name, width, head=head) for name in different}
-        if len(set(short.values())) == len(different):
-            return short
-    return {}
-
-
-def _turned(table: Table) -> Table:
-    """Give the table with a row for each number column, and a column for each row.
-
-    The numbers are text then: each row has the digits that its column had.
+    A row that lacks what is needed is refused; what it may lack is empty there.
     """
-    keys = [printed(row[0], table.columns[0]) for row in table.rows]
-    columns = (Column("measure"), *(Column(key, key, "number") for key in keys))
-    rows: list[tuple[Value, ...]] = [
-        (column.title, *(printed(row[place], column) for row in table.rows))
-        for place, column in enumerate(table.columns[1:], start=1)
-    ]
-    bold = frozenset((column - 1, row + 1) for row, column in table.bold)
-    return replace(table, columns=columns, rows=tuple(rows), bold=bold)
+    table = Columns(source, [], {role: [] for role in schema.columns}, Findings(schema))
+    for line, row in _separated(table, delimiter, multiline=multiline) if delimiter else _objects(table):
+        if all(row.get(role) for role in schema.needed):
+            table.add(line, [row.get(role, "") for role in schema.columns])
+        else:
+            table.findings.add("missing-field", [line], example=str(row))
+    return table
 
 
-def _dealt_out(table: Table, first: int, width: int) -> list[Table]:
-    keys = list(range(first))
-    room = width - _EDGE + _GAP - sum(_column_width(table, place) + _GAP for place in keys)
-    shares: list[list[int]] = []
-    left = 0
-    for place in range(first, len(table.columns)):
-        needed = _column_width(table, place) + _GAP
-        if not shares or needed > left:
-            shares.append([])
-            left = room
-        shares[-1].append(place)
-        left -= needed
-    parts = [table.select([*keys, *share]) for share in shares] or [table]
-    last = len(parts) - 1
-    return [
-        replace(part, caption="" if place else table.caption, notes=() if place < last else table.notes)
-        for place, part in enumerate(parts)
-    ]
+def read_list(source: Source, schema: Schema) -> Columns:
+    """Read lines with a cell for each column, tabs between them and no header; blank lines and comments are none."""
+    table = Columns(source, [], {role: [] for role in schema.columns}, Findings(schema))
+    for line, text in source.lines():
+        cells = [cell.strip() for cell in text.strip().split("\t")]
+        if not text.strip() or (schema.comment and text.startswith(schema.comment)):
+            continue
+        if len(cells) == len(schema.columns) and all(cells):
+            table.add(line, cells)
+        else:
+            table.findings.add("bad-row", [line], example=text)
+    return table
+
+
+def object_in(text: str | bytes) -> dict[str, Any] | None:
+    """Give the JSON object that a line is, if it is one. Deep nesting and endless digits are none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def csv_rows(
+    lines: Iterable[str], delimiter: str = ",", *, strict: bool = False
+) -> Iterator[tuple[int, list[str] | str]]:
+    """Give the line that each row begins on, and its cells, or what keeps it from being cut into cells."""
+    rows = csv.reader(lines, delimiter=delimiter, strict=strict)
+    while True:
+        line = rows.line_num + 1
+        try:
+            yield line, next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, str(error)
+
+
+def _objects(table: Columns) -> Iterator[Row]:
+    for line, text in table.source.lines():
+        if not text.strip():
+            continue
+        if (record := object_in(text)) is None:
+            table.findings.add("bad-row", [line], example=text)
+            continue
+        roles, row = table.findings.schema.roles(record), dict.fromkeys(table.values, "")
+        for role, name in roles.items():
+            value = record[name]
+            if value is not None:  # as a table would have it: numbers as they are written, nothing for null
+                row[role] = json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
+        yield line, row
+
+
+def _separated(table: Columns, delimiter: str, *, multiline: bool) -> Iterator[Row]:
+    schema, places = table.findings.schema, dict[str, int]()
+    lines = table.source.lines()
+    rows: Iterable[tuple[int, list[str] | str]] = (
+        csv_rows((f"{text}\n" for _, text in lines), delimiter)
+        if multiline
+        else ((line, cells) for line, text in lines for _, cells in csv_rows([text], delimiter))
+    )
+    for line, cells in rows:
+        if isinstance(cells, str):
+            table.findings.add("bad-row", [line])
+        elif not any(cell.strip() for cell in cells):
+            continue
+        elif not places:
+            places = {role: cells.index(name) for role, name in schema.roles(cells).items()}
+            if missing := [quoted(role) for role in schema.needed if role not in places]:
+                message = f"no column for {' or '.join(missing)} in the header"
+                problem = schema.problem("missing-field", lines=[1], example=message).at(table.source.name)
+                raise ProblemsFound(f"{table.source.name}: {message}", [problem])
+        elif len(cells) <= max(places[role] for role in schema.needed):
+            table.findings.add("missing-field", [line], example=delimiter.join(cells))
+        else:
+            by_place = sorted(places.items(), key=lambda item: item[1])
+            yield line, {role: cells[place].strip() for role, place in by_place if place < len(cells)}

@@ -1,4 +1,4 @@
-"""Text from outside, made fit to be shown.
+"""Text from outside, made fit to be shown; times as they are stored, and as people write them.
 
 Documents, runs and notes are hostile until shown otherwise: an escape sequence in a title can repaint a
 terminal, a bidi override can turn a file name round. Every front shows foreign text through `visible`.
@@ -9,6 +9,12 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from datetime import UTC, date, datetime
+from datetime import time as datetime_time
+from math import ceil
+from time import time
+
+from cranfield.base.errors import InputError, quoted
 
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
 _KEPT = "\n\t"
@@ -95,3 +101,51 @@ def begins_with(text: str, title: str) -> bool:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Give "1 run", "2 runs", "1,000 runs"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+# The clock, and moments as people and files write them.
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def now() -> str:
+    """Give the time as it is stored: UTC, ISO 8601, to the millisecond. Nobody else looks at the clock."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment() -> float:
+    """Give the time as leases count it: seconds since 1970."""
+    return time()
+
+
+def start_of_today() -> str:
+    """Give the last midnight where the user sits, as times are stored."""
+    midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def stored_moment(text: str, *, end_of_day: bool = False) -> str:
+    """Give a moment in ISO 8601 as it is stored: UTC, to the millisecond. Without a zone it is taken as UTC.
+
+    A date alone is the beginning of that day, or its end where that is asked for.
+    """
+    words = text.strip()
+    try:
+        if len(words) <= len("2026-01-31"):
+            moment = datetime.combine(
+                date.fromisoformat(words), datetime_time.max if end_of_day else datetime_time.min, UTC
+            )
+        else:
+            moment = datetime.fromisoformat(words)
+    except ValueError:
+        raise InputError(f"{quoted(text)} is not a time; write 2026-01-31 or 2026-01-31T17:30Z") from None
+    known = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return known.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def in_words(seconds: float) -> str:
+    """Give how long something may take, rounded up: minutes, from two hours on hours, from two days on days."""
+    for unit, name in ((_DAY, "day"), (_HOUR, "hour")):
+        if seconds > 2 * unit:
+            return counted(ceil(seconds / unit), name)
+    return counted(max(ceil(seconds / _MINUTE), 1), "minute")

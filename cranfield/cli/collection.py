@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cranfield.base.errors import UsageError
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format
 

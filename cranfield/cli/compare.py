@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS, Column, table_of
 from cranfield.cli import console
 from cranfield.cli.evaluate import NoVerdict

@@ -17,7 +17,7 @@ import typer
 
 from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UsageError
 from cranfield.base.files import whole_file
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS, Result, Table, plain_text
 from cranfield.base.text import begins_with, counted, visible, visible_line
 from cranfield.report.rendering import renderers
@@ -29,7 +29,7 @@ with deferred:
     from cranfield.workflows.reuse import field
 
 if TYPE_CHECKING:
-    from cranfield.base.progress import Progress
+    from cranfield.base.files import Progress
     from cranfield.base.records import Document
     from cranfield.collection import Collection
     from cranfield.store.store import Store
@@ -98,7 +98,7 @@ def put_wide_table(table: Table, format: str = "table") -> None:
     if format != "table" or not sys.stdout.isatty():
         put_table(table, format)
         return
-    from cranfield.base.tables import fitted
+    from cranfield.workflows.display import fitted
 
     for part in fitted(table, get_terminal_size().columns):
         _put_rich(part)
@@ -106,7 +106,7 @@ def put_wide_table(table: Table, format: str = "table") -> None:
 
 def fits(table: Table) -> bool:
     """Say whether standard output is wide enough for a table: always, where it is no terminal."""
-    from cranfield.base.tables import width_of
+    from cranfield.workflows.display import width_of
 
     return not sys.stdout.isatty() or width_of(table) <= get_terminal_size().columns
 
@@ -303,7 +303,7 @@ def _is_default() -> bool:
 @contextmanager
 def progress() -> Iterator[Progress]:
     """Give a step something to report to: a bar on a terminal, nothing elsewhere."""
-    from cranfield.base.progress import silent
+    from cranfield.base.files import silent
 
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield silent

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cranfield.base.errors import CranfieldError, ProblemsFound
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.text import HIT_END, HIT_START, shortened
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.options import (

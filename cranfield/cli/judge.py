@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cranfield.base.errors import UsageError, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.cli import console, judge_data
 from cranfield.cli.judge_data import opened
 from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cranfield.base.errors import UsageError
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.base.text import counted
 from cranfield.cli import console

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, Replace
 from cranfield.qrels.rules import RULE_WORDS, parse_rule

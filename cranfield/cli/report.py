@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from cranfield.base.errors import UsageError
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, removed

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cranfield.base.errors import UsageError, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.text import visible_line
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, Replace

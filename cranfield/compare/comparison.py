@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.compare import differences as effect
 from cranfield.compare.corrections import Correction, corrections, holm
 from cranfield.compare.differences import (

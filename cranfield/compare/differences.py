@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.base.lazy import deferred
-from cranfield.base.registry import Registry
+from cranfield.base.registry import Registry, deferred
 from cranfield.base.text import counted
 
 with deferred:

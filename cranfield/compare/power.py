@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.errors import UsageError
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.compare.differences import as_scores, check_share, paired_differences, significant
 
 with deferred:

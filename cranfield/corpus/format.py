@@ -14,8 +14,8 @@ from unicodedata import category
 
 from cranfield.base.errors import Problem, SourceError, quoted
 from cranfield.base.files import LONGEST_LINE, Source
-from cranfield.base.reading import Schema
 from cranfield.base.records import Document, Topic
+from cranfield.base.tables import Schema
 
 
 class DocumentFormat(Protocol):

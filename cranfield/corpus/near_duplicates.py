@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
 from cranfield.base.errors import UsageError
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

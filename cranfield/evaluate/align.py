@@ -11,8 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import places_in
-from cranfield.base.arrow import taken as ids_at
 from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.evaluate.lists import (
@@ -28,7 +26,8 @@ from cranfield.evaluate.lists import (
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.encoding import CodedOrder
 from cranfield.runs.order import as_float32, order_as_float32, taken, ties
-from cranfield.runs.run import Codes, Places, Run, Scores, matrix_of, worth_a_matrix
+from cranfield.runs.run import Codes, Places, Run, Scores, matrix_of, places_in, worth_a_matrix
+from cranfield.runs.run import taken as ids_at
 
 # A run of which is known only where its rows stand in the qrels.
 

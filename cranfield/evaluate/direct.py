@@ -20,12 +20,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import as_numbers, as_text, byte_order, taken
 from cranfield.base.files import UTF8_BOM, Source
 from cranfield.evaluate.align import KnownRun, Reference
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.order import as_float32
-from cranfield.runs.run import Codes, Places, Scores, joined_text
+from cranfield.runs.run import Codes, Places, Scores, as_numbers, as_text, byte_order, joined_text, taken
 
 # The columns of ordinary TREC lines, found with masks over bytes: no string is made.
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, UsageError, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS, QrelsRows

@@ -18,9 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import as_text, places_in
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.run import Codes, Run
+from cranfield.runs.run import Codes, Run, as_text, places_in
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]

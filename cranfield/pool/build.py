@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.base.arrow import named
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.pool.candidates import (
@@ -23,7 +22,7 @@ from cranfield.pool.candidates import (
 from cranfield.pool.plan import Cap, Plan, PlanStep, Selection
 from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, Stratum, TopicPool, levels, view
 from cranfield.pool.strategy import HighestScore, RankAmount, Start, State, Strata, Strategy
-from cranfield.runs.run import Codes, Places, Scores
+from cranfield.runs.run import Codes, Places, Scores, named
 
 _TOPICS_SHOWN = 3
 

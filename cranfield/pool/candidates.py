@@ -12,15 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import indices, named, places
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.base.lazy import deferred
 from cranfield.runs.encoding import UNKNOWN, CodedRun, IdTable, as_ids, distinct
-from cranfield.runs.run import Codes, Places, Run, Scores
-
-with deferred:
-    import pyarrow.compute as pc
-
+from cranfield.runs.run import Codes, Places, Run, Scores, byte_order, named, taken
 
 # The runs that enter a pool, with who sent them, all in the same codes.
 
@@ -98,8 +92,7 @@ class PooledRuns:
         for run in self.runs:
             seen[run.ranking.documents] = True
         used = np.flatnonzero(seen).astype(np.int32)
-        ids = self.document_ids.take(indices(used)).cast(pa.large_binary())
-        documents = used[places(pc.sort_indices(ids, sort_keys=[("", "descending")]))]
+        documents = used[byte_order(taken(self.document_ids, used))[::-1]]
         numbers = np.empty(len(self.document_ids), dtype=np.int32)
         numbers[documents] = np.arange(len(documents), dtype=np.int32)
         return documents, numbers

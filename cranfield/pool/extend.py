@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from cranfield.base.arrow import named
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.pool.build import (
     TopicBuilder,
@@ -31,7 +30,7 @@ from cranfield.pool.candidates import (
 from cranfield.pool.plan import Selection
 from cranfield.pool.pool import Addition, Pool, Stratum, TopicPool
 from cranfield.pool.strategy import Strata
-from cranfield.runs.run import Codes, Places, Scores
+from cranfield.runs.run import Codes, Places, Scores, named
 
 # What an earlier version of a pool has of a topic, and how its probabilities stay true when the pool grows.
 

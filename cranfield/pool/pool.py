@@ -12,13 +12,12 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from cranfield.base.arrow import named
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.text import counted
 from cranfield.pool.candidates import Candidates, Mask, by_group
 from cranfield.pool.plan import Plan, Selection
 from cranfield.pool.strategy import RankAmount, Strata
-from cranfield.runs.run import Codes, Places, Scores
+from cranfield.runs.run import Codes, Places, Scores, named
 
 # One topic's pool while it grows: each step of a plan adds what is not there yet.
 

@@ -16,8 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield.base.errors import UsageError, quoted
-from cranfield.base.options import Option
-from cranfield.base.registry import Registry
+from cranfield.base.registry import Option, Registry
 from cranfield.base.text import counted
 from cranfield.pool.strategy import Label, Part
 

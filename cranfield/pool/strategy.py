@@ -18,8 +18,7 @@ from typing import Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
 
-from cranfield.base.options import Option, configured
-from cranfield.base.registry import Registry
+from cranfield.base.registry import Option, Registry, configured
 from cranfield.pool.candidates import Candidates, Mask, best_first, numbers, rounded
 from cranfield.runs.run import Codes, Places, Scores
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound
 from cranfield.base.files import Source
-from cranfield.base.reading import Schema, read_table
+from cranfield.base.tables import Schema, read_table
 from cranfield.qrels.qrels import Qrels, qrels_of
 from cranfield.qrels.reading import FAULTS, QRELS, SPELLINGS, format_of, read_qrels, refusal
 

@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import TEXT, as_digits, as_text, byte_order, joined, taken
 from cranfield.runs.columns import encoded
-from cranfield.runs.run import Codes, Places, joined_text
+from cranfield.runs.run import TEXT, Codes, Places, as_digits, as_text, byte_order, joined, joined_text, taken
 
 Grades = NDArray[np.int32]
 

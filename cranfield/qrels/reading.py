@@ -11,15 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import TEXT
 from cranfield.base.errors import Problem, ProblemsFound
 from cranfield.base.files import Source
-from cranfield.base.reading import Fault, Findings, Schema, read_table
 from cranfield.base.registry import Registry
+from cranfield.base.tables import Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
 from cranfield.runs.columns import encoded, matching, numbers_in
-from cranfield.runs.run import Codes, LineNumbers
+from cranfield.runs.run import TEXT, Codes, LineNumbers
 
 
 class QrelsFormat(Protocol):

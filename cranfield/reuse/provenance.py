@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import TEXT, places_in
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment, AnyRun, rows_at_each_rank
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, ratio, strata_of
 from cranfield.qrels.qrels import Qrels, pair_keys
+from cranfield.runs.run import TEXT, places_in
 
 Numbers = NDArray[np.int32]
 Level = Literal["group", "run", "family"]

@@ -16,13 +16,12 @@ from importlib import import_module
 from typing import Annotated, Any, Literal, Protocol, get_args
 
 from cranfield.base.errors import MissingExtra, UnknownName, UsageError
-from cranfield.base.lazy import deferred
-from cranfield.base.options import Option as Option
-from cranfield.base.options import check_options as check_options
-from cranfield.base.options import configured as configured
-from cranfield.base.options import described_options as described_options
 from cranfield.base.records import Document, Topic
-from cranfield.base.registry import Registry
+from cranfield.base.registry import Option as Option
+from cranfield.base.registry import Registry, deferred
+from cranfield.base.registry import check_options as check_options
+from cranfield.base.registry import configured as configured
+from cranfield.base.registry import described_options as described_options
 
 with deferred:
     import numpy as np

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.runs.order import Ties, ranked, ranking, taken, tie_groups, tie_groups_only_in_float32
 from cranfield.runs.problems import problem

@@ -12,13 +12,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import TEXT, as_text, taken
 from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.reading import Findings
+from cranfield.base.registry import deferred
+from cranfield.base.tables import Findings
 from cranfield.runs.encoding import LONG, distinct
 from cranfield.runs.problems import RUN, problem
-from cranfield.runs.run import NO_RANK, Codes, LineNumbers, Places, Rows, Run, Scores, joined_text
+from cranfield.runs.run import (
+    NO_RANK,
+    TEXT,
+    Codes,
+    LineNumbers,
+    Places,
+    Rows,
+    Run,
+    Scores,
+    as_text,
+    joined_text,
+    taken,
+)
 
 with deferred:
     import pyarrow.compute as pc

@@ -26,10 +26,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import TEXT, as_text, equal, lengths_of, places_in, taken
-from cranfield.base.arrow import coded as coded_column
 from cranfield.base.errors import CollectionError
-from cranfield.runs.run import Codes, Order, Places, Run, Scores, joined_text
+from cranfield.runs.run import (
+    TEXT,
+    Codes,
+    Order,
+    Places,
+    Run,
+    Scores,
+    as_text,
+    equal,
+    joined_text,
+    lengths_of,
+    places_in,
+    taken,
+)
+from cranfield.runs.run import coded as coded_column
 
 # Strings as 64-bit keys: equal strings have equal keys, and unequal ones very rarely do.
 

@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import byte_order
-from cranfield.base.arrow import taken as ids_at
-from cranfield.runs.run import Codes, Order, Places, Rows, Run, Scores, inside, matrix_of, worth_a_matrix
+from cranfield.runs.run import Codes, Order, Places, Rows, Run, Scores, byte_order, inside, matrix_of, worth_a_matrix
+from cranfield.runs.run import taken as ids_at
 
 Mask = NDArray[np.bool_]
 Value = TypeVar("Value", bound=np.generic)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cranfield.base.reading import Fault, Schema
+from cranfield.base.tables import Fault, Schema
 
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "q_id", "topicid", "queryid"),

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cranfield.base.arrow import named
 from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Duplicate, Pool, Source, Stratum
+from cranfield.runs.run import named
 from cranfield.store.store import Store
 
 if TYPE_CHECKING:

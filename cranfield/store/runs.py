@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cranfield.base.errors import CranfieldError, InputError, Problem, UnknownName, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.store.store import Store
 
 with deferred:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.base.files import whole_file
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.store import engine
 
 with deferred:

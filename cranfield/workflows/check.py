@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from cranfield.base.errors import CranfieldError
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, moment, silent
+from cranfield.base.files import Progress, silent
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import counted, moment
 from cranfield.store import documents, engine, events, judging, pools, releases, runs, scales
 from cranfield.store import store as files
 from cranfield.store.store import Store

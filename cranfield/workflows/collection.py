@@ -12,8 +12,8 @@ from typing import Any
 from cranfield._version import __version__
 from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Source
-from cranfield.base.progress import now
 from cranfield.base.records import BINARY, Grade, GradeScale
+from cranfield.base.text import now
 from cranfield.store import scales
 from cranfield.store.judging import off_scale, older_than
 from cranfield.store.store import Store, create_store, open_store

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cranfield.base.errors import UsageError
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress
+from cranfield.base.files import Progress
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of, with_best
 from cranfield.base.text import counted
 from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores

@@ -20,13 +20,11 @@ from cranfield.base.errors import (
     UsageError,
     quoted,
 )
-from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, now, silent
-from cranfield.base.reading import Fault, Schema, read_list
+from cranfield.base.files import Progress, Source, silent
 from cranfield.base.records import Document, Topic
-from cranfield.base.tables import Column, Result, Table, table_of
-from cranfield.base.text import HIT_END, HIT_START, counted, shortened, storable
+from cranfield.base.registry import deferred
+from cranfield.base.tables import Column, Fault, Result, Schema, Table, read_list, table_of
+from cranfield.base.text import HIT_END, HIT_START, counted, now, shortened, storable
 from cranfield.store import documents as stored
 from cranfield.store import pools
 from cranfield.store.store import Store

@@ -24,9 +24,8 @@ from cranfield.base.errors import (
     UsageError,
     quoted,
 )
-from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, silent
+from cranfield.base.files import Progress, Source, silent
+from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import judged_only, qrels_of
 from cranfield.qrels.reading import read_qrels

@@ -11,8 +11,8 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import Any
 
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, silent
+from cranfield.base.files import Progress, silent
+from cranfield.base.registry import deferred
 from cranfield.base.text import visible_line
 
 with deferred:

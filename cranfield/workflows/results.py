@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from cranfield.base.errors import UnknownName, UsageError
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, html
 
 with deferred:

@@ -8,10 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import now
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import counted, now
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging, scales
 from cranfield.workflows.evaluate.inputs import Request, read_in_full, runs_without_pipes

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cranfield.base.errors import InputError, UsageError, quoted
-from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, silent
+from cranfield.base.files import Progress, Source, silent
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs

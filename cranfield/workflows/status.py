@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cranfield.base.lazy import deferred
 from cranfield.base.records import GradeScale
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, facts_table
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import MAIN

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 MODULE = """
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 
 with deferred:
     import fractions

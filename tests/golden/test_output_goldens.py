@@ -24,7 +24,7 @@ from command import call
 from kept import RENEW, same
 
 from cranfield._version import __version__
-from cranfield.base import progress as watching
+from cranfield.base import text as clock
 from cranfield.cli import console, main
 from cranfield.workflows.listing import known_formats
 
@@ -94,8 +94,8 @@ class StandingClock(datetime):
 def still():
     """Let the clock stand still."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watching, "datetime", StandingClock)
-        patch.setattr(watching, "time", MOMENT.timestamp)
+        patch.setattr(clock, "datetime", StandingClock)
+        patch.setattr(clock, "time", MOMENT.timestamp)
         patch.delenv("CRANFIELD_COLLECTION", raising=False)
         yield
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError
-from cranfield.base.progress import stored_moment
+from cranfield.base.text import stored_moment
 from cranfield.judge.events import Event
 from cranfield.judge.queue import Assigned
 from cranfield.store import scales

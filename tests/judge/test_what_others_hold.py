@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cranfield.base.progress import in_words
 from cranfield.base.records import Topic
+from cranfield.base.text import in_words
 from cranfield.judge.queue import Assigned, Overlap
 from cranfield.judge.session import Held, TopicState
 from cranfield.store.judging import plan, put_assignments

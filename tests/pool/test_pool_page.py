@@ -9,7 +9,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UnknownName
-from cranfield.base.options import described_options
+from cranfield.base.registry import described_options
 from cranfield.pool import plan as plan_module
 from cranfield.pool.plan import parse
 from cranfield.pool.stopping import stopping_rules

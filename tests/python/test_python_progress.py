@@ -12,7 +12,7 @@ import pytest
 from command import Terminal
 
 import cranfield as cf
-from cranfield.base.progress import Progress, silent
+from cranfield.base.files import Progress, silent
 from cranfield.workflows.progress import shown_progress
 
 

@@ -8,9 +8,10 @@ from command import Terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.tables import Column, Table, fitted, printed, table_of, width_of
+from cranfield.base.tables import Column, Table, printed, table_of
 from cranfield.base.text import cell_width, shortened_in_the_middle
 from cranfield.cli import console
+from cranfield.workflows.display import fitted, width_of
 
 WIDE = "日本語検索システム名前が長い"
 LONG = [f"anserini-bm25-rm3-title-k0.9-b0.4-{seed}" for seed in ("one", "two", "three")]

@@ -7,8 +7,9 @@ import json
 from kept import Kept
 
 from cranfield.base.errors import UnknownName
-from cranfield.base.tables import Column, Table, facts_table, fitted, plain_text, printed, table_of, with_best
+from cranfield.base.tables import Column, Table, facts_table, plain_text, printed, table_of, with_best
 from cranfield.report.rendering import renderers
+from cranfield.workflows.display import fitted
 
 TABLE = table_of(
     ["run", Column("AP", kind="number"), "rows", "pooled"],

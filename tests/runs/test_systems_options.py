@@ -7,7 +7,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UnknownName, UsageError
-from cranfield.base.options import DescribedOption, Option, check_options, configured, described_options
+from cranfield.base.registry import DescribedOption, Option, check_options, configured, described_options
 from cranfield.runs.baseline import systems
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.compare.differences import TestResult, paired_differences, significance_test
 
 with deferred:

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, TextIO
 
 from cranfield.base.errors import Problem, SourceError, quoted
 from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Source
-from cranfield.base.reading import Schema
 from cranfield.base.records import Document, Topic
+from cranfield.base.tables import Schema
 from cranfield.corpus.format import DOCUMENT, TOPIC, checked, decoded, is_error, lone_carriage_return, nul_problem
 from cranfield.corpus.formats import document_formats, topic_formats
 

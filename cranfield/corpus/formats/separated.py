@@ -12,8 +12,8 @@ from typing import Any, ClassVar, TextIO
 
 from cranfield.base.errors import Problem
 from cranfield.base.files import LONGEST_LINE, Source
-from cranfield.base.reading import Schema, csv_rows
 from cranfield.base.records import Topic
+from cranfield.base.tables import Schema, csv_rows
 from cranfield.base.text import counted
 from cranfield.corpus.format import DOCUMENT, TOPIC, Lines, checked, is_error, looks_like_header, one_line
 from cranfield.corpus.formats import document_formats, topic_formats

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.base.lazy import deferred
-from cranfield.base.options import Option
+from cranfield.base.registry import Option, deferred
 from cranfield.pool.strategy import NOBODY, Bandit, Known, Rate, Start, State, Update, adaptive
 from cranfield.runs.run import Scores
 

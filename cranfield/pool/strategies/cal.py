@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield.base.errors import MissingExtra, UsageError, quoted
-from cranfield.base.options import Option
+from cranfield.base.registry import Option
 from cranfield.pool.candidates import document_draws
 from cranfield.pool.strategy import HighestScore, Label, Start, State, adaptive
 from cranfield.runs.baseline import Analyser

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from cranfield.base.errors import UsageError, quoted
-from cranfield.base.options import Option
+from cranfield.base.registry import Option
 from cranfield.pool.candidates import Candidates, document_draws, numbers
 from cranfield.pool.strategy import RankAmount, fixed
 from cranfield.runs.run import Places

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.options import Option
+from cranfield.base.registry import Option
 from cranfield.pool.candidates import FAR, Candidates, Mask
 from cranfield.pool.strategy import fixed, scored
 from cranfield.runs.run import Places, Scores

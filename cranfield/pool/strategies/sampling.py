@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from cranfield.base.errors import UsageError, quoted
-from cranfield.base.options import Option
+from cranfield.base.registry import Option
 from cranfield.pool.candidates import Candidates, best_first, document_draws, numbers
 from cranfield.pool.strategy import Sample, Strata, sampling, strategies
 from cranfield.runs.run import Places, Scores

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.base.options import Option
+from cranfield.base.registry import Option
 from cranfield.pool.candidates import Candidates, rounded
 from cranfield.pool.strategy import HighestScore, Label, Start, State, adaptive
 from cranfield.runs.run import Scores

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.reading import Findings
+from cranfield.base.registry import deferred
+from cranfield.base.tables import Findings
 from cranfield.qrels.qrels import Grades, Qrels
 from cranfield.qrels.reading import QRELS, QrelsRows, columns_of, grades_of, qrels_formats
 from cranfield.runs.columns import encoded, joined_lines, used_only

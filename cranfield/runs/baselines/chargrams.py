@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from cranfield.base.errors import UsageError
-from cranfield.base.options import Option
+from cranfield.base.registry import Option
 from cranfield.runs.baseline import Analyser, Corpus, Query, Ranking, baseline, library_for
 from cranfield.runs.baselines.tfidf import rank_by_cosine
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
-from cranfield.base.lazy import deferred
-from cranfield.base.options import Option
+from cranfield.base.registry import Option, deferred
 from cranfield.runs.baseline import (
     Analyser,
     Corpus,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Sequence
 
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.runs.baseline import Corpus, Query, Ranking, baseline, best
 
 with deferred:

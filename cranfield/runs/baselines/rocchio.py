@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from cranfield.base.lazy import deferred
-from cranfield.base.options import Option
+from cranfield.base.registry import Option, deferred
 from cranfield.runs.baseline import (
     Analyser,
     Corpus,

@@ -12,7 +12,7 @@ import pyarrow.csv
 
 from cranfield.base.errors import ProblemsFound
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.base.reading import Findings, csv_rows
+from cranfield.base.tables import Findings, csv_rows
 from cranfield.runs.columns import ExactRows, clean_rows, columns_of
 from cranfield.runs.problems import RUN, SPELLINGS, expected_columns, problem, roles_of
 from cranfield.runs.reading import run_formats

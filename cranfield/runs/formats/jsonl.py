@@ -10,14 +10,13 @@ from typing import Any, BinaryIO, ClassVar
 import pyarrow as pa
 import pyarrow.json
 
-from cranfield.base.arrow import TEXT
 from cranfield.base.errors import ProblemsFound
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.base.reading import Findings, object_in
+from cranfield.base.tables import Findings, object_in
 from cranfield.runs.columns import ExactRows, clean_rows, columns_of, joined_lines
 from cranfield.runs.problems import RUN, SPELLINGS, expected_columns, problem, roles_of
 from cranfield.runs.reading import run_formats
-from cranfield.runs.run import Rows, Run
+from cranfield.runs.run import TEXT, Rows, Run
 
 _TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
 

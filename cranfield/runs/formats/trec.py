@@ -17,15 +17,14 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from cranfield.base.arrow import lengths_of
 from cranfield.base.errors import SourceError
 from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Source
-from cranfield.base.lazy import deferred
-from cranfield.base.reading import Findings
+from cranfield.base.registry import deferred
+from cranfield.base.tables import Findings
 from cranfield.runs.columns import assembled, columns_of, encoded_beside_the_hash, joined_lines, ranks_of, scores_of
 from cranfield.runs.problems import RUN, TREC_COLUMNS
 from cranfield.runs.reading import run_formats
-from cranfield.runs.run import LineNumbers, Places, Rows, Run, Scores
+from cranfield.runs.run import LineNumbers, Places, Rows, Run, Scores, lengths_of
 
 with deferred:
     import pyarrow.compute as pc

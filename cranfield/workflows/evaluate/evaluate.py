@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import InputError, UsageError, quoted
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, silent
+from cranfield.base.files import Progress, silent
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, printed, table_of, with_best
 from cranfield.base.text import counted
 from cranfield.store import scales

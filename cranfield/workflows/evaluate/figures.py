@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import UsageError
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.text import shortened
 from cranfield.workflows.evaluate.evaluate import Evaluation, made_with
 

@@ -20,17 +20,15 @@ from cranfield.base.errors import (
     UsageError,
     quoted,
 )
-from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, silent, workers
+from cranfield.base.files import Progress, Source, silent, workers
 from cranfield.base.records import GradeScale
+from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
 from cranfield.store import scales
 from cranfield.store.store import Store
 
 with deferred:
-    from cranfield.base import arrow
     from cranfield.evaluate import align, direct, expression
     from cranfield.qrels import judgment_files
     from cranfield.qrels import reading as qrels_reading
@@ -166,7 +164,7 @@ class StoredRuns:
         """Give the ids of topics; runs with the same topics share one array."""
         key = topics.tobytes()
         if key not in self._topic_ids:
-            self._topic_ids[key] = arrow.taken(self._tables[0].ids, topics)
+            self._topic_ids[key] = runs_run.taken(self._tables[0].ids, topics)
         return self._topic_ids[key]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.progress import Progress
+from cranfield.base.files import Progress
 from cranfield.base.tables import Value
 from cranfield.base.text import counted
 from cranfield.evaluate import ties as tie_orders

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cranfield.base.errors import InputError, UnknownName
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN

@@ -16,10 +16,10 @@ from typing import Literal
 from uuid import uuid4
 
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UnknownName, UsageError, quoted
-from cranfield.base.progress import Progress, moment, now, silent
+from cranfield.base.files import Progress, silent
 from cranfield.base.records import Topic
 from cranfield.base.tables import Result, Table
-from cranfield.base.text import counted, shortened
+from cranfield.base.text import counted, moment, now, shortened
 from cranfield.judge.events import MAIN, Event
 from cranfield.judge.external import Label, Pair, label_from, question
 from cranfield.judge.queue import draw

@@ -10,10 +10,9 @@ from uuid import UUID, uuid5
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import now, stored_moment
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, facts_table, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge import external
 from cranfield.judge.events import MAIN, Event, SourceKind
 from cranfield.judge.external import Torn

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.base.errors import UsageError
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, in_words, silent
+from cranfield.base.files import Progress, silent
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, Value, facts_table, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import counted, in_words
 from cranfield.judge.events import MAIN, Disagreement
 from cranfield.judge.queue import Overlap, Probes
 from cranfield.store import judging

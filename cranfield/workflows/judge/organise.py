@@ -12,10 +12,9 @@ from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
-from cranfield.base.progress import moment, now
 from cranfield.base.records import Topic
 from cranfield.base.tables import Column, Result, Table, facts_table, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import counted, moment, now
 from cranfield.judge import events as opinions
 from cranfield.judge import queue as rules
 from cranfield.judge.events import MAIN, WITH_GRADE, Disagreement, Event, Kind

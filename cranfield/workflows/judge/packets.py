@@ -9,9 +9,8 @@ from uuid import uuid4
 
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
-from cranfield.base.progress import moment, now
 from cranfield.base.tables import Result, Table, facts_table, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import counted, moment, now
 from cranfield.judge.events import MAIN, Event, Kind, faults_of, fold
 from cranfield.judge.queue import NOTHING, order_named
 from cranfield.store import documents, events, judging, pools, scales

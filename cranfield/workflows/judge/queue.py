@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 
 from cranfield.base.errors import UnknownName
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.judge import queue as rules
 from cranfield.judge.events import Event, Purpose
 from cranfield.judge.queue import NOTHING, Answers, Count, Entry, Order, Overlap, Role, State

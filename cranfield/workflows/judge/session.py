@@ -10,8 +10,8 @@ from statistics import median
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
-from cranfield.base.progress import moment, now, start_of_today
 from cranfield.base.records import Document, GradeScale, Topic
+from cranfield.base.text import moment, now, start_of_today
 from cranfield.judge import events as rules
 from cranfield.judge.events import MAIN, Event, Evidence, Kind
 from cranfield.judge.queue import Answers, Count, Entry, order_named

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.judge.events import MAIN, Event, fold
 from cranfield.store import documents as stored_documents
 from cranfield.store import live_pools, pools, scales

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from cranfield.base.errors import InputError, UsageError, quoted
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import moment, now
+from cranfield.base.registry import deferred
+from cranfield.base.text import moment, now
 from cranfield.judge.events import MAIN
 from cranfield.store import judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd

@@ -10,10 +10,9 @@ from typing import Literal
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import now
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, Value, facts_table
-from cranfield.base.text import counted
+from cranfield.base.text import counted, now
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging, live_pools, pools
 from cranfield.store import runs as stored_runs

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Literal
 
 from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN

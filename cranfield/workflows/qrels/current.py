@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN, fold
 from cranfield.qrels.rules import DEFAULT_RULE, Rule, check_rule

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from cranfield._version import __version__
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
-from cranfield.base.files import Source, whole_file
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, now, silent, stored_moment
+from cranfield.base.files import Progress, Source, silent, whole_file
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
-from cranfield.base.text import counted
+from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge.events import MAIN
 from cranfield.qrels.rules import Rule, parse_rule
 from cranfield.store import documents, events, live_pools, pools, releases, scales

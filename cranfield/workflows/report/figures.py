@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.base.errors import MissingExtra
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Table, table_of
 from cranfield.base.text import counted
 from cranfield.report.page import Drawing

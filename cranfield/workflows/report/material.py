@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import InputError
-from cranfield.base.progress import Progress, silent
+from cranfield.base.files import Progress, silent
 from cranfield.base.records import Topic
 from cranfield.base.tables import Column, Table, Value, table_of
 from cranfield.judge.agreement import COEFFICIENTS, Estimate

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError
-from cranfield.base.files import whole_file
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, now, silent
+from cranfield.base.files import Progress, silent, whole_file
+from cranfield.base.registry import deferred
+from cranfield.base.text import now
 from cranfield.qrels.merge import counts_of
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
 from cranfield.report.rendering import renderers

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CollectionError, InputError, UsageError
-from cranfield.base.files import Source
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, silent
+from cranfield.base.files import Progress, Source, silent
+from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
 from cranfield.store import scales

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.errors import UsageError
 from cranfield.base.files import whole_file
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.workflows.reuse.field import Field, Trust, Trusted
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import InputError
-from cranfield.base.lazy import deferred
+from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Table, table_of
 from cranfield.workflows.results import OF_COLLECTION, Part
 from cranfield.workflows.reuse import reuse

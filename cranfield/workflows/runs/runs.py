@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, nearest, quoted
-from cranfield.base.lazy import deferred
-from cranfield.base.options import described_options
-from cranfield.base.progress import Progress, now, silent
+from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
+from cranfield.base.registry import deferred, described_options
 from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
-from cranfield.base.text import counted, shortened
+from cranfield.base.text import counted, now, shortened
 from cranfield.runs import baseline
 from cranfield.store import documents
 from cranfield.store import runs as stored

@@ -12,10 +12,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from cranfield.base.errors import Problem, ProblemsFound, SourceError, UsageError, quoted
-from cranfield.base.files import Source, whole_file
-from cranfield.base.lazy import deferred
-from cranfield.base.progress import Progress, now, silent, workers
-from cranfield.base.text import counted, storable
+from cranfield.base.files import Progress, Source, silent, whole_file, workers
+from cranfield.base.registry import deferred
+from cranfield.base.text import counted, now, storable
 from cranfield.store import documents
 from cranfield.store import runs as stored
 from cranfield.store.store import Store

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.arrow import (
+from cranfield.runs.run import (
     as_digits,
     as_numbers,
     as_text,
