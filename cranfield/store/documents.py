@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import HIT_END, HIT_START
-from cranfield.store import engine
-from cranfield.store.store import Store
+from cranfield.store.store import IntegrityError, Store
 
 if TYPE_CHECKING:
     from cranfield.corpus.near_duplicates import Cluster
@@ -50,7 +49,7 @@ def _add_rows(
         connection.executemany(insert, rows)
         connection.execute("RELEASE batch")
         return Added(len(rows))
-    except engine.IntegrityError:
+    except IntegrityError:
         connection.execute("ROLLBACK TO batch")
         connection.execute("RELEASE batch")
     outcomes = []
@@ -129,9 +128,7 @@ def each_with_hash(store: Store) -> Iterator[tuple[Document, str]]:
 
 def ids(store: Store) -> Iterator[str]:
     """Give the ids of all documents, in no promised order (they come from the index alone)."""
-    with engine.translated(store.path):
-        for (identifier,) in store.connection.execute("SELECT id FROM documents"):
-            yield identifier
+    return (row[0] for row in store.each("SELECT id FROM documents"))
 
 
 def known(store: Store, identifiers: Sequence[str]) -> set[str]:

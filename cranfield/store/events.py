@@ -147,8 +147,7 @@ def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()
     """Give all events in the order they were recorded, up to a sequence number, of some layers or of all."""
     limit = "" if up_to is None else f" AND sequence <= {int(up_to)}"
     only = f" AND layer IN ({', '.join('?' * len(layers))})" if layers else ""
-    for row in store.connection.execute(f"{_SELECT} WHERE 1{limit}{only} ORDER BY sequence", list(layers)):
-        yield _event(row)
+    return map(_event, store.each(f"{_SELECT} WHERE 1{limit}{only} ORDER BY sequence", *layers))
 
 
 def standing(store: Store, *, layers: Sequence[str] = (), pair: tuple[str, str] | None = None) -> list[Event]:

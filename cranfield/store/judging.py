@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
-from cranfield.store import engine, scales
 from cranfield.store.store import Store
 
 Plan = TypeVar("Plan", Overlap, Probes)
@@ -58,18 +57,19 @@ def pool_counts(store: Store, pool: str, layer: str, *, assessor: str) -> dict[s
 
     It says the same as `judge.queue.state_of` for whoever is not second, in a sixth of the time.
     """
-    answered = "adjudicated = 1 OR iif(assessor = :assessor, kind <> 'postponed', grade IS NOT NULL)"
-    with engine.translated(store.path):
-        rows = store.connection.execute(
-            f"""WITH stood AS MATERIALIZED (
-                    SELECT topic, (SELECT max(CASE WHEN {answered} THEN 2 ELSE assessor = :assessor END)
-                                   FROM judgments WHERE judgments.topic = pool_entries.topic AND layer = :layer
-                                   AND judgments.document = pool_entries.document) AS state
-                    FROM pool_entries WHERE pool = (SELECT number FROM pools WHERE name = :pool))
-                SELECT topic, count(*) FILTER (WHERE state = 2), count(*), count(*) FILTER (WHERE state = 1)
-                FROM stood GROUP BY topic""",
-            {"pool": pool, "layer": layer, "assessor": assessor},
-        ).fetchall()
+    answered = "adjudicated = 1 OR iif(assessor = ?3, kind <> 'postponed', grade IS NOT NULL)"
+    rows = store.rows(
+        f"""WITH stood AS MATERIALIZED (
+                SELECT topic, (SELECT max(CASE WHEN {answered} THEN 2 ELSE assessor = ?3 END)
+                               FROM judgments WHERE judgments.topic = pool_entries.topic AND layer = ?2
+                               AND judgments.document = pool_entries.document) AS state
+                FROM pool_entries WHERE pool = (SELECT number FROM pools WHERE name = ?1))
+            SELECT topic, count(*) FILTER (WHERE state = 2), count(*), count(*) FILTER (WHERE state = 1)
+            FROM stood GROUP BY topic""",
+        pool,
+        layer,
+        assessor,
+    )
     return {topic: (done, of, postponed) for topic, done, of, postponed in rows}
 
 
@@ -144,21 +144,21 @@ def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, 
     )
     probes = deque(found)
     last = {row[:2]: row[2] for row in reversed(probes)}
-    with engine.translated(store.path):
-        for topic, document, sequence, uuid, title in store.connection.execute(
-            """SELECT judgments.topic, judgments.document, judgments.event, uuid, coalesce(documents.title, '')
-               FROM judgments JOIN judgment_events ON judgment_events.sequence = judgments.event
-               LEFT JOIN documents ON documents.id = judgments.document
-               WHERE judgments.assessor = ? AND judgments.layer = ? AND judgments.adjudicated = 0
-               ORDER BY judgments.event DESC""",
-            [assessor, layer],
-        ):
-            while probes and probes[0][2] > sequence:
-                probe = probes.popleft()
-                if last[probe[:2]] == probe[2]:
-                    yield probe[3], probe[4]
-            if last.get((topic, document), 0) < sequence:
-                yield uuid, title
+    for topic, document, sequence, uuid, title in store.each(
+        """SELECT judgments.topic, judgments.document, judgments.event, uuid, coalesce(documents.title, '')
+           FROM judgments JOIN judgment_events ON judgment_events.sequence = judgments.event
+           LEFT JOIN documents ON documents.id = judgments.document
+           WHERE judgments.assessor = ? AND judgments.layer = ? AND judgments.adjudicated = 0
+           ORDER BY judgments.event DESC""",
+        assessor,
+        layer,
+    ):
+        while probes and probes[0][2] > sequence:
+            probe = probes.popleft()
+            if last[probe[:2]] == probe[2]:
+                yield probe[3], probe[4]
+        if last.get((topic, document), 0) < sequence:
+            yield uuid, title
 
 
 def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int, list[float]]:
@@ -511,7 +511,7 @@ def older_than(store: Store, *, scale: int, guidelines: int, layer: str = "", as
 
 def older_now(store: Store, *, layer: str = "", assessor: str = "") -> int:
     """Give the same for the versions in force."""
-    scale, guidelines = scales.current(store)[0], scales.current_guidelines(store)[0]
+    scale, guidelines = store.versions()
     return older_than(store, scale=scale, guidelines=guidelines, layer=layer, assessor=assessor)
 
 

@@ -1,35 +1,61 @@
-"""One collection file, open."""
+"""One collection file, open: its connection, its tables, and what holds for it as a whole.
+
+`pysqlite3` (the extra `sqlite`) is preferred where it is installed, since it brings a current SQLite;
+sqlite-utils makes the same choice, so that both always speak with one library.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import pkgutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import cached_property
+from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import CollectionBusy, CollectionError
+from cranfield.base.errors import CollectionBusy, CollectionError, InputError, not_utf8
 from cranfield.base.files import whole_file
+from cranfield.base.records import Grade, GradeScale
 from cranfield.base.registry import deferred
-from cranfield.store import engine
+from cranfield.store import migrations
 
 with deferred:
-    import sqlite_utils
+    import sqlite_utils  # it imports pandas
 
 if TYPE_CHECKING:
     import sqlite3
+else:
+    try:
+        import pysqlite3 as sqlite3
+    except ImportError:
+        import sqlite3
 
+APPLICATION_ID = 0x43524E46
+"""The four letters CRNF in the header of the file: `file` and we recognise a collection by them."""
+
+BUSY_MILLISECONDS = 1_000
+"""How long one attempt to write waits; `Store.write` repeats it, so that a waiting user can be told."""
 
 PATIENCE_SECONDS = 600.0
 """How long a writer waits for another one before it gives up. Bulk loading is the one long write."""
 
+MIGRATION_SET = "cranfield"
+
+IntegrityError = sqlite3.IntegrityError
 Waiting = Callable[[float], None]
+
+_OLDEST = (3, 37)
+_WAL_RESET_FIXED = (3, 51, 3)
+_WAL_RESET_BACKPORTS: dict[tuple[int, ...], int] = {(3, 44): 6, (3, 50): 7}
+_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
 
 
 class Store:
-    """A collection file, open. All reading goes through `rows` and `row`, all writing through `write`."""
+    """A collection file, open. All reading goes through `rows`, `row` and `each`, all writing through `write`."""
 
     def __init__(
         self, path: Path, connection: sqlite3.Connection, *, waiting: Waiting | None = None, writable: bool = True
@@ -49,11 +75,6 @@ class Store:
         """Close the file; the last one to close folds the write-ahead log back into it."""
         self.connection.close()
 
-    @cached_property
-    def tables(self) -> sqlite_utils.Database:
-        """The same connection through sqlite-utils. Imported late: sqlite-utils imports pandas."""
-        return sqlite_utils.Database(self.connection, execute_plugins=False)
-
     @contextmanager
     def write(self, *, patience: float = PATIENCE_SECONDS) -> Iterator[sqlite3.Connection]:
         """One transaction that takes the write lock at its start and leaves all or nothing behind.
@@ -63,8 +84,23 @@ class Store:
         """
         if not self.writable:
             raise CollectionError(f"{self.path} can only be read here; copy it to a folder that can be written")
-        with engine.translated(self.path):
-            self._begin(patience)
+        started = time.monotonic()
+        while True:
+            try:
+                with translated(self.path):
+                    if not self._has_log:
+                        # A file that was a backup goes back into WAL: else who reads long keeps writers out.
+                        self.connection.execute("PRAGMA journal_mode = WAL")
+                        self._has_log = True
+                    self.connection.execute("BEGIN IMMEDIATE")
+                break
+            except CollectionBusy:
+                waited = time.monotonic() - started
+                if waited >= patience:
+                    raise
+                if self.waiting is not None:
+                    self.waiting(waited)
+        with translated(self.path):
             try:
                 yield self.connection
                 # A failed COMMIT (disk full) leaves the transaction open: the next writer would inherit it.
@@ -73,24 +109,6 @@ class Store:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
-
-    def _begin(self, patience: float) -> None:
-        started = time.monotonic()
-        while True:
-            try:
-                with engine.translated(self.path):
-                    if not self._has_log:
-                        # A file that was a backup goes back into WAL: else who reads long keeps writers out.
-                        self.connection.execute("PRAGMA journal_mode = WAL")
-                        self._has_log = True
-                    self.connection.execute("BEGIN IMMEDIATE")
-                return
-            except CollectionBusy:
-                waited = time.monotonic() - started
-                if waited >= patience:
-                    raise
-                if self.waiting is not None:
-                    self.waiting(waited)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -101,7 +119,7 @@ class Store:
         if self.connection.in_transaction:
             yield
             return
-        with engine.translated(self.path):
+        with translated(self.path):
             self.connection.execute("BEGIN")
             try:
                 yield
@@ -109,34 +127,101 @@ class Store:
                 self.connection.execute("ROLLBACK")
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
-        """Give all rows of a query, as tuples."""
-        with engine.translated(self.path):
+        """All rows of a query, as tuples."""
+        with translated(self.path):
             return self.connection.execute(sql, values).fetchall()
 
+    def each(self, sql: str, *values: Any) -> Iterator[Any]:
+        """The rows of a query, read as they are needed."""
+        with translated(self.path):
+            yield from self.connection.execute(sql, values)
+
     def row(self, sql: str, *values: Any) -> Any:
-        """Give the first row of a query as a tuple, or None."""
-        with engine.translated(self.path):
+        """The first row of a query as a tuple, or None."""
+        with translated(self.path):
             return self.connection.execute(sql, values).fetchone()
 
     def value(self, sql: str, *values: Any) -> Any:
-        """Give the first column of the first row, or None."""
+        """The first column of the first row, or None."""
         row = self.row(sql, *values)
         return row[0] if row else None
 
+    def insert(self, sql: str, *values: Any) -> int:
+        """Insert a row inside `write()` and give its number."""
+        return int(self.connection.execute(sql, values).lastrowid or 0)
+
+    # What holds for the collection as a whole: settings, and scale and guidelines in versions. A change of scale or
+    # guidelines never touches what was judged under an earlier version.
+
     def setting(self, name: str, default: Any = None) -> Any:
-        """Give what is true of the collection as a whole: one value, or the default where it was never set."""
+        """One setting, or the default where it was never set."""
         value = self.value("SELECT value FROM settings WHERE name = ?", name)
         return default if value is None else json.loads(value)
 
     def settings(self) -> dict[str, Any]:
-        """Give all settings by name."""
-        return {
-            name: json.loads(value) for name, value in self.rows("SELECT name, value FROM settings ORDER BY name")
-        }
+        """All settings by name."""
+        rows = self.rows("SELECT name, value FROM settings ORDER BY name")
+        return {name: json.loads(value) for name, value in rows}
 
     def set(self, name: str, value: Any) -> None:
-        """Set one setting, as JSON; to be called inside `write()`."""
+        """Set one setting, as JSON, inside `write()`."""
         self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, json.dumps(value)])
+
+    def versions(self) -> tuple[int, int]:
+        """The versions of scale and guidelines in force; 0 where there are no guidelines."""
+        scale, guidelines = self.row(
+            "SELECT (SELECT max(version) FROM scales), coalesce((SELECT max(version) FROM guidelines), 0)"
+        )
+        if scale is None:
+            raise CollectionError(f"{self.path} has no scale: it is damaged; restore it from a backup")
+        return scale, guidelines
+
+    def scale(self, version: int | None = None) -> GradeScale:
+        """One version of the scale; without a number, the one in force."""
+        number = self.versions()[0] if version is None else version
+        relevant_from = self.value("SELECT relevant_from FROM scales WHERE version = ?", number)
+        steps = self.rows("SELECT grade, label, gain, description FROM grades WHERE scale = ? ORDER BY grade", number)
+        return GradeScale(tuple(Grade(*step) for step in steps), relevant_from)
+
+    def scales(self) -> dict[int, GradeScale]:
+        """All versions of the scale."""
+        rows = self.rows("SELECT version FROM scales ORDER BY version")
+        return {version: self.scale(version) for (version,) in rows}
+
+    def other_scales(self) -> dict[int, GradeScale]:
+        """The versions of the scale that say something else than the one in force."""
+        scale = self.scale()
+        return {version: known for version, known in self.scales().items() if known != scale}
+
+    def add_scale(self, scale: GradeScale, *, now: str) -> int:
+        """Put a new version of the scale in force, inside `write()`, and give its number."""
+        version = self.insert("INSERT INTO scales (relevant_from, created) VALUES (?, ?)", scale.relevant_from, now)
+        grades = [(version, step.grade, step.label, step.gain, step.text) for step in scale.grades]
+        self.connection.executemany("INSERT INTO grades VALUES (?, ?, ?, ?, ?)", grades)
+        return version
+
+    def guidelines(self) -> str:
+        """The guidelines in force; empty where there are none."""
+        return str(self.value("SELECT text FROM guidelines ORDER BY version DESC LIMIT 1") or "")
+
+    def guidelines_hashes(self) -> dict[int, str]:
+        """Version -> SHA-256 of the guidelines."""
+        return dict(self.rows("SELECT version, sha256 FROM guidelines"))
+
+    def add_guidelines(self, text: str, *, now: str) -> int:
+        """Put new guidelines in force, inside `write()`, and give their version."""
+        digest = sha256(text.encode("utf-8")).hexdigest()
+        return self.insert("INSERT INTO guidelines (text, sha256, created) VALUES (?, ?, ?)", text, digest, now)
+
+    def copy_versions(self, other: Store) -> None:
+        """Copy all versions of scale and guidelines into a new file, under their numbers, inside its `write()`."""
+        for table in ("scales", "grades", "guidelines"):
+            if rows := self.rows(f"SELECT * FROM {table}"):
+                marks = ", ".join("?" * len(rows[0]))
+                other.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+
+# How a file is made, opened and copied.
 
 
 def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
@@ -148,11 +233,11 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
         raise CollectionError(f"{path} exists already; choose another name, or go on with it (cranfield status)")
     if not path.parent.is_dir():
         raise CollectionError(f"there is no folder {path.parent} to make {path.name} in")
-    with whole_file(path) as unfinished, Store(path, engine.connect(unfinished, mode="rwc", called=path)) as store:
+    with whole_file(path) as unfinished, Store(path, connect(unfinished, mode="rwc", called=path)) as store:
         store.row("PRAGMA journal_mode = WAL")
         with store.write() as connection:
-            connection.execute(f"PRAGMA application_id = {engine.APPLICATION_ID}")
-            engine.migrate(store.tables)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            migrate(sqlite_utils.Database(connection, execute_plugins=False))
             furnish(store)
 
 
@@ -169,7 +254,7 @@ def open_store(path: Path, *, waiting: Waiting | None = None) -> Store:
     with path.open("rb") as stream:
         if stream.read(16) != b"SQLite format 3\x00":
             raise CollectionError(f"{path} is not a collection (not an SQLite file)")
-    connection, writable = engine.connect_for_use(path)
+    connection, writable = connect_for_use(path)
     store = Store(path, connection, waiting=waiting, writable=writable)
     try:
         _bring_up_to_date(store)
@@ -181,9 +266,9 @@ def open_store(path: Path, *, waiting: Waiting | None = None) -> Store:
 
 def _bring_up_to_date(store: Store) -> None:
     """Refuse a foreign or newer file; give an older one the tables of this version."""
-    if store.value("PRAGMA application_id") != engine.APPLICATION_ID:
+    if store.value("PRAGMA application_id") != APPLICATION_ID:
         raise CollectionError(f"{store.path} is an SQLite file, but not a Cranfield collection")
-    applied, known = engine.applied_names(store.connection), engine.known_names()
+    applied, known = applied_migrations(store), known_migrations()
     unknown = [name for name in applied if name not in known]
     if unknown:
         raise CollectionError(
@@ -200,8 +285,8 @@ def _bring_up_to_date(store: Store) -> None:
     keep = store.path.with_name(f"{store.path.name}.before-{known[-1]}")
     if not keep.exists():
         back_up(store, keep)
-    with store.write():
-        engine.migrate(store.tables)
+    with store.write() as connection:
+        migrate(sqlite_utils.Database(connection, execute_plugins=False))
     store.kept_as = keep
 
 
@@ -213,44 +298,151 @@ def back_up(store: Store, target: Path) -> None:
         raise CollectionError(f"there is no folder {target.parent} for the copy")
     with (
         whole_file(target) as unfinished,
-        engine.translated(target),
-        closing(engine.connect(unfinished, mode="rwc", called=target)) as copy,
+        translated(target),
+        closing(connect(unfinished, mode="rwc", called=target)) as copy,
     ):
         store.connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
 
 
-# What SQLite itself can say about the soundness of a file.
+def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> sqlite3.Connection:
+    """Open the file with our settings: explicit transactions, WAL, full synchronisation, foreign keys.
 
-_REBUILD = """rebuild it in the sqlite3 shell: INSERT INTO documents_fts(documents_fts) VALUES('rebuild')"""
+    `isolation_level=None` keeps Python from starting transactions behind our back. Errors name the file `called`.
+    """
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise CollectionError(
+            f"SQLite {sqlite3.sqlite_version} is too old; pip install 'cranfield[sqlite]' brings a current one"
+        )
+    with translated(called or path):
+        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA recursive_triggers = ON")
+    return connection
 
 
-def page_faults(store: Store) -> Iterator[str]:
-    """Give what SQLite's own integrity check finds."""
-    for (message,) in store.rows("PRAGMA integrity_check"):
-        if message != "ok":
-            yield f"SQLite: {message}"
+def connect_for_use(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """Open the file for writing where that is possible, else for reading alone; say which."""
+    try:
+        connection = connect(path)
+        with translated(path):
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return connection, True
+    except CollectionError as error:
+        log = path.with_name(path.name + "-wal")
+        unwritable = isinstance(error.__cause__, sqlite3.OperationalError) and not isinstance(error, CollectionBusy)
+        if not unwritable or (log.exists() and log.stat().st_size):
+            raise
+    # Without a write-ahead log nothing is missing from the file, and nobody can be changing it.
+    return connect(path, mode="ro&immutable=1"), False
+
+
+# How a file gets its tables: numbered migrations, recorded in the file, each applied once.
+
+
+def known_migrations() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(migrations.__path__))
+
+
+def applied_migrations(store: Store) -> list[str]:
+    if not store.row("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'"):
+        return []
+    query = "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id"
+    return [name for (name,) in store.rows(query, MIGRATION_SET)]
+
+
+def migrate(database: sqlite_utils.Database, *, stop_before: str | None = None) -> None:
+    """Apply the migrations that are missing, inside the transaction that the caller has begun."""
+    from sqlite_utils.migrations import Migrations
+
+    steps = Migrations(MIGRATION_SET)
+    for name in known_migrations():
+        steps(name=name)(import_module(f"{migrations.__name__}.{name}").up)
+    steps.apply(database, stop_before=stop_before)
+
+
+# What can go wrong: errors of SQLite as sentences, risks of this SQLite and this place, faults of a file.
+
+_SENTENCES = {
+    "locked|busy": "{path} is being written by another process; try again when it has finished",
+    "full": "the disk is full: nothing was written to {path}; make room and try again",
+    "no such module: fts5": (
+        "this SQLite has no full-text search; pip install 'cranfield[sqlite]' brings one that has"
+    ),
+    "readonly|unable to open": "{path} cannot be opened for writing ({message}); the folder must be writable too",
+    "": "{path}: SQLite says: {message}",
+}
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises into a sentence about the collection at `path`."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise not_utf8(error) from None
+    except sqlite3.OperationalError as error:
+        message = str(error)
+        words = next(words for words in _SENTENCES if any(word in message for word in words.split("|")))
+        kind = CollectionBusy if words == "locked|busy" else CollectionError
+        raise kind(_SENTENCES[words].format(path=path, message=message)) from error
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            raise
+        raise CollectionError(f"{path} is damaged or not a collection: {error}; restore it from a backup") from error
+
+
+def known_troubles(path: Path, *, shared: bool = True) -> list[str]:
+    """What is risky: this SQLite, where several who write have `shared` the file, and the place it lies in."""
+    troubles = []
+    if shared and has_wal_reset_bug(sqlite3.sqlite_version_info):
+        troubles.append(
+            f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug: very rarely, two processes writing at once can"
+            " damage the file. Install 'cranfield[sqlite]' on machines where several people judge in one file"
+        )
+    if (kind := file_system_of(path)) in _NETWORK_FILE_SYSTEMS:
+        troubles.append(
+            f"{path} lies on a network file system ({kind}), where SQLite's locks cannot be relied on: keep it on a"
+            " local disk and let the others use packets"
+        )
+    return troubles
+
+
+def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
+    """Whether this SQLite version has the WAL-reset bug (3.7.0 to 3.51.2, but for two backports)."""
+    fixed_in = _WAL_RESET_BACKPORTS.get(version[:2])
+    if fixed_in is not None and version[2] >= fixed_in:
+        return False
+    return version < _WAL_RESET_FIXED
+
+
+def file_system_of(path: Path, *, mounts: Path = Path("/proc/self/mounts")) -> str:
+    """The kind of file system `path` lies on, or an empty string where that cannot be told."""
+    try:
+        table = [line.split()[1:3] for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
+    except OSError:
+        return ""
+    place = os.path.realpath(path)
+    covering = [(len(point), kind) for point, kind in table if point in ("/", place) or place.startswith(point + "/")]
+    return max(covering, default=(0, ""))[1]
 
 
 def schema_faults(store: Store) -> Iterator[str]:
     """Compare tables, indexes, triggers and views with those of a new file."""
     fresh = sqlite_utils.Database(memory=True, execute_plugins=False)
-    engine.migrate(fresh)
+    migrate(fresh)
     query = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
     wanted = {(kind, name): sql for kind, name, sql in fresh.conn.execute(query)}
-    found = {(kind, name): sql for kind, name, sql in store.rows(query)}
+    stored = {(kind, name): sql for kind, name, sql in store.rows(query)}
     fresh.close()
-    for kind, name in wanted.keys() - found.keys():
+    for kind, name in wanted.keys() - stored.keys():
         yield f"the {kind} {name} is missing"
-    for kind, name in wanted.keys() & found.keys():
-        if wanted[kind, name] != found[kind, name]:
+    for kind, name in wanted.keys() & stored.keys():
+        if wanted[kind, name] != stored[kind, name]:
             yield f"the {kind} {name} is not as this version makes it"
-
-
-def broken_keys(store: Store) -> Iterator[str]:
-    """Give the rows that refer to something that is not there."""
-    for table, row, parent, _ in store.rows("PRAGMA foreign_key_check"):
-        yield f"row {row} of {table} refers to a row of {parent} that is not there"
 
 
 def index_faults(store: Store) -> Iterator[str]:
@@ -261,5 +453,21 @@ def index_faults(store: Store) -> Iterator[str]:
         with store.write() as connection:
             # The 1 makes FTS5 compare the index with the documents, not only with itself.
             connection.execute("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 1)")
-    except (CollectionError, engine.IntegrityError) as error:
-        yield f"the search index does not fit the documents ({error}); {_REBUILD}"
+    except (CollectionError, IntegrityError) as error:
+        rebuild = "rebuild it in the sqlite3 shell: INSERT INTO documents_fts(documents_fts) VALUES('rebuild')"
+        yield f"the search index does not fit the documents ({error}); {rebuild}"
+
+
+def scale_faults(store: Store) -> Iterator[str]:
+    """The versions of scale and guidelines that make no sense or are not what their hash says."""
+    versions = [version for (version,) in store.rows("SELECT version FROM scales ORDER BY version")]
+    if not versions:
+        yield "there is no scale"
+    for version in versions:
+        try:
+            store.scale(version)
+        except InputError as error:
+            yield f"version {version} of the scale makes no sense: {error}"
+    for version, text, known in store.rows("SELECT version, text, sha256 FROM guidelines"):
+        if sha256(text.encode("utf-8")).hexdigest() != known:
+            yield f"version {version} of the guidelines is not what its hash says"

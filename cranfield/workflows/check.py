@@ -12,7 +12,7 @@ from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, moment
-from cranfield.store import documents, engine, events, judging, pools, releases, runs, scales
+from cranfield.store import documents, events, judging, pools, releases, runs
 from cranfield.store import store as files
 from cranfield.store.store import Store
 
@@ -64,10 +64,16 @@ class Soundness(Result):
 
 def check(store: Store, *, progress: Progress = silent) -> Soundness:
     """Check everything; each check goes on after the others have failed."""
+
+    def faults(query: str, sentence: str) -> list[str]:
+        return [sentence.format(*row) for row in store.rows(query)]
+
+    pages = "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
+    keys = "PRAGMA foreign_key_check", "row {1} of {0} refers to a row of {2} that is not there"
     checks: dict[str, Callable[[], Checked]] = {
-        "file": lambda: ("all pages", list(files.page_faults(store))),
+        "file": lambda: ("all pages", faults(pages, "SQLite: {}")),
         "tables": lambda: ("against a new file", list(files.schema_faults(store))),
-        "foreign keys": lambda: ("all", list(files.broken_keys(store))),
+        "foreign keys": lambda: ("all", faults(*keys)),
         "search index": lambda: ("all", list(files.index_faults(store))),
         "settings": partial(_check_settings, store),
         "documents": partial(_check_documents, store, progress),
@@ -87,14 +93,14 @@ def check(store: Store, *, progress: Progress = silent) -> Soundness:
         except Exception as error:  # noqa: BLE001
             checked, wrong = "", [f"{what}: what is stored makes no sense ({type(error).__name__}: {error})"]
         findings.append(Finding(what, checked, tuple(wrong)))
-    return Soundness(str(store.path), tuple(findings), tuple(engine.known_troubles(store.path)))
+    return Soundness(str(store.path), tuple(findings), tuple(files.known_troubles(store.path)))
 
 
 def _check_settings(store: Store) -> Checked:
     """Settings are JSON, scales are scales, guidelines have their hash."""
     rows = store.rows("SELECT name, value FROM settings")
     wrong = [f"the setting {name!r} is not JSON" for name, value in rows if not _is_json(value)]
-    return f"{counted(len(rows), 'setting')}, scale, guidelines", wrong + scales.faults(store)
+    return f"{counted(len(rows), 'setting')}, scale, guidelines", [*wrong, *files.scale_faults(store)]
 
 
 def _is_json(text: str) -> bool:

@@ -14,7 +14,6 @@ from cranfield.base.errors import CollectionError, InputError, Problem, Problems
 from cranfield.base.files import Source
 from cranfield.base.records import BINARY, Grade, GradeScale
 from cranfield.base.text import now
-from cranfield.store import scales
 from cranfield.store.judging import off_scale, older_than
 from cranfield.store.store import Store, create_store, open_store
 from cranfield.store.store import back_up as back_up
@@ -56,9 +55,9 @@ def init_collection(
             store.set(key, value)
         if terms:
             store.set(LICENCE_SETTING, terms)
-        scales.add(store, scale, now=now())
+        store.add_scale(scale, now=now())
         if text:
-            scales.add_guidelines(store, text, now=now())
+            store.add_guidelines(text, now=now())
 
     create_store(path, furnish=furnish)
 
@@ -168,18 +167,18 @@ def change_guidelines(store: Store, path: Path) -> Changed:
     if not text.strip():
         raise InputError(f"{path} has no text in it")
     with store.write():
-        if scales.current_guidelines(store)[1] == text:
+        if store.guidelines() == text:
             raise InputError(f"{path} is what is in force already; nothing was changed")
-        version = scales.add_guidelines(store, text, now=now())
+        version = store.add_guidelines(text, now=now())
         return Changed(version, older_than(store, scale=0, guidelines=version))
 
 
 def change_scale(store: Store, scale: GradeScale) -> Changed:
     """Put a new scale in force."""
     with store.write():
-        if scales.current(store)[1] == scale:
+        if store.scale() == scale:
             raise InputError("this scale is in force already; nothing was changed")
-        version = scales.add(store, scale, now=now())
+        version = store.add_scale(scale, now=now())
         return Changed(version, older_than(store, scale=version, guidelines=0), off_scale(store, scale=version))
 
 

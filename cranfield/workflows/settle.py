@@ -12,7 +12,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted, now
 from cranfield.store import documents as stored_documents
-from cranfield.store import judging, scales
+from cranfield.store import judging
 from cranfield.workflows.evaluate.inputs import Request, read_in_full, runs_without_pipes
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
@@ -172,7 +172,7 @@ def with_documents(
 
 def highest_grade(store: Store | None) -> int | None:
     """Give the highest grade of the collection's scale: an unjudged document may have it even where no other has."""
-    return None if store is None else scales.current(store)[1].highest
+    return None if store is None else store.scale().highest
 
 
 def claim_with_test(

@@ -12,7 +12,6 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
-from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import Request, align_as_asked, measures_asked, read_in_full
 from cranfield.workflows.pool import inputs
@@ -262,7 +261,7 @@ def _field(asked: Request, how: Simulating, store: Store | None) -> Field:
         runs,
         _contributing(runs, members, store),
         alignment=align_as_asked(asked, qrels, runs, keep_rows=True),
-        relevant_from=how.relevant_from or (1 if store is None else scales.current(store)[1].relevant_from),
+        relevant_from=how.relevant_from or (1 if store is None else store.scale().relevant_from),
         texts=None if store is None else inputs.reader(store),
         queries=None if store is None else inputs.queries(store),
     )

@@ -11,10 +11,10 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, facts_table
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import MAIN
-from cranfield.store import documents, engine, events, judging, live_pools, pools, scales
+from cranfield.store import documents, events, judging, live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.pools import PoolFacts
-from cranfield.store.store import Store
+from cranfield.store.store import Store, known_troubles
 
 with deferred:
     from cranfield.pool import plan
@@ -149,8 +149,8 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             path=str(store.path),
             name=settings.get("name", ""),
             settings=settings,
-            scale=scales.current(store)[1],
-            guidelines_version=scales.current_guidelines(store)[0],
+            scale=store.scale(),
+            guidelines_version=store.versions()[1],
             documents=documents.count(store),
             topics=documents.topic_count(store),
             duplicate_clusters=len(documents.clusters(store)),
@@ -165,7 +165,7 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
             refused_topics=tuple(judging.refused_topics(store)),
             releases=judging.release_count(store),
             # What is risky only where several write at once is told where several judge.
-            troubles=tuple(engine.known_troubles(store.path, shared=len(people) > 1)),
+            troubles=tuple(known_troubles(store.path, shared=len(people) > 1)),
             unpooled=tuple(unpooled_runs(store, standing)),
             older=judging.older_now(store, layer=layer),
             hint=hint,

@@ -311,8 +311,8 @@ def test_the_usage_of_withdraw_shows_that_a_reason_is_needed(shell: Shell, kept:
 def test_risks_of_the_library_are_told_by_check_and_not_by_every_status(
     kitchen: Shell, monkeypatch: pytest.MonkeyPatch, kept: Kept
 ):
-    monkeypatch.setattr("cranfield.store.engine.has_wal_reset_bug", lambda version: True)
-    monkeypatch.setattr("cranfield.store.engine.file_system_of", lambda path: "nfs")
+    monkeypatch.setattr("cranfield.store.store.has_wal_reset_bug", lambda version: True)
+    monkeypatch.setattr("cranfield.store.store.file_system_of", lambda path: "nfs")
     kept(kitchen("check").err)
     told = kitchen("status").err
     assert ("WAL-reset bug" in told, "lies on a network file system (nfs)" in told) == (False, True)

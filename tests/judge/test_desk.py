@@ -9,7 +9,6 @@ from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.judge.events import Event, Evidence
 from cranfield.judge.queue import Assigned, Overlap, Probes
 from cranfield.judge.session import Held, Item, SessionProgress
-from cranfield.store import scales
 from cranfield.store.events import append_events, events, projection_faults, standing
 from cranfield.store.judging import Queued, add_queue, live_leases, plan, put_assignments
 from cranfield.store.store import Store
@@ -525,7 +524,7 @@ def test_what_was_judged_under_older_guidelines_is_judged_again(sit: Sit, judgin
     judged_to_the_end(desk)
     assert sit(rejudge=True).next_item() is None
     with judging.write():
-        scales.add_guidelines(judging, "Be strict.", now=NOW)
+        judging.add_guidelines("Be strict.", now=NOW)
     again = sit(rejudge=True)
     item = next_of(again)
     assert item.before is not None

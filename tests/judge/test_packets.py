@@ -10,7 +10,7 @@ from kept import Kept
 from cranfield.base.errors import InputError, ProblemsFound, UnknownName, UsageError
 from cranfield.base.records import Document
 from cranfield.judge.queue import Assigned
-from cranfield.store import documents, scales
+from cranfield.store import documents
 from cranfield.store.events import events, projection_faults
 from cranfield.store.judging import live_leases, packet_facts, put_assignments
 from cranfield.store.store import Store, open_store
@@ -136,8 +136,8 @@ def test_a_scale_and_guidelines_that_changed_meanwhile_are_told(judging: Store, 
     path = packet_for(judging, tmp_path, topics=("t3",))
     judge_all(path, 1)
     with judging.write():
-        scales.add(judging, NAMED["binary"], now=NOW)
-        scales.add_guidelines(judging, "Judge well.", now=NOW)
+        judging.add_scale(NAMED["binary"], now=NOW)
+        judging.add_guidelines("Judge well.", now=NOW)
     done = merge_packet(judging, path)
     assert {one.what for one in done.conflicts} == {"other-scale", "other-guidelines"}
     assert [(event.scale, event.guidelines) for event in events(judging)] == [(1, 0)] * 3
@@ -146,7 +146,7 @@ def test_a_scale_and_guidelines_that_changed_meanwhile_are_told(judging: Store, 
 def test_a_scale_that_was_changed_in_the_packet_is_refused(judging: Store, tmp_path: Path, kept: Kept):
     path = packet_for(judging, tmp_path, topics=("t3",))
     with open_store(path) as packet, packet.write():
-        scales.add(packet, NAMED["binary"], now=NOW)
+        packet.add_scale(NAMED["binary"], now=NOW)
     judge_all(path, 1)
     with kept.raises(ProblemsFound):
         merge_packet(judging, path)

@@ -14,7 +14,6 @@ from cranfield.base.errors import CollectionError, InputError, UnknownName, Usag
 from cranfield.base.text import stored_moment
 from cranfield.judge.events import Event
 from cranfield.judge.queue import Assigned
-from cranfield.store import scales
 from cranfield.store.events import append_events, append_many, last_sequence
 from cranfield.store.judging import put_assignments
 from cranfield.store.store import Store, open_store
@@ -90,8 +89,8 @@ def test_the_judgments_of_draft_topics_and_of_machines_stay_out(judged: Store, t
 
 def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit):
     with judged.write():
-        scales.add_guidelines(judged, "Judge well.", now=NOW)
-        scales.add(judged, NAMED["graded"], now=NOW)
+        judged.add_guidelines("Judge well.", now=NOW)
+        judged.add_scale(NAMED["graded"], now=NOW)
     desk = sit("ana", topics=["t3"])
     desk.judge(desk.next_item(), 3, seconds=1.0)
     manifest = Qrels(judged).release("v1", note="the first").manifest

@@ -6,7 +6,6 @@ from kept import Kept
 from cranfield.base.errors import InputError, ProblemsFound, UnknownName
 from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.store import documents as stored_documents
-from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.corpus import Corpus
 
@@ -112,10 +111,10 @@ def test_topics_come_back_in_the_order_they_were_given(small: Store):
 def test_a_scale_from_one_to_three_is_kept_in_versions(store: Store):
     scale = GradeScale((Grade(1, "no", 0), Grade(2, "partly", 1), Grade(3, "fully", 3, "all of it")), relevant_from=2)
     with store.write():
-        assert scales.add(store, scale, now="t") == 2
-        assert scales.add_guidelines(store, "# Judge", now="t") == 1
-    assert scales.current(store) == (2, scale)
-    assert scales.current_guidelines(store) == (1, "# Judge")
+        assert store.add_scale(scale, now="t") == 2
+        assert store.add_guidelines("# Judge", now="t") == 1
+    assert (store.versions(), store.scale()) == ((2, 1), scale)
+    assert store.guidelines() == "# Judge"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, printed, table_of, with_best
 from cranfield.base.text import counted
-from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate import inputs
 from cranfield.workflows.evaluate.inputs import ALL, AlignmentCache, LetterTest, Read, Request
@@ -363,7 +362,7 @@ def _score_with_foreign(
     judged, qrels, qrels_hash, runs = inputs.read_with_subtopics(request, store, progress)
     if ours and qrels_hash != qrels.content_hash:
         raise InputError(f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade each")
-    highest = 0 if store is None else scales.current(store)[1].highest
+    highest = 0 if store is None else store.scale().highest
     aligned = inputs.on_scale(inputs.align_as_asked(request, qrels, runs), highest)
     aligned = replace(aligned, qrels_hash=qrels_hash)
     own = scoring.score(aligned, ours, rounding=request.like or "exact")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
-from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate import inputs
 from cranfield.workflows.evaluate.evaluate import few, short_hash
@@ -154,6 +153,6 @@ def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, Gr
     }
     if len(gains) > 1:
         raise UsageError("a list is laid open with one gain for each grade; these measures have several")
-    scale = None if store is None else scales.current(store)[1]
+    scale = None if store is None else store.scale()
     usual = (1, ()) if scale is None else (scale.relevant_from, inputs.gains_of(scale))
     return found.pop() if found else usual[0], gains.pop() if gains else usual[1]

@@ -25,7 +25,6 @@ from cranfield.base.records import GradeScale
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
-from cranfield.store import scales
 from cranfield.store.store import Store
 
 with deferred:
@@ -259,7 +258,7 @@ def read_aligned(
 ) -> Read:
     """Read and align everything; with `keep_rows` the alignment knows the rows of the qrels, as pools need them."""
     _refuse_stdin_twice(request.qrels, *request.runs, request.topics)
-    highest = 0 if store is None else scales.current(store)[1].highest
+    highest = 0 if store is None else store.scale().highest
     with _qrels_coming(request.qrels) as (qrels_come, qrels_problems):
 
         def aligned() -> tuple[list[AnyRun], Alignment]:
@@ -527,7 +526,7 @@ def measures_asked(
     """
     if store is None:
         return expression.parse_measures(texts, threshold=relevant_from or 1)
-    scale = scales.current(store)[1]
+    scale = store.scale()
     return expression.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=gains_of(scale))
 
 
@@ -549,7 +548,7 @@ def gains_of(scale: GradeScale) -> GradeGains:
 
 def grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
     """Say where grades, or unjudged documents, are worth something else than one would think."""
-    scale_gains = () if store is None else gains_of(scales.current(store)[1])
+    scale_gains = () if store is None else gains_of(store.scale())
     by_grade, below_zero = [], []
     for one in measures:
         own = dict(one.settings) if isinstance(one, expression.Measure) else {}

@@ -11,7 +11,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
-from cranfield.store import events, live_pools, releases, scales
+from cranfield.store import events, live_pools, releases
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
 from cranfield.store.store import Store
@@ -242,7 +242,7 @@ def agreement_report(
     if not rows and not seen_again:
         raise InputError("nothing was judged by two assessors, and nobody saw a document again: there is no overlap")
     steps = _steps(store, [row[3] for row in rows])
-    labels, older = _labels(rows, steps), scales.others(store)[0]
+    labels, older = _labels(rows, steps), store.other_scales()
 
     def group(name: str, part: coefficients.Labels, start: str = "", end: str = "") -> Group:
         estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(seed), draws=draws))
@@ -308,7 +308,7 @@ def _steps(store: Store, seen: Sequence[Graded]) -> coefficients.Steps:
 
     What is not relevant by its own scale comes before what is.
     """
-    scale = scales.current(store)[1]
+    scale = store.scale()
     places = sorted({*((step.grade >= scale.relevant_from, step.grade) for step in scale.grades), *seen})
     return coefficients.Steps(tuple(grade for _, grade in places), [relevant for relevant, _ in places].index(True))
 

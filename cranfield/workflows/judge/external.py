@@ -23,7 +23,7 @@ from cranfield.base.text import counted, moment, now, shortened
 from cranfield.judge.events import MAIN, Event
 from cranfield.judge.external import Label, Pair, label_from, question
 from cranfield.judge.queue import draw
-from cranfield.store import documents, events, scales
+from cranfield.store import documents, events
 from cranfield.store.pools import facts_of_pool
 from cranfield.store.store import Store
 from cranfield.workflows.judge.agreement import Compared, agreement_with_people, long_estimates, overall_table
@@ -339,8 +339,8 @@ class _Listener:
         self._progress, self.labelled, self.unable = progress, 0, 0
         size = max(1, request.batch)
         self.batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-        self._scale_version, self._scale = scales.current(store)
-        self._guidelines_version, self._guidelines = scales.current_guidelines(store)
+        self._scale_version, self._guidelines_version = store.versions()
+        self._scale, self._guidelines = store.scale(), store.guidelines()
         self._topics = {topic.id: topic for topic in documents.topics(store)}
         self._missing = {number: set(batch) for number, batch in enumerate(self.batches)}
         self._answered: dict[int, set[Pair]] = {number: set() for number in self._missing}

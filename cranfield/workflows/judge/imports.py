@@ -16,7 +16,7 @@ from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge import external
 from cranfield.judge.events import MAIN, Event, SourceKind
 from cranfield.judge.external import Torn
-from cranfield.store import documents, events, scales
+from cranfield.store import documents, events
 from cranfield.store.store import Store
 from cranfield.workflows import corpus
 from cranfield.workflows.qrels import current
@@ -129,7 +129,7 @@ def _problems(store: Store, rows: Sequence[judgment_files.Given]) -> list[Proble
             findings.add("unknown-topic", [row.line], example=row.topic)
         if row.document not in known:
             findings.add("unknown-document", [row.line], example=row.document)
-    on_scale = {step.grade for step in scales.current(store)[1].grades}
+    on_scale = {step.grade for step in store.scale().grades}
     seen = Counter((row.topic, row.document, row.assessor, row.time) for row in rows)
     for row in rows:
         if row.grade not in on_scale:
@@ -145,7 +145,7 @@ def _problems(store: Store, rows: Sequence[judgment_files.Given]) -> list[Proble
 
 def _events(store: Store, rows: Sequence[judgment_files.Given], layer: str, file: str) -> Iterator[Event]:
     """Give the events, those without a time first and the others in the order they happened."""
-    version, moment = scales.current(store)[0], now()
+    version, moment = store.versions()[0], now()
     hashes = documents.content_hashes(store, list({row.document for row in rows}))
     for row in sorted(rows, key=lambda row: row.time):
         content = [layer, row.topic, row.document, row.assessor, str(row.grade), row.time, row.note]

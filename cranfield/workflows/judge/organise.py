@@ -20,7 +20,7 @@ from cranfield.judge import queue as rules
 from cranfield.judge.events import MAIN, WITH_GRADE, Disagreement, Event, Kind
 from cranfield.judge.queue import NOTHING, Assigned, Overlap, Probes
 from cranfield.judge.session import Case, Opinion
-from cranfield.store import documents, events, judging, live_pools, pools, scales
+from cranfield.store import documents, events, judging, live_pools, pools
 from cranfield.store.judging import Draft, DraftState, Lease, Refusal
 from cranfield.store.store import Store
 from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, pool_source, queue_source, trial_source
@@ -458,9 +458,8 @@ class StoredAdjudication:
         if not adjudicator.strip():
             raise InputError("an adjudicator needs a name")
         self._store, self._adjudicator, self._layer = store, adjudicator.strip(), layer
-        self._scale_version, self.scale = scales.current(store)
-        self._guidelines_version, self.guidelines = scales.current_guidelines(store)
-        self._other_scales = scales.others(store)[0]
+        self._scale_version, self._guidelines_version = store.versions()
+        self.scale, self.guidelines, self._other_scales = store.scale(), store.guidelines(), store.other_scales()
         self._relevant_from, self._across = live_pools.thresholds(store), across
         self._topics = {topic.id: topic for topic in documents.topics(store)}
         self._session = str(uuid4())

@@ -13,7 +13,7 @@ from cranfield.base.tables import Result, Table, facts_table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge.events import MAIN, Event, Kind, faults_of, fold
 from cranfield.judge.queue import NOTHING, order_named
-from cranfield.store import documents, events, judging, pools, scales
+from cranfield.store import documents, events, judging, pools
 from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
 from cranfield.store.store import Store, create_store, open_store
 from cranfield.workflows.judge.queue import Pair, Source, pool_source, queue_source
@@ -115,7 +115,7 @@ def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pa
     packet.set("made", now())
     packet.set("probes", store.setting("probes", {}))
     judging.put_packet_facts(packet, facts)
-    scales.copy(store, packet)
+    store.copy_versions(packet)
     wanted = {topic for topic, _ in pairs}
     source = documents.add_source(packet, documents.LoadedFile("topics", PACKET, PACKET, ""), now=now())
     topics = [topic for topic in documents.topics(store) if topic.id in wanted]
@@ -179,7 +179,7 @@ def refusals(
     unknown = set(wanted) - documents.content_hashes(store, wanted).keys()
     for one in sorted(unknown) if documents.count(store) else ():
         yield Problem("unknown-document", f"document {quoted(one)} is not in this collection")
-    versions, faults = scales.versions(store), dict[str, list[str]]()
+    versions, faults = store.scales(), dict[str, list[str]]()
     for event in fresh:
         for code, what in faults_of(event, versions):
             faults.setdefault(code, []).append(f"{what}, topic {event.topic}, document {event.document}")
@@ -327,7 +327,7 @@ def _version_maps(
     store: Store, packet: Store, found: Sequence[Event], path: Path
 ) -> tuple[Mapping[int, int], Mapping[int, int]]:
     """Give the versions of scale and guidelines here that the versions of the packet are, by content."""
-    ours, theirs = scales.versions(store), scales.versions(packet)
+    ours, theirs = store.scales(), packet.scales()
     known = {
         version: next((number for number, known in sorted(ours.items(), reverse=True) if known == scale), 0)
         for version, scale in theirs.items()
@@ -337,8 +337,8 @@ def _version_maps(
     if lost:
         told = f"the packet was judged by a scale (version {lost[0]}) that this collection never had"
         raise ProblemsFound(f"{path}: nothing was merged", [Problem("other-scale", told, file=str(path))])
-    texts = {text: number for number, text in scales.guidelines_versions(store).items()}
-    return known, {version: texts.get(text, 0) for version, text in scales.guidelines_versions(packet).items()}
+    texts = {text: number for number, text in store.guidelines_hashes().items()}
+    return known, {version: texts.get(text, 0) for version, text in packet.guidelines_hashes().items()}
 
 
 def _told_otherwise(known: Sequence[tuple[Event, Event]]) -> Iterator[Conflict]:
@@ -360,8 +360,7 @@ def _content(event: Event) -> tuple[object, ...]:
 def _conflicts(store: Store, fresh: Sequence[Event], other_topics: Mapping[str, str]) -> Iterator[Conflict]:
     """Compare what stands in the packet with what stands here, and what was judged with what is here now."""
     hashes = documents.content_hashes(store, list({event.document for event in fresh}))
-    scale = max(scales.versions(store))
-    guidelines = max(scales.guidelines_versions(store), default=0)
+    scale, guidelines = store.versions()
     own_topics = {topic.id: known for topic, known in documents.topics_with_hash(store)}
     for topic, known in other_topics.items():
         if known != own_topics.get(topic, known):

@@ -25,7 +25,7 @@ from cranfield.judge.session import (
     SessionProgress,
     TopicState,
 )
-from cranfield.store import documents, events, judging, pools, scales
+from cranfield.store import documents, events, judging, pools
 from cranfield.store.store import Store
 from cranfield.workflows.judge.queue import (
     LeasedEntry,
@@ -102,7 +102,7 @@ def open_session(
         layer = layer or facts.layer
         source = queue_source(store, facts, order=chosen, clusters=clusters)
     elif rejudge:
-        versions = scales.current(store)[0], scales.current_guidelines(store)[0]
+        versions = store.versions()
         source = rejudge_source(
             store, layer=layer or MAIN, assessor=name, versions=versions, order=chosen, clusters=clusters
         )
@@ -152,9 +152,9 @@ class StoredSession:
     def __init__(self, queue: Queue, *, like_named: Sequence[str] = ()) -> None:
         self._queue, self._store, self._layer = queue, queue.store, queue.layer
         self.assessor, self.like_named = queue.assessor, like_named
-        self._scale_version, self.scale = scales.current(self._store)
-        self._guidelines_version, self.guidelines = scales.current_guidelines(self._store)
-        self._other_scales = scales.others(self._store)[0]
+        self._scale_version, self._guidelines_version = self._store.versions()
+        self.scale, self.guidelines = self._store.scale(), self._store.guidelines()
+        self._other_scales = self._store.other_scales()
         self._topics = {topic.id: topic for topic in documents.topics(self._store)}
         self._open: dict[Pair, LeasedEntry] = {}
         self._reopened: dict[Pair, LeasedEntry] = {}
@@ -371,7 +371,7 @@ class StoredSession:
 
     def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
         """Give the answers that stand, latest first, whose topic, document, title or note has all the words."""
-        wanted, older = words.casefold().split(), scales.others(self._store)[0]
+        wanted, older = words.casefold().split(), self._store.other_scales()
         found: list[HistoryEntry] = []
         for uuid, title in judging.own_past(self._store, self._layer, assessor=self.assessor):
             if len(found) == limit:
@@ -398,7 +398,7 @@ class StoredSession:
 
     def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
         """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
-        older = scales.others(self._store)[0]
+        older = self._store.other_scales()
         grades = judging.own_grades(self._store, self._layer, topic, assessor=self.assessor, other_than=older)
         pooled = {entry.document for entry in self._queue.source.find_entries(topic)}
         pooled |= set(events.found_documents(self._store, topic))
@@ -450,7 +450,7 @@ class StoredSession:
 
     def outdated(self) -> str:
         """Say what was changed since the session began; it goes on under what the assessor was given."""
-        scale, guidelines = scales.current(self._store)[0], scales.current_guidelines(self._store)[0]
+        scale, guidelines = self._store.versions()
         changed = ["the scale"] if scale != self._scale_version else []
         changed += ["the guidelines"] if guidelines != self._guidelines_version else []
         return " and ".join(changed)

@@ -10,7 +10,7 @@ from cranfield.base.errors import CollectionError, InputError, UnknownName, Usag
 from cranfield.base.registry import deferred
 from cranfield.judge.events import MAIN, Event, fold
 from cranfield.store import documents as stored_documents
-from cranfield.store import live_pools, pools, scales
+from cranfield.store import live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import events
 from cranfield.store.live_pools import StandingAnswer
@@ -309,7 +309,7 @@ def replayed_without_groups(
 
     Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
     """
-    relevant_from = scales.current(store)[1].relevant_from
+    relevant_from = store.scale().relevant_from
     labels: dict[str, dict[str, bool]] = {}
     for topic, document, grade in qrels:
         if grade >= 0:

@@ -15,7 +15,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
-from cranfield.store import live_pools, pools, scales
+from cranfield.store import live_pools, pools
 from cranfield.store.events import has_grades
 from cranfield.store.store import Store
 
@@ -120,7 +120,7 @@ def new_run_loss(store: Store, made: pooling.Pool) -> NewRunLoss | None:
     contributors = [provenance.Contributor(source.name, source.group) for source in here]
     entries = ((one.topic, one.document, brought.run) for one in made for brought in one.contributions)
     group = provenance.prefixes_of(aligned, qrels, runs, contributors, entries=entries).by("group")
-    measure = expression.parse_measure(MEASURE, threshold=scales.current(store)[1].relevant_from)
+    measure = expression.parse_measure(MEASURE, threshold=store.scale().relevant_from)
     spread = hold_out.hold_out_own(aligned, group, [measure]).relative_spread(measure)
     if not spread.runs:
         return None

@@ -14,7 +14,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN, fold
 from cranfield.qrels.rules import DEFAULT_RULE, Rule, check_rule
-from cranfield.store import events, pools, releases, scales
+from cranfield.store import events, pools, releases
 from cranfield.store.store import Store
 
 with deferred:
@@ -188,7 +188,7 @@ def older_grades(
     up_to: int | None = None,
 ) -> OlderGrades:
     """Count the grades of an older scale in the qrels that a word means; of files nothing is known."""
-    others, scale = scales.others(store)
+    others, scale = store.other_scales(), store.scale()
     if not others:
         return OlderGrades()
     on_scale = [step.grade for step in scale.grades]
@@ -209,7 +209,7 @@ def older_grades(
 def read_by_the_present_scale(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
     """Warn whoever scores with qrels in which older grades stand; empty where there are none."""
     older = str(older_grades(store, word, layers=layers))
-    relevant_from = scales.others(store)[1].relevant_from
+    relevant_from = store.scale().relevant_from
     return f"{older}; all are read by the present one, with its gains, relevant from {relevant_from}" if older else ""
 
 

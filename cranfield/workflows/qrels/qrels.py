@@ -17,7 +17,7 @@ from cranfield.base.tables import Column, Result, Table, Value, facts_table, tab
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge.events import MAIN
 from cranfield.qrels.rules import Rule, parse_rule
-from cranfield.store import documents, events, live_pools, pools, releases, scales
+from cranfield.store import documents, events, live_pools, pools, releases
 from cranfield.store.store import Store
 from cranfield.workflows import collection as collections
 from cranfield.workflows.qrels import current
@@ -355,7 +355,7 @@ def binary_qrels(
             qrels = merge.binary_by_scale(opinions, merged, thresholds)
             return current.with_pooled(store, qrels) if with_unjudged else qrels
     qrels = current.qrels_for(store, chosen)
-    relevant_from = scales.current(store)[1].relevant_from
+    relevant_from = store.scale().relevant_from
     if chosen in releases.names(store):
         manifest = merge.manifest_from(releases.fetch(store, chosen).manifest)
         if len(manifest.scales) > 1:
@@ -384,7 +384,7 @@ def _of_several_scales(store: Store, manifest: Manifest, thresholds: Mapping[int
 
 def _scale_lost(store: Store) -> str:
     """Say what a file of graded qrels does not tell: from which grade on documents are relevant, and gains."""
-    scale = scales.current(store)[1]
+    scale = store.scale()
     gains = evaluate_inputs.gains_of(scale)
     said, elsewhere = [], []
     if scale.relevant_from != 1:
@@ -502,7 +502,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         if material.pool is not None:
             write_csv("pool.csv", _POOL, _provenance(store, material.pool.facts.name))
         write("card.json", reports.card_json(reports.collection_card(store, material)))
-        if guidelines := scales.current_guidelines(store)[1]:
+        if guidelines := store.guidelines():
             write("guidelines.md", guidelines)
         if (reuse := reports.reuse_card(material)) is not None:
             write("reuse-card.json", card.card_text(reuse))

@@ -20,7 +20,6 @@ from cranfield.report.rendering import renderers
 from cranfield.report.reports.collection import Board, CollectionFacts, PoolPart, QrelsPart, collection_page
 from cranfield.reuse import card as reuse_cards
 from cranfield.reuse.tables import trust_table
-from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import best_group
@@ -84,7 +83,7 @@ def report_on(
     with store.snapshot():
         material = materials.gather(store, request, progress=progress)
         drawings, no_drawings = draw_all(material)
-        status, (version, guidelines) = material.status, scales.current_guidelines(store)
+        status, version, guidelines = material.status, store.versions()[1], store.guidelines()
         facts = CollectionFacts(
             name=status.name,
             made=now(),
@@ -176,7 +175,7 @@ def checksums(store: Store, material: Material) -> dict[str, str]:
         sums["qrels"] = material.qrels.content_hash
     if material.pool is not None:
         sums["pool"] = material.pool.facts.content_hash
-    version, text = scales.current_guidelines(store)
+    version, text = store.versions()[1], store.guidelines()
     if text:
         sums[f"guidelines, version {version}"] = sha256(text.encode()).hexdigest()
     return sums | {f"run {run.name}": run.content_hash for run in material.status.runs}

@@ -12,7 +12,6 @@ from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
-from cranfield.store import scales
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate.inputs import (
     TOPIC_SETS,
@@ -141,7 +140,7 @@ def field_of(asked: Request, told: PoolOptions, *, store: Store | None = None, p
     card = _card(told.card)
     if card is not None:
         card.refuse_others(read.aligned)
-    rel = 1 if store is None else scales.current(store)[1].relevant_from
+    rel = 1 if store is None else store.scale().relevant_from
     contributors, depth, notes, inferred = _contributors(read, told, stored, _submitted(read, store, teachers))
     prefixes, levels = _brought(read, contributors, depth, stored, store)
     pool_depth = prefixes.depth if prefixes is not None else _without_pool(read, card, told.depth)
@@ -153,7 +152,7 @@ def field_of(asked: Request, told: PoolOptions, *, store: Store | None = None, p
         depth=pool_depth,
         families=_families(read, store, contributors),
         relevant_from=rel,
-        gains=() if store is None else gains_of(scales.current(store)[1]),
+        gains=() if store is None else gains_of(store.scale()),
         finished=1.0 if stored is None else stored.finished,
         card=card,
         inferred=inferred,
