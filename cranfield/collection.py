@@ -27,13 +27,13 @@ with deferred:
     from cranfield.workflows import display, frames, results
     from cranfield.workflows import inputs as input_kinds
     from cranfield.workflows import progress as progress_bars
+    from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import settle as settle_workflow
     from cranfield.workflows import simulate as simulate_workflow
     from cranfield.workflows import status as status_workflow
     from cranfield.workflows.evaluate import explain as explain_workflow
     from cranfield.workflows.judge import judge as judge_workflow
     from cranfield.workflows.pool import pool as pool_workflow
-    from cranfield.workflows.qrels import qrels as qrels_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from cranfield.workflows.inputs import Inputs
     from cranfield.workflows.judge.judge import Judge
     from cranfield.workflows.pool.pool import Pool
-    from cranfield.workflows.qrels.qrels import Qrels
+    from cranfield.workflows.qrels import Qrels
     from cranfield.workflows.results import Plots, ReuseResult
     from cranfield.workflows.runs.runs import Runs
     from cranfield.workflows.settle import Queue

@@ -76,6 +76,22 @@ class GradeScale:
         """The highest grade."""
         return self.grades[-1].grade
 
+    @property
+    def own_gains(self) -> tuple[tuple[int, float], ...]:
+        """The gains of those grades that are not worth their own number.
+
+        A grade that the scale skips is worth what the step below it is, where its own number is more than the step
+        above is worth: nobody can give it, but bounds ask what every grade could bring.
+        """
+        named, below = [], 0.0
+        steps = {step.grade: step.gain for step in self.grades}
+        for grade in range(min(0, self.lowest), self.highest + 1):
+            above = next(step.gain for step in self.grades if step.grade >= grade)
+            below = steps.get(grade, below)
+            if below != grade and (grade in steps or grade > above):
+                named.append((grade, below))
+        return tuple(named)
+
     def named(self, grade: int) -> Grade:
         """Give the step with this number."""
         for step in self.grades:

@@ -8,14 +8,14 @@ import typer
 from cranfield.base.registry import deferred
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, Replace
-from cranfield.qrels.rules import RULE_WORDS, parse_rule
+from cranfield.qrels.release import RULE_WORDS, parse_rule
 
 with deferred:
-    from cranfield.workflows.qrels import qrels
+    from cranfield.workflows import qrels
 
 if TYPE_CHECKING:
     from cranfield.base.tables import Result
-    from cranfield.workflows.qrels.qrels import Selection
+    from cranfield.workflows.qrels import Selection
 
 app = typer.Typer(name="qrels", help="One grade per document.", no_args_is_help=True, rich_markup_mode=None)
 

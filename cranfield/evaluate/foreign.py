@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cranfield.base.errors import CranfieldError, UnknownName, UsageError
 from cranfield.evaluate.align import Alignment, documents_of
 from cranfield.evaluate.measure import Aggregate
-from cranfield.qrels.judgment_files import SubtopicRow
+from cranfield.qrels.reading import SubtopicRow
 from cranfield.runs.run import Run
 
 EXTRA = "ir-measures"

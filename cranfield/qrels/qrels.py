@@ -78,6 +78,10 @@ class Qrels:
         documents = taken(self.document_ids, self.documents).to_pylist()
         return zip(topics, documents, self.grades.tolist(), strict=True)
 
+    def counts(self) -> dict[str, int]:
+        """Count the rows by grade, the grades as text, as JSON wants its keys."""
+        return {str(grade): count for grade, count in sorted(Counter(self.grades.tolist()).items())}
+
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, whatever files they came from."""
         if not isinstance(other, Qrels):

@@ -1,23 +1,25 @@
-"""Qrels files of any known format become qrels, and the rows in which they are written."""
+"""Files of judgments: qrels of any known format, tables that also say who judged and when, qrels with subtopics."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import BinaryIO, Protocol
+from hashlib import sha256
+from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import Problem, ProblemsFound
+from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.registry import Registry
 from cranfield.base.tables import Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
-from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
-from cranfield.runs.columns import encoded, matching, numbers_in
+from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
+from cranfield.runs.columns import encoded, joined_lines, matching, numbers_in
 from cranfield.runs.run import TEXT, Codes, LineNumbers
 
 
@@ -28,22 +30,20 @@ class QrelsFormat(Protocol):
     is called: the list of formats is shown without it.
     """
 
-    summary: str
+    @property
+    def summary(self) -> str: ...
 
-    @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
+    def sniff(self, head: bytes, name: str) -> bool:
         """Say whether the first bytes of a file look like this format."""
 
-    @staticmethod
-    def read(source: Source) -> QrelsRows:
+    def read(self, source: Source) -> QrelsRows:
         """Read the whole file; what is wrong with it goes into the rows' `problems`."""
 
-    @staticmethod
-    def write(qrels: Qrels, stream: BinaryIO) -> None:
+    def write(self, qrels: Qrels, stream: BinaryIO) -> None:
         """Write qrels so that reading them gives the same qrels."""
 
 
-qrels_formats: Registry[type[QrelsFormat]] = Registry(
+qrels_formats: Registry[QrelsFormat] = Registry(
     "qrels format", package="cranfield.qrels.formats", group="cranfield.qrels_formats"
 )
 
@@ -58,7 +58,7 @@ def read_qrels(source: Source, *, format: str | None = None) -> Qrels:
     return format_of(source, format=format).read(source).qrels()
 
 
-def format_of(source: Source, *, format: str | None = None) -> type[QrelsFormat]:
+def format_of(source: Source, *, format: str | None = None) -> QrelsFormat:
     """Give the named format, or the one that recognises the file. An empty file is read as TREC and refused there."""
     if format is not None:
         return qrels_formats.get(format)
@@ -127,7 +127,6 @@ Refusals = partial(Findings, QRELS)
 # The rows of a qrels file as they stand there, and how they become qrels.
 
 _INTEGER = r"^[+-]?[0-9]{1,9}$"
-_BLANK = r"\s"
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +150,18 @@ class QrelsRows:
     plain: bool = False
 
     def qrels(self) -> Qrels:
-        """Give the qrels, or everything that is wrong with the rows."""
-        problems = [*self.problems, *self.repeats()]
+        """Give the qrels, or everything that is wrong with the rows: a pair may stand once, even with one grade."""
+        problems = list(self.problems)
+        keys = pair_keys(self.topics, self.documents)
+        in_order = np.sort(keys)
+        if (in_order[1:] == in_order[:-1]).any():
+            order = np.argsort(keys, kind="stable")
+            again = np.sort(order[1:][keys[order][1:] == keys[order][:-1]])
+            first = int(again[0])
+            topic = self.topic_ids[int(self.topics[first])].as_py()
+            example = f"{topic} {self.document_ids[int(self.documents[first])].as_py()}"
+            lines = self.lines.of(again)
+            problems.append(refusal("repeated-pair", lines=lines, count=len(again), example=example, topic=topic))
         if not len(self.grades) and not problems:
             problems = [refusal("empty")]
         if problems:
@@ -167,21 +176,6 @@ class QrelsRows:
             name=self.source_name,
         )
 
-    def repeats(self) -> list[Problem]:
-        """Give a problem for the rows whose pair stands in an earlier row, even with the same grade."""
-        keys = pair_keys(self.topics, self.documents)
-        in_order = np.sort(keys)
-        if not (in_order[1:] == in_order[:-1]).any():
-            return []
-        order = np.argsort(keys, kind="stable")
-        again = np.sort(order[1:][keys[order][1:] == keys[order][:-1]])
-        first = int(again[0])
-        topic = self.topic_ids[int(self.topics[first])].as_py()
-        document = self.document_ids[int(self.documents[first])].as_py()
-        lines = self.lines.of(again)
-        example = f"{topic} {document}"
-        return [refusal("repeated-pair", lines=lines, count=len(again), example=example, topic=topic)]
-
 
 def grades_of(texts: pa.Array) -> tuple[Grades, NDArray[np.bool_]]:
     """Read grades from text: whole numbers of at most nine digits. Gives the grades and which rows have one."""
@@ -189,26 +183,95 @@ def grades_of(texts: pa.Array) -> tuple[Grades, NDArray[np.bool_]]:
     return numbers_in(texts, whole, pa.int32()), whole
 
 
-def read_named(source: Source, *, delimiter: str = "") -> QrelsRows:
-    """Read JSON lines or, with a delimiter, rows under a header that names at least topic, document and grade."""
-    table = read_table(source, QRELS, delimiter=delimiter)
-    findings, lines = table.findings, np.array(table.lines, dtype=np.int64)
-    columns = {role: pa.array(cells, pa.string()) for role, cells in table.values.items()}
-    grades, good = grades_of(columns["grade"])
-    faults = [("grade", "grade-not-an-integer", ~good)]
-    faults += [(name, "blank-in-id", matching(columns[name], _BLANK)) for name in ("topic", "document")]
-    for name, code, wrong in faults:
-        if wrong.any():
-            findings.add(code, lines[wrong], example=columns[name][int(np.flatnonzero(wrong)[0])].as_py())
-    kept = pa.array(good)
-    return QrelsRows(
-        *encoded(columns["topic"].filter(kept)),
-        *encoded(columns["document"].filter(kept)),
-        grades=grades[good],
-        lines=LineNumbers(np.setdiff1d(np.arange(1, lines.max(initial=0) + 1), lines[good])),
-        problems=findings.problems(),
-        source_name=source.name,
+# How qrels are written: in parts, as joined columns, so that reading gives the same qrels.
+
+_ROWS_AT_ONCE = 1 << 18
+
+
+def write_qrels(qrels: Qrels, stream: BinaryIO, *, format: str = "trec") -> None:
+    """Write qrels in a format that can be written."""
+    known = qrels_formats.get(format)
+    if not hasattr(known, "write"):
+        able = ", ".join(name for name, one in qrels_formats.items() if hasattr(one, "write"))
+        raise UsageError(f"qrels are not written as {quoted(format)}, only as {able}")
+    known.write(qrels, stream)
+
+
+def columns_of(qrels: Qrels, spell: Callable[[str], str] | None = None) -> Iterator[dict[str, pa.Array]]:
+    """Give topic, document, grade and, in a sample, stratum, some rows at a time, the ids spelled for a file."""
+    ids = (qrels.topic_ids, qrels.document_ids)
+    topics, documents = (
+        one.cast(TEXT) if spell is None else pa.array([spell(word) for word in one.to_pylist()], TEXT) for one in ids
     )
+    for start in range(0, len(qrels), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        part = {
+            "topic": topics.take(pa.array(qrels.topic_of_row[rows])),
+            "document": documents.take(pa.array(qrels.documents[rows])),
+            "grade": pa.array(qrels.grades[rows]),
+        }
+        if qrels.strata is not None:
+            part["stratum"] = pa.array(qrels.stratum_names, TEXT).take(pa.array(qrels.strata[rows]))
+        yield part
+
+
+# Formats whose rows name their columns; a file of `formats` declares each.
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """A format whose rows name their columns: JSON lines or, with a delimiter, rows under a header."""
+
+    summary: str
+    delimiter: str = ""
+    header: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes, name: str) -> bool:
+        """Recognise a file that begins with an object, or with a header of names that are in use."""
+        if not self.delimiter:
+            return head.lstrip().startswith(b"{")
+        line = next(iter(head.splitlines()), b"").decode("utf-8", "replace")
+        words = [word.strip().strip('"') for word in line.split(self.delimiter)]
+        return QRELS.roles(words).keys() == QRELS.columns.keys()
+
+    def read(self, source: Source) -> QrelsRows:
+        """Read rows that have at least topic, document and grade."""
+        table = read_table(source, QRELS, delimiter=self.delimiter)
+        findings, lines = table.findings, np.array(table.lines, dtype=np.int64)
+        columns = {role: pa.array(cells, pa.string()) for role, cells in table.values.items()}
+        grades, good = grades_of(columns["grade"])
+        faults = [("grade", "grade-not-an-integer", ~good)]
+        faults += [(name, "blank-in-id", matching(columns[name], r"\s")) for name in ("topic", "document")]
+        for name, code, wrong in faults:
+            if wrong.any():
+                findings.add(code, lines[wrong], example=columns[name][int(np.flatnonzero(wrong)[0])].as_py())
+        kept = pa.array(good)
+        return QrelsRows(
+            *encoded(columns["topic"].filter(kept)),
+            *encoded(columns["document"].filter(kept)),
+            grades=grades[good],
+            lines=LineNumbers(np.setdiff1d(np.arange(1, lines.max(initial=0) + 1), lines[good])),
+            problems=findings.problems(),
+            source_name=source.name,
+        )
+
+    def write(self, qrels: Qrels, stream: BinaryIO) -> None:
+        """Write one row per judgment; in a table, ids are quoted where that is needed and nowhere else."""
+
+        def spell(word: str) -> str:
+            if not self.delimiter:
+                return json.dumps(word)
+            doubled = word.replace('"', '""')
+            return f'"{doubled}"' if self.delimiter in word or '"' in word else word
+
+        around = ("", self.delimiter, self.delimiter, "\n")
+        if self.delimiter:
+            stream.write((self.delimiter.join(self.header) + "\n").encode())
+        else:
+            around = ('{"topic": ', ', "document": ', ', "grade": ', "}\n")
+        for part in columns_of(qrels, spell):
+            words = (around[0], part["topic"], around[1], part["document"], around[2], part["grade"], around[3])
+            stream.write(joined_lines(*words))
 
 
 JUNK = -2
@@ -233,24 +296,109 @@ def summary(qrels: Qrels) -> str:
     return f"{counted(judged, 'judgment')} on {topics}, qrels {qrels.content_hash[:12]}"
 
 
-# How qrels are written: in parts, as joined columns, so that reading gives the same qrels.
+# Tables that also say who gave a grade, when, and why.
 
-_ROWS_AT_ONCE = 1 << 18
+JUDGMENTS = Schema(
+    {
+        **SPELLINGS,
+        "assessor": ("assessor", "assessor_id", "judge", "annotator", "rater", "user", "worker"),
+        "time": ("time", "timestamp", "date", "happened", "judged_at", "created_at"),
+        "note": ("note", "comment", "remark", "explanation", "rationale"),
+    },
+    FAULTS,
+    needed=QRELS.needed,
+)
+_DIGITS = 9
 
 
-def columns_of(qrels: Qrels, spell: Callable[[str], str] | None = None) -> Iterator[dict[str, pa.Array]]:
-    """Give topic, document, grade and, in a sample, stratum, some rows at a time, the ids spelled for a file."""
-    ids = (qrels.topic_ids, qrels.document_ids)
-    topics, documents = (
-        one.cast(TEXT) if spell is None else pa.array([spell(word) for word in one.to_pylist()], TEXT) for one in ids
-    )
-    for start in range(0, len(qrels), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        part = {
-            "topic": topics.take(pa.array(qrels.topic_of_row[rows])),
-            "document": documents.take(pa.array(qrels.documents[rows])),
-            "grade": pa.array(qrels.grades[rows]),
-        }
-        if qrels.strata is not None:
-            part["stratum"] = pa.array(qrels.stratum_names, TEXT).take(pa.array(qrels.strata[rows]))
-        yield part
+@dataclass(frozen=True, slots=True)
+class FileJudgment:
+    """One judgment as a file has it; assessor, time and note are empty where the file does not say."""
+
+    line: int
+    topic: str
+    document: str
+    grade: int
+    assessor: str = ""
+    time: str = ""
+    note: str = ""
+
+
+def read_judgments(source: Source, *, format: str | None = None) -> tuple[list[FileJudgment], tuple[Problem, ...]]:
+    """Read a file of judgments; a table may have the columns assessor, time and note beside the three of qrels.
+
+    Gives all judgments in the order of the file, and what is wrong with its other rows. Whether somebody judged a
+    document twice is for the reader of the rows to say: it hangs on who and when.
+    """
+    kind = format_of(source, format=format)
+    judgments: list[FileJudgment] = []
+    if isinstance(kind, NamedColumns):
+        # A note in quotes may go over several lines.
+        table = read_table(source, JUDGMENTS, delimiter=kind.delimiter, multiline=True)
+        for line, topic, document, grade, *beside in table:
+            digits = grade.removeprefix("-").removeprefix("+")
+            if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS):
+                table.findings.add("grade-not-an-integer", [line], example=grade)
+            elif len(topic.split()) != 1 or len(document.split()) != 1:
+                table.findings.add("blank-in-id", [line], example=f"{topic} {document}")
+            else:
+                judgments.append(FileJudgment(line, topic, document, int(grade), *beside))
+        problems = table.findings.problems()
+    else:
+        rows = kind.read(source)
+        topics, documents = rows.topic_ids.to_pylist(), rows.document_ids.to_pylist()
+        lines = rows.lines.of(np.arange(len(rows.grades)))
+        columns = zip(lines, rows.topics, rows.documents, rows.grades, strict=True)
+        judgments = [
+            FileJudgment(int(line), topics[one], documents[two], int(grade)) for line, one, two, grade in columns
+        ]
+        problems = rows.problems
+    return judgments, problems if judgments or problems else (refusal("empty"),)
+
+
+# Qrels whose second column means something: the subtopic a document was judged for, as diversity measures want.
+
+
+class SubtopicRow(NamedTuple):
+    """One judgment: how far a document is relevant to a subtopic of a topic."""
+
+    topic: str
+    subtopic: str
+    document: str
+    grade: int
+
+
+def read_subtopics(source: Source) -> tuple[list[SubtopicRow], Qrels, str]:
+    """Read qrels with their subtopics; gives the rows, qrels with the best grade of each document, and a hash.
+
+    The hash is that of the qrels where each document is judged once, as always; else it covers the subtopics too.
+    """
+    is_trec, qrels = format_of(source) is qrels_formats.get("trec"), None
+    try:
+        qrels = read_qrels(source)
+    except ProblemsFound as error:
+        if [problem.code for problem in error.problems] != ["repeated-pair"] or not is_trec:
+            raise
+    if qrels is not None and (not is_trec or qrels.strata is not None):
+        rows = [SubtopicRow(topic, "0", document, grade) for topic, document, grade in qrels]
+        return rows, qrels, qrels.content_hash
+    # The lines have been found sound.
+    lines = ((line, line.split()) for _, line in source.lines())
+    sound = [words for line, words in lines if len(words) == len(SubtopicRow._fields) and not line.startswith("#")]
+    rows = [SubtopicRow(topic, subtopic, document, int(grade)) for topic, subtopic, document, grade in sound]
+    if qrels is not None:
+        return rows, qrels, qrels.content_hash
+    best: dict[tuple[str, str], int] = {}
+    seen: set[tuple[str, str, str]] = set()
+    for row in rows:
+        if row[:3] in seen:
+            problem = refusal("repeated-pair", example=" ".join(row[:3]), topic=row.topic).at(source.name)
+            raise ProblemsFound(f"{source.name}: these qrels cannot be used", [problem])
+        seen.add(row[:3])
+        pair = (row.topic, row.document)
+        best[pair] = max(best.get(pair, row.grade), row.grade)
+    digest = sha256(b"cranfield-subtopics-1\n")
+    for line in sorted(f"{row.topic}\t{row.subtopic}\t{row.document}\t{row.grade}\n".encode() for row in rows):
+        digest.update(line)
+    graded = [(*pair, grade) for pair, grade in best.items()]
+    return rows, qrels_of(graded, name=source.name), digest.hexdigest()

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from cranfield.base.errors import UnknownName, UsageError, quoted
 from cranfield.store.store import Store
 
-NOW = "now"
-"""What stands where a release could be named for what is judged at the moment; no release is called so."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFacts:

@@ -18,8 +18,8 @@ from cranfield.store.store import Store
 
 with deferred:
     from cranfield.runs import encoding
+    from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows.pool import verify
-    from cranfield.workflows.qrels import current
 
 Checked = tuple[str, list[str]]
 """How much was checked, and what is wrong."""
@@ -81,7 +81,7 @@ def check(store: Store, *, progress: Progress = silent) -> Soundness:
         "runs": partial(_check_runs, store, progress),
         "pools": partial(_check_pools, store),
         "judgments": partial(_check_judgments, store),
-        "releases": lambda: (counted(len(releases.names(store)), "release"), current.release_faults(store)),
+        "releases": lambda: (counted(len(releases.names(store)), "release"), qrels_workflow.release_faults(store)),
     }
     findings = []
     for what, look in checks.items():

@@ -95,4 +95,4 @@ def _qrels_of(inputs: Inputs) -> dict[str, object]:
         raise UsageError(
             "a report is made of the collection's judgments, a release or a file; these qrels were given"
         )
-    return {"qrels": None if qrels is None else str(qrels), **inputs.layers}
+    return {"qrels": None if qrels is None else str(qrels), "layers": inputs.layers}

@@ -27,8 +27,10 @@ from cranfield.base.errors import (
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
+from cranfield.judge.events import MAIN
 from cranfield.qrels.qrels import judged_only, qrels_of
 from cranfield.qrels.reading import read_qrels
+from cranfield.qrels.release import NOW
 from cranfield.runs.run import ROLES, Member, read_groups
 from cranfield.store import releases
 from cranfield.store import runs as stored_runs
@@ -50,10 +52,10 @@ from cranfield.workflows.reuse.field import Field, PoolOptions, field_of
 with deferred:
     from cranfield.evaluate import expression
     from cranfield.evaluate import frames as given_tables
+    from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import status
     from cranfield.workflows.evaluate import evaluate as evaluation
     from cranfield.workflows.evaluate import verdicts as trust
-    from cranfield.workflows.qrels import current
 
 if TYPE_CHECKING:
     from cranfield.base.tables import Value
@@ -95,7 +97,7 @@ class Inputs:
         layers: Sequence[str] = (),
     ) -> None:
         self.store, self.qrels, self.pool, self.progress = store, qrels, pool, progress
-        self.layers: dict[str, Any] = {"layers": tuple(layers)} if layers else {}
+        self.layers = tuple(layers) or (MAIN,)
         self.is_closed = False
         self.alignment: AlignmentCache | None = AlignmentCache()
         self._fields: Cache[Field] = Cache()
@@ -118,7 +120,8 @@ class Inputs:
     def judged(self, *, unjudged: bool) -> Qrels:
         """Give the qrels; with `unjudged` also what is pooled and not judged, as grade -1, as far as it is known."""
         if self.qrels is None or isinstance(self.qrels, str):
-            return current.qrels_for(self.store, self.qrels, with_unjudged=unjudged, **self.layers)
+            selection = qrels_workflow.Selection(layers=self.layers, unjudged=unjudged)
+            return qrels_workflow.qrels_for(self.store, self.qrels, selection)
         return read_qrels(Source(self.qrels)) if isinstance(self.qrels, Path) else self.qrels
 
     def facts(self) -> dict[str, Value]:
@@ -215,7 +218,7 @@ class Inputs:
         word = self.qrels
         if word is not None and not isinstance(word, str):
             return word
-        is_ours = word is None or word == releases.NOW or word in releases.names(self.collection("a release"))
+        is_ours = word is None or word == NOW or word in releases.names(self.collection("a release"))
         return self.judged(unjudged=True) if is_ours else Path(cast("str", word))
 
     def _teachers(self, asked: Request) -> Request:
@@ -283,14 +286,14 @@ class CommandInputs(Inputs):
             return self.judged(unjudged=True)
         if self.store is None:
             return Path(str(word))
-        named = word in (None, releases.NOW, *releases.names(self.store))
+        named = word in (None, NOW, *releases.names(self.store))
         if not named and (Path(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"):
             return Path(str(word))
         qrels = self.judged(unjudged=True)
-        if word == releases.NOW and not (qrels.grades >= 0).any():
-            raise InputError(current.NOTHING_JUDGED)
-        scale = current.read_by_the_present_scale(self.store, word, **self.layers)
-        for warning in (scale, current.sample_warning(self.store, qrels)):
+        if word == NOW and not (qrels.grades >= 0).any():
+            raise InputError(qrels_workflow.NOTHING_JUDGED)
+        scale = qrels_workflow.scale_warning(self.store, word, qrels_workflow.Selection(layers=self.layers))
+        for warning in (scale, qrels_workflow.sample_warning(self.store, qrels)):
             if warning:
                 self.warn(f"warning: {warning}")
         return qrels

@@ -16,7 +16,7 @@ from cranfield.evaluate.expression import parse_measure, parse_measures
 from cranfield.evaluate.foreign import ForeignMeasure, foreign_names, foreign_values
 from cranfield.evaluate.measure import measures
 from cranfield.evaluate.scores import score
-from cranfield.qrels.judgment_files import SubtopicRow, read_subtopics
+from cranfield.qrels.reading import SubtopicRow, read_subtopics
 
 ir_measures = pytest.importorskip("ir_measures")
 

@@ -13,7 +13,6 @@ from command import call
 from kept import Kept
 
 from cranfield.base.records import Grade, GradeScale
-from cranfield.workflows.evaluate.inputs import gains_of
 
 JUDGED = {"1": {"a": 3, "b": 1, "c": 2, "d": 1}, "2": {"a": 1, "e": 3, "f": 2, "g": 1}}
 RANKED = {"1": "bcxa", "2": "agef"}
@@ -151,7 +150,7 @@ def scale_of(*steps: tuple[int, float]) -> GradeScale:
     ],
 )
 def test_grades_that_a_scale_skips_are_worth_no_more_than_its_steps(steps, named):
-    assert dict(gains_of(scale_of(*steps))) == named
+    assert dict(scale_of(*steps).own_gains) == named
 
 
 def test_intervals_ask_only_for_gains_that_the_scale_has(tmp_path: Path):

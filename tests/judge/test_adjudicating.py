@@ -14,7 +14,7 @@ from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import import_judgments
 from cranfield.workflows.judge.organise import StoredAdjudication, open_cases
 from cranfield.workflows.judge.session import StoredSession
-from cranfield.workflows.qrels.current import qrels_for
+from cranfield.workflows.qrels import qrels_for
 
 DISPUTED = """topic,document,grade,assessor,note
 t1,d01,2,ada,well

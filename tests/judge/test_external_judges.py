@@ -19,7 +19,7 @@ from cranfield.store.events import assessors, events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.external import JudgeRequest, MachineJudged, judge_with
 from cranfield.workflows.judge.imports import import_judgments
-from cranfield.workflows.qrels.current import qrels_for
+from cranfield.workflows.qrels import Selection, qrels_for
 
 HONEST = """
     for line in sys.stdin:
@@ -55,7 +55,7 @@ def test_labels_go_into_a_layer_of_their_own_and_never_into_the_qrels(judging: S
     ]
     assert assessors(judging) == {"m@1": "machine"}
     assert list(qrels_for(judging, "now")) == []
-    assert len(qrels_for(judging, "now", layers=["main", "machine/m@1"])) == 3
+    assert len(qrels_for(judging, "now", Selection(layers=("main", "machine/m@1")))) == 3
     assert projection_faults(judging) == []
 
 

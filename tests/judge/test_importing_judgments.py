@@ -9,7 +9,7 @@ from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.store.events import assessors, events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import Imported, import_judgments
-from cranfield.workflows.qrels.current import qrels_for
+from cranfield.workflows.qrels import qrels_for
 
 TABLE = """topic,document,grade,assessor,time,note
 t1,d01,2,ada,2026-01-05T10:00:00+01:00,"on two

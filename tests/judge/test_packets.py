@@ -18,7 +18,7 @@ from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, back_up
 from cranfield.workflows.judge.packets import Packet, make_packet, merge_packet
 from cranfield.workflows.judge.session import StoredSession, open_session
-from cranfield.workflows.qrels.current import qrels_for
+from cranfield.workflows.qrels import Selection, qrels_for
 from cranfield.workflows.status import status as collection_status
 
 NOW = "2026-01-02T00:00:00.000Z"
@@ -192,7 +192,7 @@ def test_what_was_found_in_a_packet_by_searching_counts_as_pooled_here(judging: 
     assert judging.rows("SELECT topic, document, assessor, words FROM found_documents") == [
         ("t3", "d05", "eve", "soup")
     ]
-    assert ("t3", "d05", 3) in list(qrels_for(judging, with_unjudged=True))
+    assert ("t3", "d05", 3) in list(qrels_for(judging, None, Selection(unjudged=True)))
 
 
 def test_a_packet_that_cannot_be_made_reserves_nothing(judging: Store, tmp_path: Path, kept: Kept):

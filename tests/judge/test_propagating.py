@@ -11,7 +11,7 @@ from cranfield.store import documents
 from cranfield.store.events import events, projection_faults
 from cranfield.store.store import Store
 from cranfield.workflows.judge.imports import Propagated, import_judgments, propagate
-from cranfield.workflows.qrels.current import qrels_for
+from cranfield.workflows.qrels import qrels_for
 
 NOW = "2026-01-01T00:00:00.000Z"
 

@@ -14,6 +14,7 @@ from cranfield.base.errors import CollectionError, InputError, UnknownName, Usag
 from cranfield.base.text import stored_moment
 from cranfield.judge.events import Event
 from cranfield.judge.queue import Assigned
+from cranfield.qrels.reading import write_qrels
 from cranfield.store.events import append_events, append_many, last_sequence
 from cranfield.store.judging import put_assignments
 from cranfield.store.store import Store, open_store
@@ -21,8 +22,7 @@ from cranfield.workflows.check import check
 from cranfield.workflows.collection import NAMED, init_collection
 from cranfield.workflows.judge.imports import import_judgments
 from cranfield.workflows.judge.session import StoredSession
-from cranfield.workflows.qrels.current import qrels_for, release_faults, set_rule
-from cranfield.workflows.qrels.qrels import Qrels, Selection, write_qrels
+from cranfield.workflows.qrels import Qrels, Selection, qrels_for, release_faults
 
 NOW = "2026-01-01T00:00:00.000Z"
 Sit = Callable[..., StoredSession]
@@ -52,9 +52,9 @@ def test_the_primary_assessor_comes_before_the_latest_and_the_collections_own_ru
     with judged.write():
         put_assignments(judged, [Assigned("t3", "ada", "primary")], topics=["t3"], now=NOW)
     assert list(qrels_for(judged)) == [("t3", "d20", 2), ("t3", "d21", 1)]
-    set_rule(judged, ("lowest",))
+    Qrels(judged).rule("lowest")
     assert list(qrels_for(judged)) == [("t3", "d20", 0), ("t3", "d21", 1)]
-    assert list(qrels_for(judged, rule=("highest",))) == [("t3", "d20", 2), ("t3", "d21", 1)]
+    assert list(qrels_for(judged, None, Selection(rule=("highest",)))) == [("t3", "d20", 2), ("t3", "d21", 1)]
 
 
 def test_three_states_are_kept_apart(judged: Store, sit: Sit):
@@ -62,7 +62,7 @@ def test_three_states_are_kept_apart(judged: Store, sit: Sit):
     desk.cannot(desk.next_item(), "torn", seconds=1.0)
     desk.judge(desk.take("t3", "d30", "soup"), 3, seconds=1.0)
     desk.leave()
-    whole = {(topic, document): grade for topic, document, grade in qrels_for(judged, with_unjudged=True)}
+    whole = {(topic, document): grade for topic, document, grade in qrels_for(judged, None, Selection(unjudged=True))}
     assert {pair: grade for pair, grade in whole.items() if pair[0] == "t3"} == {
         ("t3", "d20"): 0,
         ("t3", "d21"): 1,
@@ -76,7 +76,7 @@ def test_three_states_are_kept_apart(judged: Store, sit: Sit):
 def test_what_a_sample_passed_over_is_pooled_and_not_judged(judged: Store):
     with judged.write() as connection:
         connection.execute("INSERT INTO pool_undrawn VALUES (1, 't3', 'd29', 2, 'deep')")
-    assert ("t3", "d29", -1) in list(qrels_for(judged, with_unjudged=True))
+    assert ("t3", "d29", -1) in list(qrels_for(judged, None, Selection(unjudged=True)))
     assert ("t3", "d29", -1) not in list(qrels_for(judged))
 
 
@@ -84,7 +84,7 @@ def test_the_judgments_of_draft_topics_and_of_machines_stay_out(judged: Store, t
     import_judgments(judged, given_file(tmp_path, "t3 0 d22 3\n", "a.qrels"), layer="try")
     import_judgments(judged, given_file(tmp_path, "t3 0 d22 3\n", "b.qrels"), layer="machine/m@1")
     assert len(qrels_for(judged)) == 2
-    assert list(qrels_for(judged, layers=["main", "machine/m@1"]))[-1] == ("t3", "d22", 3)
+    assert list(qrels_for(judged, None, Selection(layers=("main", "machine/m@1"))))[-1] == ("t3", "d22", 3)
 
 
 def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit):
@@ -109,7 +109,7 @@ def test_a_release_is_frozen_and_tells_how_it_came_about(judged: Store, sit: Sit
     assert len(qrels_for(judged, "now")) == 2
     assert qrels_for(judged, "v1") == frozen
     assert Qrels(judged).list().manifests == (manifest,)
-    again = qrels_for(judged, "now", up_to=manifest.up_to_event, rule=manifest.rule)
+    again = qrels_for(judged, "now", Selection(up_to_event=manifest.up_to_event, rule=manifest.rule))
     assert again.content_hash == manifest.content_hash
 
 
@@ -140,7 +140,7 @@ def test_a_release_that_was_tampered_with_is_found_out(judged: Store, kept: Kept
 def test_a_release_with_what_was_not_judged_keeps_it_apart(judged: Store):
     manifest = Qrels(judged).release("v1", selection=Selection(unjudged=True)).manifest
     assert (manifest.judged, manifest.unjudged, manifest.grades["-1"]) == (2, 19, 19)
-    assert list(qrels_for(judged, "v1")) == list(qrels_for(judged, "now", with_unjudged=True))
+    assert list(qrels_for(judged, "v1")) == list(qrels_for(judged, "now", Selection(unjudged=True)))
 
 
 def test_nothing_cannot_be_released_or_written(judging: Store, kept: Kept):
@@ -270,9 +270,9 @@ def test_as_of_an_event_the_qrels_are_those_of_the_time(
     with open_store(folder / "c.db") as store:
         with store.write():
             append_many(store, made[:until], now=NOW)
-        then = list(qrels_for(store, "now", layers=["main", "after"]))
+        then = list(qrels_for(store, "now", Selection(layers=("main", "after"))))
         with store.write():
             append_events(store, made[until:], now=NOW)
-        assert list(qrels_for(store, "now", layers=["main", "after"], up_to=until)) == then
-        whole = list(qrels_for(store, "now", layers=["main", "after"], up_to=len(made)))
-        assert whole == list(qrels_for(store, "now", layers=["main", "after"]))
+        assert list(qrels_for(store, "now", Selection(layers=("main", "after"), up_to_event=until))) == then
+        whole = list(qrels_for(store, "now", Selection(layers=("main", "after"), up_to_event=len(made))))
+        assert whole == list(qrels_for(store, "now", Selection(layers=("main", "after"))))

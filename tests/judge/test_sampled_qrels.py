@@ -17,8 +17,7 @@ from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
 from cranfield.store.events import add_found, append_events
 from cranfield.store.store import Store
-from cranfield.workflows.qrels.current import UNEVEN, qrels_for, sample_warning
-from cranfield.workflows.qrels.qrels import Qrels, Selection
+from cranfield.workflows.qrels import UNEVEN, Qrels, Selection, qrels_for, sample_warning
 
 NOW = "2026-01-01T00:00:00.000Z"
 FIXED, UPPER, LOWER = "depth 2", "stratified strata=3-6:50,7-12:25 3-6", "stratified strata=3-6:50,7-12:25 7-12"
@@ -68,21 +67,21 @@ def strata_of(qrels) -> dict[str, str]:  # type: ignore[no-untyped-def]
 
 
 def test_what_was_drawn_and_what_was_passed_over_has_its_stratum(sampled: Store):
-    qrels = qrels_for(sampled, with_unjudged=True)
+    qrels = qrels_for(sampled, None, Selection(unjudged=True))
     assert strata_of(qrels) == {document: WORDS[stratum] for document, stratum in STRATA.items()}
     assert {row[1]: row[2] for row in qrels} == {document: DRAWN.get(document, -1) for document in STRATA}
     assert qrels_for(sampled).strata is None, "without what was not drawn there is no sample to see"
 
 
 def test_a_pool_without_a_sample_has_no_strata(judging: Store):
-    assert qrels_for(judging, "now", with_unjudged=True).strata is None
+    assert qrels_for(judging, "now", Selection(unjudged=True)).strata is None
 
 
 def test_estimates_are_those_of_the_exported_file(sampled: Store, tmp_path: Path):
     (tmp_path / "one.run").write_text(
         "".join(f"t1 Q0 {name} 0 {20 - place} one\n" for place, name in enumerate(STRATA))
     )
-    now = qrels_for(sampled, with_unjudged=True)
+    now = qrels_for(sampled, None, Selection(unjudged=True))
     stream = io.BytesIO()
     Qrels(sampled).export("now", selection=Selection(unjudged=True)).write(stream)
     (tmp_path / "qrels.txt").write_bytes(stream.getvalue())
@@ -107,7 +106,7 @@ def test_what_somebody_went_for_stands_for_itself_alone(sampled: Store):
     with sampled.write():
         add_found(sampled, "t1", "d20", assessor="ana", words="soup", now=NOW)
         append_events(sampled, [judged("d20", 3), judged("d04", 3), judged("d30", 1)], now=NOW)
-    found = strata_of(qrels_for(sampled, with_unjudged=True))
+    found = strata_of(qrels_for(sampled, None, Selection(unjudged=True)))
     assert {name: stratum for name, stratum in found.items() if stratum == BESIDE} == {
         "d04": BESIDE,  # passed over by the sample, and judged all the same
         "d20": BESIDE,
@@ -131,7 +130,7 @@ def test_what_another_pool_has_for_certain_leaves_the_sample(sampled: Store):
                 stratum="depth 1",
                 probability=1.0,
             )
-    found = strata_of(qrels_for(sampled, with_unjudged=True))
+    found = strata_of(qrels_for(sampled, None, Selection(unjudged=True)))
     assert (found["d03"], found["d04"]) == ("second_one/1:depth_1",) * 2
     assert (found["d05"], found["d06"]) == (f"pool/{WORDS[UPPER]}",) * 2
 
@@ -151,8 +150,8 @@ def test_a_release_made_before_the_pool_changed_is_no_longer_told_by_it(sampled:
 
 
 def test_a_sample_with_different_probabilities_in_a_stratum_is_warned_of(sampled: Store):
-    assert sample_warning(sampled, qrels_for(sampled, with_unjudged=True)) == ""
+    assert sample_warning(sampled, qrels_for(sampled, None, Selection(unjudged=True))) == ""
     with sampled.write():
         sampled.connection.execute("UPDATE pool_entries SET probability = 0.9 WHERE document = 'd03'")
-    assert sample_warning(sampled, qrels_for(sampled, with_unjudged=True)) == UNEVEN
+    assert sample_warning(sampled, qrels_for(sampled, None, Selection(unjudged=True))) == UNEVEN
     assert sample_warning(sampled, qrels_for(sampled)) == ""

@@ -14,8 +14,7 @@ from cranfield.workflows.collection import NAMED, change_guidelines, change_scal
 from cranfield.workflows.judge.agreement import agreement_report, agreement_with_people
 from cranfield.workflows.judge.organise import StoredAdjudication, begin_trial, judging_progress, open_cases, trial_of
 from cranfield.workflows.judge.session import StoredSession
-from cranfield.workflows.qrels.current import OlderGrades, older_grades, read_by_the_present_scale
-from cranfield.workflows.qrels.qrels import Qrels, Selection
+from cranfield.workflows.qrels import OlderGrades, Qrels, Selection, older_grades, scale_warning
 from cranfield.workflows.status import status as collection_status
 
 Sit = Callable[..., StoredSession]
@@ -83,10 +82,10 @@ def test_older_grades_are_counted_where_qrels_go_out(changed: Store, sit: Sit, k
     kept(str(older_grades(changed)))
     kept(export_warning(changed))
     kept(export_warning(changed, binary=True))
-    kept(read_by_the_present_scale(changed, None))
+    kept(scale_warning(changed, None))
     judge(sit("ana", rejudge=True), 0, 1, 1)
     assert older_grades(changed) == OlderGrades()
-    assert (export_warning(changed), read_by_the_present_scale(changed, "now")) == ("", "")
+    assert (export_warning(changed), scale_warning(changed, "now")) == ("", "")
     assert older_grades(changed, "before") == OlderGrades(3, 2)
 
 

@@ -10,7 +10,7 @@ from kept import Kept
 from cranfield.base.errors import UnknownName, UsageError
 from cranfield.judge.events import Event
 from cranfield.qrels.merge import OpinionRow, binary_by_scale, merged, opinions_in_text, opinions_of, row_of
-from cranfield.qrels.rules import DEFAULT_RULE, RULE_WORDS, parse_rule
+from cranfield.qrels.release import DEFAULT_RULE, RULE_WORDS, parse_rule
 
 
 def row(

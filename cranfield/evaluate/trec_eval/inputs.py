@@ -25,7 +25,7 @@ from cranfield.evaluate.align import AnyRun, align, first_repeat
 from cranfield.evaluate.direct import judged_pairs, read_direct
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.trec_eval.options import Refused, TrecOptions, real_number, whole_number
-from cranfield.qrels.formats import trec as qrels_format
+from cranfield.qrels.formats.trec import Trec
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.formats import trec as run_format
 from cranfield.runs.order import ranked
@@ -107,7 +107,7 @@ def _strict_qrels(path: Path) -> Qrels | None:
     if _begins_unusually(path):
         return None
     try:
-        rows = qrels_format.read(Source(path))
+        rows = Trec.read(Source(path))
         return rows.qrels() if rows.plain and rows.strata is None else None
     except CranfieldError:
         return None

@@ -24,12 +24,11 @@ from cranfield.runs.run import LineNumbers
 with deferred:
     import pyarrow.compute as pc
 
-_FOUR = ("topic", "iteration", "document", "grade")
-_FIVE = ("topic", "iteration", "document", "stratum", "grade")
 _HEADINGS = (b"query-id", b"query_id", b"topic", b"qid")
 _WORD = pa.string()
 _CODED = pa.dictionary(pa.int32(), pa.string())
-_TYPES = {"topic": _CODED, "iteration": _CODED, "document": _WORD, "stratum": _CODED, "grade": pa.int64()}
+_FIVE = {"topic": _CODED, "iteration": _CODED, "document": _WORD, "stratum": _CODED, "grade": pa.int64()}
+_FOUR = {name: kind for name, kind in _FIVE.items() if name != "stratum"}
 _COMMENT = re.compile(rb"^#.*", re.MULTILINE)
 _LONGEST_GRADE = 10**9
 _NO_LINES = np.empty(0, dtype=np.int64)
@@ -54,7 +53,45 @@ class Trec:
     @staticmethod
     def read(source: Source) -> QrelsRows:
         """Read the file in blocks, clean ones at full speed, others line by line exact."""
-        return read(source)
+        findings = Findings(QRELS)
+        types: dict[str, pa.DataType] = {}
+        parts: list[_Part] = []
+        before, plain = 0, True
+        for block in blocks(source):
+            text = bytes(block)
+            if not types:
+                # The first line that is no comment has the columns of the file: usually the first or second.
+                words = (line.split() for line in io.BytesIO(text) if not line.startswith(b"#"))
+                first = next(filter(None, words), None)
+                types = {} if first is None else _FIVE if len(first) == len(_FIVE) else _FOUR
+            survey = surveyed(text)
+            is_regular = survey is not None and not (text.startswith(b"#") or b"\n#" in text)
+            part = _clean(text, survey[1], survey[0], types) if survey and is_regular else None
+            if part is None:
+                plain = False
+                part = _exact(text, types or _FOUR, findings, before)
+            parts.append(replace(part, skipped=part.skipped + before + 1))
+            before += part.line_count
+        parts = parts or [_nothing(_FOUR)]
+
+        def column(name: str) -> pa.ChunkedArray:
+            return pa.chunked_array([chunk for part in parts for chunk in part.table[name].chunks], _FIVE[name])
+
+        strata, names = None, ()
+        if "stratum" in types:
+            stratum_ids, strata = used_only(*encoded(column("stratum")))
+            names = tuple(stratum_ids.to_pylist())
+        return QrelsRows(
+            *used_only(*encoded(column("topic"))),
+            *encoded(column("document")),
+            grades=np.concatenate([part.grades for part in parts]),
+            strata=strata,
+            stratum_names=names,
+            lines=LineNumbers(np.concatenate([part.skipped for part in parts])),
+            problems=findings.problems(),
+            source_name=source.name,
+            plain=plain,
+        )
 
     @staticmethod
     def write(qrels: Qrels, stream: BinaryIO) -> None:
@@ -78,58 +115,6 @@ class _Part:
     grades: Grades
     line_count: int
     skipped: NDArray[np.int64]
-
-
-def read(source: Source) -> QrelsRows:
-    """Read a TREC qrels file."""
-    findings = Findings(QRELS)
-    types: dict[str, pa.DataType] = {}
-    parts: list[_Part] = []
-    before, plain = 0, True
-    for block in blocks(source):
-        text = bytes(block)
-        types = types or _types_of(text)
-        survey = surveyed(text)
-        is_regular = survey is not None and not (text.startswith(b"#") or b"\n#" in text)
-        part = _clean(text, survey[1], survey[0], types) if survey and is_regular else None
-        if part is None:
-            plain = False
-            part = _exact(text, types or _typed(_FOUR), findings, before)
-        parts.append(replace(part, skipped=part.skipped + before + 1))
-        before += part.line_count
-    parts = parts or [_nothing(_typed(_FOUR))]
-
-    def column(name: str) -> pa.ChunkedArray:
-        return pa.chunked_array([chunk for part in parts for chunk in part.table[name].chunks], _TYPES[name])
-
-    strata, names = None, ()
-    if "stratum" in types:
-        stratum_ids, strata = used_only(*encoded(column("stratum")))
-        names = tuple(stratum_ids.to_pylist())
-    return QrelsRows(
-        *used_only(*encoded(column("topic"))),
-        *encoded(column("document")),
-        grades=np.concatenate([part.grades for part in parts]),
-        strata=strata,
-        stratum_names=names,
-        lines=LineNumbers(np.concatenate([part.skipped for part in parts])),
-        problems=findings.problems(),
-        source_name=source.name,
-        plain=plain,
-    )
-
-
-def _types_of(block: bytes) -> dict[str, pa.DataType]:
-    """Give the columns of a file, by its first line that is no comment; none where there is no such line."""
-    for line in io.BytesIO(block):  # line by line: the first or second usually tells
-        words = line.split()
-        if words and not line.startswith(b"#"):
-            return _typed(_FIVE if len(words) == len(_FIVE) else _FOUR)
-    return {}
-
-
-def _typed(columns: tuple[str, ...]) -> dict[str, pa.DataType]:
-    return {name: _TYPES[name] for name in columns}
 
 
 def _nothing(types: dict[str, pa.DataType]) -> _Part:

@@ -154,5 +154,5 @@ def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, Gr
     if len(gains) > 1:
         raise UsageError("a list is laid open with one gain for each grade; these measures have several")
     scale = None if store is None else store.scale()
-    usual = (1, ()) if scale is None else (scale.relevant_from, inputs.gains_of(scale))
+    usual = (1, ()) if scale is None else (scale.relevant_from, scale.own_gains)
     return found.pop() if found else usual[0], gains.pop() if gains else usual[1]

@@ -21,7 +21,6 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.files import Progress, Source, silent, workers
-from cranfield.base.records import GradeScale
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
@@ -29,7 +28,6 @@ from cranfield.store.store import Store
 
 with deferred:
     from cranfield.evaluate import align, direct, expression
-    from cranfield.qrels import judgment_files
     from cranfield.qrels import reading as qrels_reading
     from cranfield.runs import check, order
     from cranfield.runs import reading as runs_reading
@@ -40,9 +38,8 @@ if TYPE_CHECKING:
 
     from cranfield.evaluate.align import Alignment, AnyRun, CodedPairs
     from cranfield.evaluate.expression import AnyMeasure
-    from cranfield.evaluate.lists import GradeGains
-    from cranfield.qrels.judgment_files import SubtopicRow
     from cranfield.qrels.qrels import Qrels
+    from cranfield.qrels.reading import SubtopicRow
     from cranfield.runs.encoding import IdTable
     from cranfield.runs.run import Codes, Run
 
@@ -354,8 +351,8 @@ def read_with_subtopics(
 
     def judged() -> tuple[list[SubtopicRow], Qrels, str]:
         if isinstance(given, Path):
-            return judgment_files.read_subtopics(Source(given))
-        rows = [judgment_files.SubtopicRow(topic, "0", document, grade) for topic, document, grade in given]
+            return qrels_reading.read_subtopics(Source(given))
+        rows = [qrels_reading.SubtopicRow(topic, "0", document, grade) for topic, document, grade in given]
         return rows, given, given.content_hash
 
     found, runs = _read_both(judged, request.runs, StoredRuns(store), lambda _: in_full, progress)
@@ -527,28 +524,12 @@ def measures_asked(
     if store is None:
         return expression.parse_measures(texts, threshold=relevant_from or 1)
     scale = store.scale()
-    return expression.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=gains_of(scale))
-
-
-def gains_of(scale: GradeScale) -> GradeGains:
-    """Give the gains of those grades that are not worth their own number.
-
-    A grade that the scale skips is worth what the step below it is, where its own number is more than the step above
-    is worth: nobody can give it, but bounds ask what every grade could bring.
-    """
-    named, below = [], 0.0
-    steps = {step.grade: step.gain for step in scale.grades}
-    for grade in range(min(0, scale.lowest), scale.highest + 1):
-        above = next(step.gain for step in scale.grades if step.grade >= grade)
-        below = steps.get(grade, below)
-        if below != grade and (grade in steps or grade > above):
-            named.append((grade, below))
-    return tuple(named)
+    return expression.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=scale.own_gains)
 
 
 def grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
     """Say where grades, or unjudged documents, are worth something else than one would think."""
-    scale_gains = () if store is None else gains_of(store.scale())
+    scale_gains = () if store is None else store.scale().own_gains
     by_grade, below_zero = [], []
     for one in measures:
         own = dict(one.settings) if isinstance(one, expression.Measure) else {}

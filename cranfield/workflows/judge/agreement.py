@@ -11,12 +11,13 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
-from cranfield.store import events, live_pools, releases
+from cranfield.qrels.release import NOW
+from cranfield.store import events, live_pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
 from cranfield.store.store import Store
+from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.evaluate import inputs as evaluation
-from cranfield.workflows.qrels import current
 
 with deferred:
     import numpy as np
@@ -274,7 +275,7 @@ def agreement_with_people(store: Store, layer: str, *, seed: int = SEED, draws: 
     """Compare the grades of a layer with those of people, merged, where both have one; None: nowhere."""
     merged: list[dict[tuple[str, str], Graded]] = []
     for one in (MAIN, layer):
-        opinions, found = current.merged_now(store, layers=[one])
+        opinions, found = qrels_workflow.merged_now(store, qrels_workflow.Selection(layers=(one,)))
         relevant = merge.binary_by_scale(opinions, found, live_pools.thresholds(store)).grades.tolist()
         merged.append({row[:2]: (bool(yes), row[2]) for row, yes in zip(found.qrels, relevant, strict=True)})
     people, machine = merged
@@ -342,7 +343,7 @@ def effect_on_rankings(
     runs = tuple(facts.name for facts in stored_runs.facts(store))
     if len(runs) < 2:
         return None
-    qrels = current.qrels_for(store, releases.NOW, layers=layers)
+    qrels = qrels_workflow.qrels_for(store, NOW, qrels_workflow.Selection(layers=tuple(layers)))
     places = {(topic, document): place for place, (topic, document, _) in enumerate(qrels)}
     # For each assessor one grade per row of the qrels, NaN where there is none; decisions are nobody's.
     grades: dict[str, npt.NDArray[np.float64]] = {}

@@ -19,10 +19,10 @@ from cranfield.judge.external import Torn
 from cranfield.store import documents, events
 from cranfield.store.store import Store
 from cranfield.workflows import corpus
-from cranfield.workflows.qrels import current
+from cranfield.workflows import qrels as qrels_workflow
 
 with deferred:
-    from cranfield.qrels import judgment_files, reading
+    from cranfield.qrels import reading
 
 NAMESPACE = UUID("6f7d3c1e-2f0b-5d0a-9b7e-5c1a4e0f6a11")
 """The space of the UUIDs of imported events: the same content always gets the same one."""
@@ -77,16 +77,16 @@ def import_judgments(
     if not layer or not layer.isprintable() or layer != layer.strip() or len(layer) > _LONGEST_NAME:
         raise UsageError(f"{quoted(layer)} is no name of a layer; give one line without blanks around it")
     source = Source(path)
-    read = judgment_files.read_judgments(source, format=format)
+    rows, unreadable = reading.read_judgments(source, format=format)
     judged = []
-    for row in read.rows:
+    for row in rows:
         if row.grade >= 0:
             try:
                 time = stored_moment(row.time) if row.time else ""
             except InputError:
                 time = f"{_UNREADABLE}{row.time}"
             judged.append(replace(row, assessor=row.assessor or assessor or NOBODY, time=time))
-    problems = [*read.problems, *_problems(store, judged)]
+    problems = [*unreadable, *_problems(store, judged)]
     if problems:
         placed = [problem.at(source.name) for problem in problems]
         raise ProblemsFound(f"{source.name}: nothing was imported", placed)
@@ -103,8 +103,8 @@ def import_judgments(
     changed = {keys[one.uuid] for one in made if standing.get(keys[one.uuid], one.grade) != one.grade}
     replaced = changed & {keys[event.uuid] for event in added}
     names = tuple(sorted({event.assessor for event in made}))
-    junk = sum(row.grade <= reading.JUNK for row in read.rows)
-    unjudged = len(read.rows) - len(judged) - junk
+    junk = sum(row.grade <= reading.JUNK for row in rows)
+    unjudged = len(rows) - len(judged) - junk
     same = len(made) - len(added)
     parts = [f"{counted(len(added), 'judgment')} imported"]
     parts += [f"{same:,} there already"] if same else []
@@ -120,7 +120,7 @@ def import_judgments(
     return Imported(len(added), same, unjudged, len(replaced), names, junk, tuple(notes))
 
 
-def _problems(store: Store, rows: Sequence[judgment_files.Given]) -> list[Problem]:
+def _problems(store: Store, rows: Sequence[reading.FileJudgment]) -> list[Problem]:
     findings = reading.Refusals()
     topics, wanted = set(documents.topic_ids(store)), list({row.document for row in rows})
     known = documents.known(store, wanted) if documents.count(store) else set(wanted)
@@ -143,7 +143,7 @@ def _problems(store: Store, rows: Sequence[judgment_files.Given]) -> list[Proble
     return list(findings.problems())
 
 
-def _events(store: Store, rows: Sequence[judgment_files.Given], layer: str, file: str) -> Iterator[Event]:
+def _events(store: Store, rows: Sequence[reading.FileJudgment], layer: str, file: str) -> Iterator[Event]:
     """Give the events, those without a time first and the others in the order they happened."""
     version, moment = store.versions()[0], now()
     hashes = documents.content_hashes(store, list({row.document for row in rows}))
@@ -205,7 +205,7 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
     with store.write():
         standing = events.standing(store, layers=[layer])
         # The events that decide the grade of each document somebody looked at, by the collection's rule.
-        opinions, merged = current.merged_now(store, layers=[layer])
+        opinions, merged = qrels_workflow.merged_now(store, qrels_workflow.Selection(layers=(layer,)))
         deciding = set(opinions.events[merged.rows].tolist())
         given = {
             (event.topic, event.document): event

@@ -15,6 +15,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
+from cranfield.qrels.release import NOW
 from cranfield.store import live_pools, pools
 from cranfield.store.events import has_grades
 from cranfield.store.store import Store
@@ -27,9 +28,9 @@ with deferred:
     from cranfield.pool import plan as plans
     from cranfield.pool import pool as pooling
     from cranfield.reuse import hold_out, provenance
+    from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows.evaluate import inputs as evaluate_inputs
     from cranfield.workflows.pool import inputs
-    from cranfield.workflows.qrels import current
 
 # How long judging takes: measured where something was judged, else assumed, and which of the two.
 
@@ -113,7 +114,7 @@ def new_run_loss(store: Store, made: pooling.Pool) -> NewRunLoss | None:
     too_few = len({source.group for source in here}) < FEWEST_GROUPS
     if too_few or not is_depth_pool(made) or not has_grades(store, MAIN):
         return None
-    qrels, runs = current.qrels_now(store), [stored.fetched(source.name)() for source in here]
+    qrels, runs = qrels_workflow.qrels_for(store, NOW), [stored.fetched(source.name)() for source in here]
     if not set(qrels.topics).intersection(made.topics):
         return None
     aligned = align.align(qrels, runs)

@@ -12,8 +12,9 @@ from cranfield.base.records import Topic
 from cranfield.base.tables import Column, Table, Value, table_of
 from cranfield.judge.agreement import COEFFICIENTS, Estimate
 from cranfield.judge.events import MAIN
+from cranfield.qrels.release import NOW
 from cranfield.report.reports.collection import JudgingPart, TopicPart
-from cranfield.store import documents, releases
+from cranfield.store import documents
 from cranfield.store.events import assessors
 from cranfield.store.pools import pool_number
 from cranfield.store.store import Store
@@ -22,15 +23,14 @@ from cranfield.workflows.evaluate.inputs import Request, stored_names
 from cranfield.workflows.judge.agreement import agreement_report
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import show_pool
-from cranfield.workflows.qrels.current import collection_rule, list_releases, meant_by, qrels_for
+from cranfield.workflows.qrels import Selection, collection_rule, list_releases, meant_by, qrels_for
 from cranfield.workflows.reuse.field import PoolOptions
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
 
 if TYPE_CHECKING:
-    from cranfield.qrels.merge import Manifest
     from cranfield.qrels.qrels import Qrels
-    from cranfield.qrels.rules import Rule
+    from cranfield.qrels.release import Manifest, Rule
     from cranfield.reuse.collection import CollectionReport
     from cranfield.reuse.provenance import Level
     from cranfield.workflows.evaluate.evaluate import Evaluation
@@ -88,7 +88,7 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
     """Gather everything; what a young collection does not have yet is missing, and no error."""
     status, missing = collection_status(store), list[str]()
     try:
-        qrels = qrels_for(store, request.qrels, with_unjudged=True, layers=request.layers)
+        qrels = qrels_for(store, request.qrels, Selection(layers=request.layers, unjudged=True))
     except InputError as error:
         if request.qrels is not None or request.layers != (MAIN,):
             raise
@@ -151,7 +151,7 @@ def _origin(
     if qrels is None:
         return (), (), None
     word = meant_by(store, request.qrels, layers=request.layers)
-    if word == releases.NOW:
+    if word == NOW:
         return request.layers, collection_rule(store), None
     release = next((one for one in list_releases(store) if one.name == word), None)
     return ((), (), None) if release is None else (release.layers, release.rule, release)

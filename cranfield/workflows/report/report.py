@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cranfield._version import __version__
-from cranfield.base.errors import CranfieldError
+from cranfield.base.errors import CranfieldError, UsageError
 from cranfield.base.files import Progress, silent, whole_file
 from cranfield.base.registry import deferred
 from cranfield.base.text import now
-from cranfield.qrels.merge import counts_of
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
 from cranfield.report.rendering import renderers
 from cranfield.report.reports.collection import Board, CollectionFacts, PoolPart, QrelsPart, collection_page
 from cranfield.reuse import card as reuse_cards
 from cranfield.reuse.tables import trust_table
+from cranfield.store import documents, pools
 from cranfield.store.store import Store
+from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import best_group
 from cranfield.workflows.report import material as materials
@@ -29,10 +31,12 @@ from cranfield.workflows.report.material import Material, ReportRequest
 from cranfield.workflows.reuse.reuse import about_collection, card_for, depth_words, rows_of
 
 with deferred:
+    from cranfield.corpus import formats as corpus_formats
+    from cranfield.qrels import reading as qrels_reading
     from cranfield.report import figures
 
 if TYPE_CHECKING:
-    from cranfield.qrels.merge import Manifest
+    from cranfield.qrels.release import Manifest
     from cranfield.reuse.collection import CollectionReport
 
 
@@ -198,6 +202,8 @@ def _commands(material: Material) -> Iterator[str]:
 
 # The collection card: what goes with a published collection. The names in it are a format, declared here.
 
+_POOL = ("topic", "document", "position", "step", "stratum", "probability", "version", "run", "group", "rank")
+_RUNS = ("run", "group", "family", "pooled", "topics", "rows", "content_hash", "file_sha256", "description")
 KIND = "cranfield-collection-card"
 VERSION = 1
 
@@ -327,7 +333,7 @@ def _qrels_in_card(material: Material) -> dict[str, Any] | None:
         "name": qrels.name,
         "content_hash": qrels.content_hash,
         "topics": len(qrels.topic_ids),
-        "grades": counts_of(qrels),
+        "grades": qrels.counts(),
         "layers": list(material.layers),
         "rule": list(material.rule),
         **({} if material.release is None else _release_in_card(material.release)),
@@ -353,3 +359,81 @@ def _fairness(bias: CollectionReport) -> dict[str, Any]:
         measures.append(row)
     counts = {"judged": bias.judged, "relevant": bias.relevant, "from_nobody": bias.orphans}
     return {"fairness": bias.fairness, "measures": measures, **counts, "not_exhausted": list(bias.not_exhausted)}
+
+
+# A publishable folder: topics, qrels, the pool with its provenance, the runs, cards and checksums.
+
+
+def refuse_full(folder: Path) -> None:
+    """Refuse a folder that has something in it, before anything is done."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is not empty: a bundle needs a folder of its own")
+
+
+def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress = silent) -> list[Path]:
+    """Lay out a release as a folder that can be published; gives the files.
+
+    No assessor and no text of a document is in it. SHA256SUMS comes last: a folder without it is not complete.
+    """
+    refuse_full(folder)
+    made: list[Path] = []
+
+    def write(name: str, content: str | Callable[[TextIO], object]) -> None:
+        with whole_file(folder / name) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as stream:
+            stream.write(content) if isinstance(content, str) else content(stream)
+        made.append(folder / name)
+
+    def write_csv(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        write(name, lambda stream: csv.writer(stream, lineterminator="\n").writerows([head, *rows]))
+
+    with store.snapshot():
+        material = materials.gather(store, ReportRequest(qrels=release, public=True), progress=progress)
+        folder.mkdir(parents=True, exist_ok=True)
+        topics = documents.topics(store)
+        write("topics.trec", lambda stream: corpus_formats.topic_formats.get("trec").write(topics, stream))
+        path = folder / "qrels.txt"
+        with whole_file(path) as unfinished, unfinished.open("wb") as binary:
+            qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), binary)
+        made.append(path)
+        pooled = {run for run, *_ in material.pool.runs} if material.pool is not None else set()
+        write_csv(
+            "runs.csv",
+            _RUNS,
+            [
+                (
+                    run.name,
+                    run.group_name,
+                    run.family,
+                    "true" if run.name in pooled else "false",
+                    run.topics,
+                    run.rows,
+                    run.content_hash,
+                    run.file_sha256,
+                    run.description,
+                )
+                for run in material.status.runs
+            ],
+        )
+        if material.pool is not None:
+            write_csv("pool.csv", _POOL, _provenance(store, material.pool.facts.name))
+        write("card.json", card_json(collection_card(store, material)))
+        if guidelines := store.guidelines():
+            write("guidelines.md", guidelines)
+        if (reuse := reuse_card(material)) is not None:
+            write("reuse-card.json", reuse_cards.card_text(reuse))
+        sums = "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(made))
+        write("SHA256SUMS", sums)
+    return made
+
+
+def _provenance(store: Store, pool: str) -> list[Sequence[object]]:
+    """Give one row for each pooled document and run that brought it; one without a run where none did."""
+    return store.rows(
+        """SELECT entry.topic, entry.document, entry.position, entry.step, entry.stratum, entry.probability,
+                  entry.version, ranks.run, sender.group_name, ranks.rank
+           FROM pool_entries AS entry
+           LEFT JOIN pool_ranks AS ranks USING (pool, topic, document)
+           LEFT JOIN pool_runs AS sender ON sender.pool = entry.pool AND sender.run = ranks.run
+           WHERE entry.pool = ? ORDER BY entry.topic, entry.position, ranks.rank, ranks.run""",
+        pools.pool_number(store, pool),
+    )

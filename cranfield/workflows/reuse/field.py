@@ -18,7 +18,6 @@ from cranfield.workflows.evaluate.inputs import (
     Read,
     Request,
     StoredName,
-    gains_of,
     read_aligned,
     without_pipes,
 )
@@ -152,7 +151,7 @@ def field_of(asked: Request, told: PoolOptions, *, store: Store | None = None, p
         depth=pool_depth,
         families=_families(read, store, contributors),
         relevant_from=rel,
-        gains=() if store is None else gains_of(store.scale()),
+        gains=() if store is None else store.scale().own_gains,
         finished=1.0 if stored is None else stored.finished,
         card=card,
         inferred=inferred,

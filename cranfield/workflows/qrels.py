@@ -1,52 +1,55 @@
-"""The stage of the qrels: written to files, frozen as releases, compared, published."""
+"""The stage of the qrels: which ones a command means, written to files, frozen as releases, compared."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
 from cranfield._version import __version__
-from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
-from cranfield.base.files import Progress, Source, silent, whole_file
+from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
+from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
 from cranfield.base.text import counted, now, stored_moment
-from cranfield.judge.events import MAIN
-from cranfield.qrels.rules import Rule, parse_rule
+from cranfield.judge.events import MAIN, fold
+from cranfield.qrels.release import DEFAULT_RULE, NOW, Manifest, Rule, check_name, manifest_from, parse_rule
 from cranfield.store import documents, events, live_pools, pools, releases
 from cranfield.store.store import Store
 from cranfield.workflows import collection as collections
-from cranfield.workflows.qrels import current
 
 with deferred:
-    from cranfield.corpus import formats as corpus_formats
+    import numpy as np
+
     from cranfield.evaluate import expression
     from cranfield.qrels import merge, reading
     from cranfield.qrels import qrels as columns
-    from cranfield.reuse import card
-    from cranfield.workflows.evaluate import inputs as evaluate_inputs
-    from cranfield.workflows.report import material as materials
     from cranfield.workflows.report import report as reports
 
-if TYPE_CHECKING:
-    from cranfield.qrels.merge import Manifest
-    from cranfield.qrels.qrels import Difference
-    from cranfield.qrels.qrels import Qrels as Judged
-
-SUMS = "SHA256SUMS"
+RULE_SETTING = "merge_rule"
+NOTHING_JUDGED = (
+    "there are no judgments yet: judge with cranfield judge, import some with cranfield judge import FILE,"
+    " or name a file of qrels"
+)
+UNEVEN = (
+    "the sample drew documents with different probabilities; xinfAP, infNDCG, statAP and statP take all of a"
+    " stratum alike here, and are biased"
+)
 HASH_SHOWN = 16
 
-_POOL = ("topic", "document", "position", "step", "stratum", "probability", "version", "run", "group", "rank")
-_RUNS = ("run", "group", "family", "pooled", "topics", "rows", "content_hash", "file_sha256", "description")
+
+# The qrels that a command uses: of a file, of a release, or what the judgments say now.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which judgments are meant: of which layers, merged by which rule, as of which event or moment."""
+    """Which judgments are meant by `now`: of which layers, merged by which rule, as of which event or moment.
+
+    Without a rule it is the collection's. With `unjudged` the documents that were pooled and not judged are there
+    too, with the grade -1, and where a pool is a sample each row has its stratum.
+    """
 
     layers: tuple[str, ...] = (MAIN,)
     rule: Rule | None = None
@@ -61,11 +64,182 @@ class Selection:
         return self.up_to_event
 
 
+ALL = Selection()
+
+
+def qrels_for(store: Store | None, word: str | None = None, selection: Selection = ALL) -> columns.Qrels:
+    """Give the qrels that `word` means: `now`, the name of a release, or a file.
+
+    Without a word: what is judged now; where nothing is judged, the only release. The selection is for `now`; a
+    release and a file are what they are.
+    """
+    if store is None:
+        if word is None:
+            raise UsageError("which qrels? name a file of them, or a collection with -C")
+        return reading.read_qrels(Source(Path(word)))
+    chosen = meant_by(store, word, layers=selection.layers)
+    if chosen == NOW:
+        with store.snapshot():
+            qrels = merged_now(store, selection)[1].qrels
+            return with_pooled(store, qrels) if selection.unjudged else qrels
+    if chosen in releases.names(store):
+        if Path(chosen).exists():
+            raise UsageError(f"{quoted(chosen)} is a release and a file; write ./{chosen} for the file")
+        return released_qrels(store, chosen)
+    if not Path(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
+        raise UnknownName("release or file of qrels", chosen, [NOW, *releases.names(store)])
+    return reading.read_qrels(Source(Path(chosen)))
+
+
+def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,)) -> str:
+    """Give the word that says which qrels are meant, where none was given too: `now`, a release, or a file."""
+    if word is not None:
+        return word
+    if any(events.has_grades(store, layer) for layer in layers):
+        return NOW
+    names = releases.names(store)
+    if not names:
+        raise InputError(NOTHING_JUDGED)
+    if len(names) > 1:
+        raise InputError(f"nothing is judged here, and there are several releases: name one of {', '.join(names)}")
+    return names[0]
+
+
+def with_pooled(store: Store, qrels: columns.Qrels) -> columns.Qrels:
+    """Add what was pooled and not judged, with the grade -1, and the strata where a pool is a sample."""
+    return _with_strata(store, columns.with_unjudged(qrels, events.documents_in_pools(store)))
+
+
+def _with_strata(store: Store, qrels: columns.Qrels) -> columns.Qrels:
+    """Give qrels that tell what was not drawn with their strata; as they are where no pool is a sample."""
+    known = pools.sampled_strata(store)
+    return qrels if known is None else columns.with_strata(qrels, known.chosen, known.passed_over)
+
+
+def merged_now(
+    store: Store, selection: Selection = ALL, *, primary: merge.Primary | None = None
+) -> tuple[merge.Opinions, merge.Merged]:
+    """Give what stands, or stood at an event, and what the rule makes of it; with the primary assessors of now."""
+    layers, up_to = selection.layers, selection.event(store)
+    if up_to is not None:
+        stood = fold(events.events(store, up_to=up_to, layers=layers)).values()
+        opinions = merge.opinions_of([merge.row_of(event) for event in stood if event.grade is not None])
+    else:
+        read = merge.opinions_in_text(events.opinion_text(store, layers))
+        opinions = read or merge.opinions_of(events.opinion_rows(store, layers))
+    rule = collection_rule(store) if selection.rule is None else selection.rule
+    first = events.primary_assessors(store) if primary is None else primary
+    return opinions, merge.merged(opinions, rule=rule, primary=first, layers=layers)
+
+
+def released_qrels(store: Store, name: str) -> columns.Qrels:
+    """Give the qrels of a release, and make sure that they are what was released.
+
+    Where they tell what was not judged, and the pools are those it was made from, each row has its stratum too.
+    """
+    facts = releases.fetch(store, name)
+    qrels = columns.qrels_of(releases.rows(store, name), name=name)
+    if qrels.content_hash != facts.content_hash:
+        raise CollectionError(f"release {quoted(name)} is not what its hash says: restore the file from a backup")
+    try:
+        manifest = json.loads(facts.manifest)
+        has_unjudged, made_from = bool(manifest["unjudged"]) and not manifest["file"], manifest["pools"]
+    except (ValueError, TypeError, KeyError):
+        return qrels
+    same_pools = made_from == {one.name: one.content_hash for one in pools.pool_facts(store)}
+    return _with_strata(store, qrels) if has_unjudged and same_pools else qrels
+
+
+def collection_rule(store: Store) -> Rule:
+    """Give the rule by which this collection merges opinions."""
+    return tuple(store.setting(RULE_SETTING, DEFAULT_RULE))
+
+
+# What should be told with qrels: grades of an older scale, and samples that strata do not describe.
+
+
+@dataclass(frozen=True, slots=True)
+class OlderGrades:
+    """How many deciding grades were given on another scale than the present one, and how many it does not have."""
+
+    older: int = 0
+    off_scale: int = 0
+
+    def __str__(self) -> str:
+        """Say it in one sentence; nothing where there are none."""
+        if not self.older:
+            return ""
+        are = "is" if self.off_scale == 1 else "are"
+        beside = f", {self.off_scale:,} of them {are} not on the present one" if self.off_scale else ""
+        were = "was" if self.older == 1 else "were"
+        return f"{counted(self.older, 'grade')} {were} given on an older scale{beside}"
+
+
+def older_grades(store: Store, word: str | None = None, selection: Selection = ALL) -> OlderGrades:
+    """Count the grades of an older scale in the qrels that a word means; of files nothing is known."""
+    others, scale = store.other_scales(), store.scale()
+    if not others:
+        return OlderGrades()
+    on_scale = [step.grade for step in scale.grades]
+    chosen = meant_by(store, word, layers=selection.layers)
+    if chosen == NOW:
+        opinions, merged = merged_now(store, selection)
+        rows = merged.rows[np.isin(opinions.scales[merged.rows], list(others))]
+        return OlderGrades(len(rows), int((~np.isin(opinions.grades[rows], on_scale)).sum()))
+    if chosen not in releases.names(store):
+        return OlderGrades()
+    manifest = manifest_from(releases.fetch(store, chosen).manifest)
+    older = sum(count for version, count in manifest.scales.items() if int(version) in others)
+    # What is not on the present scale can only come from another.
+    off = sum(count for grade, count in manifest.grades.items() if int(grade) >= 0 and int(grade) not in on_scale)
+    return OlderGrades(older, min(off, older))
+
+
+def scale_warning(store: Store, word: str | None, selection: Selection = ALL) -> str:
+    """Warn whoever scores with qrels in which older grades stand; empty where there are none."""
+    older = str(older_grades(store, word, selection))
+    relevant_from = store.scale().relevant_from
+    return f"{older}; all are read by the present one, with its gains, relevant from {relevant_from}" if older else ""
+
+
+def sample_warning(store: Store, qrels: columns.Qrels) -> str:
+    """Warn where strata tell too little of how the sample was drawn; empty where they do not."""
+    return UNEVEN if qrels.strata is not None and pools.draws_unevenly(store) else ""
+
+
+def list_releases(store: Store) -> list[Manifest]:
+    """Give the manifests of all releases in the order they were made."""
+    return [manifest_from(facts.manifest) for facts in releases.fetch_all(store)]
+
+
+def release_faults(store: Store) -> list[str]:
+    """Say which releases are not what their hash or their manifest says."""
+    faults = []
+    for name in releases.names(store):
+        try:
+            released_qrels(store, name)
+        except Exception as error:  # noqa: BLE001 (whatever a damaged file brings about is a finding)
+            faults.append(f"release {name!r}: {error}")
+    for facts in releases.fetch_all(store):
+        try:
+            manifest = manifest_from(facts.manifest)
+        except (ValueError, TypeError, KeyError):
+            faults.append(f"the manifest of release {facts.name!r} cannot be read")
+            continue
+        rows = manifest.judged + manifest.unjudged
+        if (manifest.name, manifest.content_hash, rows) != (facts.name, facts.content_hash, facts.rows):
+            faults.append(f"the manifest of release {facts.name!r} says something else than the release")
+    return faults
+
+
+# What the commands give.
+
+
 @dataclass(frozen=True)
 class Export(Result):
     """Qrels to be written as a file, and what the file does not say."""
 
-    qrels: Judged
+    qrels: columns.Qrels
     format: str
     remarks: Sequence[str]
 
@@ -75,7 +249,7 @@ class Export(Result):
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file."""
-        write_qrels(self.qrels, stream, format=self.format)
+        reading.write_qrels(self.qrels, stream, format=self.format)
 
 
 @dataclass(frozen=True)
@@ -156,7 +330,7 @@ class Releases(Result):
 class Diff(Result):
     """What was added, removed and changed between two sets of qrels."""
 
-    difference: Difference
+    difference: columns.Difference
     by: str
     remarks: Sequence[str]
 
@@ -186,25 +360,24 @@ class Qrels:
         format: str = "trec",
         binary: bool = False,
         binary_from: int | None = None,
-        selection: Selection | None = None,
+        selection: Selection = ALL,
     ) -> Export:
         """Give qrels to be written as a file; `binary` by the scale each grade was given on, or from a grade up."""
-        store, chosen = self.store, selection or Selection()
-        if which not in (None, releases.NOW) and chosen != Selection():
-            raise UsageError(
-                f"{quoted(which)} is what it is; layers, rule, moment and unjudged documents are for 'now'"
-            )
-        # A moment is asked of the judgments, never of the only release that stands in for them.
-        which = releases.NOW if chosen != Selection() else which
+        store = self.store
+        if selection != ALL:
+            if which not in (None, NOW):
+                raise UsageError(
+                    f"{quoted(which)} is what it is; layers, rule, moment and unjudged documents are for 'now'"
+                )
+            # A moment is asked of the judgments, never of the only release that stands in for them.
+            which = NOW
         by_scale = binary and binary_from is None
-        give = binary_qrels if by_scale else current.qrels_for
-        of = {"layers": chosen.layers, "rule": chosen.rule, "up_to": chosen.event(store)}
-        qrels = give(store, which, with_unjudged=chosen.unjudged, **of)  # type: ignore[arg-type]
+        qrels = (binary_qrels if by_scale else qrels_for)(store, which, selection)
         if not len(qrels):
-            raise InputError(f"there is nothing to write: no grade stands in {' or '.join(chosen.layers)}")
+            raise InputError(f"there is nothing to write: no grade stands in {' or '.join(selection.layers)}")
         qrels = columns.binary(qrels, relevant_from=binary_from) if binary_from else qrels
         remarks = [f"{reading.contents(qrels)}; content hash {qrels.content_hash}"]
-        if older := str(current.older_grades(store, which, **of)):  # type: ignore[arg-type]
+        if older := str(older_grades(store, which, selection)):
             how = "as relevant or not by its own scale" if by_scale else "as it was given"
             remarks.insert(0, f"warning: {older}; each is written {how}")
         if not binary and binary_from is None and (lost := _scale_lost(store)):
@@ -223,21 +396,20 @@ class Qrels:
         *,
         note: str = "",
         bundle: Path | None = None,
-        selection: Selection | None = None,
+        selection: Selection = ALL,
         progress: Progress = silent,
     ) -> Release:
         """Freeze what is judged under a name, with how it came about; `bundle` is a folder to publish."""
         if bundle is not None:
-            _refuse_full(bundle)
-        merge.check_name(name)
-        store, chosen = self.store, selection or Selection()
+            reports.refuse_full(bundle)
+        check_name(name)
+        store = self.store
         with store.write():
-            event = chosen.event(store)
-            rule = current.collection_rule(store) if chosen.rule is None else chosen.rule
-            opinions, merged = current.merged_now(store, layers=chosen.layers, rule=rule, up_to=event)
+            event = selection.event(store)
+            opinions, merged = merged_now(store, selection)
             if not len(merged.qrels):
-                raise InputError(f"nothing to release: no grade stands in {' or '.join(chosen.layers)}")
-            qrels = current.with_pooled(store, merged.qrels) if chosen.unjudged else merged.qrels
+                raise InputError(f"nothing to release: no grade stands in {' or '.join(selection.layers)}")
+            qrels = with_pooled(store, merged.qrels) if selection.unjudged else merged.qrels
             versions = events.versions_used(store, opinions.events[merged.rows].tolist())
             by_scale, by_guidelines = ({str(key): one[key] for key in sorted(one)} for one in versions)
             manifest = _freeze(
@@ -245,8 +417,8 @@ class Qrels:
                 qrels,
                 name,
                 note,
-                layers=chosen.layers,
-                rule=rule,
+                layers=tuple(selection.layers),
+                rule=collection_rule(store) if selection.rule is None else selection.rule,
                 primary={topic: tuple(names) for topic, names in events.primary_assessors(store).items()},
                 up_to_event=events.last_sequence(store) if event is None else event,
                 scales=by_scale,
@@ -254,33 +426,30 @@ class Qrels:
             )
         notes = []
         if bundle is not None:
-            files = counted(len(write_bundle(store, name, bundle, progress=progress)), "file")
+            files = counted(len(reports.write_bundle(store, name, bundle, progress=progress)), "file")
             notes.append(f"laid out {files} in {bundle}: check them with sha256sum -c SHA256SUMS")
-        older = str(current.older_grades(store, name))
+        older = str(older_grades(store, name))
         remarks = [f"warning: {older}; each is frozen as it was given"] if older else []
         return Release(manifest, notes, [*remarks, f"released {name}: {_sizes(manifest)}"])
 
     def import_(self, file: Path, name: str, *, format: str | None = None, note: str = "") -> Release:
         """Freeze the qrels of a file under a name; the same qrels under the same name are left as they are."""
-        merge.check_name(name)
+        check_name(name)
         store, source = self.store, Source(file)
         qrels = reading.read_qrels(source, format=format)
         with store.write():
             remarks = [f"warning: {sentence}" for sentence in _unknown_ids(store, qrels)]
             wanted = name, qrels.content_hash
-            same = [one for one in current.list_releases(store) if (one.name, one.content_hash) == wanted]
-            if same:
-                manifest = same[0]
-            else:
-                told = {"file": source.path.name, "file_sha256": source.file_sha256}
-                manifest = _freeze(store, qrels, name, note, **told)
+            same = [one for one in list_releases(store) if (one.name, one.content_hash) == wanted]
+            origin = {"file": source.path.name, "file_sha256": source.file_sha256}
+            manifest = same[0] if same else _freeze(store, qrels, name, note, **origin)
         what = "is there already:" if same else "released"
         remarks.append(f"{file} {what} {name}: {_sizes(manifest)}; content hash {manifest.content_hash}")
         return Release(manifest, remarks=remarks, new=not same)
 
     def list(self, name: str = "") -> Release | Releases:
         """List the releases, or give all that is known of one, and say in which layers there are judgments."""
-        manifests = current.list_releases(self.store)
+        manifests = list_releases(self.store)
         if name:
             for manifest in manifests:
                 if manifest.name == name:
@@ -302,10 +471,12 @@ class Qrels:
         return collections.licence_of(self.store)
 
     def rule(self, words: str = "") -> Rule:
-        """Give the rule by which this collection merges opinions, or choose it."""
+        """Give the rule by which this collection merges opinions, or choose it; releases stay as they are."""
         if words:
-            current.set_rule(self.store, parse_rule(words))
-        return current.collection_rule(self.store)
+            rule = parse_rule(words)
+            with self.store.write():
+                self.store.set(RULE_SETTING, list(rule))
+        return collection_rule(self.store)
 
 
 def diff(
@@ -318,7 +489,8 @@ def diff(
     by: str = "document",
 ) -> Diff:
     """Compare two sets of qrels, each a release, a file or `now`; one row `by` document, topic or grade."""
-    both = [current.qrels_for(store, word, layers=layers, with_unjudged=unjudged) for word in (before, after)]
+    selection = Selection(layers=tuple(layers), unjudged=unjudged)
+    both = [qrels_for(store, word, selection) for word in (before, after)]
     found = columns.difference(*both)
     counts = ", ".join(f"{found.count(what):,} {what}" for what in ("added", "removed", "changed"))
     remarks = [f"{before} -> {after}: {counts}" if found.changes else f"{before} and {after} say the same"]
@@ -333,59 +505,45 @@ def diff(
     return Diff(found, by, remarks)
 
 
-def binary_qrels(
-    store: Store,
-    word: str | None,
-    *,
-    with_unjudged: bool = False,
-    layers: Sequence[str] = (MAIN,),
-    rule: Rule | None = None,
-    up_to: int | None = None,
-) -> Judged:
+def binary_qrels(store: Store, word: str | None, selection: Selection) -> columns.Qrels:
     """Give the qrels that `word` means with 1 for relevant and 0 for not, by the scale each grade was given on.
 
     Of the judgments and of a release made from them it is known by which version of the scale each grade was given;
     a file, and a release of a file, are read by the scale in force.
     """
-    chosen = current.meant_by(store, word, layers=layers)
+    chosen = meant_by(store, word, layers=selection.layers)
     thresholds = live_pools.thresholds(store)
-    if chosen == releases.NOW:
+    if chosen == NOW:
         with store.snapshot():
-            opinions, merged = current.merged_now(store, layers=layers, rule=rule, up_to=up_to)
+            opinions, merged = merged_now(store, selection)
             qrels = merge.binary_by_scale(opinions, merged, thresholds)
-            return current.with_pooled(store, qrels) if with_unjudged else qrels
-    qrels = current.qrels_for(store, chosen)
+            return with_pooled(store, qrels) if selection.unjudged else qrels
+    qrels = qrels_for(store, chosen)
     relevant_from = store.scale().relevant_from
     if chosen in releases.names(store):
-        manifest = merge.manifest_from(releases.fetch(store, chosen).manifest)
-        if len(manifest.scales) > 1:
-            return _of_several_scales(store, manifest, thresholds)
-        for version in manifest.scales:
+        made = manifest_from(releases.fetch(store, chosen).manifest)
+        if len(made.scales) > 1:
+            # The release is folded from the events again, to see by which scale each of its grades was given.
+            frozen = Selection(layers=made.layers, rule=made.rule, up_to_event=made.up_to_event)
+            opinions, merged = merged_now(store, frozen, primary=made.primary)
+            if merged.qrels.content_hash != columns.judged_only(qrels).content_hash:
+                raise InputError(
+                    f"release {quoted(chosen)} has grades of several scales, and the events do not tell which has"
+                    " which; say from which grade on they are relevant with --binary-from"
+                )
+            grades = qrels.grades.copy()
+            # Both are sorted by topic and document, so that the judged rows of one are the rows of the other.
+            grades[grades >= 0] = merge.binary_by_scale(opinions, merged, thresholds).grades
+            return replace(qrels, grades=grades)
+        for version in made.scales:
             relevant_from = thresholds[int(version)]
     return columns.binary(qrels, relevant_from=relevant_from)
-
-
-def _of_several_scales(store: Store, manifest: Manifest, thresholds: Mapping[int, int]) -> Judged:
-    """Fold a release from the events again, to see by which scale each of its grades was given."""
-    frozen = current.released_qrels(store, manifest.name)
-    opinions, merged = current.merged_now(
-        store, layers=manifest.layers, rule=manifest.rule, up_to=manifest.up_to_event, primary=manifest.primary
-    )
-    if merged.qrels.content_hash != columns.judged_only(frozen).content_hash:
-        raise InputError(
-            f"release {quoted(manifest.name)} has grades of several scales, and the events do not tell which has"
-            " which; say from which grade on they are relevant with --binary-from"
-        )
-    grades = frozen.grades.copy()
-    # Both are sorted by topic and document, so that the judged rows of one are the rows of the other.
-    grades[grades >= 0] = merge.binary_by_scale(opinions, merged, thresholds).grades
-    return replace(frozen, grades=grades)
 
 
 def _scale_lost(store: Store) -> str:
     """Say what a file of graded qrels does not tell: from which grade on documents are relevant, and gains."""
     scale = store.scale()
-    gains = evaluate_inputs.gains_of(scale)
+    gains = scale.own_gains
     said, elsewhere = [], []
     if scale.relevant_from != 1:
         said.append(f"grades from {scale.relevant_from} on count as relevant here")
@@ -396,24 +554,15 @@ def _scale_lost(store: Store) -> str:
     return f"{' and '.join(said)}, which the file does not say: elsewhere {' '.join(elsewhere)}" if said else ""
 
 
-def write_qrels(qrels: Judged, stream: BinaryIO, *, format: str = "trec") -> None:
-    """Write qrels in a format that can be written."""
-    known = reading.qrels_formats.get(format)
-    if not hasattr(known, "write"):
-        able = ", ".join(name for name, one in reading.qrels_formats.items() if hasattr(one, "write"))
-        raise UsageError(f"qrels are not written as {quoted(format)}, only as {able}")
-    known.write(qrels, stream)
-
-
-def _freeze(store: Store, qrels: Judged, name: str, note: str, **story: Any) -> Manifest:
+def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: Any) -> Manifest:
     judged = int((qrels.grades >= 0).sum())
-    manifest = merge.Manifest(
+    manifest = Manifest(
         name=name,
         content_hash=qrels.content_hash,
         topics=len(qrels.topic_ids),
         judged=judged,
         unjudged=len(qrels) - judged,
-        grades=merge.counts_of(qrels),
+        grades=qrels.counts(),
         pools={facts.name: facts.content_hash for facts in pools.pool_facts(store)},
         note=note,
         collection=store.setting("name", ""),
@@ -430,7 +579,7 @@ def _sizes(manifest: Manifest) -> str:
     return f"{counted(manifest.judged, 'judgment')} on {counted(manifest.topics, 'topic')}"
 
 
-def _unknown_ids(store: Store, qrels: Judged) -> list[str]:
+def _unknown_ids(store: Store, qrels: columns.Qrels) -> list[str]:
     """Say how much of foreign qrels this collection does not know; nothing where it has no corpus."""
     known_topics = set(documents.topic_ids(store))
     topics = [topic for topic in qrels.topics if topic not in known_topics] if known_topics else []
@@ -444,81 +593,3 @@ def _unknown_ids(store: Store, qrels: Judged) -> list[str]:
         for noun, ids in missing.items()
         if ids
     ]
-
-
-# A publishable folder: topics, qrels, the pool with its provenance, the runs, cards and checksums.
-
-
-def _refuse_full(folder: Path) -> None:
-    """Refuse a folder that has something in it, before anything is done."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is not empty: a bundle needs a folder of its own")
-
-
-def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress = silent) -> list[Path]:
-    """Lay out a release as a folder that can be published; gives the files.
-
-    No assessor and no text of a document is in it. SHA256SUMS comes last: a folder without it is not complete.
-    """
-    _refuse_full(folder)
-    made: list[Path] = []
-
-    def write(name: str, content: str | Callable[[TextIO], object]) -> None:
-        with whole_file(folder / name) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as stream:
-            stream.write(content) if isinstance(content, str) else content(stream)
-        made.append(folder / name)
-
-    def write_csv(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        write(name, lambda stream: csv.writer(stream, lineterminator="\n").writerows([head, *rows]))
-
-    with store.snapshot():
-        material = materials.gather(store, materials.ReportRequest(qrels=release, public=True), progress=progress)
-        folder.mkdir(parents=True, exist_ok=True)
-        topics = documents.topics(store)
-        write("topics.trec", lambda stream: corpus_formats.topic_formats.get("trec").write(topics, stream))
-        path = folder / "qrels.txt"
-        with whole_file(path) as unfinished, unfinished.open("wb") as binary:
-            write_qrels(current.released_qrels(store, release), binary)
-        made.append(path)
-        pooled = {run for run, *_ in material.pool.runs} if material.pool is not None else set()
-        write_csv(
-            "runs.csv",
-            _RUNS,
-            [
-                (
-                    run.name,
-                    run.group_name,
-                    run.family,
-                    "true" if run.name in pooled else "false",
-                    run.topics,
-                    run.rows,
-                    run.content_hash,
-                    run.file_sha256,
-                    run.description,
-                )
-                for run in material.status.runs
-            ],
-        )
-        if material.pool is not None:
-            write_csv("pool.csv", _POOL, _provenance(store, material.pool.facts.name))
-        write("card.json", reports.card_json(reports.collection_card(store, material)))
-        if guidelines := store.guidelines():
-            write("guidelines.md", guidelines)
-        if (reuse := reports.reuse_card(material)) is not None:
-            write("reuse-card.json", card.card_text(reuse))
-        sums = "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(made))
-        write(SUMS, sums)
-    return made
-
-
-def _provenance(store: Store, pool: str) -> list[Sequence[object]]:
-    """Give one row for each pooled document and run that brought it; one without a run where none did."""
-    return store.rows(
-        """SELECT entry.topic, entry.document, entry.position, entry.step, entry.stratum, entry.probability,
-                  entry.version, ranks.run, sender.group_name, ranks.rank
-           FROM pool_entries AS entry
-           LEFT JOIN pool_ranks AS ranks USING (pool, topic, document)
-           LEFT JOIN pool_runs AS sender ON sender.pool = entry.pool AND sender.run = ranks.run
-           WHERE entry.pool = ? ORDER BY entry.topic, entry.position, ranks.rank, ranks.run""",
-        pools.pool_number(store, pool),
-    )

@@ -1,0 +1,109 @@
+"""How qrels came about: the rule that merged the opinions, and the manifest of a release. Nothing heavy is loaded."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field
+
+from cranfield.base.errors import UnknownName, UsageError, quoted
+
+Rule = tuple[str, ...]
+"""Words in order: the first that gives a grade decides."""
+
+DEFAULT_RULE: Rule = ("adjudicated", "primary", "majority", "latest")
+
+RULE_WORDS: Mapping[str, str] = {
+    "adjudicated": "the decision between assessors; the latest where there are several",
+    "primary": "the grade of the topic's primary assessor",
+    "majority": "the grade that more than half of the assessors gave",
+    "latest": "the grade that was recorded last",
+    "highest": "the highest grade that anybody gave",
+    "lowest": "the lowest grade that anybody gave",
+    "median": "the middle grade, of two middle ones the lower: unlike a mean it is always a grade of the scale",
+}
+"""Each word, and what it chooses."""
+
+
+def check_rule(rule: Rule) -> Rule:
+    """Give the rule back, or say which word of it names nothing."""
+    if not rule:
+        raise UsageError(f"a merge rule needs at least one of: {', '.join(RULE_WORDS)}")
+    for word in rule:
+        if word not in RULE_WORDS:
+            raise UnknownName("merge rule", word, RULE_WORDS)
+    return rule
+
+
+def parse_rule(words: str) -> Rule:
+    """Give the rule that a line like `adjudicated,majority,latest` means."""
+    return check_rule(tuple(word for word in words.replace(",", " ").split() if word != "else"))
+
+
+# Qrels frozen under a name, and the manifest that says how they came about.
+
+NOW = "now"
+"""What the judgments say at this moment is called so; no release can be."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of a release."""
+    if name == NOW:
+        raise UsageError(f"a release cannot be called {quoted(name)}: that word means the judgments of this moment")
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{quoted(name)} cannot name a release; use letters, digits and . _ + @ -, no blanks")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a release was made from.
+
+    `up_to_event` is the last event that could count; with it, the layers and the rule the same qrels can be folded
+    from the events again. `scales` and `guidelines` count the deciding judgments by version (0: no guidelines).
+    `pools` gives the content hash of each pool. For qrels that came from a file `file` and `file_sha256` say which.
+    """
+
+    name: str
+    content_hash: str
+    topics: int
+    judged: int
+    unjudged: int
+    grades: Mapping[str, int] = field(default_factory=dict)
+    layers: tuple[str, ...] = ()
+    rule: Rule = ()
+    primary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    up_to_event: int = 0
+    scales: Mapping[str, int] = field(default_factory=dict)
+    guidelines: Mapping[str, int] = field(default_factory=dict)
+    pools: Mapping[str, str] = field(default_factory=dict)
+    file: str = ""
+    file_sha256: str = ""
+    note: str = ""
+    collection: str = ""
+    made: str = ""
+    made_by: str = ""
+    version: int = 1
+
+    def json(self) -> str:
+        """Give it as JSON text, the same for the same content."""
+        content = dict(zip(_KEYS, astuple(self), strict=True))
+        return json.dumps(content, ensure_ascii=False, sort_keys=True, indent=1)
+
+
+_KEYS = (
+    *("name", "content_hash", "topics", "judged", "unjudged", "grades", "layers", "rule", "primary", "up_to_event"),
+    *("scales", "guidelines", "pools", "file", "file_sha256", "note", "collection", "made", "made_by", "version"),
+)
+"""The keys of a manifest in JSON, in the order of its fields."""
+
+
+def manifest_from(text: str) -> Manifest:
+    """Read a manifest back."""
+    fields = json.loads(text)
+    lists = {name: tuple(fields[name]) for name in ("layers", "rule")}
+    primary = {topic: tuple(names) for topic, names in fields["primary"].items()}
+    content = {**fields, **lists, "primary": primary}
+    return Manifest(*(content[key] for key in _KEYS))

@@ -1,1 +1,0 @@
-"""Qrels: what counts now, releases, exports."""
