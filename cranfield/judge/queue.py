@@ -136,7 +136,7 @@ def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str)
     return {topic: own.get(topic, "anyone") for topic in topics if topic in own or topic not in taken}
 
 
-State = Literal["not his", "done", "postponed", "open"]
+State = Literal["not theirs", "done", "postponed", "open"]
 """How a document stands for one assessor. Who has it before him at the moment is another question."""
 
 OrderName = Literal["plan", "id", "random", "cluster"]
@@ -181,7 +181,7 @@ def state_of(entry: Entry, answers: Answers, role: Role) -> State:
     if answers.own and answers.own != "postponed":
         return "done"
     if role == "second" and entry.needed < 2 and not answers.refused:
-        return "not his"
+        return "not theirs"
     if answers.decided or len(answers.graded) >= entry.needed:
         return "done"
     return "postponed" if answers.own else "open"
@@ -190,7 +190,7 @@ def state_of(entry: Entry, answers: Answers, role: Role) -> State:
 def state_again(answers: Answers, versions: tuple[int, int]) -> State:
     """Say how a document stands that he has judged, and may have to judge again under a newer scale or guidelines."""
     if answers.own in ("", "postponed", "cannot-judge"):
-        return "not his"
+        return "not theirs"
     return "done" if answers.own_versions == versions else "open"
 
 
@@ -210,14 +210,14 @@ class Count:
     def after(self, before: State, now: State) -> Count:
         """Give the count after one document went from one state to another."""
         done = self.done + (now == "done") - (before == "done")
-        of = self.of - (now == "not his") + (before == "not his")
+        of = self.of - (now == "not theirs") + (before == "not theirs")
         return Count(done, of, self.postponed + (now == "postponed") - (before == "postponed"))
 
 
 def count_of(states: Iterable[State]) -> Count:
     """Count documents by how they stand."""
     listed = list(states)
-    return Count(listed.count("done"), len(listed) - listed.count("not his"), listed.count("postponed"))
+    return Count(listed.count("done"), len(listed) - listed.count("not theirs"), listed.count("postponed"))
 
 
 def may_lease(entry: Entry, answers: Answers, holders: Iterable[str]) -> bool:

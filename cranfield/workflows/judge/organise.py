@@ -23,7 +23,7 @@ from cranfield.judge.session import Case, Opinion
 from cranfield.store import documents, events, judging, live_pools, pools
 from cranfield.store.judging import Draft, DraftState, Lease, Refusal
 from cranfield.store.store import Store
-from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, pool_source, queue_source, trial_source
+from cranfield.workflows.judge.queue import TRY_LAYER, Pair, Source, choose_source
 from cranfield.workflows.judge.session import StoredSession, checked_name, session_over
 
 Hint = Callable[[str], str]
@@ -103,7 +103,7 @@ def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> Stor
         with store.write():
             tried = rules.sample_of_hits(topic, hits, seed=seed)
             judging.put_draft(store, Draft(topic, name), tried=tried, now=now())
-    return session_over(trial_source(store, topic, author=name), assessor=name, layer=TRY_LAYER)
+    return session_over(Source(store, "try", TRY_LAYER, assessor=name, only=(topic,)), assessor=name)
 
 
 def _topic(store: Store, topic: str) -> Topic:
@@ -367,20 +367,16 @@ def judging_progress(
     with store.snapshot():
         if not (queue or pool) and judging.packet_facts(store) is not None:
             queue = judging.PACKET
-        if queue:
-            queued = judging.queue_named(store, queue)
-            source, name, layer = queue_source(store, queued), queued.name, layer or queued.layer
-        else:
-            pooled = pools.facts_of_pool(store, pool)
-            source, name, layer = pool_source(store, pooled), pooled.name, layer or MAIN
+        source = choose_source(store, pool=pool, queue=queue, layer=layer)
+        layer = source.layer
         leases = judging.live_leases(store, layer, moment=moment())
         seconds = judging.seconds_by_assessor(store, layer)
         together = [value for values in seconds.values() for value in values]
         return JudgingProgress(
-            name,
+            source.pool.name if source.pool else queue,
             layer,
-            tuple(_topics(source, layer, leases)),
-            tuple(_assessors(source, layer, seconds)),
+            tuple(_topics(source, leases)),
+            tuple(_assessors(source, seconds)),
             tuple(judging.refusals(store, layer)),
             tuple(leases),
             median(together) if together else None,
@@ -389,8 +385,8 @@ def judging_progress(
         )
 
 
-def _topics(source: Source, layer: str, leases: Sequence[Lease]) -> list[TopicProgress]:
-    store, leased = source.store, Counter(lease.topic for lease in leases)
+def _topics(source: Source, leases: Sequence[Lease]) -> list[TopicProgress]:
+    store, layer, leased = source.store, source.layer, Counter(lease.topic for lease in leases)
     primaries = {one.topic: one.assessor for one in judging.assigned(store) if one.role == "primary"}
     postponed, made = Counter[str](), []
     for topic, _, kind, count in judging.answer_counts(store, layer):
@@ -414,8 +410,8 @@ def _topics(source: Source, layer: str, leases: Sequence[Lease]) -> list[TopicPr
     return made
 
 
-def _assessors(source: Source, layer: str, seconds: dict[str, list[float]]) -> list[AssessorProgress]:
-    store = source.store
+def _assessors(source: Source, seconds: dict[str, list[float]]) -> list[AssessorProgress]:
+    store, layer = source.store, source.layer
     named = {one.assessor for one in judging.assigned(store)}
     counts: dict[str, Counter[str]] = {name: Counter() for name in named}
     for _, name, kind, count in judging.answer_counts(store, layer):

@@ -11,12 +11,12 @@ from cranfield._version import __version__
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.tables import Result, Table, facts_table, table_of
 from cranfield.base.text import counted, moment, now
-from cranfield.judge.events import MAIN, Event, Kind, faults_of, fold
-from cranfield.judge.queue import NOTHING, order_named
-from cranfield.store import documents, events, judging, pools
+from cranfield.judge.events import Event, Kind, faults_of, fold
+from cranfield.judge.queue import NOTHING
+from cranfield.store import documents, events, judging
 from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
 from cranfield.store.store import Store, create_store, open_store
-from cranfield.workflows.judge.queue import Pair, Source, pool_source, queue_source
+from cranfield.workflows.judge.queue import Pair, Source, choose_source
 from cranfield.workflows.judge.session import checked_name
 
 DAYS = 14.0
@@ -66,16 +66,10 @@ def make_packet(
             raise UnknownName("topic", topic, known)
     if pool and queue:
         raise UsageError("a packet is made from a pool or from a queue, not from both")
-    chosen, only, layer = order_named(order, seed=seed), tuple(topics), MAIN
-    clusters = pools.clusters_by_document(store) if order == "cluster" else {}
-    if queue:
-        queued = judging.queue_named(store, queue)
-        layer, source = queued.layer, queue_source(store, queued, order=chosen, clusters=clusters, only=only)
-    else:
-        source = pool_source(store, pools.facts_of_pool(store, pool), order=chosen, clusters=clusters, only=only)
-    session = str(uuid4())
+    source = choose_source(store, pool=pool, queue=queue, order=order, seed=seed, only=topics)
+    session, layer = str(uuid4()), source.layer
     with store.write():
-        pairs = list(_open_documents(source, name, layer))
+        pairs = list(_open_documents(source, name))
         if not pairs:
             raise InputError(f"there is nothing open for {quoted(name)} to put into a packet")
         events.add_assessor(store, name, now=now())
@@ -96,9 +90,9 @@ def make_packet(
     return Packet(len(pairs), in_topics, layer, (wrote,))
 
 
-def _open_documents(source: Source, assessor: str, layer: str) -> Iterator[Pair]:
-    """Give the (topic, document) that the assessor would be given here, in order, but for those that others have."""
-    store = source.store
+def _open_documents(source: Source, assessor: str) -> Iterator[Pair]:
+    """The (topic, document) that the assessor would be given here, in order, but for those that others have."""
+    store, layer = source.store, source.layer
     taken = {(one.topic, one.document) for one in judging.live_leases(store, layer, moment=moment())}
     for topic, role in source.roles(assessor).items():
         answers = judging.answers(store, layer, topic, assessor=assessor)

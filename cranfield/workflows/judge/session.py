@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from statistics import median
+from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
 from cranfield.base.records import Document, GradeScale, Topic
 from cranfield.base.text import moment, now, start_of_today
-from cranfield.judge import events as rules
-from cranfield.judge.events import MAIN, Event, Evidence, Kind
-from cranfield.judge.queue import Answers, Count, Entry, order_named
+from cranfield.judge import queue as rules
+from cranfield.judge.events import WITH_GRADE, Event, Evidence, Kind
+from cranfield.judge.queue import Answers, Count, Entry
 from cranfield.judge.session import (
     Answer,
     Held,
@@ -25,17 +26,9 @@ from cranfield.judge.session import (
     SessionProgress,
     TopicState,
 )
-from cranfield.store import documents, events, judging, pools
+from cranfield.store import documents, events, judging
 from cranfield.store.store import Store
-from cranfield.workflows.judge.queue import (
-    LeasedEntry,
-    Pair,
-    Queue,
-    Source,
-    pool_source,
-    queue_source,
-    rejudge_source,
-)
+from cranfield.workflows.judge.queue import LeasedEntry, Pair, Queue, Source, choose_source
 
 LEASE_SECONDS = 600.0
 """How long a document is an assessor's before others may have it, unless the lease is renewed."""
@@ -95,39 +88,20 @@ def open_session(
         if layer and layer != packet.layer:
             raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: leave --layer away")
         queue = queue if queue or pool or rejudge else judging.PACKET
-    chosen = order_named(order, seed=seed)
-    clusters = pools.clusters_by_document(store) if chosen.name == "cluster" else {}
-    if queue:
-        facts = judging.queue_named(store, queue)
-        layer = layer or facts.layer
-        source = queue_source(store, facts, order=chosen, clusters=clusters)
-    elif rejudge:
-        versions = store.versions()
-        source = rejudge_source(
-            store, layer=layer or MAIN, assessor=name, versions=versions, order=chosen, clusters=clusters
-        )
-    else:
-        pooled = pools.facts_of_pool(store, pool)
-        before = f"random:{pooled.seed}" if pooled.judging_order == "random" else pooled.judging_order
-        chosen = replace(chosen, pooled="" if before == "plan" else before)
-        # Only the main layer teaches a live pool what to choose next.
-        grows = batch if (layer or MAIN) == MAIN else 0
-        source = pool_source(store, pooled, order=chosen, clusters=clusters, batch=grows)
+    again = name if rejudge else ""
+    source = choose_source(
+        store, pool=pool, queue=queue, rejudged_by=again, layer=layer, order=order, seed=seed, batch=batch
+    )
     mine = source.roles(name) if topics else {}
     for topic in topics:
         if topic not in mine:
             raise UnknownName("topic of yours", topic, mine)
     source = replace(source, only=tuple(topics))
-    return session_over(source, assessor=assessor, layer=layer or MAIN, lease_seconds=lease_seconds, clock=clock)
+    return session_over(source, assessor=assessor, lease_seconds=lease_seconds, clock=clock)
 
 
 def session_over(
-    source: Source,
-    *,
-    assessor: str,
-    layer: str,
-    lease_seconds: float = LEASE_SECONDS,
-    clock: Callable[[], float] = moment,
+    source: Source, *, assessor: str, lease_seconds: float = LEASE_SECONDS, clock: Callable[[], float] = moment
 ) -> StoredSession:
     """Begin to judge what a source has; the assessor becomes known to the collection."""
     store = source.store
@@ -137,7 +111,7 @@ def session_over(
     with store.write():
         events.add_assessor(store, name, now=now())
         judging.forget_expired(store, moment=clock())
-    queue = Queue(source, assessor=name, layer=layer, session=uuid4().hex, lease_seconds=lease_seconds, clock=clock)
+    queue = Queue(source, assessor=name, session=uuid4().hex, lease_seconds=lease_seconds, clock=clock)
     return StoredSession(queue, like_named=[] if name in known else alike)
 
 
@@ -167,34 +141,30 @@ class StoredSession:
 
     def next_item(self) -> Item | None:
         """Give the document that is open, else lease the next one of the topic, else of the next topic."""
-        item, queue = self._still_open(), self._queue
-        while item is None:
-            if queue.current is not None:
-                with self._store.write():
-                    item = queue.next(owed=queue.owed, deferred=queue.deferred)
-                self._keep_open(item)
-            if item is None and not queue.move_on():
-                return None
-        return self._item(item)
-
-    def _keep_open(self, item: LeasedEntry | None) -> None:
-        if item is not None:
-            self._open[item.pair] = item
-            self._queue.owed -= item.is_probe
-
-    def _still_open(self) -> LeasedEntry | None:
-        """Give the first open document; a lease that has run out is renewed where nobody else has it now."""
+        queue = self._queue
         for item in list(self._open.values()):
-            if item.until is None or item.until > self._queue.clock():
-                return item
-            with self._store.write():
-                gone = self._queue.is_gone(item, self._queue.answers(*item.pair))
-                renewed = None if gone else self._queue.lease(item)
+            renewed: LeasedEntry | None = item
+            if item.until is not None and item.until <= queue.clock():
+                # A lease that has run out is renewed where nobody else has the document now.
+                with self._store.write():
+                    renewed = None if queue.is_gone(item, queue.answers(*item.pair)) else queue.lease(item)
             if renewed is not None:
                 self._open[item.pair] = renewed
-                return renewed
+                return self._item(renewed)
             del self._open[item.pair]
-        return None
+        while True:
+            if queue.current is not None:
+                with self._store.write():
+                    following = queue.next(owed=queue.owed, deferred=queue.deferred)
+                if following is not None:
+                    self._keep_open(following)
+                    return self._item(following)
+            if not queue.move_on():
+                return None
+
+    def _keep_open(self, item: LeasedEntry) -> None:
+        self._open[item.pair] = item
+        self._queue.owed -= item.is_probe
 
     def _item(self, item: LeasedEntry, *, before: Answer | None = None) -> Item:
         name = item.entry.document
@@ -205,9 +175,21 @@ class StoredSession:
         return Item(self._topic(item.topic), document, item.position, item.of, before, self._count(item.topic).left)
 
     def _count(self, topic: str) -> Count:
-        """Give how far a topic is, as the assessor is told: a probe is a document like all others."""
-        probes = [one.entry.document for one in self._open.values() if one.is_probe and one.topic == topic]
-        return self._queue.count_with_probes(topic, open_probes=probes)
+        """How far a topic is, as the assessor is told, with the probes that nobody may notice.
+
+        A probe counts as one more document from the beginning, so that the count goes down by one with each answer.
+        """
+        queue, coming = self._queue, 0
+        count, answered = queue.counts.get(topic) or queue.count(topic), queue.probed[topic]
+        open_probes = [one.entry.document for one in self._open.values() if one.is_probe and one.topic == topic]
+        current = queue.loaded(topic) if queue.probes.share else None
+        if current is not None:
+            left = [entry for entry in current.entries.values() if entry.document in current.open]
+            due = [queue.makes_probe_due(topic, entry) for entry in left]
+            judged, before = judging.judged_and_probed(self._store, self._layer, topic, assessor=self.assessor)
+            probed = len(before.union(open_probes))
+            coming = rules.probes_to_come(queue.probes, due, owed=queue.owed, judged=len(judged), probed=probed)
+        return replace(count, done=count.done + answered, of=count.of + answered + coming + len(open_probes))
 
     def _topic(self, topic: str) -> Topic:
         return self._topics.get(topic) or Topic(topic, "")
@@ -219,22 +201,22 @@ class StoredSession:
     ) -> Saved:
         """Record a grade of the scale."""
         self.scale.named(grade)
-        event = self._event(item, "judged", seconds=seconds)
-        return self._answer(item, replace(event, grade=grade, note=note, evidence=tuple(evidence)))
+        event = self._event(item, "judged", seconds, grade=grade, note=note, evidence=tuple(evidence))
+        return self._answer(item, event)
 
     def postpone(self, item: Item, *, seconds: float) -> Saved:
         """Put a document off to the end of its topic; one that was put off before, until nothing else is left."""
-        return self._answer(item, self._event(item, "postponed", seconds=seconds))
+        return self._answer(item, self._event(item, "postponed", seconds))
 
     def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
         """Record that the document cannot be judged by this assessor, and why; others may still judge it."""
         if not reason.strip():
             raise InputError("say why the document cannot be judged")
-        return self._answer(item, replace(self._event(item, "cannot-judge", seconds=seconds), reason=reason.strip()))
+        return self._answer(item, self._event(item, "cannot-judge", seconds, reason=reason.strip()))
 
     def note(self, item: Item, text: str) -> None:
         """Record a remark without judging."""
-        event = replace(self._event(item, "noted"), note=text)
+        event = self._event(item, "noted", note=text)
         with self._store.write():
             events.append_events(self._store, [event], now=now())
 
@@ -246,30 +228,30 @@ class StoredSession:
         """
         if not self._answered:
             return None
-        (uuid, ticket), queue = self._answered[-1], self._queue
+        (uuid, answered), queue = self._answered[-1], self._queue
         undone = events.event_with_uuid(self._store, uuid)
         before = None if undone is None else answer_of(undone, self._other_scales)
-        item = self._item(ticket, before=before)
-        event = replace(self._event(item, "undone"), undoes=uuid, purpose=ticket.entry.purpose)
+        item = self._item(answered, before=before)
+        event = replace(self._event(item, "undone", undoes=uuid), purpose=answered.entry.purpose)
         with self._store.write():
             events.append_events(self._store, [event], now=now())
-            known = queue.answers(*ticket.pair)
+            known = queue.answers(*answered.pair)
             given_up = undone is not None and undone.grade is None and known.own in ("", "postponed")
-            if given_up and queue.is_gone(ticket, known):
+            if given_up and queue.is_gone(answered, known):
                 self._answered.pop()
                 raise InputError(f"somebody else has taken {quoted(item.document.id)} over meanwhile")
-            again = queue.lease(replace(ticket, known=known))
+            again = queue.lease(replace(answered, known=known))
         self._answered.pop()
         self._open = {again.pair: again, **{pair: one for pair, one in self._open.items() if pair != again.pair}}
         self._today -= undone is not None and undone.kind != "postponed"
-        queue.deferred.discard(ticket.pair)
-        queue.probed[ticket.topic] -= ticket.is_probe
-        if not ticket.is_probe and (current := queue.loaded(ticket.topic)):
-            current.open.add(ticket.entry.document)
-        queue.count(ticket.topic)
-        return replace(item, left=self._count(ticket.topic).left)
+        queue.deferred.discard(again.pair)
+        queue.probed[again.topic] -= again.is_probe
+        if not again.is_probe and (current := queue.loaded(again.topic)):
+            current.open.add(again.entry.document)
+        queue.count(again.topic)
+        return replace(item, left=self._count(again.topic).left)
 
-    def _event(self, item: Item, kind: Kind, *, seconds: float | None = None) -> Event:
+    def _event(self, item: Item, kind: Kind, seconds: float | None = None, **content: Any) -> Event:
         return Event(
             uuid=str(uuid4()),
             kind=kind,
@@ -286,6 +268,7 @@ class StoredSession:
             order=str(self._queue.source.order),
             position=item.position,
             session=self._queue.session,
+            **content,
         )
 
     def _leased(self, item: Item) -> LeasedEntry:
@@ -295,50 +278,57 @@ class StoredSession:
 
     def _answer(self, item: Item, event: Event) -> Saved:
         """Record an answer and lease what comes next, in one transaction."""
-        ticket, queue = self._leased(item), self._queue
-        has_more = any(pair != ticket.pair for pair in self._open)
-        makes_due = queue.makes_probe_due(ticket, event)
-        owed = queue.owed + makes_due + (ticket.is_probe and event.kind == "postponed")
-        deferred = queue.deferred | ({ticket.pair} if queue.waits_long(ticket, event) else set())
+        leased, queue = self._leased(item), self._queue
+        pair, topic = leased.pair, leased.topic
+        has_more = any(other != pair for other in self._open)
+        makes_due = event.kind == "judged" and queue.makes_probe_due(topic, leased.entry)
+        owed, deferred = queue.owed + makes_due, queue.deferred
+        if event.kind == "postponed":
+            owed += leased.is_probe
+            current = queue.loaded(topic)
+            # Postponed again, or the last one of its topic: it waits until nothing else is left.
+            if leased.known.own or current is None or not current.has_work({*deferred, pair}):
+                deferred = deferred | {pair}
         with self._store.write():
-            before = queue.answers(*ticket.pair)
-            late = self._is_late(ticket, before)
+            before = queue.answers(*pair)
+            late = self._is_late(leased, before)
             events.append_events(self._store, [event], now=now())
-            queue.release(ticket)
+            judging.release_leases(self._store, queue.session, pair=pair)
             following = None if has_more else queue.next(owed=owed, deferred=deferred)
         queue.owed, queue.deferred = owed, deferred
-        queue.made_due.update([ticket.pair] if makes_due else [])
-        self._open.pop(ticket.pair, None)
-        self._reopened.pop(ticket.pair, None)
-        self._keep_open(following)
-        self._answered.append((event.uuid, replace(ticket, late=late)))
-        if not ticket.is_probe:
-            role, after = queue.role(ticket.topic), queue.answers(*ticket.pair)
-            was, is_now = (queue.source.state(ticket.entry, known, role) for known in (before, after))
-            if ticket.topic in queue.counts:
-                queue.counts[ticket.topic] = queue.counts[ticket.topic].after(was, is_now)
-            if is_now == "done" and (current := queue.loaded(ticket.topic)):
-                current.open.discard(ticket.entry.document)
+        queue.made_due.update([pair] if makes_due else [])
+        self._open.pop(pair, None)
+        self._reopened.pop(pair, None)
+        if following is not None:
+            self._keep_open(following)
+        self._answered.append((event.uuid, replace(leased, late=late)))
+        if not leased.is_probe:
+            role, after = queue.role(topic), queue.answers(*pair)
+            was, is_now = (queue.source.state(leased.entry, known, role) for known in (before, after))
+            if topic in queue.counts:
+                queue.counts[topic] = queue.counts[topic].after(was, is_now)
+            if is_now == "done" and (current := queue.loaded(topic)):
+                current.open.discard(leased.entry.document)
         if event.kind != "postponed":
-            queue.probed[ticket.topic] += ticket.is_probe
+            queue.probed[topic] += leased.is_probe
             self._today += 1
             self._seconds.extend(() if event.seconds is None else (event.seconds,))
         return Saved(item, answer_of(event, self._other_scales), late)
 
-    def _is_late(self, ticket: LeasedEntry, before: Answers) -> bool:
-        """Say whether the lease had run out and the document was judged meanwhile, inside `store.write()`."""
-        if ticket.late:
+    def _is_late(self, leased: LeasedEntry, before: Answers) -> bool:
+        """Whether the lease had run out and the document was judged meanwhile, inside `store.write()`."""
+        if leased.late:
             return True
-        if ticket.until is None or ticket.entry.purpose in ("probe", "rejudge"):
+        if leased.until is None or leased.entry.purpose in ("probe", "rejudge"):
             return False
-        topic, document = ticket.pair
+        topic, document = leased.pair
         leases = judging.live_leases(
             self._store, self._layer, topic=topic, document=document, moment=self._queue.clock()
         )
         if any(one.session == self._queue.session for one in leases):
             return False
-        others = before.graded != ticket.known.graded and len(before.graded) >= ticket.entry.needed
-        return others or before.own_event != ticket.known.own_event
+        others = before.graded != leased.known.graded and len(before.graded) >= leased.entry.needed
+        return others or before.own_event != leased.known.own_event
 
     # Topics, history, searching
 
@@ -357,11 +347,12 @@ class StoredSession:
     def choose_topic(self, topic: str) -> None:
         """Go on with this topic; what is open of others goes back."""
         queue = self._queue
-        queue.check_topic(topic)
+        if topic not in queue.roles:
+            raise UnknownName("topic of yours", topic, queue.roles)
         with self._store.write():
-            for item in self._open.values():
-                if item.topic != topic:
-                    queue.release(item)
+            for pair in self._open:
+                if pair[0] != topic:
+                    judging.release_leases(self._store, queue.session, pair=pair)
         self._open = {pair: item for pair, item in self._open.items() if item.topic == topic}
         # What was postponed there comes up again.
         queue.finished.discard(topic)
@@ -411,15 +402,21 @@ class StoredSession:
 
     def take(self, topic: str, document: str, words: str) -> Item:
         """Put a found document into the pool, as found by search, lease it and give it."""
-        queue = self._queue
-        queue.check_topic(topic)
+        queue, source = self._queue, self._queue.source
+        if topic not in queue.roles:
+            raise UnknownName("topic of yours", topic, queue.roles)
         if documents.fetch(self._store, document) is None:
             raise UnknownName("document", document, documents.ids_near(self._store, document))
         entry, answers = Entry(document, 0), queue.answers(topic, document)
         with self._store.write():
-            if queue.is_blocked(topic, entry, replace(answers, graded=frozenset())):
+            if queue.blocking(topic, entry, replace(answers, graded=frozenset())) is not None:
                 raise InputError(f"somebody else is judging {quoted(document)} at the moment")
-            queue.source.add(topic, document, assessor=self.assessor, words=words, now=now())
+            # What the pool has stays the pool's, and a draft topic keeps no list of what was found.
+            pooled = source.pool is not None and any(
+                one.document == document and one.purpose != "search" for one in source.find_entries(topic)
+            )
+            if source.purpose != "try" and not pooled:
+                events.add_found(self._store, topic, document, assessor=self.assessor, words=words, now=now())
             until = queue.lease(LeasedEntry(topic, entry, 1, 1, answers)).until
         if queue.loaded(topic):
             queue.current = queue.load(topic)
@@ -457,14 +454,14 @@ class StoredSession:
 
     def keep(self, item: Item) -> None:
         """Renew the lease of the document that is being read, unless another has it by now."""
-        ticket = self._open.get((item.topic.id, item.document.id))
-        if ticket is None or ticket.until is None:
+        leased = self._open.get((item.topic.id, item.document.id))
+        if leased is None or leased.until is None:
             return
         with self._store.write():
-            blocked = self._queue.is_blocked(ticket.topic, ticket.entry, ticket.known)
-            renewed = None if blocked else self._queue.lease(ticket)
-        if renewed is not None:
-            self._open[ticket.pair] = renewed
+            if self._queue.blocking(leased.topic, leased.entry, leased.known) is not None:
+                return
+            renewed = self._queue.lease(leased)
+        self._open[leased.pair] = renewed
 
     def leave(self) -> None:
         """Give back all leases: the session is over."""
@@ -484,6 +481,6 @@ def answer_of(event: Event, older: Mapping[int, GradeScale]) -> Answer:
 
     `older` are the versions of the scale that say something else than the present one.
     """
-    kind = "judged" if event.kind in rules.WITH_GRADE else event.kind
+    kind = "judged" if event.kind in WITH_GRADE else event.kind
     note = event.note or event.reason
     return Answer(kind, event.grade, note, event.evidence, event.uuid, event.happened, older.get(event.scale))
