@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TextIO
 
@@ -20,7 +21,7 @@ class Adjudication(Reader):
     """The one who decides, over one adjudication session. Nobody's time is measured here."""
 
     def __init__(self, judging: AdjudicationSession, *, language: str = "english") -> None:
-        super().__init__(judging.scale, judging.guidelines, language=language)
+        super().__init__(judging.scale, judging.guidelines, language=language, clock=time.monotonic)
         self.judging = judging
         self.case: Case | None = None
         self.opinions: tuple[Opinion, ...] = ()
@@ -68,11 +69,7 @@ class Adjudication(Reader):
         return self._say(messages.UNDONE, answer=answer, document=case.document.id)
 
     def leave(self) -> Notice:
-        """End the session."""
-        try:
-            self.judging.leave()
-        except FAILURES as error:
-            return self._say(messages.TROUBLE, error=error)
+        """End the session; there is nothing to give back."""
         return messages.GOODBYE
 
     @property
@@ -123,13 +120,12 @@ class Adjudication(Reader):
         self.others_evidence = joined
 
 
-def run_plain(judging: AdjudicationSession, *, lines: TextIO, out: TextIO, language: str = "english") -> int:
+def run_plain(deciding: Adjudication, *, lines: TextIO, out: TextIO) -> int:
     """Let somebody decide over plain lines; give the exit status: 1 where a decision could not be saved.
 
     A line is a grade (`2`, or `2: TEXT` with a note), `later`, `undo`, `guidelines`, or `quit`. Where nobody can be
     asked back, a line that may have been meant as a grade counts as a decision that was not saved.
     """
-    deciding = Adjudication(judging, language=language)
     failed, shown = False, None
     notice = deciding.start()
     while True:

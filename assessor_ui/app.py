@@ -15,11 +15,9 @@ from textual.theme import Theme
 
 from assessor_ui import messages
 from assessor_ui.adjudication import Adjudication
-from assessor_ui.messages import Notice
-from assessor_ui.screens.judge import HELD, SEEN, AdjudicateScreen, JudgeScreen, ReadingScreen
+from assessor_ui.screens.judge import HELD, SEEN, JudgeScreen
 from assessor_ui.screens.lists import Chooser
-from assessor_ui.session import BREAK_AFTER_MINUTES, Session
-from cranfield.judge.session import AdjudicationSession, JudgingSession
+from assessor_ui.session import Session
 
 TICK_SECONDS = 20.0
 PATIENCE_SECONDS = 0.4
@@ -55,7 +53,7 @@ _COLOURS = {
 
 
 def themes() -> list[Theme]:
-    """Give the dark and the light theme."""
+    """The dark and the light theme."""
     made = []
     for place, name in enumerate((DARK, LIGHT)):
         colours = {key: both[place] for key, both in _COLOURS.items()}
@@ -77,7 +75,7 @@ def themes() -> list[Theme]:
 
 
 def theme_named(wish: str, environment: Mapping[str, str] | None = None) -> str:
-    """Give the theme for `dark`, `light` or `auto`; auto is light where the terminal says that it is (COLORFGBG)."""
+    """The theme for `dark`, `light` or `auto`; auto is light where the terminal says that it is (COLORFGBG)."""
     if wish in ("dark", "light"):
         return DARK if wish == "dark" else LIGHT
     background = (os.environ if environment is None else environment).get("COLORFGBG", "").rpartition(";")[2]
@@ -99,10 +97,7 @@ class AssessorApp(App[int]):
         self, session: Session | Adjudication, *, theme: str = "auto", held: float = HELD, seen: float = SEEN
     ) -> None:
         super().__init__()
-        self.session = session
-        self.reading: ReadingScreen[Session] | ReadingScreen[Adjudication] = (
-            JudgeScreen(session) if isinstance(session, Session) else AdjudicateScreen(session)
-        )
+        self.session, self.reading = session, JudgeScreen(session)
         self.held, self.seen = held, seen
         self.animation_level = "none"
         for known in themes():
@@ -112,19 +107,20 @@ class AssessorApp(App[int]):
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judging")
 
     def get_default_screen(self) -> Screen[None]:
-        """Give the screen with topic and document."""
         return self.reading
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Give the colours that the styles name, as the dark theme has them."""
+        """The colours that the styles name, as the dark theme has them."""
         return themes()[0].variables
 
     def on_mount(self) -> None:
-        """Start the clock for leases and breaks."""
-        self.set_interval(TICK_SECONDS, lambda: self.run_worker(self._tick(), group="judging"))
+        """Start the clock for leases and breaks; nobody's time is measured who decides between assessors."""
+        if isinstance(self.session, Session):
+            tick = self.session.tick
+            self.set_interval(TICK_SECONDS, lambda: self.run_worker(self._tick(tick), group="judging"))
 
-    async def _tick(self) -> None:
-        notice: Notice | None = await self.ask(self.session.tick)
+    async def _tick(self, tick: Callable[[], messages.Notice | None]) -> None:
+        notice = await self.ask(tick)
         if notice is not None:
             self.reading.show_notice(notice)
 
@@ -138,7 +134,7 @@ class AssessorApp(App[int]):
                 waiting.stop()
 
     def _say_waiting(self) -> None:
-        if isinstance(self.screen, ReadingScreen | Chooser):
+        if isinstance(self.screen, JudgeScreen | Chooser):
             self.screen.show_notice(messages.WAITING[self.session.doing])
 
     def perform(self, action: Callable[[], object], *, answers: bool = False) -> None:
@@ -161,7 +157,6 @@ class AssessorApp(App[int]):
             self._answering = self._answering and not answers
 
     def do_theme(self) -> None:
-        """Change between dark and light."""
         self.theme = LIGHT if self.theme == DARK else DARK
 
     def do_leave(self) -> None:
@@ -175,26 +170,10 @@ class AssessorApp(App[int]):
         self.exit(0)
 
 
-def run(
-    judging: JudgingSession,
-    *,
-    break_after_minutes: int | None = BREAK_AFTER_MINUTES,
-    theme: str = "auto",
-    language: str = "english",
-) -> int:
-    """Let an assessor judge; give the exit status. `theme` is dark, light or auto; `language` that of the stemmer."""
-    return _run(
-        AssessorApp(Session(judging, break_after_minutes=break_after_minutes, language=language), theme=theme)
-    )
-
-
-def run_adjudication(judging: AdjudicationSession) -> int:
-    """Let somebody decide between assessors, on the screen; give the exit status."""
-    return _run(AssessorApp(Adjudication(judging)))
-
-
-def _run(app: AssessorApp) -> int:
+def run(session: Session | Adjudication, *, theme: str = "auto") -> int:
+    """Let somebody judge, or decide between assessors, on the screen; give the exit status."""
+    app = AssessorApp(session, theme=theme)
     status = app.run()
     if status is None:
-        app.session.leave()
+        session.leave()
     return app.return_code or status or 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 FAR = 1_000_000
@@ -118,20 +118,25 @@ _EVERYDAY = (
 EVERYDAY = tuple(next(command for command in PLAIN if command.word == word) for word in _EVERYDAY)
 """What help in plain lines says; all the rest comes with `help all`."""
 
-HINTS = ("help", "quit", "undo", "later", "cannot", "note", "topic", "search", "next", "best", "guidelines")
+HINTS: tuple[str, ...] = ("help", "quit", "undo", "later", "cannot", "note", "topic", "search", "next", "best", "guidelines")
 """The line of hints by their words, the most wanted first: what does not fit is left out from the end."""
 HINTS_AT_THE_END = ("help", "quit", "undo", "history", "search", "topics", "guidelines")
 """The same where there is no document."""
 
 
+def by_key(commands: Iterable[Command]) -> dict[str, Command]:
+    """Key -> what it does."""
+    return {key: command for command in commands for key in command.keys.split(",")}
+
+
 def hints(groups: Groups, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Give (key, short word) for the line of hints: those that these groups have."""
+    """(key, short word) for the line of hints: those that these groups have."""
     known = {command.word: command for _, group in groups for command in group}
     return [(known[word].shown, known[word].short) for word in words if word in known]
 
 
 def markdown() -> str:
-    """Give all keys as Markdown tables, for the docs."""
+    """All keys as Markdown tables, for the docs."""
 
     def keys(command: Command) -> str:
         return " ".join(f"`{key}`" for key in command.shown.split())

@@ -12,7 +12,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
 import snowballstemmer
@@ -43,7 +42,7 @@ class Page:
     origins: Sequence[int] | None = None
 
     def to_document(self, span: Span) -> Span | None:
-        """Give the part of the document's text that a span of the page shows; None where it shows none."""
+        """The part of the document's text that a span of the page shows; None where it shows none."""
         start, end = max(span[0], self.body_start) - self.body_start, min(span[1], self.body_end) - self.body_start
         if start >= end:
             return None
@@ -52,7 +51,7 @@ class Page:
         return self.origins[start], self.origins[end - 1] + 1
 
     def from_document(self, span: Span) -> Span:
-        """Give the part of the page that shows a span of the document's text."""
+        """The part of the page that shows a span of the document's text."""
         start, end = span
         if self.origins is not None:
             start, end = bisect_left(self.origins, start), bisect_left(self.origins, end)
@@ -61,7 +60,7 @@ class Page:
 
 
 def page_of(document: Document) -> Page:
-    """Give the page of a document: title, id and metadata, an empty line, the text.
+    """The page of a document: title, id and metadata, an empty line, the text.
 
     A title that is the first line of the text is not shown twice: it is where it stands in the text.
     """
@@ -98,15 +97,15 @@ class Line:
 
 
 def wrap(text: str, width: int) -> list[Line]:
-    """Give the lines of `text` at this width. Blanks at which a line was broken belong to no line."""
+    """The lines of `text` at this width. Blanks at which a line was broken belong to no line."""
     lines: list[Line] = []
     start, width = 0, max(width, 2)
+    # As many whole words as fit, else the beginning of one that does not.
+    fitting = re.compile(rf"[^ ](?:.{{0,{width - 2}}}[^ ])?(?= |$)|[^ ]{{{width}}}")
     for paragraph in text.split("\n"):
         if paragraph.isascii() and paragraph.isprintable() and paragraph[:1] not in ("", " "):
             # The same as `_lines_of`, ten times as fast, where every character is one cell wide.
-            lines += [
-                Line(start + line.start(), start + line.end()) for line in _ascii_line(width).finditer(paragraph)
-            ]
+            lines += [Line(start + line.start(), start + line.end()) for line in fitting.finditer(paragraph)]
         else:
             lines += _lines_of(paragraph, start, width)
         start += len(paragraph) + 1
@@ -114,14 +113,8 @@ def wrap(text: str, width: int) -> list[Line]:
 
 
 def line_at(lines: Sequence[Line], position: int) -> int:
-    """Give the number of the line that shows a character."""
+    """The number of the line that shows a character."""
     return max(bisect_right(lines, position, key=lambda line: line.start) - 1, 0)
-
-
-@cache
-def _ascii_line(width: int) -> re.Pattern[str]:
-    """Give a pattern for one line: as many whole words as fit, else the beginning of one that does not."""
-    return re.compile(rf"[^ ](?:.{{0,{width - 2}}}[^ ])?(?= |$)|[^ ]{{{width}}}")
 
 
 def _lines_of(paragraph: str, offset: int, width: int) -> Iterator[Line]:
@@ -139,7 +132,7 @@ def _lines_of(paragraph: str, offset: int, width: int) -> Iterator[Line]:
 
 
 def _pieces(paragraph: str, width: int) -> Iterator[tuple[int, int, int]]:
-    """Give the chunks of a paragraph with their width; a chunk wider than the line comes in parts that fit."""
+    """The chunks of a paragraph with their width; a chunk wider than the line comes in parts that fit."""
     measure = cells_of if _JOINED.search(paragraph) else cell_len
     for chunk in _CHUNK.finditer(paragraph):
         text, offset = chunk.group(), chunk.start()
@@ -158,7 +151,7 @@ def _pieces(paragraph: str, width: int) -> Iterator[tuple[int, int, int]]:
 
 
 def cells_of(text: str) -> int:
-    """Give the most cells that a text may take.
+    """The most cells that a text may take.
 
     Many terminals do not join what belongs together: a family of three is two cells wide in one and six in another,
     and a skin tone stands beside its hand. What fits in both is never cut off.
@@ -185,7 +178,8 @@ _MARKS = (
     "\u06d6-\u06dc\u06df-\u06e8\u0900-\u0963\u0966-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff"
     "\u20d0-\u20f0\ufe20-\ufe2f\u200c\u200d"
 )
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{_MARKS}]|['’](?=\w))*")
+WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{_MARKS}]|['’](?=\w))*")
+"""A word of a text; a character of a script without blanks is one of its own."""
 _ONE_UNSPACED = re.compile(rf"[{UNSPACED}]")
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
 _UNINFORMATIVE = """
@@ -218,11 +212,6 @@ class Hit:
     end: int
     term: Term
 
-    @property
-    def source(self) -> Source:
-        """Where its term comes from."""
-        return self.term.source
-
 
 class Stems:
     """Cuts words of one language to their stems, and remembers them: texts repeat themselves."""
@@ -236,7 +225,7 @@ class Stems:
             self._cut = snowballstemmer.stemmer(language).stemWord
 
     def __call__(self, word: str) -> str:
-        """Give the stem of a word, whatever its case and its form of writing."""
+        """The stem of a word, whatever its case and its form of writing."""
         known = self._known.get(word)
         if known is None:
             folded = unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
@@ -244,14 +233,9 @@ class Stems:
         return known
 
 
-def words_of(text: str) -> Iterator[re.Match[str]]:
-    """Give the words of a text with their places; a character of a script without blanks is a word of its own."""
-    return _WORD.finditer(text)
-
-
 def terms_of(topic: Topic, own: Iterable[str], stems: Stems) -> tuple[Term, ...]:
-    """Give the terms of a topic and the assessor's own, the heavier source first where they agree."""
-    phrases = (tuple(stems(word.group()) for word in words_of(phrase)) for phrase in own)
+    """The terms of a topic and the assessor's own, the heavier source first where they agree."""
+    phrases = (tuple(stems(word.group()) for word in WORD.finditer(phrase)) for phrase in own)
     sources: dict[tuple[str, ...], Source] = dict.fromkeys(filter(None, phrases), "own")
     for words in _topic_terms(topic.title, stems):
         sources.setdefault(words, "title")
@@ -262,7 +246,7 @@ def terms_of(topic: Topic, own: Iterable[str], stems: Stems) -> tuple[Term, ...]
 
 def _topic_terms(text: str, stems: Stems) -> Iterator[tuple[str, ...]]:
     previous: re.Match[str] | None = None
-    for word in words_of(text):
+    for word in WORD.finditer(text):
         if _ONE_UNSPACED.fullmatch(word.group()):
             pair = f"{previous.group()}{word.group()}" if previous and previous.end() == word.start() else ""
             if pair and not _HIRAGANA.fullmatch(pair):
@@ -275,13 +259,13 @@ def _topic_terms(text: str, stems: Stems) -> Iterator[tuple[str, ...]]:
 
 
 def hits_of(text: str, terms: Sequence[Term], stems: Stems) -> tuple[Hit, ...]:
-    """Give where the terms stand in `text`, in order; where two overlap, the longer term stays."""
+    """Where the terms stand in `text`, in order; where two overlap, the longer term stays."""
     longest = max((len(term.stems) for term in terms), default=1)
     by_first: dict[str, list[Term]] = {}
     for term in sorted(terms, key=lambda term: -len(term.stems)):
         by_first.setdefault(term.stems[0], []).append(term)
     hits: list[Hit] = []
-    for place, word in enumerate(words := list(words_of(text)) if longest > 1 else words_of(text)):
+    for place, word in enumerate(words := list(WORD.finditer(text)) if longest > 1 else WORD.finditer(text)):
         for term in by_first.get(stems(word.group()), ()):
             run = words[place : place + len(term.stems)] if isinstance(words, list) else [word]
             if tuple(stems(each.group()) for each in run) == term.stems:
@@ -298,7 +282,7 @@ def hits_of(text: str, terms: Sequence[Term], stems: Stems) -> tuple[Hit, ...]:
 
 
 def densest(hits: Sequence[Hit], *, window: int = WINDOW) -> Span | None:
-    """Give the passage with the most of the topic in it: from its first hit to its last; None without hits.
+    """The passage with the most of the topic in it: from its first hit to its last; None without hits.
 
     Different terms count by their weight, further hits of the same term a tenth of it; the earliest passage wins.
     """
@@ -322,7 +306,7 @@ def _worth(term: Term, before: int) -> float:
 
 
 def find(text: str, words: str) -> tuple[Span, ...]:
-    """Give where `words` stand in `text`, letter for letter but whatever the case; a blank finds any white space."""
+    """Where `words` stand in `text`, letter for letter but whatever the case; a blank finds any white space."""
     pattern = r"\s+".join(re.escape(word) for word in words.split())
     if not pattern:
         return ()

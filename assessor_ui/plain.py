@@ -15,10 +15,10 @@ from assessor_ui import keymap, messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import wrap
 from assessor_ui.reader import sentences
-from assessor_ui.session import BREAK_AFTER_MINUTES, Session
+from assessor_ui.session import Session
 from cranfield.base.records import Topic
 from cranfield.base.text import HIT_END, HIT_START, counted, shortened, visible, visible_line
-from cranfield.judge.session import HistoryEntry, JudgingSession, SearchHit
+from cranfield.judge.session import HistoryEntry, SearchHit
 
 PROMPT = "answer> "
 FORMS = "a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note"
@@ -44,7 +44,7 @@ class TypedGrade:
 
 
 def grade_of(line: str) -> TypedGrade | None:
-    """Give the grade a line gives: `2`, `2: a note` or `2 note a note`; None for any other line.
+    """The grade a line gives: `2`, `2: a note` or `2 note a note`; None for any other line.
 
     A remark that only begins with a digit ("2 or 3: hard to say") is no grade: nobody can tell whether it was meant
     as one, and a grade must never be given by mistake. After the colon a blank is needed ("2:30 in the oven").
@@ -54,28 +54,12 @@ def grade_of(line: str) -> TypedGrade | None:
 
 
 def ask_back(line: str) -> str:
-    """Give the question for a line that begins with a digit and is no grade; empty for any other line."""
+    """The question for a line that begins with a digit and is no grade; empty for any other line."""
     match = _BEGINS_WITH_ONE.match(line)
     if match is None or grade_of(line) is not None:
         return ""
     grade = match["grade"]
     return f"is this a grade? nothing was saved; {grade} alone judges, {grade}: TEXT judges with a note"
-
-
-def run(
-    judging: JudgingSession,
-    *,
-    lines: TextIO,
-    out: TextIO,
-    break_after_minutes: int | None = BREAK_AFTER_MINUTES,
-    language: str = "english",
-) -> int:
-    """Let somebody judge line by line; give the exit status: 1 where an answer could not be saved.
-
-    The end of the lines ends the session. Where nobody can be asked back (`lines` is a pipe), a line that may have
-    been meant as a grade is an answer that was not saved.
-    """
-    return Lines(Session(judging, break_after_minutes=break_after_minutes, language=language), lines, out).run()
 
 
 class Lines:
@@ -96,27 +80,30 @@ class Lines:
         self._commands |= {command.shown: command for command in keymap.PLAIN if len(command.shown) == 1}
 
     def run(self) -> int:
-        """Ask, read, answer, until the lines or the wish to go on end."""
-        self._tell(self._session.start())
+        """Let somebody judge line by line; give the exit status: 1 where an answer could not be saved.
+
+        The end of the lines ends the session. Where nobody can be asked back (the lines come through a pipe), a line
+        that may have been meant as a grade is an answer that was not saved.
+        """
+        session, out, lines = self._session, self._out, iter(self._lines)
+        self._tell(session.start())
         self._show_item()
         self._say(FOR_HELP)
-        self._prompt()
-        for line in self._lines:
-            self._session.touch()
+        while True:
+            out.write(PROMPT)
+            out.flush()
+            if not (line := next(lines, "")):
+                break
+            session.watch.touch()
             self._obey(line.strip())
             if self._ended:
                 break
-            if (notice := self._session.tick()) is not None:
+            if (notice := session.tick()) is not None:
                 self._tell(notice)
-            if self._session.reading is not self._shown or self._session.reading is None:
+            if session.reading is not self._shown or session.reading is None:
                 self._show_item()
-            self._prompt()
-        self._tell(self._session.leave())
-        return 1 if self._failed or self._session.refused else 0
-
-    def _prompt(self) -> None:
-        self._out.write(PROMPT)
-        self._out.flush()
+        self._tell(session.leave())
+        return 1 if self._failed or session.refused else 0
 
     def _obey(self, line: str) -> None:
         self._out.write("\n")
@@ -136,7 +123,7 @@ class Lines:
             if command.action in ("jump", "find", "best"):
                 self._say_current()
         elif not line:
-            self._tell(self._session.again())
+            self._tell(self._session.enter())
         elif question := ask_back(line):
             self._failed = self._failed or not self._lines.isatty()
             self._say(f"{question}, note TEXT only notes")
@@ -335,5 +322,5 @@ class Lines:
 
 
 def _title(line: SearchHit | HistoryEntry) -> str:
-    """Give the title in a list: one that is a whole first paragraph is cut."""
+    """The title in a list: one that is a whole first paragraph is cut."""
     return visible_line(shortened(line.title, LONGEST_TITLE))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
-from assessor_ui.page import Hit, Page, Span, Stems, densest, find, hits_of, page_of, terms_of, words_of
+from assessor_ui.page import WORD, Hit, Page, Span, Stems, densest, find, hits_of, page_of, terms_of
 from cranfield.base.errors import CranfieldError
 from cranfield.base.records import Document, GradeScale
 from cranfield.base.text import counted, shortened
@@ -21,11 +21,50 @@ from cranfield.judge.session import Case, Item
 FAILURES = (CranfieldError, OSError)
 """What a collection may raise: it is told to the assessor, and the judging goes on."""
 
+IDLE_LIMIT = 60.0
+"""Seconds without a key after which nobody is taken to be reading."""
+
+PAUSE = 300.0
+"""Seconds without a key that count as a break."""
+
 FOLDS = ("full", "short", "title")
 """How much of the topic is in sight: everything, title and description, the title alone."""
 
 ROOM = 12
 """The lines a document should have on the screen, at least."""
+
+
+class Watch:
+    """How long somebody really looked at a document, and since when they work without a pause.
+
+    A gap between two keys counts at most IDLE_LIMIT: the rest was idle.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._counted = clock, 0.0
+        self._last = self.working_since = clock()
+
+    def begin(self, seconds: float = 0.0) -> None:
+        """Start with a document; `seconds` were spent on it before."""
+        self._counted, self._last = seconds, self._clock()
+
+    def touch(self) -> None:
+        """A key was pressed: somebody is there; after a long gap the work begins anew."""
+        now = self._clock()
+        if self.idle >= PAUSE:
+            self.working_since = now
+        self._counted, self._last = self.seconds, now
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the last key."""
+        return self._clock() - self._last
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of attention so far."""
+        return self._counted + min(self.idle, IDLE_LIMIT)
+
 
 Move = Literal["next", "previous", "more", "less", "word more", "word less", "start later", "start earlier"]
 
@@ -33,7 +72,7 @@ _SENTENCE_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？]+[」』
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """Give the sentences between two places of a text, without the white space around them."""
+    """The sentences between two places of a text, without the white space around them."""
     stop = len(text) if end is None else end
     spans, opening = [], start
     for closing in [*(match.end() for match in _SENTENCE_END.finditer(text, start, stop)), stop]:
@@ -54,7 +93,7 @@ class Marker:
     span: Span
 
     def moved(self, move: Move) -> Marker:
-        """Give the marker after one step; at the edge of the text it stays."""
+        """The marker after one step; at the edge of the text it stays."""
         start, end = self.span
         ends = [span[1] for span in (self.words if move.startswith("word") else self.sentences)]
         starts = [span[0] for span in self.words]
@@ -81,11 +120,11 @@ class Marker:
 
 
 def marker_at(page: Page, position: int) -> Marker | None:
-    """Give a marker on the sentence at a place of the page, or the nearest one; None where there is no text."""
+    """A marker on the sentence at a place of the page, or the nearest one; None where there is no text."""
     spans = sentences(page.text, page.body_start, page.body_end)
     if not spans:
         return None
-    words = [word.span() for word in words_of(page.text) if page.body_start <= word.start() < page.body_end]
+    words = [word.span() for word in WORD.finditer(page.text) if page.body_start <= word.start() < page.body_end]
     return Marker(spans, words, spans[_index(spans, position)])
 
 
@@ -111,7 +150,7 @@ class Reading:
     @property
     def stations(self) -> Sequence[Span]:
         """Where n and N go: what was searched for, else the heavy terms, else the light ones."""
-        heavy = [(hit.start, hit.end) for hit in self.hits if hit.source != "description"]
+        heavy = [(hit.start, hit.end) for hit in self.hits if hit.term.source != "description"]
         return self.found or heavy or [(hit.start, hit.end) for hit in self.hits]
 
     @property
@@ -165,8 +204,8 @@ class Folding:
 class Reader(ABC):
     """Somebody who reads documents and grades them, with at most one document open."""
 
-    def __init__(self, scale: GradeScale, guidelines: str, *, language: str) -> None:
-        self.scale, self.guidelines, self.stems = scale, guidelines, Stems(language)
+    def __init__(self, scale: GradeScale, guidelines: str, *, language: str, clock: Callable[[], float]) -> None:
+        self.scale, self.guidelines, self.stems, self.watch = scale, guidelines, Stems(language), Watch(clock)
         self.open: Item | Case | None = None
         self.reading: Reading | None = None
         self.others_evidence: Sequence[Span] = ()
@@ -186,14 +225,6 @@ class Reader(ABC):
     def _go_on(self, notice: Notice) -> Notice:
         """Open the next document; `notice` tells of the answer before, which is safe whatever happens here."""
 
-    def touch(self) -> None:
-        """A key was pressed; only the time of who judges is measured."""
-        return
-
-    def tick(self) -> Notice | None:
-        """Some seconds have passed; give what there is to tell."""
-        return None
-
     def digit(self, digit: str) -> Notice:
         """A digit was typed: it judges where only one grade can be meant."""
         if self.open is None:
@@ -202,15 +233,11 @@ class Reader(ABC):
         return self._say(meant) if isinstance(meant, Notice) else self.judge(meant)
 
     def enter(self) -> Notice:
-        """Enter was pressed: it ends a grade of several digits, or tries again."""
+        """Enter was pressed: it ends a grade of several digits, or tries again to open the next document."""
         meant = self.keys.enter()
         if meant is None:
-            return self.again()
+            return self._go_on(messages.QUIET) if self.open is None else self._say(messages.QUIET)
         return self._say(meant) if isinstance(meant, Notice) else self.judge(meant)
-
-    def again(self) -> Notice:
-        """Try once more to open the next document where that failed."""
-        return self._go_on(messages.QUIET) if self.open is None else self._say(messages.QUIET)
 
     def set_note(self, text: str) -> Notice:
         """Write the note that goes with the answer; an empty one takes it away."""
@@ -260,11 +287,10 @@ class Reader(ABC):
         self.best_first = not self.best_first
         return self._say(messages.BEST_FIRST if self.best_first else messages.TOP_FIRST)
 
-    def switch_fold(self) -> str:
+    def switch_fold(self) -> None:
         """Show less of the topic, or all of it again."""
         by_itself, self._folding = self._folding.by_itself, replace(self._folding, by_itself=False, chosen=True)
         self.fold = FOLDS[0] if by_itself else FOLDS[(FOLDS.index(self.fold) + 1) % len(FOLDS)]
-        return self.fold
 
     def fold_if_crowded(self, opened: Item | Case, *, lines: int) -> None:
         """Fold the narrative away after the first document of a topic, where it leaves too few `lines` to read in.
@@ -294,7 +320,7 @@ class Reader(ABC):
         added = term not in own
         self.own_terms[self.open.topic.id] = (*own, term) if added else tuple(word for word in own if word != term)
         self._find_terms()
-        hits = counted(sum(hit.source == "own" for hit in self.reading.hits), "hit")
+        hits = counted(sum(hit.term.source == "own" for hit in self.reading.hits), "hit")
         return self._say(messages.HIGHLIGHTED if added else messages.HIGHLIGHTED_NO_MORE, words=term, hits=hits)
 
     # Evidence
@@ -380,7 +406,7 @@ class Reader(ABC):
             self.reading.hits = hits_of(self.reading.page.text, terms, self.stems)
 
     def _best_passage(self) -> Span | None:
-        """Give the densest passage of the body; hits in the title are in sight anyway."""
+        """The densest passage of the body; hits in the title are in sight anyway."""
         reading = self.reading
         return densest([hit for hit in reading.hits if hit.start >= reading.page.body_start]) if reading else None
 

@@ -15,15 +15,9 @@ from typing import TypeVar
 from assessor_ui import messages
 from assessor_ui.messages import Notice
 from assessor_ui.page import Span
-from assessor_ui.reader import FAILURES, Reader
+from assessor_ui.reader import FAILURES, PAUSE, Reader
 from cranfield.base.text import counted, shortened
 from cranfield.judge.session import HistoryEntry, Item, JudgingSession, Saved, SearchHit, SessionProgress, TopicState
-
-IDLE_LIMIT = 60.0
-"""Seconds without a key after which nobody is taken to be reading."""
-
-PAUSE = 300.0
-"""Seconds without a key that count as a break."""
 
 BREAK_AFTER_MINUTES = 45
 
@@ -31,54 +25,6 @@ TOLD_AGAIN_AFTER = 120.0
 """Seconds after which it is said again that the scale or the guidelines were changed."""
 
 Listed = TypeVar("Listed")
-
-
-class Watch:
-    """How long an assessor really looked at a document, and when a break is due.
-
-    A gap between two keys counts at most IDLE_LIMIT: the rest was idle. A break is due after `minutes` of work
-    without a pause, and again after as long; None is never.
-    """
-
-    def __init__(self, clock: Callable[[], float], *, minutes: float | None) -> None:
-        self._clock, self.minutes, self._wanted = clock, minutes, minutes or BREAK_AFTER_MINUTES
-        self._counted = 0.0
-        self._last = self._since = self._reminded = clock()
-
-    def begin(self, seconds: float = 0.0) -> None:
-        """Start with a document; `seconds` were spent on it before."""
-        self._counted, self._last = seconds, self._clock()
-
-    def touch(self) -> None:
-        """A key was pressed: somebody is there; after a long gap the work begins anew."""
-        now = self._clock()
-        if self.idle >= PAUSE:
-            self._since = self._reminded = now
-        self._counted, self._last = self.seconds, now
-
-    @property
-    def idle(self) -> float:
-        """Seconds since the last key."""
-        return self._clock() - self._last
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of attention so far."""
-        return self._counted + min(self.idle, IDLE_LIMIT)
-
-    def break_due(self) -> float | None:
-        """Give the minutes of work where it is time to remind of a break, once per stretch of work; else None."""
-        now = self._clock()
-        if self.minutes is None or self.idle >= PAUSE or now - self._reminded < self.minutes * 60:
-            return None
-        self._reminded = now
-        return (now - self._since) / 60
-
-    def switch_reminder(self) -> bool:
-        """Turn the reminder off, or on again; say whether it is on now."""
-        self.minutes = self._wanted if self.minutes is None else None
-        self._reminded = self._clock()
-        return self.minutes is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +48,13 @@ class Session(Reader):
         break_after_minutes: float | None = BREAK_AFTER_MINUTES,
         language: str = "english",
     ) -> None:
-        super().__init__(judging.scale, judging.guidelines, language=language)
-        self.judging, self._clock, self.watch = judging, clock, Watch(clock, minutes=break_after_minutes)
+        super().__init__(judging.scale, judging.guidelines, language=language, clock=clock)
+        self.judging, self._clock = judging, clock
+        self._break_after, self._reminds, self._reminded = (
+            break_after_minutes,
+            break_after_minutes is not None,
+            clock(),
+        )
         self.item: Item | None = None
         self.progress: SessionProgress | None = None
         self.waiting: tuple[TopicState, ...] = ()
@@ -127,10 +78,6 @@ class Session(Reader):
                     notice = messages.REJUDGE.filled(answers=counted(older, "answer"))
         return self._go_on(notice)
 
-    def touch(self) -> None:
-        """A key was pressed."""
-        self.watch.touch()
-
     def tick(self) -> Notice | None:
         """Some seconds have passed: keep the document while it is being read; tell of changes, remind of a break."""
         if self.item is not None and self.watch.idle < PAUSE:
@@ -144,8 +91,15 @@ class Session(Reader):
             self._told_at = self._clock() if changed else None
             if changed:
                 return self._say(messages.CHANGED, what=changed)
-        minutes = self.watch.break_due()
-        return None if minutes is None else self._say(messages.BREAK, minutes=minutes)
+        now, since = self._clock(), max(self._reminded, self.watch.working_since)
+        if (
+            not self._reminds
+            or self.watch.idle >= PAUSE
+            or now - since < 60 * (self._break_after or BREAK_AFTER_MINUTES)
+        ):
+            return None
+        self._reminded = now
+        return self._say(messages.BREAK, minutes=(now - self.watch.working_since) / 60)
 
     def leave(self) -> Notice:
         """End the session. A note that belongs to no answer yet is saved on its own."""
@@ -191,7 +145,7 @@ class Session(Reader):
             return self._say(messages.NOTHING_TO_UNDO)
         answer = f" ({messages.answered(item.before, self.scale)})" if item.before else ""
         self._put_aside()
-        self._taken_back.add(_key(item))
+        self._taken_back.add(item.pair)
         self._open(item)
         return self._count(messages.UNDONE.filled(answer=answer, document=item.document.id))
 
@@ -207,12 +161,13 @@ class Session(Reader):
 
     def switch_reminder(self) -> Notice:
         """Turn the break reminder off, or on again."""
-        return self._say(messages.REMINDER_ON if self.watch.switch_reminder() else messages.REMINDER_OFF)
+        self._reminds, self._reminded = not self._reminds, self._clock()
+        return self._say(messages.REMINDER_ON if self._reminds else messages.REMINDER_OFF)
 
     # Other documents and topics
 
     def topics(self) -> list[TopicState]:
-        """Give the topics with their progress; none where the collection is in trouble, which the notice tells."""
+        """The topics with their progress; none where the collection is in trouble, which the notice tells."""
         return self._list(self.judging.topics)
 
     def choose_topic(self, topic: str) -> Notice:
@@ -228,7 +183,7 @@ class Session(Reader):
         return self._say(messages.TOPIC_CHOSEN, title=shortened(self.item.topic.title, 60))
 
     def history(self, words: str = "") -> list[HistoryEntry]:
-        """Give the assessor's own answers, latest first."""
+        """The assessor's own answers, latest first."""
         return self._list(lambda: self.judging.history(words))
 
     def reopen(self, topic: str, document: str) -> Notice:
@@ -266,7 +221,7 @@ class Session(Reader):
 
         A grade that it has already is not given again: a digit typed twice is one judgment.
         """
-        if self.item is not None and _key(self.item) == (self.topic, hit.document):
+        if self.item is not None and self.item.pair == (self.topic, hit.document):
             return self.judge(grade)
         if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
             return self._say(unknown)
@@ -279,8 +234,8 @@ class Session(Reader):
         except FAILURES as error:
             return self._refuse(error)
         self.watch.begin()
-        self._taken_back.discard(_key(saved.item))
-        self._aside = [draft for draft in self._aside if _key(draft.item) != _key(saved.item)]
+        self._taken_back.discard(saved.item.pair)
+        self._aside = [draft for draft in self._aside if draft.item.pair != saved.item.pair]
         return self._count(messages.saved(saved, self.scale))
 
     # What a front shows beside topic and document
@@ -320,7 +275,7 @@ class Session(Reader):
         except FAILURES as error:
             return self._say(messages.TROUBLE, error=error)
         self.end_search()
-        if self.item is None or _key(self.item) != _key(item):
+        if self.item is None or self.item.pair != item.pair:
             self._put_aside()
         self._open(item)
         if item.before is None:
@@ -339,7 +294,7 @@ class Session(Reader):
             saved = send(self.item, self.watch.seconds)
         except FAILURES as error:
             return self._refuse(error)
-        self._taken_back.discard(_key(saved.item))
+        self._taken_back.discard(saved.item.pair)
         return self._go_on(self._say(messages.saved(saved, self.scale)))
 
     def _go_on(self, notice: Notice) -> Notice:
@@ -389,7 +344,7 @@ class Session(Reader):
     @property
     def _standing_note(self) -> str:
         """The note of the answer that stands; one that was taken back stands no more, and neither does its note."""
-        if self.item is None or self.item.before is None or _key(self.item) in self._taken_back:
+        if self.item is None or self.item.before is None or self.item.pair in self._taken_back:
             return ""
         return self.item.before.note
 
@@ -406,7 +361,3 @@ class Session(Reader):
         except FAILURES as error:
             self._say(messages.TROUBLE, error=error)
             return []
-
-
-def _key(item: Item) -> tuple[str, str]:
-    return item.topic.id, item.document.id

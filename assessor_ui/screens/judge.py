@@ -1,9 +1,10 @@
-"""The screens with a topic and a document on them: judging, and deciding between assessors."""
+"""The screen with a topic and a document on it: for judging, and for deciding between assessors."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,11 +15,10 @@ from textual.widgets import Static
 
 from assessor_ui import keymap, messages
 from assessor_ui.adjudication import Adjudication
-from assessor_ui.keymap import Command, Groups
 from assessor_ui.messages import Notice
 from assessor_ui.reader import Reading
 from assessor_ui.screens.lists import Chooser, HistoryScreen, SearchScreen, TopicsScreen
-from assessor_ui.screens.sheets import Prompt, guidelines_sheet, keys_sheet
+from assessor_ui.screens.sheets import Prompt, Sheet, guidelines_parts, keys_parts
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import HintLine, NoticeBar, ScaleBar, StatusLine
 from assessor_ui.widgets.document_view import DocumentView, TopicPanel
@@ -47,11 +47,9 @@ PROMPTS = {
 
 LISTS: dict[str, type[Chooser]] = {"topics": TopicsScreen, "history": HistoryScreen, "search": SearchScreen}
 
-Judging = TypeVar("Judging", Session, Adjudication)
 
-
-class ReadingScreen(Screen[None], Generic[Judging]):
-    """A topic, a document, the scale, and what was just saved.
+class JudgeScreen(Screen[None]):
+    """A topic, a document, the scale, and what was just saved; below a disagreement, what was said of the document.
 
     `do_…` is what a command of the keymap does here; one without goes to the session, with words where it needs some.
     """
@@ -60,32 +58,30 @@ class ReadingScreen(Screen[None], Generic[Judging]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     app: AssessorApp
 
-    groups: Groups = keymap.GROUPS
-
-    def __init__(self, session: Judging) -> None:
+    def __init__(self, session: Session | Adjudication) -> None:
         super().__init__()
-        self.session: Judging = session
-        self._commands = _by_key(*(command for _, group in self.groups for command in group))
-        self._marking = _by_key(*keymap.MARKING)
+        self.session = session
+        self.groups = keymap.GROUPS if isinstance(session, Session) else keymap.ADJUDICATION
+        self._commands = keymap.by_key(command for _, group in self.groups for command in group)
+        self._marking = keymap.by_key(keymap.MARKING)
         self._shown: Reading | None = None
         self._last_key, self._painted = ("", 0.0), 0.0
 
     def compose(self) -> ComposeResult:
-        """Lay out the screen."""
         yield StatusLine()
         with Container(id="judging"):
             yield TopicPanel()
-            yield from self.compose_document()
+            if isinstance(self.session, Session):
+                yield DocumentView()
+            else:
+                with Container(id="case"):
+                    yield DocumentView()
+                    yield Opinions()
         yield ScaleBar(self.session.scale)
         yield NoticeBar()
         yield HintLine(self.groups)
 
-    def compose_document(self) -> ComposeResult:
-        """Make the part with the document."""
-        yield DocumentView()
-
     def on_mount(self) -> None:
-        """Open the first document."""
         if self.app.size.height < LOW:
             self.session.fold = "short"
         self.app.perform(self.session.start)
@@ -97,11 +93,14 @@ class ReadingScreen(Screen[None], Generic[Judging]):
     def refresh_all(self) -> None:
         """Show the state of the session; what has not changed is left alone."""
         session, reading, view = self.session, self.session.reading, self.query_one(DocumentView)
-        self.query_one(StatusLine).show(*session.status)
+        if isinstance(session, Session) and session.item is not None and not self.has_class("-wide"):
+            session.fold_if_crowded(session.item, lines=view.scrollable_content_region.height)
+        scale = self.query_one(ScaleBar)
+        self.query_one(StatusLine).status = session.status
         self.query_one(TopicPanel).show(session.open.topic if session.open else None, session.fold)
-        self.query_one(ScaleBar).display = reading is not None
-        self.query_one(ScaleBar).show(session.grade_before, session.keys.digits)
-        self.query_one(HintLine).show(is_open=reading is not None)
+        scale.display = reading is not None
+        scale.before, scale.typed = session.grade_before, session.keys.digits
+        self.query_one(HintLine).words = keymap.HINTS if reading is not None else keymap.HINTS_AT_THE_END
         self.show_notice(session.notice)
         if reading is None:
             view.show("\n\n".join(session.nothing))
@@ -112,6 +111,8 @@ class ReadingScreen(Screen[None], Generic[Judging]):
         else:
             view.look()
         self._shown = reading
+        if isinstance(session, Adjudication):
+            self.run_worker(self.query_one(Opinions).show(session), group="opinions")
 
     def _note_painted(self) -> None:
         self._painted = time.monotonic()
@@ -120,67 +121,58 @@ class ReadingScreen(Screen[None], Generic[Judging]):
 
     def on_key(self, event: events.Key) -> None:
         """Find out what a key means here and now: while a span is being marked, it never judges."""
-        self.session.touch()
-        marking = self.session.reading is not None and self.session.reading.marker is not None
+        session, keys = self.session, self.session.keys
+        session.watch.touch()
+        marking = session.reading is not None and session.reading.marker is not None
         command = (self._marking if marking else self._commands).get(event.key)
-        if marking:
+        if marking or command is not None:
             event.stop()
-        elif event.character is not None and event.character in "0123456789":
+            if command is not None:
+                self.call_next(self._obey, command)
+        elif (digit := event.character) is not None and digit in "0123456789":
             event.stop()
-            self._press_digit(event.character)
-            return
+            typed = keys.digits + digit
+            if not keys.digits and self._is_hasty(digit):
+                return
+            if typed in keys.grades and not keys.is_open(typed):
+                self.app.perform(lambda: session.digit(digit), answers=True)
+            else:
+                session.digit(digit)
+                self.refresh_all()
         elif event.key == "enter":
             event.stop()
-            self.app.perform(self.session.enter, answers=True)
-            return
-        if command is not None:
-            event.stop()
-            self.call_next(self._obey, command)
+            self.app.perform(session.enter, answers=True)
 
-    def _obey(self, command: Command) -> None:
+    def _obey(self, command: keymap.Command) -> None:
+        session, action = self.session, command.action
         arguments = () if command.step is None else (command.step,)
-        if (own := getattr(self, f"do_{command.action}", None)) is not None:
+        if (own := getattr(self, f"do_{action}", None) or getattr(self.app, f"do_{action}", None)) is not None:
             own(*arguments)
-        elif command.action in PROMPTS:
-            self._ask(command.action)
-        elif command.action in LISTS and isinstance(self.session, Session):
-            self.app.push_screen(LISTS[command.action](self.session))
-        elif (of_app := getattr(self.app, f"do_{command.action}", None)) is not None:
-            of_app()
-        else:
-            act = getattr(self.session, command.action)
-            self.app.perform(lambda: act(*arguments))
-
-    def _ask(self, action: str) -> None:
-        """Ask for one line, then let the session do something with it."""
-        session, (question, hint) = self.session, PROMPTS[action]
-        if session.open is None:
+        elif action in ("undo", "later"):
+            # A key held down takes back one, and what was not yet seen can be taken back.
+            if not self._is_hasty(command.keys, unseen=action == "later"):
+                self.app.perform(getattr(session, action), answers=True)
+        elif action in LISTS and isinstance(session, Session):
+            self.app.push_screen(LISTS[action](session))
+        elif action not in PROMPTS:
+            self.app.perform(lambda: getattr(session, action)(*arguments))
+        elif session.open is None:
             self.show_notice(messages.NOTHING_HERE)
-            return
-        own = session.own_terms.get(session.open.topic.id, ()) if action == "highlight" else ()
-        hint = f"now: {', '.join(own)}" if own else hint
-
-        def answered(text: str | None) -> None:
-            session.touch()
-            if text is not None:
-                self.app.perform(lambda: getattr(session, action)(text))
-
-        value = session.note if action == "set_note" else ""
-        self.app.push_screen(Prompt(question, value, hint=hint), answered)
-
-    def _press_digit(self, digit: str) -> None:
-        keys = self.session.keys
-        typed = keys.digits + digit
-        if not keys.digits and self._is_hasty(digit):
-            return
-        if typed in keys.grades and not keys.is_open(typed):
-            self.app.perform(lambda: self.session.digit(digit), answers=True)
         else:
-            self.session.digit(digit)
-            self.refresh_all()
+            question, hint = PROMPTS[action]
+            own_terms = session.own_terms.get(session.open.topic.id, ()) if action == "highlight" else ()
+            hint = f"now: {', '.join(own_terms)}" if own_terms else hint
+
+            def answered(text: str | None) -> None:
+                session.watch.touch()
+                if text is not None:
+                    self.app.perform(lambda: getattr(session, action)(text))
+
+            value = session.note if action == "set_note" else ""
+            self.app.push_screen(Prompt(question, value, hint=hint), answered)
 
     def _is_hasty(self, key: str, *, unseen: bool = True) -> bool:
-        """Say whether a key is ignored: a repeat of one held down, or one for a document that was not yet `seen`."""
+        """Whether a key is ignored: a repeat of one held down, or one for a document that was not yet `seen`."""
         now = time.monotonic()
         before, self._last_key = self._last_key, (key, now)
         if before[0] == key and now - before[1] < self.app.held:
@@ -191,26 +183,22 @@ class ReadingScreen(Screen[None], Generic[Judging]):
             return True
         return False
 
+    # The mouse
+
     def on_scale_bar_chosen(self, message: ScaleBar.Chosen) -> None:
         """Judge with the grade that was clicked."""
-        self.session.touch()
+        self.session.watch.touch()
         if not self._is_hasty("click"):
             self.app.perform(lambda: self.session.judge(message.grade), answers=True)
 
+    def on_document_view_dragged(self, message: DocumentView.Dragged) -> None:
+        """Mark what was drawn."""
+        if isinstance(self.session, Session):
+            self.app.perform(lambda: self.session.drag_mark(message.span))
+
     # What commands do here
 
-    def do_undo(self) -> None:
-        """Take the last answer back; a key held down takes back one."""
-        if not self._is_hasty("u", unseen=False):
-            self.app.perform(self.session.undo, answers=True)
-
-    def do_later(self) -> None:
-        """Put the document off."""
-        if not self._is_hasty("l"):
-            self.app.perform(self.session.later, answers=True)
-
     def do_scroll(self, lines: int) -> None:
-        """Scroll the document by lines."""
         view = self.query_one(DocumentView)
         view.scroll_to(y=view.scroll_offset.y + lines, animate=False, immediate=True)
 
@@ -224,42 +212,21 @@ class ReadingScreen(Screen[None], Generic[Judging]):
             side.scroll_relative(y=lines, animate=False)
 
     def do_fold(self) -> None:
-        """Show less of the topic, or more."""
         self.session.switch_fold()
         self.refresh_all()
-
-    def do_guidelines(self) -> None:
-        """Show topic, scale and guidelines."""
-        topic = self.session.open.topic if self.session.open else None
-        self.app.push_screen(guidelines_sheet(topic, self.session.scale, self.session.guidelines))
-
-    def do_help(self) -> None:
-        """Show all keys."""
-        self.app.push_screen(keys_sheet(self.groups))
-
-
-def _by_key(*commands: Command) -> dict[str, Command]:
-    return {key: command for command in commands for key in command.keys.split(",")}
-
-
-class JudgeScreen(ReadingScreen[Session]):
-    """One document, one topic, one key."""
-
-    def refresh_all(self) -> None:
-        """Show the state of the session; above the document, a long narrative is folded away."""
-        item = self.session.item
-        if item is not None and not self.has_class("-wide"):
-            self.session.fold_if_crowded(item, lines=self.query_one(DocumentView).scrollable_content_region.height)
-        super().refresh_all()
-
-    def on_document_view_dragged(self, message: DocumentView.Dragged) -> None:
-        """Mark what was drawn with the mouse."""
-        self.app.perform(lambda: self.session.drag_mark(message.span))
 
     def do_mark(self) -> None:
         """Start marking at the top of what is in sight."""
         position = self.query_one(DocumentView).top_position
         self.app.perform(lambda: self.session.begin_mark(position))
+
+    def do_guidelines(self) -> None:
+        topic = self.session.open.topic if self.session.open else None
+        parts = partial(guidelines_parts, topic, self.session.scale, self.session.guidelines)
+        self.app.push_screen(Sheet("Topic, scale and guidelines", parts))
+
+    def do_help(self) -> None:
+        self.app.push_screen(Sheet("All keys", partial(keys_parts, self.groups)))
 
 
 class Opinions(HorizontalScroll, can_focus=False):
@@ -284,20 +251,3 @@ class Opinions(HorizontalScroll, can_focus=False):
                 parts.append(Content.styled("no note, no evidence", "$quiet"))
             columns.append(VerticalScroll(Static(Content("\n").join(parts)), can_focus=False))
         await self.mount_all(columns)
-
-
-class AdjudicateScreen(ReadingScreen[Adjudication]):
-    """One disagreement, one key: the document, and below it what was said of it."""
-
-    groups = keymap.ADJUDICATION
-
-    def compose_document(self) -> ComposeResult:
-        """Make the part with the document and the opinions."""
-        with Container(id="case"):
-            yield DocumentView()
-            yield Opinions()
-
-    def refresh_all(self) -> None:
-        """Show the state of the session."""
-        super().refresh_all()
-        self.run_worker(self.query_one(Opinions).show(self.session), group="opinions")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -44,43 +44,33 @@ class Chooser(Screen[None]):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self.session = session
+        self.session, self.options = session, OptionList(markup=False)
 
     def compose(self) -> ComposeResult:
-        """Make the frame."""
         with Vertical(id="chooser"):
             yield Static(self.heading, id="heading", markup=False)
             if self.placeholder:
                 yield Input(placeholder=self.placeholder, id="words")
-            yield OptionList(markup=False)
+            yield self.options
         yield NoticeBar()
         yield Static(self.hint, id="foot", markup=False)
-
-    @property
-    def options(self) -> OptionList:
-        """The lines to choose from."""
-        return self.query_one(OptionList)
-
-    def do(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something that asks the session, after what was asked before."""
-        self.run_worker(work(), group="judging")
 
     def show_notice(self, notice: Notice) -> None:
         """Show a notice below the list."""
         self.query_one(NoticeBar).show(notice)
 
-    def fill(self, lines: Iterable[Content], *, keep: bool = False) -> None:
+    def fill(self, lines: Sequence[Content], *, keep: bool = False) -> None:
         """Show these lines; the cursor stays where it is asked to."""
         options, place = self.options, self.options.highlighted
         options.clear_options()
-        options.add_options(list(lines))
-        if options.option_count:
-            options.highlighted = min(place or 0, options.option_count - 1) if keep else 0
+        options.add_options(lines)
+        if lines:
+            options.highlighted = min(place or 0, len(lines) - 1) if keep else 0
         self.show_notice(self.session.notice if self.session.notice.kind == "trouble" else messages.QUIET)
 
     def on_key(self, event: events.Key) -> None:
         """Somebody is there."""
-        self.session.touch()
+        self.session.watch.touch()
         if event.key == "down" and isinstance(self.focused, Input):
             self.options.focus()
             event.stop()
@@ -95,7 +85,6 @@ class Chooser(Screen[None]):
             words.focus()
 
     def action_cursor(self, where: str) -> None:
-        """Move the cursor."""
         self.options.action_cursor_down() if where == "down" else self.options.action_cursor_up()
 
 
@@ -106,9 +95,8 @@ class TopicsScreen(Chooser):
     hint = "↓↑ move · Enter goes on with a topic · Esc back"
 
     def on_mount(self) -> None:
-        """Ask for the topics."""
         self._states: list[TopicState] = []
-        self.do(self._load)
+        self.run_worker(self._load(), group="judging")
 
     async def _load(self) -> None:
         self._states = await self.app.ask(self.session.topics)
@@ -116,14 +104,16 @@ class TopicsScreen(Chooser):
         column = max([14, *(len(text) + 1 for text in progress)])
         here = [state.topic.id == self.session.topic for state in self._states]
         self.fill(
-            Content.assemble(
-                ("▸ " if current else "  ", "$key"),
-                (meter(state.done, state.of), "$saved" if state.done >= state.of else "$key"),
-                (f" {text:<{column}}", "$quiet"),
-                (visible_line(shortened(state.topic.title, 120)), "" if state.mine else "$quiet"),
-                (f"  {visible_line(state.topic.id)}", "$quiet"),
-            )
-            for state, text, current in zip(self._states, progress, here, strict=True)
+            [
+                Content.assemble(
+                    ("▸ " if current else "  ", "$key"),
+                    (meter(state.done, state.of), "$saved" if state.done >= state.of else "$key"),
+                    (f" {text:<{column}}", "$quiet"),
+                    (visible_line(shortened(state.topic.title, 120)), "" if state.mine else "$quiet"),
+                    (f"  {visible_line(state.topic.id)}", "$quiet"),
+                )
+                for state, text, current in zip(self._states, progress, here, strict=True)
+            ]
         )
         if True in here:
             self.options.highlighted = here.index(True)
@@ -137,40 +127,38 @@ class TopicsScreen(Chooser):
 
 
 class HistoryScreen(Chooser):
-    """The assessor's own answers, latest first."""
+    """The assessor's own answers: what was said of which document, and below it when and with which note."""
 
     heading = "Your answers, latest first"
     placeholder = "words of a title, a note, a document's or a topic's id"
     hint = "↓↑ move · Enter opens it again · / search · Esc back"
 
     def on_mount(self) -> None:
-        """Ask for the latest answers."""
-        self._past: list[HistoryEntry] = []
-        self.do(self._load)
+        self._history: list[HistoryEntry] = []
+        self.on_input_changed()
         self.options.focus()
-
-    async def _load(self) -> None:
-        words = self.query_one("#words", Input).value
-        self._past = await self.app.ask(lambda: self.session.history(words))
-        self.fill(map(self._line, self._past))
-
-    def _line(self, past: HistoryEntry) -> Content:
-        """Give one answer of the past: what was said of which document, and below when and with which note."""
-        answer, scale, width = past.answer, self.session.scale, self.app.size.width - 4
-        grades = [messages.graded(step.grade, scale) for step in scale.grades]
-        column = max(map(len, ["cannot judge", *grades]))
-        said = f"{messages.answered(answer, scale):<{column}}  "
-        look = "bold" if answer.kind == "judged" else "$quiet"
-        head = Content.assemble((said, look), visible_line(past.title) or "(no title)")
-        when = answer.happened[:16].replace("T", " ")
-        facts = " · ".join([visible_line(past.document), visible_line(past.topic), when])
-        note = f" · “{visible_line(shortened(answer.note, 200))}”" if answer.note else ""
-        below = indent(Content.styled(facts + note, "$quiet"), width, by=len(said))
-        return Content("\n").join([head.truncate(width, ellipsis=True), below])
 
     def on_input_changed(self) -> None:
         """Search while typing."""
-        self.do(self._load)
+        self.run_worker(self._load(), group="judging")
+
+    async def _load(self) -> None:
+        words, scale, width = self.query_one("#words", Input).value, self.session.scale, self.app.size.width - 4
+        self._history = await self.app.ask(lambda: self.session.history(words))
+        grades = [messages.graded(step.grade, scale) for step in scale.grades]
+        column = max(map(len, ["cannot judge", *grades]))
+        lines = []
+        for entry in self._history:
+            answer = entry.answer
+            given = f"{messages.answered(answer, scale):<{column}}  "
+            look = "bold" if answer.kind == "judged" else "$quiet"
+            head = Content.assemble((given, look), visible_line(entry.title) or "(no title)")
+            when = answer.happened[:16].replace("T", " ")
+            facts = " · ".join([visible_line(entry.document), visible_line(entry.topic), when])
+            note = f" · “{visible_line(shortened(answer.note, 200))}”" if answer.note else ""
+            below = indent(Content.styled(facts + note, "$quiet"), width, by=len(given))
+            lines.append(Content("\n").join([head.truncate(width, ellipsis=True), below]))
+        self.fill(lines)
 
     def on_input_submitted(self) -> None:
         """Go into the list."""
@@ -178,9 +166,9 @@ class HistoryScreen(Chooser):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Open the document again."""
-        past = self._past[event.option_index]
+        entry = self._history[event.option_index]
         self.dismiss(None)
-        self.app.perform(lambda: self.session.reopen(past.topic, past.document))
+        self.app.perform(lambda: self.session.reopen(entry.topic, entry.document))
 
 
 class SearchScreen(Chooser):
@@ -191,49 +179,62 @@ class SearchScreen(Chooser):
     hint = "Enter reads · digit judges · u takes back · / other words · Esc back"
 
     def on_mount(self) -> None:
-        """Begin with the words."""
-        self._found: list[SearchHit] = []
+        self._hits: list[SearchHit] = []
         self._words = ""
         self._keys = GradeKeys(self.session.scale)
         self._judging = False
         self.query_one("#words", Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Search."""
         self._words = event.value
-        self.do(self._search)
+        self.run_worker(self._search(), group="judging")
 
     async def _search(self, *, again: bool = False) -> None:
-        self._found = await self.app.ask(lambda: self.session.search(self._words))
-        notice = self.session.notice
-        self.fill((found_line(hit, self.app.size.width - 4) for hit in self._found), keep=again)
+        """Show each document with what is known of it, its title, and where the words stand."""
+        self._hits = await self.app.ask(lambda: self.session.search(self._words))
+        notice, width, lines = self.session.notice, self.app.size.width - 4, []
+        for hit in self._hits:
+            sign, style = {"judged": ("●", "$saved"), "pooled": ("○", "$quiet"), "new": ("+", "bold $hit")}[hit.state]
+            head = Content.assemble(
+                (f"{sign} {messages.found_state(hit):<{STATE_WIDTH}}", style),
+                (f" {visible_line(hit.title) or '(no title)'}", "bold"),
+                (f"  {visible_line(hit.document)}", "$quiet"),
+            )
+            first, *marked = " ".join(hit.snippet.split()).split(HIT_START)
+            pieces = [(first, "$quiet")]
+            for piece in marked:
+                word, end, rest = piece.partition(HIT_END)
+                pieces += [(word, "$hit"), (rest, "$quiet")] if end else [(piece, "$quiet")]
+            snippet = Content.assemble(*((visible_line(text), look) for text, look in pieces))
+            below = indent(snippet, width, by=STATE_WIDTH + 3)
+            lines.append(Content("\n").join([head.truncate(width, ellipsis=True), below]))
+        self.fill(lines, keep=again)
         if not again:
             self.show_notice(notice)
-        if self._found:
+        if self._hits:
             self.options.focus()
 
     def on_key(self, event: events.Key) -> None:
         """Judge the document under the cursor, unless somebody is typing."""
         super().on_key(event)
-        if isinstance(self.focused, Input) or self.options.highlighted is None or not self._found:
+        if isinstance(self.focused, Input) or self.options.highlighted is None or not self._hits:
             return
         if event.character is not None and event.character in "0123456789":
             event.stop()
-            self._give(self._keys.press(event.character))
+            self._give(self._keys.press(event.character), self._hits[self.options.highlighted])
         elif event.key == "u":
             event.stop()
             self.action_leave()
             self.app.perform(self.session.undo)
 
-    def _give(self, meant: int | Notice) -> None:
-        chosen = self.options.highlighted
+    def _give(self, meant: int | Notice, hit: SearchHit) -> None:
         if isinstance(meant, Notice):
             self.show_notice(meant)
         elif self._judging:
             self.show_notice(messages.STILL_SAVING)
-        elif chosen is not None:
-            hit, self._judging = self._found[chosen], True
-            self.do(lambda: self._judge(hit, meant))
+        else:
+            self._judging = True
+            self.run_worker(self._judge(hit, meant), group="judging")
 
     async def _judge(self, hit: SearchHit, grade: int) -> None:
         """Judge a document; until the list shows its grade no other digit is taken."""
@@ -247,11 +248,10 @@ class SearchScreen(Chooser):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """End a grade of several digits, or open the document."""
-        meant = self._keys.enter()
+        hit, meant = self._hits[event.option_index], self._keys.enter()
         if meant is not None:
-            self._give(meant)
+            self._give(meant, hit)
             return
-        hit = self._found[event.option_index]
         self.dismiss(None)
         self.app.perform(lambda: self.session.take(hit, self._words))
 
@@ -260,20 +260,3 @@ class SearchScreen(Chooser):
         self.session.end_search()
         self.dismiss(None)
         self.app.reading.refresh_all()
-
-
-def found_line(hit: SearchHit, width: int) -> Content:
-    """Give a found document: what is known of it, its title, and where the words stand."""
-    sign, style = {"judged": ("●", "$saved"), "pooled": ("○", "$quiet"), "new": ("+", "bold $hit")}[hit.state]
-    head = Content.assemble(
-        (f"{sign} {messages.found_state(hit):<{STATE_WIDTH}}", style),
-        (f" {visible_line(hit.title) or '(no title)'}", "bold"),
-        (f"  {visible_line(hit.document)}", "$quiet"),
-    )
-    first, *marked = " ".join(hit.snippet.split()).split(HIT_START)
-    pieces = [(first, "$quiet")]
-    for piece in marked:
-        word, end, rest = piece.partition(HIT_END)
-        pieces += [(word, "$hit"), (rest, "$quiet")] if end else [(piece, "$quiet")]
-    snippet = Content.assemble(*((visible_line(text), look) for text, look in pieces))
-    return Content("\n").join([head.truncate(width, ellipsis=True), indent(snippet, width, by=STATE_WIDTH + 3)])

@@ -42,7 +42,7 @@ class Sheet(ModalScreen[None]):
         self._heading, self._parts = heading, parts
 
     def compose(self) -> ComposeResult:
-        """Make the sheet: the parts are made for the cells that a line of it has."""
+        # The parts are made for the cells that a line of the sheet has.
         with VerticalScroll(id="sheet", can_focus=False) as sheet:
             sheet.border_title = self._heading
             sheet.border_subtitle = "↓↑ Space scroll · Esc closes"
@@ -55,39 +55,33 @@ class Sheet(ModalScreen[None]):
         sheet.scroll_relative(y=lines + pages * max(sheet.size.height - 2, 1), animate=False)
 
 
-def guidelines_sheet(topic: Topic | None, scale: GradeScale, guidelines: str) -> Sheet:
-    """Give the topic in full, the scale in full, and the guidelines: the rarest need last."""
-
-    def parts(width: int) -> list[Content]:
-        lines = []
-        for step in scale.grades:
-            counts = " · counts as relevant" if step.grade >= scale.relevant_from else ""
-            key = (f" {step.grade} ", "bold $key on $rule")
-            lines.append(Content.assemble(key, (f" {visible_line(step.label)}", "bold"), (counts, "$quiet")))
-            if step.text.strip():
-                lines.append(indent(Content(visible_line(step.text.strip())), width, by=4))
-        text = markdown_content(visible(guidelines.strip()) or messages.NO_GUIDELINES, width)
-        return [*([topic_content(topic)] if topic else []), Content("\n").join(lines), text]
-
-    return Sheet("Topic, scale and guidelines", parts)
+def guidelines_parts(topic: Topic | None, scale: GradeScale, guidelines: str, width: int) -> list[Content]:
+    """The topic in full, the scale in full, and the guidelines: the rarest need last."""
+    lines = []
+    for step in scale.grades:
+        counts = " · counts as relevant" if step.grade >= scale.relevant_from else ""
+        key = (f" {step.grade} ", "bold $key on $rule")
+        lines.append(Content.assemble(key, (f" {visible_line(step.label)}", "bold"), (counts, "$quiet")))
+        if step.text.strip():
+            lines.append(indent(Content(visible_line(step.text.strip())), width, by=4))
+    text = markdown_content(visible(guidelines.strip()) or messages.NO_GUIDELINES, width)
+    return [*([topic_content(topic)] if topic else []), Content("\n").join(lines), text]
 
 
-def keys_sheet(groups: keymap.Groups) -> Sheet:
-    """Give a line for each key, under the headings of the groups."""
-
-    def parts(width: int) -> list[Content]:
-        def line(keys: str, text: str) -> Content:
-            return indent(Content(text), width, by=14, first=Content.styled(f"  {keys:<12}", "bold $key"))
-
-        digits = "judge with this grade, save, and go on (grades of two digits: then Enter)"
-        lines = [Content.styled("Judging", "bold"), line("0 1 2 …", digits)]
-        marking = [("While marking evidence", keymap.MARKING)] if groups == keymap.GROUPS else []
-        for heading, group in [*groups, *marking]:
-            lines += [Content(""), Content.styled(heading, "bold")]
-            lines += [line(command.shown, command.help) for command in group]
-        return [Content("\n").join(lines)]
-
-    return Sheet("All keys", parts)
+def keys_parts(groups: keymap.Groups, width: int) -> list[Content]:
+    """A line for each key, under the headings of the groups."""
+    digits = "judge with this grade, save, and go on (grades of two digits: then Enter)"
+    sections = [("Judging", [("0 1 2 …", digits)])]
+    marking = [("While marking evidence", keymap.MARKING)] if groups == keymap.GROUPS else []
+    for heading, group in [*groups, *marking]:
+        sections.append((heading, [(command.shown, command.help) for command in group]))
+    parts = []
+    for heading, keys in sections:
+        lines = [Content.styled(heading, "bold")]
+        for key, text in keys:
+            lines.append(indent(Content(text), width, by=14, first=Content.styled(f"  {key:<12}", "bold $key")))
+        parts.append(Content("\n").join(lines))
+    return [Content("\n\n").join(parts)]
 
 
 class Prompt(ModalScreen[str | None]):
@@ -103,19 +97,17 @@ class Prompt(ModalScreen[str | None]):
         self._question, self._value, self._hint = question, value, hint
 
     def compose(self) -> ComposeResult:
-        """Make the line."""
         with Horizontal(id="prompt"):
             yield Static(self._question, markup=False, id="question")
             yield Input(self._value, placeholder=self._hint, select_on_focus=False, id="answer")
         yield Static("Enter takes it · Esc leaves", id="prompt-hint")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Give what was typed."""
         self.dismiss(event.value)
 
 
 def indent(text: Content, width: int, *, by: int, first: Content | None = None) -> Content:
-    """Give a text wrapped at `width` with every line indented; `first` stands before its first line instead."""
+    """A text wrapped at `width` with every line indented; `first` stands before its first line instead."""
     blank = Content(" " * by)
     return Content("\n").join(_behind(_wrapped(text, width - by), blank if first is None else first, by))
 
@@ -124,7 +116,7 @@ def indent(text: Content, width: int, *, by: int, first: Content | None = None) 
 
 
 def markdown_content(text: str, width: int) -> Content:
-    """Give a text in Markdown as it is shown, no line wider than `width`."""
+    """A text in Markdown as it is shown, no line wider than `width`."""
     parsed = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     return Content("\n").join(_blocks(SyntaxTreeNode(parsed), width))
 
@@ -140,7 +132,7 @@ def _behind(lines: Sequence[Content], first: Content, by: int) -> Iterator[Conte
 
 
 def _blocks(node: SyntaxTreeNode, width: int, *, tight: bool = False) -> list[Content]:
-    """Give the lines of all blocks in a node, with an empty line between two."""
+    """The lines of all blocks in a node, with an empty line between two."""
     lines: list[Content] = []
     for block in node.children:
         if lines and not tight:
@@ -180,7 +172,7 @@ def _list(node: SyntaxTreeNode, width: int) -> list[Content]:
 
 
 def _table(node: SyntaxTreeNode, width: int) -> list[Content]:
-    """Give a table: the last column takes the room that is left and wraps there."""
+    """A table: the last column takes the room that is left and wraps there."""
     rows = [[_inline(cell) for cell in row.children] for part in node.children for row in part.children]
     columns = [
         max(cells_of(cell.plain) for cell in column) for column in zip(*(row[:-1] for row in rows), strict=True)
@@ -201,7 +193,7 @@ def _table(node: SyntaxTreeNode, width: int) -> list[Content]:
 
 
 def _inline(node: SyntaxTreeNode) -> Content:
-    """Give the words of a paragraph, a heading or a cell with their looks."""
+    """The words of a paragraph, a heading or a cell with their looks."""
     words = Content("")
     for piece in node.children:
         match piece.type:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.message import Message
+from textual.reactive import reactive
 from textual.widget import Widget
 
 from assessor_ui import keymap, messages
@@ -31,7 +34,7 @@ _APART, _WORTH_READING = 3, 10
 
 
 def meter(done: int, of: int, *, width: int = _METER) -> str:
-    """Give a small bar: ▰▰▰▱▱."""
+    """A small bar: ▰▰▰▱▱."""
     full = width * done // of if of else width
     return "▰" * full + "▱" * (width - full)
 
@@ -39,16 +42,12 @@ def meter(done: int, of: int, *, width: int = _METER) -> str:
 class StatusLine(Widget):
     """How far the assessor is, in the topic and in all, and how long it will take."""
 
-    _shown: tuple[str, tuple[int, int] | None, SessionProgress | None] = ("", None, None)
-
-    def show(self, left: str, share: tuple[int, int] | None, done: SessionProgress | None) -> None:
-        """Show what is left, the share of the topic that is done, and the pace."""
-        self._shown = left, share, done
-        self.refresh()
+    status: reactive[tuple[str, tuple[int, int] | None, SessionProgress | None]] = reactive(("", None, None))
+    """What is left, the share of the topic that is done, and the pace."""
 
     def render(self) -> Content:
         """Draw as much as fits: what is left first, the pace after it."""
-        text, share, done = self._shown
+        text, share, done = self.status
         left = [part for part in (text, meter(*share) if share else "") if part]
         right = [f"{done.today} today" if done.today else "", messages.pace(done)] if done is not None else []
         right = [part for part in right if part]
@@ -62,28 +61,25 @@ class StatusLine(Widget):
 class ScaleBar(Widget):
     """The grades with their keys. A click on one judges."""
 
+    before: reactive[int | None] = reactive(None)
+    """The earlier grade of this document."""
+    typed = reactive("")
+    """The digits typed so far."""
+
+    @dataclass
     class Chosen(Message):
         """A grade was clicked."""
 
-        def __init__(self, grade: int) -> None:
-            super().__init__()
-            self.grade = grade
+        grade: int
 
     def __init__(self, scale: GradeScale) -> None:
         super().__init__()
         self._grades = [(step.grade, visible_line(step.label)) for step in scale.grades]
-        self._before: int | None = None
-        self._typed = ""
         self._gaps = _ROOMY
         self._places: list[tuple[int, int, int, int]] = []
 
-    def show(self, before: int | None, typed: str) -> None:
-        """Show the earlier grade of this document, and the digits typed so far."""
-        self._before, self._typed = before, typed
-        self.refresh()
-
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        """Give the lines that the scale needs at this width."""
+        """The lines that the scale needs at this width."""
         return len(self._rows(width))
 
     def render(self) -> Content:
@@ -93,11 +89,11 @@ class ScaleBar(Widget):
         for y, row in enumerate(self._rows(self.size.width)):
             x, parts, (pad, gap) = 0, [], self._gaps
             for grade, label in row:
-                typed = bool(self._typed) and str(grade).startswith(self._typed)
+                typed = bool(self.typed) and str(grade).startswith(self.typed)
                 parts += [
                     (f"{grade:^{len(str(grade)) + 2 * pad}}", "bold reverse" if typed else "bold $key on $rule"),
                     (" ", ""),
-                    (label, "bold underline" if grade == self._before else "$foreground"),
+                    (label, "bold underline" if grade == self.before else "$foreground"),
                     (" " * gap, ""),
                 ]
                 width = self._width(grade, label)
@@ -170,7 +166,7 @@ class NoticeBar(Widget):
 
 
 def _content(notice: Notice, *, with_key: bool = True) -> Content:
-    """Give a notice as it is drawn; of what is in the file, with how to take it back."""
+    """A notice as it is drawn; of what is in the file, with how to take it back."""
     text = Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
     if notice.kind != "saved" or not with_key:
         return text
@@ -180,20 +176,16 @@ def _content(notice: Notice, *, with_key: bool = True) -> Content:
 class HintLine(Widget):
     """The most wanted keys, as many as fit."""
 
+    words = reactive(keymap.HINTS)
+
     def __init__(self, groups: keymap.Groups) -> None:
         super().__init__()
-        self._groups, self._is_open = groups, True
-
-    def show(self, *, is_open: bool) -> None:
-        """Show what can be done with an open document, or where there is none."""
-        self._is_open = is_open
-        self.refresh()
+        self._groups = groups
 
     def render(self) -> Content:
-        """Draw the keys with their words."""
         parts: list[tuple[str, str]] = []
         used = 0
-        for key, word in keymap.hints(self._groups, keymap.HINTS if self._is_open else keymap.HINTS_AT_THE_END):
+        for key, word in keymap.hints(self._groups, self.words):
             used += cell_len(key) + cell_len(word) + 3
             if used - 2 > self.size.width:
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -48,12 +49,11 @@ class DocumentView(ScrollView, can_focus=False):
         "page--mark",
     }
 
+    @dataclass
     class Dragged(Message):
         """A span was drawn with the mouse."""
 
-        def __init__(self, span: Span) -> None:
-            super().__init__()
-            self.span = span
+        span: Span
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,9 +75,25 @@ class DocumentView(ScrollView, can_focus=False):
 
     def look(self) -> None:
         """Show hits and marks as they are now, and bring what is looked at into sight."""
-        reading, height = self._reading, self.scrollable_content_region.height
-        self._layers = _layers(reading, self._others_evidence) if reading else []
-        span = (reading.marker.span if reading.marker else reading.current) if reading else None
+        reading, height, span, self._layers = self._reading, self.scrollable_content_region.height, None, []
+        if reading is not None:
+            page, current, marker = reading.page, reading.current, reading.marker
+            span = marker.span if marker else current
+            facts_start = page.title_end + 1 if page.title_end else 0
+            self._layers = [  # the lowest first
+                ("evidence", self._others_evidence),
+                ("title", [(0, page.title_end)]),
+                ("facts", [(facts_start, page.body_start)]),
+                ("evidence", reading.marked),
+            ]
+            for source in WEIGHTS:
+                hits = [(hit.start, hit.end) for hit in reading.hits if hit.term.source == source]
+                self._layers.append((f"{source}-hit", hits))
+            self._layers += [
+                ("own-hit", reading.found),
+                ("look", [current] if current is not None and current in reading.stations else []),
+                ("mark", [marker.span] if marker else []),
+            ]
         if span is not None:
             first, last = line_at(self._lines, span[0]), line_at(self._lines, max(span[1] - 1, span[0]))
             if first < self.scroll_offset.y or last >= self.scroll_offset.y + height:
@@ -160,23 +176,6 @@ class DocumentView(ScrollView, can_focus=False):
         return line.end - 1 if line.end > line.start else line.start
 
 
-def _layers(reading: Reading, others_evidence: Sequence[Span]) -> Layers:
-    """Give what is to be seen on a page, the lowest layer first."""
-    page, current = reading.page, reading.current
-    facts_start = page.title_end + 1 if page.title_end else 0
-    hits = {source: [(hit.start, hit.end) for hit in reading.hits if hit.source == source] for source in WEIGHTS}
-    return [
-        ("evidence", others_evidence),
-        ("title", [(0, page.title_end)]),
-        ("facts", [(facts_start, page.body_start)]),
-        ("evidence", reading.marked),
-        *((f"{source}-hit", spans) for source, spans in hits.items()),
-        ("own-hit", reading.found),
-        ("look", [current] if current is not None and current in reading.stations else []),
-        ("mark", [reading.marker.span] if reading.marker else []),
-    ]
-
-
 def styled_runs(line: Line, layers: Layers) -> Iterator[tuple[int, int, list[str]]]:
     """Cut a line where its look changes: (start, end, names of the layers that cover it, the lowest first)."""
     covering: list[tuple[str, Span]] = []
@@ -205,7 +204,6 @@ class TopicPanel(VerticalScroll, can_focus=False):
     _now: tuple[Topic | None, str, bool] = (None, "", False)
 
     def compose(self) -> ComposeResult:
-        """Make the one text it consists of."""
         yield Static(classes="topic")
 
     def show(self, topic: Topic | None, fold: str) -> None:
@@ -243,7 +241,6 @@ class TopicPanel(VerticalScroll, can_focus=False):
 
 
 def topic_content(topic: Topic, fold: str = "full", *, airy: bool = True) -> Content:
-    """Give a topic as it is shown."""
     parts = [Content.assemble((visible_line(topic.title), "bold $hit"), (f"  {visible_line(topic.id)}", "$quiet"))]
     if fold != "title" and topic.description.strip():
         parts.append(Content(visible(topic.description.strip())))

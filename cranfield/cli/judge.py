@@ -15,6 +15,7 @@ from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name
 with deferred:
     from assessor_ui import app as interface
     from assessor_ui import plain as plain_interface
+    from assessor_ui import session as interface_session
 
 if TYPE_CHECKING:
     from cranfield.workflows.judge.session import StoredSession
@@ -99,11 +100,10 @@ def run_session(
     session: "StoredSession", *, plain: bool, break_after: int | None, theme: str = "auto", language: str = "english"
 ) -> int:
     """Let somebody judge, in the interface or line by line; give the exit status."""
-    if plain:
-        return plain_interface.run(
-            session, lines=sys.stdin, out=sys.stdout, break_after_minutes=break_after, language=language
-        )
-    return interface.run(session, break_after_minutes=break_after, theme=theme, language=language)
+    judging = interface_session.Session(session, break_after_minutes=break_after, language=language)
+    return (
+        plain_interface.Lines(judging, sys.stdin, sys.stdout).run() if plain else interface.run(judging, theme=theme)
+    )
 
 
 def _share(text: str | None) -> float | None:

@@ -16,7 +16,7 @@ from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name_of_assessor
 
 with deferred:
-    from assessor_ui import adjudication as plain_interface
+    from assessor_ui import adjudication as adjudication_interface
     from assessor_ui import app as interface
     from cranfield.workflows import collection as collections
     from cranfield.workflows.judge import judge as stage
@@ -184,12 +184,14 @@ def adjudicate(
     with opened(collection, quiet=not plain) as judging:
         session = judging.adjudicate(name, layer=layer, across=across, topics=topics)
         console.say(f"{counted(len(session), 'case')} open")
-        if len(session) and plain:
-            status = plain_interface.run_plain(session, lines=sys.stdin, out=sys.stdout)
-        elif len(session):
-            if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if len(session):
+            if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise UsageError("the screen needs a terminal; through a pipe, decide with --plain")
-            status = interface.run_adjudication(session)
+            deciding = adjudication_interface.Adjudication(session)
+            if plain:
+                status = adjudication_interface.run_plain(deciding, lines=sys.stdin, out=sys.stdout)
+            else:
+                status = interface.run(deciding)
         left = len(session)
     if left:
         console.say(f"{counted(left, 'case')} left")

@@ -31,6 +31,11 @@ class Item:
     left: int | None = None
 
     @property
+    def pair(self) -> tuple[str, str]:
+        """The ids of topic and document."""
+        return self.topic.id, self.document.id
+
+    @property
     def to_do(self) -> int:
         """How many documents of the topic are left for the assessor."""
         return self.of - self.position + 1 if self.left is None else self.left
@@ -251,6 +256,3 @@ class AdjudicationSession(Protocol):
 
     def undo(self) -> Case | None:
         """Take the latest decision of this session back and give its case again; None where nothing is left."""
-
-    def leave(self) -> None:
-        """The session is over."""

@@ -124,7 +124,6 @@ def test_what_another_decided_meanwhile_is_passed_over(disputed: Store):
     following = mine.next_case()
     assert following is not None
     assert following.document.id == "d02"
-    mine.leave()
 
 
 def test_all_done_is_none_and_a_grade_must_be_on_the_scale(disputed: Store, kept: Kept):

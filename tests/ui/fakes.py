@@ -296,10 +296,6 @@ class FakeAdjudication:
         self.log.append(("undo", case.document.id))
         return replace(case, before=grade)
 
-    def leave(self) -> None:
-        self._check()
-        self.log.append(("leave",))
-
     def _check(self) -> None:
         if self.trouble is not None:
             raise self.trouble

@@ -84,7 +84,7 @@ def test_the_screen_works_at_sixty_columns(kept: Kept):
 
 def test_cases_are_decided_over_plain_lines(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
-    status = run_plain(judging, lines=io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out=out)
+    status = run_plain(Adjudication(judging), lines=io.StringIO("2: as B says\nu\nl\nwhat\n3\ng\n0\n"), out=out)
     said = out.getvalue()
     assert status == 0
     assert judging.log == [
@@ -93,15 +93,14 @@ def test_cases_are_decided_over_plain_lines(kept: Kept):
         ("postpone", "d1"),
         ("decide", "d3", 3, ""),
         ("decide", "d1", 0, ""),
-        ("leave",),
     ]
     kept(said)
 
 
 def test_a_remark_that_begins_with_a_digit_decides_nothing(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
-    assert run_plain(judging, lines=io.StringIO("2 or 3\n"), out=out) == 1
-    assert judging.log == [("leave",)]
+    assert run_plain(Adjudication(judging), lines=io.StringIO("2 or 3\n"), out=out) == 1
+    assert judging.log == []
     kept(out.getvalue())
 
 
@@ -109,5 +108,5 @@ def test_a_decision_refused_over_plain_lines_is_the_exit_status(kept: Kept):
     judging, out = FakeAdjudication(), io.StringIO()
     lines = io.StringIO("2\n")
     judging.decide = lambda *_, **__: (_ for _ in ()).throw(CollectionError("full"))  # type: ignore[method-assign]
-    assert run_plain(judging, lines=lines, out=out) == 1
+    assert run_plain(Adjudication(judging), lines=lines, out=out) == 1
     kept(out.getvalue())

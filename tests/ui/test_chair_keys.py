@@ -12,7 +12,7 @@ from assessor_ui import keymap
 from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import AssessorApp
 from assessor_ui.plain import Lines
-from assessor_ui.screens.judge import HELD, SEEN, AdjudicateScreen, JudgeScreen
+from assessor_ui.screens.judge import HELD, SEEN, JudgeScreen
 from assessor_ui.session import Session
 from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.judge.session import Held
@@ -429,7 +429,7 @@ def test_every_action_of_the_keymap_exists():
 
     assert missing([*keymap.COMMANDS, *keymap.MARKING], JudgeScreen, Session) == []
     deciding = [command for _, group in keymap.ADJUDICATION for command in group]
-    assert missing(deciding, AdjudicateScreen, Adjudication) == []
+    assert missing(deciding, JudgeScreen, Adjudication) == []
     assert missing([*keymap.PLAIN], Lines, Session) == []
 
 

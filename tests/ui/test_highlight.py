@@ -15,7 +15,7 @@ STEMS = Stems("english")
 
 
 def seen(topic: Topic, text: str, *own: str) -> list[tuple[str, str]]:
-    return [(text[hit.start : hit.end], hit.source) for hit in hits_of(text, terms_of(topic, own, STEMS), STEMS)]
+    return [(text[hit.start : hit.end], hit.term.source) for hit in hits_of(text, terms_of(topic, own, STEMS), STEMS)]
 
 
 def test_words_are_found_in_all_their_forms_and_cases():

@@ -35,7 +35,7 @@ def open_document(session: Session) -> str:
 
 def wait(session: Session, clock: HandClock, seconds: float) -> None:
     clock.now += seconds
-    session.touch()
+    session.watch.touch()
 
 
 def test_attention_leaves_idle_time_out(session: Session, judging: FakeJudging, clock: HandClock):
@@ -222,10 +222,10 @@ def test_another_topic_is_gone_on_with_at_once(session: Session, kept: Kept):
 
 def test_highlight_terms_belong_to_their_topic(session: Session):
     session.highlight("salt")
-    assert [hit.source for hit in session.reading.hits if hit.source == "own"] == ["own"]
+    assert [hit.term.source for hit in session.reading.hits if hit.term.source == "own"] == ["own"]
     session.choose_topic("T2")
     assert session.own_terms == {"T1": ("salt",)}
-    assert [hit for hit in session.reading.hits if hit.source == "own"] == []
+    assert [hit for hit in session.reading.hits if hit.term.source == "own"] == []
 
 
 def test_the_lease_is_kept_while_somebody_reads_and_not_over_lunch(
@@ -428,7 +428,8 @@ def test_the_narrative_folds_after_the_first_document_of_a_topic_where_room_is_s
     assert session.item is not None
     session.fold_if_crowded(session.item, lines=9)
     kept((session.fold, session.notice.text))
-    assert session.switch_fold() == "full"
+    session.switch_fold()
+    assert session.fold == "full"
     session.fold_if_crowded(session.item, lines=9)
     assert session.fold == "full"
 

@@ -504,9 +504,6 @@ class StoredAdjudication:
         said = opinions.opinions_among(events.standing(self._store, layers=[self._layer], pair=pair))
         return self._case(pair, said, before=decision.grade)
 
-    def leave(self) -> None:
-        """The session is over; there is nothing to give back."""
-
     def _case(self, pair: Pair, said: Sequence[Event], *, before: int | None = None) -> Case:
         told = tuple(
             Opinion(one.grade or 0, one.note, one.evidence, self._other_scales.get(one.scale)) for one in said
