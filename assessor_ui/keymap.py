@@ -118,7 +118,7 @@ _EVERYDAY = (
 EVERYDAY = tuple(next(command for command in PLAIN if command.word == word) for word in _EVERYDAY)
 """What help in plain lines says; all the rest comes with `help all`."""
 
-HINTS: tuple[str, ...] = ("help", "quit", "undo", "later", "cannot", "note", "topic", "search", "next", "best", "guidelines")
+HINTS = ("help", "quit", "undo", "later", "cannot", "note", "topic", "search", "next", "best", "guidelines")
 """The line of hints by their words, the most wanted first: what does not fit is left out from the end."""
 HINTS_AT_THE_END = ("help", "quit", "undo", "history", "search", "topics", "guidelines")
 """The same where there is no document."""

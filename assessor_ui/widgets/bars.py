@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -176,7 +177,7 @@ def _content(notice: Notice, *, with_key: bool = True) -> Content:
 class HintLine(Widget):
     """The most wanted keys, as many as fit."""
 
-    words = reactive(keymap.HINTS)
+    words: reactive[Sequence[str]] = reactive(keymap.HINTS)
 
     def __init__(self, groups: keymap.Groups) -> None:
         super().__init__()
