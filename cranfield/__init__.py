@@ -5,6 +5,6 @@ from __future__ import annotations
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError
 from cranfield.collection import Opened, open_collection, open_files
-from cranfield.workflows.results import ReuseResult
+from cranfield.workflows.reuse.reuse import ReuseResult
 
 __all__ = ["CranfieldError", "Opened", "ReuseResult", "__version__", "open_collection", "open_files"]

@@ -34,6 +34,7 @@ with deferred:
     from cranfield.workflows.evaluate import explain as explain_workflow
     from cranfield.workflows.judge import judge as judge_workflow
     from cranfield.workflows.pool import pool as pool_workflow
+    from cranfield.workflows.reuse import reuse as reuse_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ if TYPE_CHECKING:
     from cranfield.workflows.judge.judge import Judge
     from cranfield.workflows.pool.pool import Pool
     from cranfield.workflows.qrels import Qrels
-    from cranfield.workflows.results import Plots, ReuseResult
+    from cranfield.workflows.results import Plots
+    from cranfield.workflows.reuse.reuse import ReuseResult
     from cranfield.workflows.runs.runs import Runs
     from cranfield.workflows.settle import Queue
     from cranfield.workflows.status import Status
@@ -164,7 +166,7 @@ class Files:
         `closure` says which holes may be relevant: those within the depth that matters, in the whole list, or also
         `further` documents that nobody retrieved. `thresholds` are set for this call.
         """
-        return results.reuse(self.inputs, runs, measures, closure, further=further, thresholds=thresholds)
+        return reuse_workflow.reuse(self.inputs, runs, measures, closure, further=further, thresholds=thresholds)
 
     def settle(
         self,

@@ -31,7 +31,7 @@ from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale
 from cranfield.reuse.hold_out import lists_without
 from cranfield.reuse.provenance import Contributor, Prefixes, Provenance, prefixes_of
 from cranfield.reuse.unjudged_model import UnjudgedModel
-from cranfield.reuse.verdict import Evidence, Level, Thresholds, verdict_of
+from cranfield.reuse.verdict import Level, Thresholds, verdict_of
 from cranfield.runs.check import Expectations, check, repair
 from cranfield.runs.reading import read_rows
 from cranfield.runs.run import Run
@@ -288,11 +288,10 @@ def _part(
 
 
 def _level(coverage: Coverage, loss: Loss, model: UnjudgedModel, reason: str, run: int, table: Thresholds) -> Level:
-    evidence = Evidence(
-        judged=coverage.mean(run),
-        topics=coverage.topics(run),
-        low_topics=coverage.low(run, below=table.topic_judged),
-        unjudged=coverage.total(run),
+    evidence = replace(
+        coverage.evidence(run, topic_judged=table.topic_judged),
+        pooled=False,
+        missing=0,
         loss=None if reason else float(loss.mean[run]),
         upper=None if reason else float(loss.upper[run]),
         groups=model.groups,
@@ -309,7 +308,9 @@ def _put_together(measure: Measure, parts: Sequence[_Part], names: Sequence[str]
         true=np.concatenate([part.true for part in parts]),
         expected=np.concatenate([part.loss.mean[part.runs] for part in parts]),
         upper=np.concatenate([part.loss.upper[part.runs] for part in parts]),
-        judged=np.array([part.coverage.mean(run) for part in parts for run in part.runs.tolist()]),
+        judged=np.array(
+            [part.coverage.evidence(run, topic_judged=0.5).judged for part in parts for run in part.runs.tolist()]
+        ),
         levels=tuple(level for part in parts for level in part.levels),
         kappas=np.array([part.model.ratio for part in parts]),
     )

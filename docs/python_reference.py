@@ -7,7 +7,8 @@ from textwrap import dedent
 from typing import Any
 
 import cranfield as cf
-from cranfield.workflows.results import Plots, ReusePlots
+from cranfield.workflows.results import Plots
+from cranfield.workflows.reuse.reuse import ReusePlots
 
 HEAD = """# Python
 

@@ -1,20 +1,21 @@
 """`cranfield reuse`: is the pool fair, to the collection's outsiders and to each run?"""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.options import COLLECTION, Collection, Format, removed
-from cranfield.workflows.results import Part
+from cranfield.workflows.reuse.reuse import Part
 
 with deferred:
     from cranfield.reuse import tables
     from cranfield.workflows.reuse import field
-    from cranfield.workflows.reuse import reuse as workflow
 
 Runs = Annotated[
     list[str] | None, typer.Argument(help="Run files, or names of stored runs; all stored runs where none is named.")
@@ -87,7 +88,7 @@ def reuse(
     estimates: Estimates = False,
 ) -> None:
     """Say how far scores can be trusted: for the collection's outsiders, and run by run."""
-    values = workflow.threshold_values(threshold or ())
+    values = _threshold_values(threshold or ())
     with console.opened(
         collection,
         qrels=qrels,
@@ -99,12 +100,11 @@ def reuse(
         pool=pool,
     ) as files:
         store = files.inputs.store
-        if keep:
-            if store is None:
-                raise typer.BadParameter("--keep keeps thresholds in a collection; there is none here")
-            field.keep_thresholds(store, values)
+        if keep and store is None:
+            raise typer.BadParameter("--keep keeps thresholds in a collection; there is none here")
+        in_force = field.thresholds_in_force(store, values, keep=keep)
         if thresholds:
-            console.put_table(tables.thresholds_table(field.thresholds_in_force(store, values)), format)
+            console.put_table(tables.thresholds_table(in_force), format)
             return
         found = files.reuse(
             *(runs or ()),
@@ -131,3 +131,17 @@ def reuse(
         console.say(f"wrote the card into {write_card}; others use it with cranfield evaluate --card {write_card}")
     for path in found.draw(plot) if plot is not None else ():
         console.say(f"drew {path}")
+
+
+def _threshold_values(words: Sequence[str]) -> dict[str, float]:
+    """Read NAME=NUMBER."""
+    values = {}
+    for word in words:
+        name, sign, number = word.partition("=")
+        try:
+            values[name.strip().replace("-", "_")] = float(number)
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise UsageError(f"a threshold is set as NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
+    return values

@@ -40,7 +40,6 @@ from cranfield.runs.run import Codes, Run
 Closure = Literal["at-k", "list", "open"]
 Tail = Literal["residual", "none"]
 Kind = Literal["exact", "loose", "none"]
-Depth = Mapping[AnyMeasure, Reach] | Callable[[AnyMeasure], Reach]
 
 _ROWS_AT_ONCE = 1 << 19
 """How many rows of lists are worked on at once: what is made of them on the way takes many times their room."""
@@ -161,7 +160,7 @@ def intervals_of_runs(
     alignment: Alignment,
     measures: Sequence[AnyMeasure],
     *,
-    depth: Depth,
+    depth: Callable[[AnyMeasure], Reach],
     closure: Closure = "at-k",
     further: int = 0,
     highest: int | None = None,
@@ -177,7 +176,7 @@ def intervals_of_runs(
     check_further(closure, further)
     depths: list[Reach] = []
     for measure in measures:
-        reach = depth[measure] if isinstance(depth, Mapping) else depth(measure)
+        reach = depth(measure)
         if reach is not None and np.min(reach, initial=1) < 1:
             raise UsageError(f"the depth that matters is a number from 1 up, not {np.min(reach)}")
         depths.append(None if ignores_depth(measure) else reach)

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
 from cranfield.base.text import counted
@@ -399,30 +399,6 @@ def open_score(
     chosen, own = choose_runs(alignment, documents, runs)
     top = max(chosen.lists.highest_grade if highest is None else highest, 1)
     return OpenScore(chosen, own, measure, depth, closure, further, top, tail)
-
-
-@dataclass(frozen=True, eq=False)
-class RankIntervals:
-    """The best and the worst rank that each run can have; 1 is the top, and equal runs share the better rank."""
-
-    best: Counts
-    worst: Counts
-
-
-def rank_interval(lower: ArrayLike, upper: ArrayLike) -> RankIntervals:
-    """Give the ranks that intervals of scores leave open.
-
-    best = 1 + runs surely better, worst = 1 + runs possibly better. The intervals may be exact, or plausible ones
-    from the score to the score plus its largest likely loss. A run without an interval (NaN) can have any rank, and
-    stand before or behind anybody.
-    """
-    low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
-    known = np.isfinite(low) & np.isfinite(high)
-    low, high = np.where(known, low, -np.inf), np.where(known, high, np.inf)
-    surely = low[np.newaxis, :] > high[:, np.newaxis]
-    possibly = high[np.newaxis, :] > low[:, np.newaxis]
-    np.fill_diagonal(possibly, val=False)
-    return RankIntervals(1 + surely.sum(axis=1), 1 + possibly.sum(axis=1))
 
 
 # What may be said of two runs: which is better, and how sure that is while documents are unjudged.

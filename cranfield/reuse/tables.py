@@ -13,10 +13,8 @@ import numpy as np
 from cranfield.base.tables import Column, Table, Value, table_of
 
 if TYPE_CHECKING:
-    from cranfield.evaluate.lists import Counts
     from cranfield.reuse.assess import Assessment
     from cranfield.reuse.collection import CollectionReport
-    from cranfield.reuse.pairs import RankIntervals
     from cranfield.reuse.provenance import Level
     from cranfield.reuse.verdict import Thresholds
 
@@ -37,13 +35,12 @@ _RUNS = (
 )
 
 
-def trust_rows(
-    assessment: Assessment, rank: Counts, ranks: RankIntervals, likely: RankIntervals, runs: Sequence[int]
-) -> Rows:
-    """Give everything that is known about runs under one measure, as data: one row each."""
+def trust_rows(assessment: Assessment, runs: Sequence[int]) -> Rows:
+    """Everything that is known about runs under one measure, as data: one row each."""
     rows: Rows = []
     for run in runs:
         evidence, verdict = assessment.evidence[run], assessment.verdicts[run]
+        ranks, likely = assessment.ranks, assessment.likely_ranks
         rows.append(
             (
                 assessment.run_names[run],
@@ -56,34 +53,32 @@ def trust_rows(
                 assessment.coverage.first_unjudged(run),
                 evidence.loss,
                 evidence.upper,
-                *(int(places[run]) for places in (rank, ranks.best, ranks.worst, likely.best, likely.worst)),
+                *(int(one[run]) for one in (assessment.rank, ranks.best, ranks.worst, likely.best, likely.worst)),
                 bool(assessment.coverage.contributed[run].any()),
-                *((verdict.level, verdict.rule, verdict.reason) if verdict else (None, None, None)),
+                *(verdict.level, verdict.rule, verdict.reason),
             )
         )
     return rows
 
 
-def trust_data(rows: Sequence[tuple[Value, ...]]) -> Table:
-    """Give rows of `trust_rows` as a table for data formats."""
-    return table_of(_RUNS, rows)
+def trust_data(assessments: Sequence[Assessment], runs: Sequence[int]) -> Table:
+    """The rows of all measures, for data formats."""
+    return table_of(_RUNS, [row for one in assessments for row in trust_rows(one, runs)])
 
 
-def trust_table(rows: Sequence[tuple[Value, ...]], *, measure: str, depth: str, guessed: bool = False) -> Table:
-    """Give rows of `trust_rows` of one measure as people read them, best first.
-
-    `guessed` says that nobody told who fed the pool, so that the verdicts rest on a guess.
-    """
+def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool = False) -> Table:
+    """The rows of one measure as people read them, best first; `inferred` says that the pool was inferred."""
 
     def number(value: Value) -> float:
         return float(value) if isinstance(value, int | float) else float("nan")
 
-    shown: Rows = []
-    for row in sorted(rows, key=lambda row: (-number(row[2]), str(row[0]))):
-        run, _, score, low, high, judged, holes, first, loss, upper, rank, best, worst, *_, verdict, _, reason = row
+    measure, depth = str(assessment.measure), assessment.coverage.depth_in_words
+    rows: Rows = []
+    for row in sorted(trust_rows(assessment, runs), key=lambda row: (-number(row[2]), str(row[0]))):
+        run, _, score, low, high, judged, unjudged, first, loss, upper, rank, best, worst, *_, level, _, reason = row
         possible = "" if low is None or high is None else f"{number(low):.4f}–{number(high):.4f}"
         ranks = str(best) if best == worst else f"{best}–{worst}"
-        shown.append((run, score, possible, judged, holes, first, loss, upper, rank, ranks, verdict, reason))
+        rows.append((run, score, possible, judged, unjudged, first, loss, upper, rank, ranks, level, reason))
     columns = [
         Column("run"),
         Column("score", measure, "number"),
@@ -98,8 +93,10 @@ def trust_table(rows: Sequence[tuple[Value, ...]], *, measure: str, depth: str, 
         Column("verdict", kind="verdict"),
         Column("reason", "why"),
     ]
-    said = f"{measure}: how far the scores can be trusted{', if the guess at who fed the pool is right' * guessed}"
-    return table_of(columns, shown, caption=said)
+    caption = (
+        f"{measure}: how far the scores can be trusted{', if the guess at who fed the pool is right' * inferred}"
+    )
+    return table_of(columns, rows, caption=caption)
 
 
 # The collection: its verdict, and what holding out shows at each level, measure by measure.

@@ -46,7 +46,7 @@ class Thresholds:
     )
     caution_judged: float = _number(0.8, "CAUTION where a smaller share of the first k is judged")
     fewest_groups: float = _number(3, "UNTESTABLE with fewer contributing groups", highest=1e6)
-    fewest_holes: float = _number(
+    fewest_unjudged: float = _number(
         10, "UNTESTABLE where holding groups out makes fewer holes with known labels", highest=1e6
     )
     largest_share: float = _number(
@@ -104,6 +104,18 @@ _NAMES = (
 
 Level = Literal["PROVISIONAL", "POOLED", "SAFE", "UNRELIABLE", "UNTESTABLE", "CAUTION"]
 
+MARKS: dict[Level, str] = {
+    "UNRELIABLE": "!",
+    "UNTESTABLE": "~",
+    "PROVISIONAL": "…",
+    "CAUTION": "?",
+    "SAFE": "",
+    "POOLED": "",
+}
+"""What stands behind a score in a table: nothing where it can be trusted. The worst comes first."""
+
+WORST_FIRST = tuple(MARKS)
+
 INFERRED = " (guessed)"
 """Stands behind every reason that rests on an inferred pool: on who seems to have fed it, or how deep."""
 
@@ -119,7 +131,7 @@ class Evidence:
     `low` and `high` are the exact interval down to k; None where it was not computed. `judged` is the mean of
     judged@k, `low_topics` of `topics` are mostly unjudged, `unjudged` counts the unjudged documents within k.
     `pooled` says that the run fed the pool down to k on all topics that it has, `missing` are those it has not,
-    `pool_judged` is the share of the pool that is judged, and `ended` that of the topics for which a live plan has
+    `pool_judged` is the share of the pool that is judged, and `finished` that of the topics for which a live plan has
     chosen everything. `loss` and `upper` are None where nothing could be learned: `untestable` then says why.
     `tolerance` is in points of the measure. The `score` may lie outside the interval, for measures that pass unjudged
     documents over. `inferred` says that nobody told who fed the pool or how deep, and `inferred_depth` that the depth
@@ -136,7 +148,7 @@ class Evidence:
     pooled: bool = False
     missing: int = 0
     pool_judged: float = 1.0
-    ended: float = 1.0
+    finished: float = 1.0
     loss: float | None = None
     upper: float | None = None
     upper_is_maximum: bool = False
@@ -156,6 +168,11 @@ class Verdict:
     reason: str
     number: float
 
+    @property
+    def mark(self) -> str:
+        """What stands behind the score in a table."""
+        return MARKS[self.level]
+
     def __str__(self) -> str:
         return f"{self.level} ({self.reason})"
 
@@ -174,9 +191,9 @@ def _direct_verdicts(evidence: Evidence) -> Iterator[Verdict]:
     if evidence.pool_judged < 1:
         reason = f"{_share(evidence.pool_judged)} of the pool judged"
         yield Verdict("PROVISIONAL", "pool-unfinished", reason, evidence.pool_judged)
-    if evidence.ended < 1:
-        reason = f"the plan has chosen everything for {_share(evidence.ended)} of its topics"
-        yield Verdict("PROVISIONAL", "plan-unfinished", reason, evidence.ended)
+    if evidence.finished < 1:
+        reason = f"the plan has chosen everything for {_share(evidence.finished)} of its topics"
+        yield Verdict("PROVISIONAL", "plan-unfinished", reason, evidence.finished)
     if evidence.pooled:
         said = f"it {'seems to have fed' if evidence.inferred else 'fed'} the pool down to the depth that matters"
         if evidence.missing:
@@ -269,7 +286,7 @@ class Account:
     score: float
     depth: str
     evidence: Evidence
-    verdict: Verdict | None
+    verdict: Verdict
     contributed: bool | None = False
     to_pool: bool = False
     open_defeats: Sequence[str] = ()
@@ -320,9 +337,9 @@ def _pool_said(told: Account) -> str:
 
 def _unjudged_said(told: Account) -> str:
     evidence, count = told.evidence, told.evidence.unjudged
-    decided = "" if told.verdict is None else f"{told.verdict.level}, {told.verdict.reason}"
+    decided = f"{told.verdict.level}, {told.verdict.reason}"
     if not count:
-        return f"{decided}." if decided else ""
+        return f"{decided}."
     its, are = ("its one hole", "is") if count == 1 else (f"its {count:,} holes", "are")
     if evidence.loss is None or evidence.upper is None:
         worth = f"What {its} {are} worth cannot be told"
@@ -333,7 +350,7 @@ def _unjudged_said(told: Account) -> str:
         rises = f"{f'{its} {are}'.capitalize()} expected to be worth {loss}"
         worth = rises if sign > 0 else f"With {its} judged it is expected to fall by {loss}"
         worth += f" (up to {upper}{of})"
-    return f"{worth}: {decided}." if decided else f"{worth}."
+    return f"{worth}: {decided}."
 
 
 def _pairs_said(told: Account) -> str:

@@ -15,11 +15,12 @@ from cranfield.base.text import counted
 from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
 from cranfield.evaluate.expression import Measure, own_measures, parse_measures
+from cranfield.reuse.verdict import WORST_FIRST
 from cranfield.workflows.evaluate import inputs as evaluate_inputs
 from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
 from cranfield.workflows.evaluate.inputs import Request
 from cranfield.workflows.evaluate.verdicts import first_runs
-from cranfield.workflows.reuse.field import WORST_FIRST, Trusted, trusted
+from cranfield.workflows.reuse.field import Trusted, trusted
 from cranfield.workflows.settle import highest_grade, with_documents
 
 with deferred:
@@ -88,8 +89,7 @@ def compare_runs(
         levels = {
             (str(one.measure), name): verdict.level
             for one in trust.trusts
-            for name, verdict in zip(one.assessment.run_names, one.assessment.verdicts, strict=True)
-            if verdict is not None
+            for name, verdict in zip(one.run_names, one.verdicts, strict=True)
         }
         if why:
             return Comparison(found, compared, verdicts=levels, notes=[*trust.notes, *why])
@@ -153,11 +153,11 @@ def _claim(
         measure,
         first,
         second,
-        depth=intervals.interval_depth(measure, pool_depth=trust.field.depth),
+        depth=intervals.interval_depth(measure, pool_depth=trust.field.knowledge.pool_depth),
         highest=highest_grade(store),
     )
     known = trust.of(measure)
-    loss = None if known is None else known.assessment.loss
+    loss = None if known is None else known.loss
     claim = reuse_pairs.claim_of(
         pair,
         loss95=None if loss is None else (float(loss.upper[first]), float(loss.upper[second])),
@@ -165,7 +165,7 @@ def _claim(
         name_documents=False,
         corrected=result.adjusted_p != result.p,
     )
-    return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.inferred else claim
+    return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.knowledge.inferred else claim
 
 
 def _about(claims: Iterable[Claim]) -> list[str]:

@@ -16,7 +16,7 @@ from cranfield.store import judging
 from cranfield.workflows.evaluate.inputs import Request, read_in_full, runs_without_pipes
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
-from cranfield.workflows.reuse.field import SEED, Trust, Trusted, trusted
+from cranfield.workflows.reuse.field import Trusted, trusted
 from cranfield.workflows.reuse.reuse import account_of
 
 with deferred:
@@ -24,12 +24,13 @@ with deferred:
 
     from cranfield.compare.significance import student
     from cranfield.evaluate import align
-    from cranfield.reuse import intervals, pairs, verdict
+    from cranfield.reuse import assess, intervals, pairs, verdict
     from cranfield.reuse import settle as settling
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment, TopicSet
     from cranfield.evaluate.expression import Measure
+    from cranfield.reuse.assess import Assessment
     from cranfield.reuse.intervals import Closure, Identities
     from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
     from cranfield.reuse.settle import SafeQueue, Settlement
@@ -90,7 +91,7 @@ def settle(
         notes: list[str] = []
         found: list[Sequence[QueuedDocument]] = []
         for measure in wanted if second else [one.measure for one in trust.trusts]:
-            depth = intervals.interval_depth(measure, pool_depth=field.depth)
+            depth = intervals.interval_depth(measure, pool_depth=field.knowledge.pool_depth)
             limits: dict[str, Any] = {"depth": depth, "highest": highest_grade(store)}
             if second:
                 pair = pairs.open_score(*read, measure, 0, 1, closure=closure, **limits)
@@ -98,7 +99,7 @@ def settle(
                 found.append(settled.queue if everything else settled.queue[: settled.if_not_relevant])
                 notes += _pair_notes(measure, claim_with_test(pair, trust.of(measure), 0, 1), settled, speed)
             else:
-                tolerance = cast("Trust", trust.of(measure)).assessment.tolerance
+                tolerance = cast("Assessment", trust.of(measure)).tolerance
                 safe = settling.make_safe(*read, measure, 0, tolerance=tolerance, **limits)
                 found.append(safe.queue[: safe.for_certain if everything else safe.if_not_relevant])
                 notes += _safe_notes(safe, speed)
@@ -176,15 +177,15 @@ def highest_grade(store: Store | None) -> int | None:
 
 
 def claim_with_test(
-    pair: OpenScore, known: Trust | None, first: int, second: int, *, name_documents: bool = True
+    pair: OpenScore, known: Assessment | None, first: int, second: int, *, name_documents: bool = True
 ) -> Claim:
     """Give what may be said of two runs, the first and the second of a pair, by their losses and a paired t-test.
 
     `first` and `second` are their places among the runs of which something is known.
     """
-    loss = None if known is None or known.assessment.loss is None else known.assessment.loss.upper
+    loss = None if known is None or known.loss is None else known.loss.upper
     upper = None if loss is None else (float(loss[first]), float(loss[second]))
-    values, rng = pair.difference.values, np.random.default_rng(SEED)
+    values, rng = pair.difference.values, np.random.default_rng(assess.SEED)
     p_value = float(student.student(values, np.zeros_like(values), rng=rng).p) if len(values) > 1 else None
     return pairs.claim_of(pair, loss95=upper, p_value=p_value, name_documents=name_documents)
 
@@ -201,16 +202,16 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
         asked = Request(qrels=field.read.qrels, runs=field.words)
         return with_documents(asked, store, topics=field.read.aligned.topic_ids)
 
-    def pair_of(trust: Trust, run: int, other: int) -> OpenScore:
-        depth = intervals.interval_depth(trust.measure, pool_depth=field.depth)
+    def pair_of(trust: Assessment, run: int, other: int) -> OpenScore:
+        depth = intervals.interval_depth(trust.measure, pool_depth=field.knowledge.pool_depth)
         limits: dict[str, Any] = {"closure": found.bounds.closure, "further": found.bounds.further}
         return pairs.open_score(
             *read(), trust.measure, run, other, depth=depth, highest=highest_grade(store), **limits
         )
 
-    def standing(trust: Trust, run: int) -> dict[str, Any]:
+    def standing(trust: Assessment, run: int) -> dict[str, Any]:
         """Give the runs it beats for good, that beat it for good, that it may yet beat, and what settles one."""
-        names, score = trust.assessment.run_names, trust.assessment.score
+        names, score = trust.run_names, trust.score
         others = [other for other in range(field.asked) if other != run]
         above = sorted((other for other in others if score[other] > score[run]), key=lambda other: score[other])
         below = sorted((other for other in others if score[other] <= score[run]), key=lambda other: -score[other])
@@ -235,6 +236,6 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
     for run in range(field.asked):
         for trust in found.trusts:
             told = account_of(found, trust, run)
-            if trust.assessment.evidence[run].unjudged:
+            if trust.evidence[run].unjudged:
                 told = replace(told, **standing(trust, run))
             yield verdict.account(told)

@@ -7,7 +7,7 @@ from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.expression import parse_measure
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.assess import coverage_of, depth_in_words, judged_of_pool, measure_depths
+from cranfield.reuse.assess import Knowledge, assess_runs, coverage_of, measure_depths
 from cranfield.reuse.provenance import Contributor, pooled_shares, provenance_of
 from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
@@ -72,10 +72,9 @@ def test_judged_at_k_is_over_the_length_of_short_lists_and_says_so(collection):
     np.testing.assert_array_equal(coverage.judged, [[1, 1, 1], [0.25, 1, np.nan]])
     np.testing.assert_array_equal(coverage.count, [[0, 0, 0], [3, 0, 0]])
     np.testing.assert_array_equal(coverage.first, [[4, 3, 2], [1, 3, 1]])
-    assert [coverage.mean(run) for run in (0, 1)] == [1.0, 0.625]
-    assert [coverage.low(run, below=0.5) for run in (0, 1)] == [0, 1]
-    assert [coverage.topics(run) for run in (0, 1)] == [3, 2]
-    assert [coverage.total(run) for run in (0, 1)] == [0, 3]
+    judged = [coverage.evidence(run, topic_judged=0.5) for run in (0, 1)]
+    assert [(one.judged, one.low_topics) for one in judged] == [(1.0, 0), (0.625, 1)]
+    assert [(one.topics, one.unjudged) for one in judged] == [(3, 0), (2, 3)]
     assert [coverage.worst(run) for run in (0, 1)] == [[], [("t1", 0.25)]]
     assert [coverage.first_unjudged(run) for run in (0, 1)] == [None, 1]
 
@@ -84,9 +83,9 @@ def test_a_contributor_is_pooled_only_as_deep_as_the_pool_goes(collection):
     alignment, provenance = collection
     for measure, pooled in (("P@3", [True, False]), ("P@4", [True, False])):
         coverage = coverage_of(alignment, parse_measure(measure), pool_depth=provenance.depth, provenance=provenance)
-        assert [coverage.pooled(run) for run in (0, 1)] == pooled
+        assert [coverage.evidence(run, topic_judged=0.5).pooled for run in (0, 1)] == pooled
     coverage = coverage_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth)
-    assert [coverage.pooled(run) for run in (0, 1)] == [False, False]
+    assert [coverage.evidence(run, topic_judged=0.5).pooled for run in (0, 1)] == [False, False]
 
 
 def test_a_contributor_with_documents_below_the_pool_depth_is_not_pooled_there(tmp_path):
@@ -96,8 +95,8 @@ def test_a_contributor_with_documents_below_the_pool_depth_is_not_pooled_there(t
     contributors = [Contributor("old", "one"), Contributor("other", "two")]
     provenance = provenance_of(alignment, qrels, runs, contributors, depth=2)
     coverage = coverage_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
-    assert [coverage.pooled(run) for run in (0, 1)] == [False, True]
-    assert coverage.total(0) == 0
+    assert [coverage.evidence(run, topic_judged=0.5).pooled for run in (0, 1)] == [False, True]
+    assert coverage.evidence(0, topic_judged=0.5).unjudged == 0
 
 
 def test_a_pool_that_is_shallow_in_one_topic_does_not_pool_the_run_there(tmp_path):
@@ -107,7 +106,7 @@ def test_a_pool_that_is_shallow_in_one_topic_does_not_pool_the_run_there(tmp_pat
     provenance = provenance_of(alignment, qrels, runs, [Contributor("old", "one")], depth={"t1": 3, "t2": 1})
     coverage = coverage_of(alignment, parse_measure("P@3"), pool_depth=provenance.depth, provenance=provenance)
     assert coverage.contributed.tolist() == [[True, False]]
-    assert not coverage.pooled(0)
+    assert not coverage.evidence(0, topic_judged=0.5).pooled
 
 
 def test_for_rbp_it_is_the_weight_that_stands_on_judged_documents(collection):
@@ -124,8 +123,11 @@ def test_for_rbp_it_is_the_weight_that_stands_on_judged_documents(collection):
 
 
 def test_what_is_pooled_and_waiting_makes_the_pool_unfinished(collection):
-    alignment, _ = collection
-    assert judged_of_pool(alignment.lists) == pytest.approx(6 / 7)
+    alignment, provenance = collection
+    knowledge = Knowledge(provenance.depth, provenance)
+    found = assess_runs(alignment, parse_measure("P@4"), knowledge, rng=np.random.default_rng(1))
+    assert found.evidence[0].pool_judged == pytest.approx(6 / 7)
+    assert found.verdicts[0].rule == "pool-unfinished"
 
 
 def test_contributors_that_the_qrels_do_not_know_show(tmp_path):
@@ -137,5 +139,7 @@ def test_contributors_that_the_qrels_do_not_know_show(tmp_path):
     assert pooled_shares(alignment, provenance).tolist() == [1.0, 0.25]
 
 
-def test_the_pool_depth_is_told_as_one_number_or_as_a_range():
-    assert [depth_in_words([5, 5]), depth_in_words([5, 9])] == ["5", "5 to 9"]
+def test_the_pool_depth_is_told_as_one_number_or_as_a_range(collection):
+    alignment, _ = collection
+    for depth, words in (([5, 5, 5], "5"), ([5, 9, 7], "5 to 9")):
+        assert coverage_of(alignment, parse_measure("AP"), pool_depth=np.array(depth)).depth_in_words == words

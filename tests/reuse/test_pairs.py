@@ -14,8 +14,9 @@ from mappings import qrels_from, ranking_from, run_from
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, KnownRun, align
 from cranfield.evaluate.expression import parse_measure
+from cranfield.reuse.assess import rank_interval
 from cranfield.reuse.intervals import choose_runs, identities, with_judgments
-from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument, claim_of, open_score, rank_interval
+from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument, claim_of, open_score
 
 EXACT = [
     *("P@2", "P(rel=2)@4", "CG", "CG(gains={0: 1, 2: -1})@3", "DCG@3", "DCG(gain=exponential)", "NumRelRet"),

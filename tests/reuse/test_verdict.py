@@ -220,7 +220,7 @@ def test_a_loss_that_is_no_number_is_not_known():
 
 
 def test_a_plan_that_goes_on_is_provisional_by_its_topics(kept: Kept):
-    kept(verdict_of(replace(GOOD, ended=0.0)).reason)
+    kept(verdict_of(replace(GOOD, finished=0.0)).reason)
 
 
 def test_pooled_says_for_how_many_topics_there_is_no_list(kept: Kept):

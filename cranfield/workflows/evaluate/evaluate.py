@@ -26,7 +26,6 @@ with deferred:
     from cranfield.evaluate import ties as tie_orders
     from cranfield.workflows import corpus
     from cranfield.workflows.evaluate import verdicts
-    from cranfield.workflows.reuse import reuse
 
 if TYPE_CHECKING:
     import pandas
@@ -174,7 +173,7 @@ class Evaluation(Result):
         widths = [max(map(len, given.values()), default=0) for given in letters.by_measure] if letters else []
         by_measure = [None if trust is None else trust.of(measure) for measure in found.measures]
         marks = [
-            "" if one is None else "".join(reuse.mark_of(one.verdict(run)) for run in range(len(found.run_names)))
+            "" if one is None else "".join(verdict.mark for verdict in one.verdicts[: len(found.run_names)])
             for one in by_measure
         ]
         columns = [Column(str(measure), str(measure), kind="number") for measure in found.measures]
@@ -186,8 +185,8 @@ class Evaluation(Result):
                 given = letters.by_measure[place].get(found.run_names[run], "") if topic is None else "-"
                 shown = f"{printed(value, columns[place])} {given:>{widths[place]}}"
             if one is not None and (self.by_topic or marks[place]):
-                mark = reuse.mark_of(one.verdict(run)) if topic is None else ""
-                if topic is not None and one.assessment.coverage.count[run, topic]:
+                mark = one.verdicts[run].mark if topic is None else ""
+                if topic is not None and one.coverage.count[run, topic]:
                     mark = UNJUDGED
                 shown = f"{printed(shown, columns[place])} {mark or ' '}"
             return shown

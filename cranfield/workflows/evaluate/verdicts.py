@@ -14,12 +14,14 @@ from cranfield.base.files import Progress
 from cranfield.base.tables import Value
 from cranfield.base.text import counted
 from cranfield.evaluate import ties as tie_orders
+from cranfield.reuse.assess import Assessment
+from cranfield.reuse.verdict import MARKS, WORST_FIRST, account
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate import evaluate as evaluation
 from cranfield.workflows.evaluate.inputs import ALL, Read, Request
 from cranfield.workflows.reuse import field as fields
 from cranfield.workflows.reuse import reuse
-from cranfield.workflows.reuse.field import WORST_FIRST, Field, PoolOptions, Trust, Trusted
+from cranfield.workflows.reuse.field import Field, PoolOptions, Trusted
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment
@@ -91,18 +93,17 @@ def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> d
     cells: dict[tuple[str, ...], tuple[Value, ...]] = {}
     aligned = trust.field.read.aligned
     for place, one in enumerate(trust.trusts):
-        measure, assessment, nothing = str(one.measure), one.assessment, float("nan")
+        measure, nothing = str(one.measure), float("nan")
         for run, name in enumerate(aligned.run_names[: trust.field.asked]):
-            evidence, verdict = assessment.evidence[run], assessment.verdicts[run]
-            said = (None, None) if verdict is None else (verdict.level, verdict.reason)
+            evidence, verdict = one.evidence[run], one.verdicts[run]
             known = evidence.low, evidence.high, evidence.judged, evidence.loss, evidence.upper
-            cells[name, ALL, measure] = (*known, *said)
+            cells[name, ALL, measure] = (*known, verdict.level, verdict.reason)
             for topic, identifier in enumerate(aligned.topic_ids):
                 numbers = (
                     float(trust.bounds.lower[place, run, topic]),
                     float(trust.bounds.upper[place, run, topic]),
-                    float(assessment.coverage.judged[run, topic]),
-                    nothing if assessment.loss is None else float(assessment.loss.by_topic[run, topic]),
+                    float(one.coverage.judged[run, topic]),
+                    nothing if one.loss is None else float(one.loss.by_topic[run, topic]),
                 )
                 given = (None if value != value else value for value in numbers)
                 cells[name, identifier, measure] = (*given, None, None, None)
@@ -114,18 +115,16 @@ def sentences(trust: Trusted) -> Iterator[str]:
     """Say what the marks mean, and of the runs that are marked what is wrong with their scores."""
     flagged = []
     for run in range(trust.field.asked):
-        levels = [(WORST_FIRST.index(said.level), one) for one in trust.trusts if (said := one.verdict(run))]
-        marked = [(rank, one) for rank, one in levels if reuse.MARKS[WORST_FIRST[rank]]]
+        levels = [(WORST_FIRST.index(one.verdicts[run].level), one) for one in trust.trusts]
+        marked = [(rank, one) for rank, one in levels if MARKS[WORST_FIRST[rank]]]
         if marked:
             rank, one = min(marked, key=lambda item: item[0])
             flagged.append((rank, run, one))
     if not flagged:
         return
-    yield "; ".join(
-        f"{reuse.MARKS[WORST_FIRST[rank]]} {WORST_FIRST[rank]}" for rank in sorted({one[0] for one in flagged})
-    )
+    yield "; ".join(f"{MARKS[WORST_FIRST[rank]]} {WORST_FIRST[rank]}" for rank in sorted({one[0] for one in flagged}))
     for _, run, one in sorted(flagged, key=lambda item: item[:2])[:TOLD_AT_MOST]:
-        yield reuse.told_of(trust, one, run)
+        yield account(reuse.account_of(trust, one, run))
     if len(flagged) > TOLD_AT_MOST:
         yield f"… and {counted(len(flagged) - TOLD_AT_MOST, 'run')} more; cranfield reuse --describe tells of all"
 
@@ -148,8 +147,8 @@ def trust_by_ties(
     hidden = _moved(trust, shown)
     for place, (one, two) in enumerate(zip(trust.trusts, other.trusts, strict=True)):
         for first, second in (
-            (one.assessment.coverage.count, two.assessment.coverage.count),
-            (one.assessment.coverage.judged, two.assessment.coverage.judged),
+            (one.coverage.count, two.coverage.count),
+            (one.coverage.judged, two.coverage.judged),
             (trust.bounds.lower[place], other.bounds.lower[place]),
             (trust.bounds.upper[place], other.bounds.upper[place]),
         ):
@@ -168,7 +167,7 @@ def trust_by_novelty(trust: Trusted, shown: Scores) -> tuple[Trusted, tuple[str,
     with. A run keeps its interval where it has none of them and its score is the plain one.
     """
     hidden = {
-        place: moved | np.array([trust.trusts[place].assessment.coverage.total(run) > 0 for run in range(len(moved))])
+        place: moved | np.array([one.unjudged > 0 for one in trust.trusts[place].evidence[: len(moved)]])
         for place, moved in _moved(trust, shown).items()
     }
     note = (
@@ -221,31 +220,31 @@ def _as_shown(trust: Trusted, other: Trusted, shown: Scores, hidden: Hidden, sai
     return replace(trust, trusts=trusts, bounds=replace(trust.bounds, lower=lower, upper=upper))
 
 
-def _trust_as_shown(one: Trust, other: Trust, shown: Scores, hidden: NDArray[np.bool_], said: str) -> Trust:
+def _trust_as_shown(
+    one: Assessment, other: Assessment, shown: Scores, hidden: NDArray[np.bool_], said: str
+) -> Assessment:
     """Give what is known under one measure; ranks stay those of the plain scores."""
-    assessment, loss = one.assessment, one.assessment.loss
+    loss = one.loss
     place = [str(measure) for measure in shown.measures].index(str(one.measure))
-    score = assessment.score.copy()
+    score = one.score.copy()
     score[: len(hidden)] = shown.summary[place]
-    evidence, verdicts = list(assessment.evidence), list(assessment.verdicts)
+    evidence, verdicts = list(one.evidence), list(one.verdicts)
     for run in hidden.nonzero()[0].tolist():
-        evidence[run] = replace(other.assessment.evidence[run], low=None, high=None, loss=None, upper=None)
-        verdict = other.assessment.verdicts[run]
-        verdicts[run] = None if verdict is None else replace(verdict, reason=f"{said}: {verdict.reason}")
+        evidence[run] = replace(other.evidence[run], low=None, high=None, loss=None, upper=None)
+        verdicts[run] = replace(other.verdicts[run], reason=f"{said}: {other.verdicts[run].reason}")
     if loss is not None:
         by_topic, mean, upper = (_without(values, hidden) for values in (loss.by_topic, loss.mean, loss.upper))
         loss = replace(loss, by_topic=by_topic, mean=mean, upper=upper)
-    found = replace(
-        assessment,
+    return replace(
+        one,
         score=score,
-        low=_without(assessment.low, hidden),
-        high=_without(assessment.high, hidden),
-        coverage=other.assessment.coverage,
+        low=_without(one.low, hidden),
+        high=_without(one.high, hidden),
+        coverage=other.coverage,
         loss=loss,
         evidence=tuple(evidence),
         verdicts=tuple(verdicts),
     )
-    return replace(one, assessment=found)
 
 
 def _without(values: NDArray[np.float64], hidden: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -12,18 +12,19 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Table, table_of
 from cranfield.base.text import counted
 from cranfield.report.page import Drawing
+from cranfield.reuse.tables import trust_rows
 from cranfield.workflows.evaluate.figures import draw_strips
-from cranfield.workflows.reuse import tables as reuse_tables
-from cranfield.workflows.reuse.reuse import rows_of
+from cranfield.workflows.reuse import reuse
 
 with deferred:
     from cranfield.report import figures
 
 if TYPE_CHECKING:
+    from cranfield.reuse.assess import Assessment
     from cranfield.reuse.collection import CollectionReport
     from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.report.material import Material
-    from cranfield.workflows.reuse.field import Trust, Trusted
+    from cranfield.workflows.reuse.field import Trusted
 
 MOST_CURVES = 12
 MOST_STRIPS = 40
@@ -40,8 +41,8 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
     drawings: list[Drawing] = []
     try:
         if (trust := evaluation.trust) is not None and trust.trusts:
-            for name, figure in reuse_tables.figures(trust, material.bias):
-                words = _words(name, trust, material.bias)
+            for name, kind, one, figure in reuse.figures(trust, material.bias):
+                words = _words(kind, one, trust, material.bias)
                 if words is not None:
                     section = "scores" if name.startswith("intervals") else "bias"
                     drawings.append(Drawing(name, figures.as_svg(figure), *words, section, figure))
@@ -50,14 +51,13 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
         return [], f"figures, since {error}"
 
 
-def _words(name: str, trust: Trusted, report: CollectionReport | None) -> Words | None:
-    if name == "coverage":
+def _words(kind: str, one: Assessment | None, trust: Trusted, report: CollectionReport | None) -> Words | None:
+    if one is None and kind == "coverage":
         return _words_on_coverage(trust)
-    for one in trust.trusts:
-        if name == f"intervals-{reuse_tables.file_name(one)}":
-            return _words_on_intervals(one, trust)
-        if report is not None and name == f"hold-out-{reuse_tables.file_name(one)}":
-            return _words_on_hold_out(one, trust, report)
+    if one is not None and kind == "intervals":
+        return _words_on_intervals(one, trust)
+    if one is not None and report is not None:
+        return _words_on_hold_out(one, trust, report)
     if report is None:
         return None
     new = report.new_by_depth
@@ -71,8 +71,8 @@ def _words(name: str, trust: Trusted, report: CollectionReport | None) -> Words 
     )
 
 
-def _words_on_intervals(one: Trust, trust: Trusted) -> Words:
-    rows = [(row[0], row[2], row[3], row[4], row[9]) for row in rows_of(one, range(trust.field.asked))]
+def _words_on_intervals(one: Assessment, trust: Trusted) -> Words:
+    rows = [(row[0], row[2], row[3], row[4], row[9]) for row in trust_rows(one, range(trust.field.asked))]
     headings = (("score", ""), ("low", "at least"), ("high", "at most"), ("loss_upper", "expected loss up to"))
     columns = [Column("run"), *(Column(name, heading, "number") for name, heading in headings)]
     return (
@@ -86,7 +86,7 @@ def _words_on_intervals(one: Trust, trust: Trusted) -> Words:
     )
 
 
-def _words_on_hold_out(one: Trust, trust: Trusted, report: CollectionReport) -> Words:
+def _words_on_hold_out(one: Assessment, trust: Trusted, report: CollectionReport) -> Words:
     measure, level = one.measure, report.levels["group"]
     own, groups = level.own, level.uniques.groups
     drops, names = own.drop[own.measures.index(measure)], trust.field.read.aligned.run_names
@@ -108,7 +108,7 @@ def _words_on_hold_out(one: Trust, trust: Trusted, report: CollectionReport) -> 
 
 
 def _words_on_coverage(trust: Trusted) -> Words:
-    holes, names = trust.trusts[0].assessment.coverage, trust.field.read.aligned.run_names
+    holes, names = trust.trusts[0].coverage, trust.field.read.aligned.run_names
     rows = []
     for run in range(trust.field.asked):
         shares = np.nan_to_num(holes.judged[run])

@@ -136,12 +136,11 @@ def _scores(
         evaluation = replace(evaluation, letters=letters_of(evaluation.scores, "tukey"))
     if trust is None:
         return evaluation, None
-    fed = sum(bool(trust.field.fed_pool(run)) for run in range(len(trust.field.read.runs)))
+    fed = sum(bool(trust.field.contributed(run)) for run in range(len(trust.field.read.runs)))
     if fed > HELD_OUT:
         missing.append(f"what single runs would lose, since {fed:,} of them fed the pool; cranfield reuse tells it")
-    measures = [one.measure for one in trust.trusts]
     without: tuple[Level, ...] = ("run",) if fed > HELD_OUT else ()
-    return evaluation, examine_collection(trust.field, measures, without=without, thresholds=trust.thresholds)
+    return evaluation, examine_collection(trust, without=without)
 
 
 def _origin(

@@ -28,7 +28,7 @@ from cranfield.workflows.evaluate.evaluate import best_group
 from cranfield.workflows.report import material as materials
 from cranfield.workflows.report.figures import draw_all
 from cranfield.workflows.report.material import Material, ReportRequest
-from cranfield.workflows.reuse.reuse import about_collection, card_for, depth_words, rows_of
+from cranfield.workflows.reuse.reuse import about_collection, card_for
 
 with deferred:
     from cranfield.corpus import formats as corpus_formats
@@ -154,8 +154,7 @@ def _board(material: Material) -> Board | None:
         worst = {name: trust.worst(place) for place, name in enumerate(scores.run_names)}
         verdicts = {name: verdict.level for name, verdict in worst.items() if verdict is not None}
         for one in trust.trusts:
-            rows = rows_of(one, range(trust.field.asked))
-            tables[str(one.measure)] = trust_table(rows, measure=str(one.measure), depth=depth_words(one))
+            tables[str(one.measure)] = trust_table(one, range(trust.field.asked))
     return Board(
         scores=scores,
         groups={run.name: (run.group_name, run.name in fed) for run in material.status.runs},

@@ -1,114 +1,128 @@
-"""Pool bias of a collection and of each run: what `cranfield reuse` works out and says."""
+"""How far scores can be trusted, as a result: verdicts on runs and the collection in tables, figures, sentences.
+
+`import cranfield` brings this module along: so nothing heavy is imported here before something is requested.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
-from cranfield.base.errors import UsageError
+from cranfield.base.errors import InputError, UnknownName, UsageError
 from cranfield.base.files import whole_file
 from cranfield.base.registry import deferred
+from cranfield.base.tables import Column, Result, Table, html, table_of
 from cranfield.base.text import counted
-from cranfield.workflows.reuse.field import Field, Trust, Trusted
 
 with deferred:
+    import numpy as np
+    import pandas as pd
+
     from cranfield.compare import comparison
-    from cranfield.reuse import assess, card, hold_out, intervals, tables, verdict
-    from cranfield.reuse import collection as reuse_collection
+    from cranfield.evaluate import expression
+    from cranfield.report import figures as report_figures
+    from cranfield.reuse import assess, card, hold_out, intervals, provenance, tables, verdict
+    from cranfield.reuse import collection as pool_bias
+    from cranfield.workflows import display, settle
+    from cranfield.workflows import inputs as input_kinds
+    from cranfield.workflows.reuse import field as fields
 
 if TYPE_CHECKING:
-    from cranfield.base.tables import Value
-    from cranfield.evaluate.expression import Measure
-    from cranfield.reuse.card import Card
-    from cranfield.reuse.collection import CollectionReport
-    from cranfield.reuse.provenance import Level
-    from cranfield.reuse.verdict import Account, Thresholds, Verdict
+    import os
 
-MARKS = {"UNRELIABLE": "!", "UNTESTABLE": "~", "PROVISIONAL": "…", "CAUTION": "?", "SAFE": "", "POOLED": ""}
-"""What stands behind a score in a table: nothing where it can be trusted."""
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+Part = Literal["collection", "hold-outs", "groups", "decisions", "pool", "runs", "topics"]
+"""The tables by name."""
+
+OF_COLLECTION: tuple[Part, ...] = ("collection", "hold-outs", "groups", "decisions")
+"""Those about the pool as a whole, which there are only where the contributing runs are known."""
+
+ALWAYS: tuple[Part, ...] = (*OF_COLLECTION, "pool", "runs")
+"""What people see without naming a table."""
+
+IN_SHORT = ("run", "score", "possible", "judged", "loss", "verdict", "reason")
+"""The columns about each run that a notebook shows; the frame has all."""
 
 
-def mark_of(verdict: Verdict | None) -> str:
-    """Give the mark of a verdict."""
-    return "" if verdict is None else MARKS[verdict.level]
+def reuse(
+    inputs: input_kinds.Inputs,
+    runs: Sequence[str],
+    measures: str | Sequence[str],
+    closure: intervals.Closure,
+    *,
+    further: int,
+    thresholds: Mapping[str, float] | None,
+) -> ReuseResult:
+    """Say how far scores can be trusted, and whether the pool is fair to non-contributing runs."""
+    input_kinds.refuse_unknown({"closure": closure})
+    request, wanted = inputs.request(measures, runs or None), inputs.own_measures(measures)
+    values = {name.replace("-", "_"): value for name, value in (thresholds or {}).items()}
+    with inputs.progress() as progress:
+        field = inputs.field(request, progress)
+        trust = fields.trusted(field, wanted, store=inputs.store, thresholds=values, closure=closure, further=further)
+        progress("holding out runs and groups", 0, None)
+        report = examine_collection(trust)
+    notes = list(trust.notes)
+    for measure in wanted:
+        if trust.of(measure) is None:
+            sampled = measure.kind.unjudged == "sampled"
+            why = "an estimate from a sample, which accounts for" if sampled else "no score that"
+            notes.append(
+                f"{measure} takes no verdict: it is {why} unjudged documents{'' if sampled else ' could change'}"
+            )
+    return ReuseResult(inputs, trust, report, tuple(notes))
 
 
 def examine_collection(
-    field: Field,
-    measures: Sequence[Measure],
-    *,
-    without: Sequence[Level] = (),
-    thresholds: Thresholds | None = None,
-) -> CollectionReport | None:
-    """Hold out runs, groups and families, and judge the collection by it; None where it is not known who fed it.
+    trust: fields.Trusted, *, without: Sequence[provenance.Level] = ()
+) -> pool_bias.CollectionReport | None:
+    """Hold out runs, groups and families, and judge the collection by it; None where contributors are not known.
 
     `without` names levels that are left out: holding out each of many runs takes time that grows with their cube.
     """
-    if "group" not in field.levels or not measures:
+    field = trust.field
+    if "group" not in field.levels or not trust.trusts:
         return None
-    levels = {level: provenance for level, provenance in field.levels.items() if level not in without}
-    return reuse_collection.examine(
-        field.read.aligned, levels, list(measures), rel=field.relevant_from, thresholds=thresholds
+    return pool_bias.examine(
+        field.read.aligned,
+        {level: known for level, known in field.levels.items() if level not in without},
+        [one.measure for one in trust.trusts],
+        rel=field.knowledge.relevant_from,
+        thresholds=trust.thresholds,
     )
 
 
-def card_for(found: Trusted) -> Card:
+def card_for(trust: fields.Trusted) -> card.Card:
     """Make the card that lets others judge their runs with these qrels and without these runs."""
-    field = found.field
+    field = trust.field
     if field.prefixes is None:
         raise UsageError("a card needs the runs that fed the pool, and it is not known which did")
-    if field.inferred:
+    if field.knowledge.inferred:
         raise UsageError("a card cannot rest on a guess at the pool: tell it with --groups and --pool-depth")
-    provenance = field.levels["group"]
-    own = hold_out.hold_out_own(field.read.aligned, provenance, [trust.measure for trust in found.trusts])
+    groups = field.levels["group"]
+    own = hold_out.hold_out_own(field.read.aligned, groups, [one.measure for one in trust.trusts])
     entries = [
         card.entry_of(
-            trust.measure,
-            trust.assessment.coverage.depth,
-            model=trust.assessment.model,
-            untestable=trust.assessment.untestable,
-            losses=own.spread(trust.measure),
-            families=trust.assessment.family_models,
+            one.measure,
+            one.coverage.depth,
+            model=one.model,
+            untestable=one.untestable,
+            losses=own.spread(one.measure),
+            families=one.family_models,
         )
-        for trust in found.trusts
+        for one in trust.trusts
     ]
-    return card.card_of(field.read.aligned, pool_depth=field.depth, groups=len(provenance.groups), entries=entries)
+    depth = field.knowledge.pool_depth
+    return card.card_of(field.read.aligned, pool_depth=depth, groups=len(groups.groups), entries=entries)
 
 
-def write_card(found: Trusted, path: Path) -> None:
-    """Write the card of the pool into a file, complete or not at all."""
-    with whole_file(path, replace=True) as unfinished:
-        unfinished.write_text(card.card_text(card_for(found)), encoding="utf-8")
-
-
-def threshold_values(words: Sequence[str]) -> dict[str, float]:
-    """Read NAME=NUMBER."""
-    values = {}
-    for word in words:
-        name, sign, number = word.partition("=")
-        try:
-            values[name.strip().replace("-", "_")] = float(number)
-        except ValueError:
-            sign = ""
-        if not sign:
-            raise UsageError(f"a threshold is set as NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
-    return values
-
-
-def rows_of(trust: Trust, runs: Sequence[int]) -> list[tuple[Value, ...]]:
-    """Give everything that is known about runs under one measure."""
-    return tables.trust_rows(
-        trust.assessment, rank=trust.rank, ranks=trust.ranks, likely=trust.likely_ranks, runs=runs
-    )
-
-
-def depth_words(trust: Trust) -> str:
-    """Give the depth that matters in words; nothing for RBP, whose weights have none."""
-    return "" if trust.measure.kind.tail is not None else assess.depth_in_words(trust.assessment.coverage.depth)
-
-
-def about_collection(report: CollectionReport) -> Iterator[str]:
+def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
     """Say in sentences what the pool of a collection is like."""
     yield (
         f"{counted(len(report.contributing), 'run')} of {counted(len(report.groups), 'group')} fed the pool;"
@@ -131,44 +145,360 @@ def about_collection(report: CollectionReport) -> Iterator[str]:
         yield f"{'this makes it untestable' if problem.severity == 'error' else 'mind'}: {problem.message}"
 
 
-def without_verdict(found: Trusted, measures: Sequence[Measure]) -> Iterator[str]:
-    """Say which measures take no verdict."""
-    for measure in measures:
-        if found.of(measure) is None:
-            sampled = measure.kind.unjudged == "sampled"
-            why = "an estimate from a sample, which accounts for" if sampled else "no score that"
-            yield f"{measure} takes no verdict: it is {why} unjudged documents{'' if sampled else ' could change'}"
-
-
-def about_noise(found: Trusted) -> Iterator[str]:
-    """Say beside the tolerance how wide the intervals of differences are on these topics."""
-    aligned = found.field.read.aligned
-    common = aligned.scored.all(axis=0)
-    for trust in found.trusts if common.any() else ():
-        values = trust.measure.values(aligned.lists).reshape(aligned.shape)[:, common]
-        width = comparison.median_half_width(values)
-        if width == width:
-            yield (
-                f"{trust.measure}: verdicts forgive {trust.assessment.tolerance:g}; a difference of two of these"
-                f" runs is known to ±{width:.3f} on these topics (median of 95 % intervals)"
-            )
-
-
-def told_of(found: Trusted, trust: Trust, run: int) -> str:
-    """Give one run under one measure in sentences."""
-    return verdict.account(account_of(found, trust, run))
-
-
-def account_of(found: Trusted, trust: Trust, run: int) -> Account:
-    """Give what there is to tell of one run under one measure, other runs aside."""
-    assessment = trust.assessment
+def account_of(trust: fields.Trusted, one: assess.Assessment, run: int) -> verdict.Account:
+    """What there is to tell of one run under one measure, other runs aside."""
     return verdict.Account(
-        run=assessment.run_names[run],
-        measure=str(trust.measure),
-        score=float(assessment.score[run]),
-        depth=depth_words(trust),
-        evidence=assessment.evidence[run],
-        verdict=assessment.verdicts[run],
-        contributed=found.field.fed_pool(run),
-        to_pool=intervals.takes_pool_depth(trust.measure),
+        run=one.run_names[run],
+        measure=str(one.measure),
+        score=float(one.score[run]),
+        depth=one.coverage.depth_in_words,
+        evidence=one.evidence[run],
+        verdict=one.verdicts[run],
+        contributed=trust.field.contributed(run),
+        to_pool=intervals.takes_pool_depth(one.measure),
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReuseResult(Result):
+    """How far scores can be trusted: for outsiders of the collection, and run by run.
+
+    In a notebook, and printed by rich, it shows the verdicts; the frames have everything. They are the tables that
+    `cranfield reuse --table` writes as CSV.
+    """
+
+    _inputs: input_kinds.Inputs
+    _found: fields.Trusted
+    _report: pool_bias.CollectionReport | None
+    notes: tuple[str, ...]
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """One row for each run and measure: score, interval, expected loss, ranks, verdict, rule and reason."""
+        return self._frame("runs")
+
+    @cached_property
+    def collection(self) -> pd.DataFrame:
+        """The verdict on the collection, one row for each measure: fairness, mean relative loss, reason.
+
+        This frame, and those of hold-outs, are empty where it is not known who fed the pool.
+        """
+        return self._frame("collection")
+
+    @cached_property
+    def hold_outs(self) -> pd.DataFrame:
+        """What runs lose when each group, run and family is held out: one row for each level and measure."""
+        return self._frame("hold-outs")
+
+    @cached_property
+    def groups(self) -> pd.DataFrame:
+        """What each group, run and family alone brought to the pool, and what its runs lose when it is held out."""
+        return self._frame("groups")
+
+    @cached_property
+    def decisions(self) -> pd.DataFrame:
+        """How often the qrels with and without a group agree on which differences are significant."""
+        return self._frame("decisions")
+
+    @cached_property
+    def pool(self) -> pd.DataFrame:
+        """What each run brought into the pool, and what it lacks: one row for each run."""
+        return self._frame("pool")
+
+    @cached_property
+    def topics(self) -> pd.DataFrame:
+        """The topics with the least judged, for each run and measure."""
+        return self._frame("topics")
+
+    @cached_property
+    def thresholds(self) -> pd.DataFrame:
+        """The thresholds in force, with their defaults and meaning."""
+        return tables.thresholds_table(self._found.thresholds).frame()
+
+    @property
+    def fairness(self) -> str:
+        """The verdict on the collection by its worst measure: fair, with care, unfair or untestable."""
+        return "untestable" if self._report is None else self._report.fairness
+
+    @property
+    def plot(self) -> ReusePlots:
+        """The pictures of pool bias, each on matplotlib axes."""
+        return ReusePlots(self._found, self._report)
+
+    def table(self, part: Part = "runs") -> Table:
+        """Give one of the tables as data formats and frames have it."""
+        (table,) = self._part(part, data=True)
+        return table
+
+    def tables(self, part: Part | None = None, *, more: Sequence[Part] = ()) -> Iterator[Table]:
+        """Give the tables as people read them: those of one part, or all that are always shown and `more`.
+
+        Where the pool cannot be tested hold-outs prove nothing, and are left out.
+        """
+        for one in get_args(Part) if part is None else (part,):
+            shown = part is not None or one in (*ALWAYS, *more)
+            if part is None and one in OF_COLLECTION:
+                shown = self._report is not None and (one == "collection" or self.fairness != "untestable")
+            if shown:
+                yield from self._part(one, data=False)
+
+    def describe(self) -> tuple[str, ...]:
+        """Give the collection, and every run under every measure, in sentences; a collection must still be open."""
+        if self._inputs.is_closed:
+            raise UsageError("describe looks at pairs of runs: ask before the collection is closed")
+        return (*self.about_collection(), *self.about_runs())
+
+    def narration(self) -> Iterator[str]:
+        """Give what the command line says: the notes, and beside the tolerance how wide intervals are."""
+        known, aligned = len(self._found.notes), self._found.field.read.aligned
+        yield from self.notes[:known]
+        common = aligned.scored.all(axis=0)
+        for one in self._found.trusts if common.any() else ():
+            values = one.measure.values(aligned.lists).reshape(aligned.shape)[:, common]
+            width = comparison.median_half_width(values)
+            if width == width:
+                yield (
+                    f"{one.measure}: verdicts forgive {one.tolerance:g}; a difference of two of these"
+                    f" runs is known to ±{width:.3f} on these topics (median of 95 % intervals)"
+                )
+        yield from self.notes[known:]
+
+    def about_collection(self) -> Iterator[str]:
+        """Say what the pool of the collection is like, where it is known who fed it."""
+        return iter(()) if self._report is None else about_collection(self._report)
+
+    def about_runs(self) -> Iterator[str]:
+        """Give every run under every measure in sentences."""
+        field = self._found.field
+        in_full = replace(field, words=tuple(self._inputs.in_full(field.words)))
+        return settle.accounts(replace(self._found, field=in_full), store=self._inputs.store)
+
+    def write_card(self, path: str | os.PathLike[str]) -> Path:
+        """Write the card of the pool, with which others judge their runs without these; gives its path."""
+        with whole_file(Path(path), replace=True) as unfinished:
+            unfinished.write_text(card.card_text(card_for(self._found)), encoding="utf-8")
+        return Path(path)
+
+    def draw(self, folder: Path) -> Iterator[Path]:
+        """Draw all pictures into a folder; gives each file when it is there."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, *_, figure in figures(self._found, self._report):
+            path = folder / f"{name}.svg"
+            report_figures.save(figure, path)
+            yield path
+
+    def __getattr__(self, name: str) -> object:
+        if name == "estimates":
+            raise AttributeError("estimates was removed; the frame runs has the expected loss and its upper end")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        measures = ", ".join(str(one.measure) for one in self._found.trusts) or "no measure"
+        return f"ReuseResult({self._found.field.asked} runs by {measures}; the collection: {self.fairness})"
+
+    def _repr_html_(self) -> str:
+        return html(self._in_short(), heading=f"To outsiders: {self.fairness}", notes=self.notes)
+
+    def __rich__(self) -> RenderableType:
+        return display.grouped(self._in_short(), heading=f"To outsiders: {self.fairness}", notes=self.notes)
+
+    def _frame(self, part: Part) -> pd.DataFrame:
+        unknown = self._report is None and part in OF_COLLECTION
+        return pd.DataFrame() if unknown else self.table(part).frame()
+
+    def _in_short(self) -> Iterator[Table]:
+        """Give the verdicts, on the collection and on each run, with the columns that matter most."""
+        if self._report is not None:
+            yield from self.tables("collection")
+        for table in self.tables("runs"):
+            yield table.select([place for place, one in enumerate(table.columns) if one.name in IN_SHORT])
+
+    def _part(self, part: Part, *, data: bool) -> list[Table]:
+        """Give one kind of tables; as data it is one table, with measures and levels as columns."""
+        if part in OF_COLLECTION:
+            return _of_collection(self._report, part, data=data)
+        field, trusts = self._found.field, self._found.trusts
+        runs = range(field.asked)
+        if part == "pool":
+            return [_pool_table(field)]
+        if part == "runs":
+            inferred = field.knowledge.inferred
+            return (
+                [tables.trust_data(trusts, runs)]
+                if data
+                else [tables.trust_table(one, runs, inferred=inferred) for one in trusts]
+            )
+        rows = [
+            (one.run_names[run], str(one.measure), topic, share)
+            for one in trusts
+            for run in runs
+            for topic, share in one.coverage.worst(run)
+        ]
+        columns = [Column("run"), Column("measure"), Column("topic"), Column("judged", kind="number", digits=2)]
+        return [table_of(columns, rows, caption="Topics with the least judged")]
+
+
+def _of_collection(report: pool_bias.CollectionReport | None, part: Part, *, data: bool) -> list[Table]:
+    if report is None:
+        raise InputError("nothing can be held out: it is not known who fed the pool; tell it with --groups")
+    if part == "collection":
+        return [tables.verdicts_table(report)]
+    if data:
+        make = {"hold-outs": tables.hold_out_data, "groups": tables.group_data, "decisions": tables.decisions_data}
+        return [make[part](report)]
+    if part == "hold-outs":
+        made = [tables.hold_out_table(report, level=level) for level in ("group", "run", "family")]
+    else:
+        made = [tables.groups_table(report) if part == "groups" else tables.decisions_table(report)]
+    return [table for table in made if table is not None]
+
+
+def _pool_table(field: fields.Field) -> Table:
+    """What each run contributed to the pool: down to which depth, for how many topics; and what it lacks."""
+    aligned, depth, known = field.read.aligned, field.knowledge.pool_depth, field.prefixes
+    groups = field.knowledge.provenance
+    rows: list[tuple[str | int | None, ...]] = []
+    for run in range(field.asked):
+        fed, group = None, ""
+        reached: tuple[int | None, int | None] = (None, None)
+        if known is not None:
+            topics = known.topic_of_row[known.rows[known.brought_by == run]]
+            fed = np.unique(topics[topics >= 0]).astype(np.int64)
+            reached = (int(depth[fed].min()), int(depth[fed].max())) if len(fed) else reached
+        if groups is not None and groups.group_of_run[run] >= 0:
+            group = groups.groups[groups.group_of_run[run]]
+        scored, present = aligned.scored[run], aligned.present[run]
+        short = aligned.lists.length.reshape(aligned.shape)[run] < depth
+        counts = (int(some.sum()) for some in (scored, scored & ~present, scored & present & short))
+        rows.append((aligned.run_names[run], group, None if fed is None else len(fed), *reached, *counts))
+    columns = [
+        Column("run"),
+        Column("group"),
+        Column("fed_topics", "topics fed", "number"),
+        Column("fed_from", "down to at least", "number"),
+        Column("fed_to", "at most", "number"),
+        Column("topics", "topics scored", "number"),
+        Column("missing", "without a list", "number"),
+        Column("short", "shorter than the pool", "number"),
+    ]
+    return table_of(columns, rows, caption="What each run brought into the pool, and what it lacks")
+
+
+# The pictures of pool bias, on axes or written to files.
+
+
+def figures(
+    trust: fields.Trusted, report: pool_bias.CollectionReport | None
+) -> Iterator[tuple[str, str, assess.Assessment | None, Figure]]:
+    """Each figure with its name, its kind, and what it is about: intervals and losses by measure, coverage, depth."""
+    figure_of = report_figures.figure_of
+    for one in trust.trusts:
+        measure = "".join(letter if letter.isalnum() else "-" for letter in str(one.measure)).strip("-")
+        yield f"intervals-{measure}", "intervals", one, figure_of(draw_intervals(trust, one))
+        if report is not None and "group" in report.levels:
+            yield f"hold-out-{measure}", "hold-out", one, figure_of(draw_hold_out(report, one))
+    yield "coverage", "coverage", None, figure_of(draw_coverage(trust))
+    if report is not None:
+        yield "relevant-by-depth", "relevant-by-depth", None, figure_of(draw_depths(report))
+
+
+def draw_intervals(trust: fields.Trusted, one: assess.Assessment, *, on: report_figures.On = None) -> Axes:
+    """Draw what the score of each run could be under one measure."""
+    runs = slice(0, trust.field.asked)
+    fed = [trust.field.contributed(run) for run in range(trust.field.asked)]
+    score = one.score[runs]
+    low, high = (np.where(np.isnan(ends), score, ends) for ends in (one.low[runs], one.high[runs]))
+    upper = score if one.loss is None else score + np.nan_to_num(one.loss.upper[runs])
+    return report_figures.intervals(
+        str(one.measure),
+        one.run_names[runs],
+        score,
+        (low, high),
+        upper,
+        contributing=np.asarray(one.coverage.contributed[runs].any(axis=1)),
+        pooled=None if None in fed else np.array(fed, dtype=bool),
+        on=on,
+    )
+
+
+def draw_hold_out(
+    report: pool_bias.CollectionReport, one: assess.Assessment, *, on: report_figures.On = None
+) -> Axes:
+    """Draw what the runs of each group lose under one measure when the group is held out."""
+    own, groups = report.levels["group"].own, report.levels["group"].uniques.groups
+    drops = own.drop[own.measures.index(one.measure)]
+    by_group = [drops[np.flatnonzero(own.group_of_run == number)] for number in range(len(groups))]
+    return report_figures.hold_out_loss(str(one.measure), groups, by_group, on=on)
+
+
+def draw_coverage(trust: fields.Trusted, *, on: report_figures.On = None) -> Axes:
+    """Draw how much of the top of each run is judged, topic by topic, down to the depth of the first measure."""
+    coverage, runs = trust.trusts[0].coverage, trust.field.asked
+    names = trust.field.read.aligned.run_names[:runs]
+    depth = int(coverage.depth.max())
+    return report_figures.coverage(names, coverage.topic_ids, coverage.judged[:runs], depth=depth, on=on)
+
+
+def draw_depths(report: pool_bias.CollectionReport, *, on: report_figures.On = None) -> Axes:
+    """Draw how many new relevant documents each depth of the pool found."""
+    gone = report.extrapolation
+    reach = gone.to_depth if gone.decay is not None and not gone.refusal else 0
+    fitted = gone.decay.new_at(np.arange(1, reach + 1)) if reach and gone.decay is not None else None
+    found = report.new_by_depth.relevant.sum(axis=0).astype(np.float64)
+    return report_figures.relevant_by_depth(found, fitted=fitted, until=reach, on=on)
+
+
+class ReusePlots:
+    """The pictures of pool bias, those of `cranfield reuse --plot`. Each gives the axes it is drawn on."""
+
+    def __init__(self, found: fields.Trusted, report: pool_bias.CollectionReport | None) -> None:
+        self._found, self._report = found, report
+
+    def intervals(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Each run's score as a point, what its holes are probably worth as a thick line, what is possible as a thin.
+
+        `measure` is the first that was asked for, unless one is named.
+        """
+        return draw_intervals(self._found, self._trust(measure), on=_on(ax))
+
+    def hold_out(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """What each group's runs would have lost, had the group not been in the pool: one point per run."""
+        report = self._known()
+        if "group" not in report.levels:
+            raise UsageError("there is a single group, and nothing to hold out")
+        return draw_hold_out(report, self._trust(measure), on=_on(ax))
+
+    def coverage(self, *, ax: Axes | None = None) -> Axes:
+        """How much of each run's top is judged for each topic, down to the depth of the first measure."""
+        self._trust(None)
+        return draw_coverage(self._found, on=_on(ax))
+
+    def relevant_by_depth(self, *, ax: Axes | None = None) -> Axes:
+        """New relevant documents at each depth of the pool, and where the trend goes below it."""
+        return draw_depths(self._known(), on=_on(ax))
+
+    def _trust(self, measure: str | None) -> assess.Assessment:
+        """Give what was found under a measure, by its name as results print it, or as it was asked for."""
+        known = {str(one.measure): one for one in self._found.trusts}
+        if not known:
+            raise UsageError("none of the measures takes a verdict: there is nothing to draw")
+        if measure is None:
+            return next(iter(known.values()))
+        if measure not in known:
+            field = self._found.field
+            found = expression.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
+            names = [str(one) for one in found]
+            if len(names) != 1 or names[0] not in known:
+                raise UnknownName("measure of this result", measure, known)
+            measure = names[0]
+        return known[measure]
+
+    def _known(self) -> pool_bias.CollectionReport:
+        if self._report is None:
+            raise UsageError("it is not known who fed the pool: tell it with groups and pool_depth")
+        return self._report
+
+
+def _on(ax: Axes | None) -> report_figures.On:
+    """Give where to draw: without axes a figure that a notebook shows by itself."""
+    return report_figures.shown_axes if ax is None else ax
