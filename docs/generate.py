@@ -11,10 +11,10 @@ from systems_page import page as systems_page
 
 from assessor_ui.keymap import markdown as keys_table
 from cranfield.base.tables import Column, Table, table_of
+from cranfield.cli.listing import describe_measure, list_formats, list_measures
 from cranfield.cli.main import program
 from cranfield.report.rendering import renderers
 from cranfield.reuse.verdict import Thresholds
-from cranfield.workflows.listing import known_formats, measures_page
 
 HERE = Path(__file__).parent / "reference"
 HEAD = "<!-- Written by docs/generate.py from the program itself: do not edit. -->\n\n"
@@ -40,15 +40,24 @@ def main() -> int:
 
 def pages() -> Iterator[tuple[str, str]]:
     """Give (name, text) of every page."""
-    yield "measures", measures_page(markdown)
+    yield "measures", measures_page()
     yield "commands", "# Commands\n\n" + "\n".join(command_sections())
-    yield (
-        "formats",
-        "# Formats\n\n"
-        + markdown(table_of(["of", "format", Column("summary", "what it is"), "read", "written"], known_formats())),
-    )
+    yield "formats", "# Formats\n\n" + markdown(list_formats())
     yield "thresholds", thresholds_page()
     yield "python", python_page()
+
+
+def measures_page() -> str:
+    """Give the page with all measures: a table, and the whole help of each."""
+    listed = list_measures()
+    rows = [(f"{row[0]}{row[1]}", *row[3:]) for row in listed.rows]
+    parts = [
+        "# Measures\n",
+        "How they are written, and what every one of them takes: [Evaluate](../evaluate.md#measures).\n",
+        markdown(table_of(["measure", "also", Column("trec_eval", "trec_eval"), "what it is"], rows)),
+    ]
+    parts += [f"## {row[0]}\n\n```text\n{describe_measure(str(row[0])).rstrip()}\n```\n" for row in listed.rows]
+    return "\n".join(parts)
 
 
 def thresholds_page() -> str:

@@ -90,6 +90,10 @@ class Table:
             series[column.name] = pd.Series(cells, dtype=kind)
         return pd.DataFrame(series)
 
+    def with_notes(self, notes: Sequence[str]) -> Table:
+        """The table with more notes below it."""
+        return replace(self, notes=(*self.notes, *notes))
+
     def select(self, places: Sequence[int]) -> Table:
         """Give the table with these columns alone."""
         return replace(

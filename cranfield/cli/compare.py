@@ -6,16 +6,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cranfield.base.registry import deferred
-from cranfield.base.tables import DATA_FORMATS, Column, table_of
+from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
+from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.cli.evaluate import NoVerdict
-from cranfield.cli.options import COLLECTION, Collection, Format, removed
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
 with deferred:
+    from cranfield.cli import listing
     from cranfield.compare import by_measure
     from cranfield.workflows import compare as workflow
-    from cranfield.workflows import listing
     from cranfield.workflows.evaluate import figures as evaluate_figures
 
 Runs = Annotated[list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)]
@@ -148,7 +148,7 @@ def compare(
             "qrels" if to_file else "everything" if console.goes_elsewhere(format) else "nothing"
         )
         for number, table in enumerate(result.tables(carried)):
-            (console.put_next_table if number else console.put_wide_table)(table, format)
+            console.put_table(table, format, wide=True, follows=number > 0)
     if plot:
         console.say(f"drew {workflow.plot_comparison(result, plot)} into {plot}")
     for remark in result.remarks_on(with_qrels=not to_file, prefix="note: "):
@@ -161,12 +161,7 @@ def list_tests(
 ) -> None:
     """List the significance tests and corrections, or explain one."""
     if name:
-        console.put(listing.described_test(name))
+        console.put(listing.describe_test(name))
         return
-    console.put_table(
-        table_of(
-            ["kind", "name", Column("aliases", "also called"), Column("summary", "what it is")], listing.known_tests()
-        ),
-        format,
-    )
+    console.put_table(listing.list_tests(), format)
     console.say("formula and source of each: cranfield tests NAME")

@@ -1,41 +1,112 @@
-"""The one owner of standard output and standard error: data goes to the first, narration to the second."""
+"""The one owner of standard output and standard error, and the options that several commands share.
+
+Data goes to standard output, narration to standard error.
+"""
 
 from __future__ import annotations
 
-import logging
 import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UsageError
-from cranfield.base.files import whole_file
+from cranfield.base import files
+from cranfield.base.errors import CranfieldError, Problem, ProblemsFound, UnknownName, UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS, Result, Table, plain_text
 from cranfield.base.text import begins_with, counted, visible, visible_line
 from cranfield.report.rendering import renderers
 
 with deferred:
+    from rich import console as rich_console
+    from rich import text as rich_text
+
     from cranfield import collection as collection_module
-    from cranfield.workflows import inputs
+    from cranfield.workflows import collection as collections
+    from cranfield.workflows import display, inputs
     from cranfield.workflows.evaluate import inputs as evaluate_inputs
     from cranfield.workflows.reuse import field
 
 if TYPE_CHECKING:
-    from cranfield.base.files import Progress
     from cranfield.base.records import Document
-    from cranfield.collection import Collection
     from cranfield.store.store import Store
 
 PROBLEMS_SHOWN = 200
 WARNINGS_SHOWN = 10
+
+COLLECTION, COLLECTION_VARIABLE = Path("collection.db"), "CRANFIELD_COLLECTION"
+ASSESSOR_VARIABLE = "CRANFIELD_ASSESSOR"
+
+
+def table_formats() -> list[str]:
+    """The names that `--format` takes, without their aliases."""
+    return ["table", *renderers.names()]
+
+
+def _check_format(name: str) -> str:
+    """Refuse an unknown format before anything is done; the usual ones are known without a search."""
+    if name != "table" and name not in renderers:
+        raise UnknownName("output format", name, table_formats())
+    return name
+
+
+def removed(option: str, instead: str, **settings: Any) -> Any:
+    """An option that was dropped: hidden, and for one version it says what to type instead."""
+
+    def refuse(value: Any) -> None:
+        if value:
+            raise UsageError(f"{option} was removed; {instead}")
+
+    return typer.Option(option, hidden=True, callback=refuse, **settings)
+
+
+Collection = Annotated[
+    Path,
+    typer.Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", show_default=True),
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the file, where there is one.")]
+Assessor = Annotated[
+    str,
+    typer.Option("-a", "--assessor", envvar=ASSESSOR_VARIABLE, help="Who judges; asked once and remembered."),
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "-f",
+        "--format",
+        help="How to print: table, csv, json, jsonl, latex, markdown.",
+        autocompletion=lambda incomplete: [name for name in table_formats() if name.startswith(incomplete)],
+        callback=_check_format,
+    ),
+]
+
+
+def name_of_assessor(name: str) -> str:
+    """The name on the line or in the environment, else the remembered one, else what is answered at a terminal."""
+    if name.strip():
+        return name.strip()
+    if sys.platform == "darwin":
+        settings = Path.home() / "Library" / "Application Support"
+    else:
+        settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    file = settings / "cranfield" / "assessor"
+    if file.is_file() and (known := file.read_text(encoding="utf-8").strip()):
+        return known
+    if not sys.stdin.isatty():
+        raise UsageError(f"say who judges: -a NAME, or ${ASSESSOR_VARIABLE}")
+    name = str(typer.prompt("Your name, as it will stand with your judgments", err=True)).strip()
+    with suppress(OSError):  # a home that cannot be written only means that the question comes again
+        if name:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(name + "\n", encoding="utf-8")
+    return name
 
 
 def say(text: str = "") -> None:
@@ -50,8 +121,6 @@ def say(text: str = "") -> None:
 
 def hint(command: str, collection: Path) -> str:
     """Give a command that can be typed as it stands: with the collection, where it is not the usual one."""
-    from cranfield.cli.options import COLLECTION, COLLECTION_VARIABLE
-
     if collection == COLLECTION or os.environ.get(COLLECTION_VARIABLE) == str(collection):
         return f"cranfield {command}"
     return f"cranfield {command} -C {shlex.quote(str(collection))}"
@@ -68,7 +137,7 @@ def show(result: Result, format: str = "table") -> None:
     for note in result.notes:
         say(note)
     for table in [result.table()] if format in DATA_FORMATS else result.tables():
-        put_wide_table(table, format) if result.wide else put_table(table, format)
+        put_table(table, format, wide=result.wide)
     for remark in result.remarks:
         say(remark)
 
@@ -78,87 +147,48 @@ def show_whole(result: Result, format: str) -> None:
     show(result) if format == "table" else put_table(result.table(), format)
 
 
-def put_table(table: Table, format: str = "table") -> None:
-    """Write a table to standard output in the format asked for."""
-    if format == "table":
-        _put_rich(table)
-    else:
-        put(renderers.get(format)(table))
+def put_table(table: Table, format: str = "table", *, wide: bool = False, follows: bool = False) -> None:
+    """Write a table to standard output.
 
-
-def put_next_table(table: Table, format: str = "table") -> None:
-    """Write a table after another one: in Markdown a blank line keeps it from being read as part of that."""
-    if format != "table" and renderers.get(format) is renderers.get("markdown"):
-        put("\n")
-    put_wide_table(table, format)
-
-
-def put_wide_table(table: Table, format: str = "table") -> None:
-    """Write a table of many numbers; on a terminal that is too narrow turned on its side, or as several tables."""
-    if format != "table" or not sys.stdout.isatty():
-        put_table(table, format)
+    A `wide` one, of many numbers, is turned on its side or cut into several on a terminal that is too narrow. One
+    that `follows` another is kept apart from it by a blank line, without which Markdown would join them.
+    """
+    if format != "table":
+        renderer = renderers.get(format)
+        put("\n" * (follows and renderer is renderers.get("markdown")) + renderer(table))
         return
-    from cranfield.workflows.display import fitted
-
-    for part in fitted(table, get_terminal_size().columns):
-        _put_rich(part)
+    is_terminal = sys.stdout.isatty()
+    forced = any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))
+    is_utf = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    for part in display.fitted(table, get_terminal_size().columns) if wide and is_terminal else [table]:
+        text = plain_text(part) if is_utf and not (is_terminal or forced) else None
+        if text is not None:  # rich would write the same, and take longer for that than most commands
+            sys.stdout.write(text)
+            continue
+        console = rich_console.Console(file=sys.stdout, highlight=False)
+        if not console.is_terminal:
+            console.width = 100_000
+        display.print_on(console, part)
+    sys.stdout.flush()
 
 
 def fits(table: Table) -> bool:
-    """Say whether standard output is wide enough for a table: always, where it is no terminal."""
-    from cranfield.workflows.display import width_of
-
-    return not sys.stdout.isatty() or width_of(table) <= get_terminal_size().columns
+    """Whether standard output is wide enough for a table: always, where it is no terminal."""
+    return not sys.stdout.isatty() or display.width_of(table) <= get_terminal_size().columns
 
 
 def goes_elsewhere(format: str) -> bool:
-    """Say whether a table is pasted or piped somewhere, where the sentences beside it do not come along."""
+    """Whether a table is pasted or piped somewhere, where the sentences beside it do not come along."""
     return format != "table" or not sys.stdout.isatty()
-
-
-def table_formats() -> list[str]:
-    """Give the names that `--format` takes, without their aliases."""
-    return ["table", *renderers.names()]
-
-
-def is_table_format(name: str) -> bool:
-    """Say whether `--format` takes this name; the usual ones are known without a search."""
-    return name == "table" or name in renderers
-
-
-def _may_be_coloured() -> bool:
-    """Say whether standard output is a terminal, or rich would take it for one."""
-    asked_for = any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))
-    return sys.stdout.isatty() or asked_for or not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-
-
-def _put_rich(table: Table) -> None:
-    text = None if _may_be_coloured() else plain_text(table)
-    if text is not None:  # rich would write the same, and take longer for that than most commands
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    from rich.console import Console
-
-    from cranfield.workflows.display import print_on
-
-    console = Console(file=sys.stdout, highlight=False)
-    if not console.is_terminal:
-        console.width = 100_000
-    print_on(console, table)
-    sys.stdout.flush()
 
 
 def put_marked(lines: Sequence[tuple[str, str]], *, start: str, end: str) -> None:
     """Write (heading, body) pairs, the parts of the body between the two marks standing out."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    console = rich_console.Console(file=sys.stdout, highlight=False, soft_wrap=True)
     plain = not console.is_terminal
     for heading, body in lines:
-        console.print(Text(visible_line(heading), style="bold"))
-        text = Text("  ")
+        console.print(rich_text.Text(visible_line(heading), style="bold"))
+        text = rich_text.Text("  ")
         for index, part in enumerate(visible_line(body).replace(end, start).split(start)):
             hit = index % 2 == 1
             text.append(f"[{part}]" if hit and plain else part, style="bold yellow" if hit else "")
@@ -215,8 +245,6 @@ def fail(error: CranfieldError) -> int:
 @contextmanager
 def collection(path: Path) -> Iterator[Store]:
     """Open the collection for one command, and tell the user when another process makes us wait."""
-    from cranfield.workflows.collection import open_collection
-
     told = False
 
     def waiting(seconds: float) -> None:
@@ -225,9 +253,19 @@ def collection(path: Path) -> Iterator[Store]:
             say("another process is writing to this collection; waiting for it to finish …")
             told = True
 
-    with open_collection(path, waiting=waiting) as store:
+    with collections.open_collection(path, waiting=waiting) as store:
         if store.kept_as:
             say(f"{path} was of an older version and has been brought up to date; as it was, it is {store.kept_as}")
+        yield store
+
+
+@contextmanager
+def collection_if_any(path: Path) -> Iterator[Store | None]:
+    """Open the collection where there is one; a default path that leads nowhere means none."""
+    if path == COLLECTION and not path.exists():
+        yield None
+        return
+    with collection(path) as store:
         yield store
 
 
@@ -243,17 +281,22 @@ def opened(
     card: Path | None = None,
     pool: str = "",
     warn: Callable[[str], None] | None = None,
-) -> Iterator[Collection]:
+) -> Iterator[collection_module.Collection]:
     """Open what a command is about: the collection that is meant, or files, with what is told about the pool.
 
     With `warn` (that is `say`) words that name nothing are refused first, and warnings about the qrels are told.
     """
-    told = field.PoolOptions(groups=groups, depth=pool_depth, card=card, pool=pool)
-    with collection_meant(path, qrels, runs) as store:
+    options = field.PoolOptions(groups=groups, depth=pool_depth, card=card, pool=pool)
+    # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
+    are_files = qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs))
+    is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
+    if is_ignored:
+        say(f"qrels and runs are files, so {path} is not looked at; -C {path} takes its pool and scale")
+    with nullcontext() if is_ignored else collection_if_any(path) as store:
         if warn is not None:
             _refuse_nothing(store, qrels, runs, layers)
-        given = inputs.CommandInputs(store, qrels, told, progress, layers=layers or (), warn=warn)
-        yield collection_module.Collection(given)
+        request = inputs.CommandInputs(store, qrels, options, progress, layers=layers or (), warn=warn)
+        yield collection_module.Collection(request)
 
 
 def _refuse_nothing(
@@ -272,25 +315,8 @@ def _refuse_nothing(
         raise typer.BadParameter("which runs? name their files, or a collection that has some with -C")
 
 
-@contextmanager
-def collection_meant(path: Path, qrels: str | None, runs: Sequence[str] | None) -> Iterator[Store | None]:
-    """Open the collection that is meant: none where qrels and runs are files and nobody has named a collection.
-
-    A collection that happens to lie in the folder must not change what files say by its pool and its scale.
-    """
-    from cranfield.cli.options import COLLECTION
-
-    are_files = qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs))
-    if path == COLLECTION and path.exists() and _is_default() and are_files:
-        say(f"qrels and runs are files, so {path} is not looked at; -C {path} takes its pool and scale")
-        yield None
-        return
-    with collection_if_any(path) as store:
-        yield store
-
-
 def _is_default() -> bool:
-    """Say whether the collection was named by nobody, neither on the command line nor in the environment."""
+    """Whether the collection was named by nobody, neither on the command line nor in the environment."""
     try:
         from typer._click.globals import get_current_context  # newer versions of typer carry their own click
     except ImportError:
@@ -301,24 +327,13 @@ def _is_default() -> bool:
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
-    """Give a step something to report to: a bar on a terminal, nothing elsewhere."""
-    from cranfield.base.files import silent
-
+def progress() -> Iterator[files.Progress]:
+    """What a step reports to: a bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield silent
+        yield files.silent
         return
-    from cranfield.workflows.display import bar_on
-
-    with bar_on(sys.stderr) as report:
+    with display.bar_on(sys.stderr) as report:
         yield report
-
-
-def be_verbose() -> None:
-    """Log what the program does to standard error."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.DEBUG, format="%(relativeCreated)8d ms  %(name)s: %(message)s"
-    )
 
 
 def put_document(document: Document) -> None:
@@ -327,18 +342,6 @@ def put_document(document: Document) -> None:
     lines = [f"{document.id}  {title}".rstrip()]
     lines += [f"{name}: {value}" for name, value in document.metadata.items()]
     put("\n".join(visible_line(line) for line in lines) + f"\n\n{visible(document.text).rstrip()}\n")
-
-
-@contextmanager
-def collection_if_any(path: Path) -> Iterator[Store | None]:
-    """Open the collection where there is one; a default path that leads nowhere means none."""
-    from cranfield.cli.options import COLLECTION
-
-    if path == COLLECTION and not path.exists():
-        yield None
-        return
-    with collection(path) as store:
-        yield store
 
 
 @contextmanager
@@ -353,5 +356,5 @@ def binary_output(path: Path | None, *, replace: bool = False) -> Iterator[Binar
         return
     if path.exists() and not replace:
         raise UsageError(f"{path} exists already; choose another name, or overwrite it with --replace")
-    with whole_file(path, replace=replace) as unfinished, unfinished.open("xb") as stream:
+    with files.whole_file(path, replace=replace) as unfinished, unfinished.open("xb") as stream:
         yield stream

@@ -9,7 +9,7 @@ from cranfield.base.errors import CranfieldError, ProblemsFound
 from cranfield.base.registry import deferred
 from cranfield.base.text import HIT_END, HIT_START, shortened
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format
 
 with deferred:
     from cranfield.workflows import corpus

@@ -9,11 +9,10 @@ import typer
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
-from cranfield.cli.options import (
+from cranfield.cli.console import (
     COLLECTION,
     Collection,
     Format,
-    with_notes,
 )
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
@@ -169,9 +168,9 @@ def _put_scores(found: "Evaluation", format: str) -> None:
     else:
         carried = [*found.notes, *found.legend] if format != "table" else [made_with] if piped else []
         wide, *others = found.tables()
-        console.put_wide_table(with_notes(wide, carried), format)
+        console.put_table(wide.with_notes(carried), format, wide=True)
         for other in others:
-            console.put_next_table(other, format)
+            console.put_table(other, format, wide=True, follows=True)
         if found.changes and not others:
             console.say("novelty changes the place of no run")
     for remark in found.remarks:
@@ -190,7 +189,7 @@ def _put_lists(found: "Explanation", format: str) -> None:
     carried = [found.made_with, *(found.remarks if format != "table" else ())] if elsewhere else []
     for table in tables[:-1]:
         console.put_table(table, format)
-    console.put_table(with_notes(tables[-1], carried), format)
+    console.put_table(tables[-1].with_notes(carried), format)
     for remark in found.remarks if format == "table" else ():
         console.say(remark)
     if not elsewhere:

@@ -9,8 +9,8 @@ import typer
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.cli import console, judge_data
+from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed
 from cranfield.cli.judge_data import opened
-from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed
 
 with deferred:
     from assessor_ui import app as interface

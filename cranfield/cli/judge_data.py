@@ -13,7 +13,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.base.text import counted
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Assessor, Collection, Format, name_of_assessor
+from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor
 
 with deferred:
     from assessor_ui import adjudication as adjudication_interface

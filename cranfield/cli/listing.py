@@ -1,47 +1,47 @@
-"""Commands that list what there is: formats and strategies; measures and tests stand with their stages."""
+"""Commands that list what there is, derived from the registries and docstrings; and trec_eval's own command line."""
 
-from typing import Annotated
+import inspect
+import sys
+from typing import Annotated, Any
 
 import typer
 
+from cranfield.base.errors import UnknownName
+from cranfield.base.registry import Registry, deferred, described_options
+from cranfield.base.tables import Column, Table, Value, table_of
 from cranfield.cli import console
-from cranfield.cli.options import Format
+from cranfield.cli.console import Format
+from cranfield.report.rendering import renderers
+
+with deferred:
+    from cranfield.compare import comparison, corrections, significance
+    from cranfield.corpus import formats as corpus_formats
+    from cranfield.evaluate import expression, foreign
+    from cranfield.evaluate import measure as measure_parts
+    from cranfield.evaluate.trec_eval import names as trec_names
+    from cranfield.evaluate.trec_eval import printing
+    from cranfield.pool import stopping, strategy
+    from cranfield.qrels import reading as qrels_reading
+    from cranfield.runs import reading as runs_reading
+
+_CUTOFFS = {"none": "", "optional": "[@k]", "needed": "@k", "level": "@recall"}
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
-    app.command()(measures)
-    app.command()(formats)
-    app.command()(strategies)
+    untouched = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+    app.command("trec-eval", context_settings=untouched)(trec_eval)
+    for command in (measures, formats, strategies):
+        app.command()(command)
 
 
-def formats(format: Format = "table") -> None:
-    """List the formats that are read and written."""
-    from cranfield.base.tables import Column, table_of
-    from cranfield.workflows.listing import known_formats
-
-    console.put_table(
-        table_of(["of", "format", Column("summary", "what it is"), "read", "written"], known_formats()), format
-    )
-
-
-def strategies(
-    name: Annotated[str, typer.Argument(help="A strategy or a stopping rule; without one, all are listed.")] = "",
-    format: Format = "table",
-) -> None:
-    """List the pooling strategies and stopping rules, or explain one."""
-    from cranfield.base.tables import Column, table_of
-    from cranfield.workflows.listing import described_strategy, known_strategies
-
-    if name:
-        console.put(described_strategy(name))
-        return
-    columns: list[Column | str] = ["strategy", "kind", Column("summary", "what it is"), "options"]
-    console.put_table(table_of(columns, known_strategies()), format)
-    console.say("formula and source of each: cranfield strategies NAME")
-
-
-# `cranfield measures`: what there is, with formula, parameters, edge cases and source.
+def trec_eval(context: typer.Context) -> None:
+    """Do what trec_eval does, as version 10, or as version 9 with --as 9."""
+    printed = printing.trec_eval(context.args)
+    sys.stdout.buffer.write(printed.output)
+    sys.stdout.buffer.flush()
+    sys.stderr.write(printed.errors)
+    raise typer.Exit(printed.status)
 
 
 def measures(
@@ -49,11 +49,141 @@ def measures(
     format: Format = "table",
 ) -> None:
     """List the measures, or explain one."""
-    from cranfield.base.tables import table_of
-    from cranfield.workflows.listing import described_measure, known_measures
-
     if name:
-        console.put(described_measure(name))
+        console.put(describe_measure(name))
+    else:
+        console.put_table(list_measures(), format)
+
+
+def formats(format: Format = "table") -> None:
+    """List the formats that are read and written."""
+    console.put_table(list_formats(), format)
+
+
+def strategies(
+    name: Annotated[str, typer.Argument(help="A strategy or a stopping rule; without one, all are listed.")] = "",
+    format: Format = "table",
+) -> None:
+    """List the pooling strategies and stopping rules, or explain one."""
+    if name:
+        console.put(describe_strategy(name))
         return
-    columns = ["measure", "cutoff", "parameters", "also", "trec_eval", "what it is"]
-    console.put_table(table_of(columns, known_measures()), format)
+    console.put_table(list_strategies(), format)
+    console.say("formula and source of each: cranfield strategies NAME")
+
+
+def list_formats() -> Table:
+    """Every format: of what, name, summary, whether it is read and written."""
+    rows: list[tuple[Value, ...]] = []
+    registries: dict[str, Registry[Any]] = {
+        "documents": corpus_formats.document_formats,
+        "topics": corpus_formats.topic_formats,
+        "runs": runs_reading.run_formats,
+        "qrels": qrels_reading.qrels_formats,
+    }
+    for noun, registry in registries.items():
+        for name, part in registry.items():
+            rows.append((noun, name, part.summary, hasattr(part, "read"), hasattr(part, "write")))
+    rows += [("tables", name, _summary(renderer), False, True) for name, renderer in renderers.items()]
+    return table_of(["of", "format", Column("summary", "what it is"), "read", "written"], rows)
+
+
+def list_tests() -> Table:
+    """Every significance test and correction."""
+    rows = [(kind, name, ", ".join(aliases), _summary(part)) for kind, name, aliases, part in _tests()]
+    return table_of(["kind", "name", Column("aliases", "also called"), Column("summary", "what it is")], rows)
+
+
+def describe_test(name: str) -> str:
+    """The whole help of a significance test or a correction: formula, edge cases, source."""
+    known = []
+    for kind, word, aliases, part in _tests():
+        if name in (word, *aliases):
+            return f"{_title(word, kind, aliases)}\n\n{inspect.getdoc(part) or ''}\n"
+        known += [word, *aliases]
+    raise UnknownName("test or correction", name, known)
+
+
+def _tests() -> list[tuple[str, str, list[str], object]]:
+    """(kind, name, aliases, part) of all tests and corrections. Tukey's test is of all runs, not of pairs."""
+    registries: tuple[tuple[str, Registry[Any]], ...] = (
+        ("test", significance.tests),
+        ("correction", corrections.corrections),
+    )
+    ours, theirs = (
+        [(kind, name, registry.aliases(name), part) for name, part in registry.items()]
+        for kind, registry in registries
+    )
+    return [*ours, ("test", comparison.TUKEY, [], comparison.tukey), *theirs]
+
+
+def list_strategies() -> Table:
+    """Every strategy and stopping rule, with its options and their defaults."""
+    rows: list[tuple[Value, ...]] = []
+    for name, part in [*strategy.strategies.items(), *stopping.stopping_rules.items()]:
+        options = ", ".join(f"{option}={default}" for option, default in part.defaults.items())
+        rows.append((name, getattr(part, "kind", "stopping rule"), part.help.splitlines()[0].rstrip("."), options))
+    return table_of(["strategy", "kind", Column("summary", "what it is"), "options"], rows)
+
+
+def describe_strategy(name: str) -> str:
+    """The whole help of a pooling strategy or a stopping rule: formula, edge cases, source, options."""
+    rules, known = stopping.stopping_rules.names(), strategy.strategies
+    words = [word for one in known.names() for word in (one, *known.aliases(one))]
+    if name in rules:
+        part: Any = stopping.stopping_rules.get(name)
+        title, option_as_written = _title(name, "stopping rule", []), f"stop={name}:{{0.default}}"
+    elif name in words:
+        part = known.get(name)
+        title, option_as_written = _title(part.name, part.kind, known.aliases(part.name)), "{1}={0.default}"
+    else:
+        raise UnknownName("pooling strategy or stopping rule", name, [*words, *rules])
+    lines = [title, "", part.help, ""]
+    for option in described_options(part.function):
+        written = option_as_written.format(option, option.name.replace("_", "-"))
+        lines.append(f"  {written}  {option.help} ({option.values})")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def list_measures() -> Table:
+    """Every measure, with the names that it has elsewhere."""
+    theirs = trec_names.trec_names_of()
+    rows = [
+        (
+            name,
+            _CUTOFFS[kind.cutoff],
+            ", ".join(f"{parameter.name}={parameter.default}" for parameter in kind.parameters.values()),
+            " ".join(measure_parts.measures.aliases(name)),
+            " ".join(theirs.get(name, [])),
+            kind.summary,
+        )
+        for name, kind in measure_parts.measures.items()
+    ]
+    return table_of(["measure", "cutoff", "parameters", "also", "trec_eval", "what it is"], rows)
+
+
+def describe_measure(name: str) -> str:
+    """The whole help of the measure that an expression names."""
+    known = measure_parts.measures
+    if name in [word for one in known.names() for word in (one, *known.aliases(one))]:
+        kind = known.get(name)
+    else:
+        (parsed, *_) = expression.parse_measures([name])
+        if isinstance(parsed, foreign.ForeignMeasure):
+            return foreign.described(parsed)
+        kind = parsed.kind
+    lines = [f"{kind.name}{_CUTOFFS[kind.cutoff]}", "", kind.help, ""]
+    for parameter in (*kind.parameters.values(), *measure_parts.COMMON.values()):
+        allowed = ", ".join(parameter.choices) or (str(parameter.range) if parameter.range else "")
+        lines.append(f"  {parameter.name}={parameter.default!r}{f'  ({allowed})' if allowed else ''}")
+    lines.append(f"\nTopics are put together by: {kind.aggregate}")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(part: object) -> str:
+    return (part.__doc__ or "").splitlines()[0].rstrip(".")
+
+
+def _title(name: str, kind: str, aliases: list[str]) -> str:
+    also = f", also called {', '.join(aliases)}" if aliases else ""
+    return f"{name} ({kind}{also})"

@@ -1,8 +1,12 @@
 """The command `cranfield`: its sub-commands, and what happens to errors, Ctrl-C and broken pipes."""
 
+import atexit
 import io
+import logging
 import os
 import sys
+import threading
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -26,8 +30,7 @@ MODULES = {
     "simulate": ("simulate",),
     "report": ("report",),
     "settle": ("settle",),
-    "trec_eval": ("trec-eval",),
-    "listing": ("measures", "formats", "strategies"),
+    "listing": ("trec-eval", "measures", "formats", "strategies"),
 }
 """The files beside this one, in the order of the help, and the commands in each."""
 
@@ -64,24 +67,35 @@ def _main(
     verbose: Annotated[bool, typer.Option("--verbose", help="Log what happens to standard error.")] = False,
 ) -> None:
     if verbose:
-        console.be_verbose()
+        form = "%(relativeCreated)8d ms  %(name)s: %(message)s"
+        logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format=form)
 
 
-def run(arguments: list[str] | None = None) -> None:
+def run() -> None:
     """Run the program and leave it with the right status: 0 done, 1 a problem with the data, 2 a wrong call."""
-    _prepare_streams()
-    sys.meta_path.insert(0, _WithoutPandas())
-    sys.exit(status_of(sys.argv[1:] if arguments is None else arguments))
-
-
-def _prepare_streams() -> None:
-    """Write UTF-8 whatever the locale, and into nothing where a stream was closed (>&-)."""
+    # UTF-8 whatever the locale, and into nothing where a stream was closed (>&-).
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open to the end)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.meta_path.insert(0, _WithoutPandas())
+    try:
+        status = status_of(sys.argv[1:])
+    except KeyboardInterrupt:  # before the command could say anything
+        status = INTERRUPTED
+    # To take all modules apart, one by one, would take the time of a small evaluation: so what was to be done at the
+    # end is done, and memory is left to the operating system. Where a thread is still at work, or a stream cannot be
+    # written to its end, Python leaves in its own way, which waits and complains. After Ctrl-C nobody waits: a thread
+    # that reads from a pipe might do so for ever.
+    if threading.active_count() == 1 or status == INTERRUPTED:
+        atexit._run_exitfuncs()
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+    sys.exit(status)
 
 
 class _WithoutPandas:
@@ -114,7 +128,7 @@ def status_of(arguments: list[str]) -> int:
 
 
 def _command_of(arguments: list[str]) -> str:
-    """Give the first word that is no option; where the shell asks for completions there is none."""
+    """The first word that is no option; where the shell asks for completions there is none."""
     return next((word for word in arguments if not word.startswith("-")), "")
 
 

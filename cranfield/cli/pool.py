@@ -8,7 +8,7 @@ import typer
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format
 
 with deferred:
     from cranfield.workflows.pool import pool

@@ -7,7 +7,7 @@ import typer
 
 from cranfield.base.registry import deferred
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format, Replace
+from cranfield.cli.console import COLLECTION, Collection, Format, Replace
 from cranfield.qrels.release import RULE_WORDS, parse_rule
 
 with deferred:

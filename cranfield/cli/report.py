@@ -9,7 +9,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection
+from cranfield.cli.console import COLLECTION, Collection
 
 with deferred:
     from cranfield.workflows.report import material

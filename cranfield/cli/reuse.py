@@ -10,7 +10,7 @@ from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format, removed
+from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.workflows.reuse.reuse import Part
 
 with deferred:
@@ -123,7 +123,7 @@ def reuse(
                 console.say(sentence)
         more: tuple[Part, ...] = ("topics",) if by_topic else ()
         for one in [found.table(table or "runs")] if is_data else found.tables(table, more=more):
-            console.put_wide_table(one, format)
+            console.put_table(one, format, wide=True)
         for sentence in found.about_runs() if describe else ():
             console.put(f"{sentence}\n")
     if write_card is not None:

@@ -10,7 +10,7 @@ from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import visible_line
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format, Replace
+from cranfield.cli.console import COLLECTION, Collection, Format, Replace
 
 with deferred:
     from cranfield.workflows.runs import runs as stage

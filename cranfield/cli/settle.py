@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.options import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format
 from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures, PoolDepth, PoolName, QrelsWord
 
 RunWord = Annotated[str, typer.Argument(help="A run file, or the name of a stored run.")]

@@ -4,7 +4,7 @@ import pytest
 import typer.main
 from command import call
 
-from cranfield.cli import console, main, options
+from cranfield.cli import console, main
 
 ALL = [command for commands in main.MODULES.values() for command in commands]
 
@@ -33,5 +33,5 @@ def test_an_unknown_command_is_answered_with_the_nearest():
 
 
 def test_the_help_names_all_formats_of_our_own():
-    told = options.Format.__metadata__[0].help
+    told = console.Format.__metadata__[0].help
     assert told == f"How to print: {', '.join(console.table_formats())}."

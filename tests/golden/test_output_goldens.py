@@ -26,7 +26,7 @@ from kept import RENEW, same
 from cranfield._version import __version__
 from cranfield.base import text as clock
 from cranfield.cli import console, main
-from cranfield.workflows.listing import known_formats
+from cranfield.cli.listing import list_formats
 
 HERE = Path(__file__).parent
 KEPT = HERE / "outputs"
@@ -175,7 +175,7 @@ def test_a_table_is_printed_as_it_was(here: Path, name: str, format: str):
 
 
 def written(kind: str) -> list[str]:
-    return [row[1] for row in known_formats() if row[0] == kind and row[4] and row[1] != "parquet"]
+    return [row[1] for row in list_formats().rows if row[0] == kind and row[4] and row[1] != "parquet"]
 
 
 @pytest.mark.parametrize("format", written("qrels"))

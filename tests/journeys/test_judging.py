@@ -10,7 +10,7 @@ import pytest
 from command import Terminal, call
 from kept import Kept
 
-from cranfield.cli.options import name_of_assessor
+from cranfield.cli.console import name_of_assessor
 
 KITCHEN = Path(__file__).parents[2] / "collections" / "kitchen"
 DOCUMENTS = 130

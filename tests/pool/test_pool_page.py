@@ -10,11 +10,11 @@ from kept import Kept
 
 from cranfield.base.errors import UnknownName
 from cranfield.base.registry import described_options
+from cranfield.cli.listing import describe_strategy, list_strategies
 from cranfield.pool import plan as plan_module
 from cranfield.pool.plan import parse
 from cranfield.pool.stopping import stopping_rules
 from cranfield.pool.strategy import strategies
-from cranfield.workflows.listing import described_strategy, known_strategies
 
 DOCS = Path(__file__).parents[2] / "docs"
 ON_ITS_OWN = {"shuffle", "random-arm"}
@@ -44,7 +44,7 @@ def test_every_strategy_has_its_own_explanation_with_a_source(name, strategies_p
 @pytest.mark.parametrize("name", [*strategies.names(), "autotar", *stopping_rules.names()])
 def test_every_strategy_and_rule_is_explained_by_name(name):
     part = stopping_rules.get(name) if name in stopping_rules.names() else strategies.get(name)
-    explained = described_strategy(name)
+    explained = describe_strategy(name)
     assert part.help in explained
     for option in described_options(part.function):
         assert option.help in explained
@@ -53,11 +53,11 @@ def test_every_strategy_and_rule_is_explained_by_name(name):
 
 def test_a_strategy_that_is_not_there_is_answered_with_the_nearest(kept: Kept):
     with kept.raises(UnknownName):
-        described_strategy("rff")
+        describe_strategy("rff")
 
 
 def test_the_list_has_every_strategy_and_every_rule():
-    listed = [row[0] for row in known_strategies()]
+    listed = [row[0] for row in list_strategies().rows]
     assert listed == [*strategies.names(), *stopping_rules.names()]
 
 

@@ -24,7 +24,7 @@ def on_terminal(table: Table, width: int, *, wide: bool = True) -> str:
         patch.setenv("COLUMNS", str(width))
         patch.setenv("TERM", "xterm")
         patch.setattr("sys.stdout", out)
-        (console.put_wide_table if wide else console.put_table)(table)
+        console.put_table(table, wide=wide)
     return re.sub("\x1b\\[[0-9;]*m", "", out.getvalue())
 
 

@@ -86,7 +86,8 @@ def test_an_evaluation_loads_nothing_that_takes_long_and_is_not_needed(tmp_path)
         "import atexit, sys\n"
         "from cranfield.cli.main import run\n"
         "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))\n"
-        "run(['evaluate', '--qrels', 'qrels', 'run', '--no-verdict', '-f', 'csv'])"
+        "sys.argv[1:] = ['evaluate', '--qrels', 'qrels', 'run', '--no-verdict', '-f', 'csv']\n"
+        "run()"
     )
     call = [sys.executable, "-c", program]
     shown = subprocess.run(call, capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -226,7 +226,7 @@ def test_a_network_file_system_is_recognised_by_the_longest_mount_point(tmp_path
 
 
 def test_two_processes_that_make_the_same_collection_leave_one(tmp_path: Path):
-    program = "import sys; from cranfield.cli.main import run; run(sys.argv[1:])"
+    program = "from cranfield.cli.main import run; run()"
     command = [sys.executable, "-c", program, "init", "x", "-C", str(tmp_path / "c.db")]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
     statuses = sorted(process.wait() for process in processes)
