@@ -26,7 +26,6 @@ with deferred:
     from cranfield.workflows import corpus as corpus_workflow
     from cranfield.workflows import display, frames, results
     from cranfield.workflows import inputs as input_kinds
-    from cranfield.workflows import progress as progress_bars
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import settle as settle_workflow
     from cranfield.workflows import simulate as simulate_workflow
@@ -451,7 +450,7 @@ def open_collection(
     # Checked before the collection is opened, so that nothing stays open if they are wrong.
     judged = qrels if qrels is None or isinstance(qrels, str) else input_kinds.qrels_or_file(qrels)
     chosen = (layers,) if isinstance(layers, str) else tuple(layers)
-    store, watch = collections.open_collection(Path(path)), partial(progress_bars.shown_progress, wanted=progress)
+    store, watch = collections.open_collection(Path(path)), partial(display.shown_progress, wanted=progress)
     return Opened(Collection(input_kinds.Inputs(store, judged, told, watch, layers=chosen)))
 
 
@@ -473,5 +472,5 @@ def open_files(
     tells of its pool. `progress=False` shows no bars.
     """
     told = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card)
-    watch = partial(progress_bars.shown_progress, wanted=progress)
+    watch = partial(display.shown_progress, wanted=progress)
     return Opened(Files(input_kinds.FilesInputs(qrels, runs, told, watch)))

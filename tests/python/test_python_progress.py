@@ -13,7 +13,7 @@ from command import Terminal
 
 import cranfield as cf
 from cranfield.base.files import Progress, silent
-from cranfield.workflows.progress import shown_progress
+from cranfield.workflows.display import shown_progress
 
 
 class Screen:
@@ -117,7 +117,7 @@ def test_what_is_opened_without_progress_asks_for_none(monkeypatch: pytest.Monke
         asked.append(wanted)
         return shown_progress(wanted=False)
 
-    monkeypatch.setattr("cranfield.workflows.progress.shown_progress", noting)
+    monkeypatch.setattr("cranfield.workflows.display.shown_progress", noting)
     for chosen in (True, False):
         asked.clear()
         cf.open_files(qrels={"1": {"a": 1}}, runs={"x": {"1": {"a": 2.0}}}, progress=chosen).evaluate("AP")
@@ -125,7 +125,7 @@ def test_what_is_opened_without_progress_asks_for_none(monkeypatch: pytest.Monke
 
 
 def test_reading_files_is_told(pool: Path, notebook: Screen, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("cranfield.workflows.progress.shown_progress", lambda **_: recorded(told))
+    monkeypatch.setattr("cranfield.workflows.display.shown_progress", lambda **_: recorded(told))
     told: list[tuple[str, int, int | None]] = []
     files = cf.open_files(qrels=pool / "qrels", runs=[pool / "r1.run", pool / "r9.run"])
     files.settle("r1", "r9", measures="P@3")
