@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
-from cranfield.pool.candidates import (
-    Candidates,
-    Clusters,
-    Collapsed,
-    PooledRuns,
-    candidates_of,
-    clusters_of,
-    collapse,
-    document_draws,
-)
+from cranfield.pool.candidates import Candidates, PooledRuns, candidates_of, clusters_of, collapse, document_draws
 from cranfield.pool.plan import Cap, Plan, PlanStep, Selection
-from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, Stratum, TopicPool, levels, view
+from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, TopicPool, levels, view
 from cranfield.pool.strategy import HighestScore, RankAmount, Start, State, Strata, Strategy
-from cranfield.runs.run import Codes, Places, Scores, named
+from cranfield.runs.run import Codes, Places, named
 
 _TOPICS_SHOWN = 3
 
@@ -50,10 +41,13 @@ def build(
         raise UsageError(f"a seed is a whole number from 0 up, not {seed}")
     wanted = checked_topics(plan, runs, topics, refuse_idle=refuse_idle)
     pooled = runs.cut(plan.reach)
+    cluster_codes = clusters_of(pooled, clusters)
     builder = TopicBuilder(
-        pooled, wanted, seed=seed, clusters=clusters_of(pooled, clusters) if clusters is not None else None
+        wanted,
+        candidates=lambda topic: collapse(candidates_of(pooled, topic), cluster_codes),
+        begin=lambda some: TopicPool(some.topic, len(some), seed),
     )
-    parts = builder.built(plan.static_steps, order=order)
+    parts = [part_of(pool, some, order=order) for pool, some in builder.built(plan.static_steps)]
     if refuse_idle and (problems := list(builder.problems(plan))):
         raise ProblemsFound("this pool cannot be built", problems)
     return assembled(plan, pooled, parts, seed=seed, order=order)
@@ -111,7 +105,7 @@ def _idle_words(step: Selection, runs: PooledRuns) -> Iterator[Problem]:
         yield from _too_deep(step, deepest, runs.depth)
         return
     # The most documents that the runs of one group have for one topic, as if none of them met.
-    teams = sorted(set(runs.teams))
+    teams = runs.teams
     totals = np.zeros((len(teams), len(runs.topic_ids)), dtype=np.int64)
     for run in runs.runs:
         totals[teams.index(run.team), run.ranking.topics] += np.diff(run.ranking.offsets)
@@ -125,45 +119,41 @@ def _idle_words(step: Selection, runs: PooledRuns) -> Iterator[Problem]:
 class TopicBuilder:
     """The pools of all topics while they grow, and what each step, by its number, has done to them.
 
-    Candidates are made anew for each part of a plan between two budgets: they are quick to make, and large. `chosen`
-    counts the documents of a step in all topics, `has_left` has the steps before which some topic had a document that
-    was not in the pool, and `fewest` is the size of the smallest topic before a step.
+    `candidates` gives those of a topic, `begin` its pool before the first step. Candidates are made anew for each
+    part of a plan between two budgets: they are quick to make, and large. `chosen` counts the documents of a step in
+    all topics, `has_left` has the steps before which some topic had a document that was not in the pool, and `fewest`
+    is the size of the smallest topic before a step.
     """
 
     def __init__(
         self,
-        runs: PooledRuns,
         topics: Sequence[str],
         *,
-        seed: int,
-        clusters: Clusters | None = None,
-        pools: Mapping[str, TopicPool] | None = None,
+        candidates: Callable[[str], Candidates],
+        begin: Callable[[Candidates], TopicPool],
     ) -> None:
-        self.runs, self.topics, self.seed, self.clusters = runs, topics, seed, clusters
-        self.pools: dict[str, TopicPool] = dict(pools or {})
+        self.topics, self._candidates, self._begin = topics, candidates, begin
+        self.pools: dict[str, TopicPool] = {}
         self.levels: dict[str, int | None] = dict.fromkeys(topics)
         self.chosen: dict[int, int] = {}
         self.has_left: set[int] = set()
         self.fewest: dict[int, int] = {}
 
-    def built(self, steps: Numbered, *, order: JudgingOrder) -> list[TopicPart]:
-        """Go through all steps and give the columns of every topic."""
-        # Cut before every budget: it can be shared only when all topics have come so far.
-        parts: list[Numbered] = [[]]
+    def built(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
+        """Go through all steps and give the pool of every topic, with its candidates."""
+        waiting: Numbered = []
         for number, step in steps:
             if isinstance(step, Selection) and step.amount.kind == "budget":
-                self._advance_all(parts[-1], step)
-                parts.append([])
-            parts[-1].append((number, step))
-        found = []
-        for topic in self.topics:
-            collapsed = self.collapsed(topic)
-            found.append(part_of(self._advance(collapsed, parts[-1]), collapsed, order=order))
-        return found
-
-    def collapsed(self, topic: str) -> Collapsed:
-        """Give the candidates of a topic, one for each cluster of near-duplicates."""
-        return collapse(candidates_of(self.runs, topic), self.clusters)
+                # A budget can be shared only when all topics have come so far.
+                have, available = [], []
+                for pool, candidates in self._advance(waiting):
+                    have.append(pool.count)
+                    available.append(np.count_nonzero(pool.eligible(view(candidates, step), step)))
+                shared = levels(np.array(have), np.array(available), int(step.amount.number))
+                self.levels = dict(zip(self.topics, shared.tolist(), strict=True))
+                waiting = []
+            waiting.append((number, step))
+        return self._advance(waiting)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Say which steps chose nothing anywhere though something was left, and which went beyond their amount."""
@@ -177,31 +167,22 @@ class TopicBuilder:
                 message = f"the rates of '{step}' take more than its amount {where}"
                 yield Problem("rates-beyond-amount", message, remedy="raise the amount, or lower the rates")
 
-    def _advance_all(self, steps: Numbered, budgeted: Selection) -> None:
-        """Take all topics through some steps, and share the budget of the step after them."""
-        have, available = [], []
+    def _advance(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
         for topic in self.topics:
-            collapsed = self.collapsed(topic)
-            pool = self._advance(collapsed, steps)
-            have.append(pool.count)
-            available.append(np.count_nonzero(pool.eligible(view(collapsed.candidates, budgeted), budgeted)))
-        shared = levels(np.array(have), np.array(available), int(budgeted.amount.number))
-        self.levels = dict(zip(self.topics, shared.tolist(), strict=True))
-
-    def _advance(self, collapsed: Collapsed, steps: Numbered) -> TopicPool:
-        candidates = collapsed.candidates
-        pool = self.pools.setdefault(candidates.topic, TopicPool(candidates.topic, len(candidates), self.seed))
-        for number, step in steps:
-            if isinstance(step, Cap):
-                pool.cap(step.number)
-                continue
-            before = pool.count
-            pool.apply(candidates, step, number, level=self.levels[candidates.topic])
-            self.chosen[number] = self.chosen.get(number, 0) + pool.count - before
-            self.fewest[number] = min(self.fewest.get(number, before), before)
-            if before < len(candidates):
-                self.has_left.add(number)
-        return pool
+            candidates = self._candidates(topic)
+            pool = self.pools[topic] if topic in self.pools else self._begin(candidates)
+            self.pools[topic] = pool
+            for number, step in steps:
+                if isinstance(step, Cap):
+                    pool.keep(slice(step.number))
+                    continue
+                before = pool.count
+                pool.apply(candidates, step, number, level=self.levels[topic])
+                self.chosen[number] = self.chosen.get(number, 0) + pool.count - before
+                self.fewest[number] = min(self.fewest.get(number, before), before)
+                if before < len(candidates):
+                    self.has_left.add(number)
+            yield pool, candidates
 
 
 def _why_nothing(plan: Plan, number: int, step: Selection, fewest: int) -> tuple[str, str]:
@@ -225,103 +206,88 @@ def _why_nothing(plan: Plan, number: int, step: Selection, fewest: int) -> tuple
 
 @dataclass(frozen=True, eq=False)
 class TopicPart:
-    """The columns of one topic. Strata are (stratum, N_h, n_h) in the order they came."""
+    """A finished topic: its pool, and in document codes what its candidate numbers stand for.
 
-    topic: str
+    `contributions` are, for each document, how many runs have it, then those runs and their ranks. `duplicates` are
+    (document, representative).
+    """
+
+    pool: TopicPool
     documents: Codes
-    strata: Codes
-    stratum_sizes: tuple[tuple[Stratum, int, int], ...]
-    probabilities: Scores
-    contribution_counts: Places
-    contribution_runs: Codes
-    contribution_ranks: Codes
     undrawn: Codes
-    undrawn_strata: Codes
+    contributions: tuple[Places, Codes, Codes]
     duplicates: tuple[tuple[int, int], ...]
 
 
-def part_of(pool: TopicPool, collapsed: Collapsed, *, order: JudgingOrder) -> TopicPart:
-    """Give the columns of one topic, in the order of the plan, by document id, or shuffled by seed."""
-    candidates, additions, chosen = collapsed.candidates, pool.additions, pool.chosen
-    places = np.arange(len(chosen))
+def part_of(pool: TopicPool, candidates: Candidates, *, order: JudgingOrder, first: int = 0) -> TopicPart:
+    """Give the columns of one topic; from the place `first` on as the plan has it, by document id, or shuffled."""
+    places, new = np.arange(len(pool.chosen)), pool.chosen[first:]
     if order == "id":
-        places = np.argsort(-chosen, kind="stable")  # candidates are numbered by id, descending
+        places[first:] = first + np.argsort(-new, kind="stable")  # candidates are numbered by id, descending
     elif order == "random":
-        names = [candidates.ids[number] for number in chosen]
-        places = np.argsort(document_draws(pool.seed, "judging order", candidates.topic, names), kind="stable")
-    strata = np.repeat(np.arange(len(additions)), [len(addition.chosen) for addition in additions])
-    probabilities = np.concatenate([np.empty(0), *(addition.probabilities for addition in additions)])
-    counts, runs, ranks = contributions(candidates, chosen[places])
-    undrawn = _joined([addition.undrawn for addition in additions], np.int64)
-    documents = candidates.documents[chosen[places]]
+        names = [candidates.ids[number] for number in new]
+        draws = document_draws(pool.seed, "judging order", candidates.topic, names)
+        places[first:] = first + np.argsort(draws, kind="stable")
+    pool.keep(places)
+    documents = candidates.documents[pool.chosen]
+    ranks = candidates.ranks.T[pool.chosen]
+    entry, runs = np.nonzero(ranks)
+    counts = np.bincount(entry, minlength=len(documents)).astype(np.int64)
     return TopicPart(
-        candidates.topic,
+        pool,
         documents,
-        strata[places].astype(np.int32),
-        tuple((addition.stratum, addition.population, len(addition.chosen)) for addition in additions),
-        probabilities[places],
-        counts,
-        runs,
-        ranks,
-        candidates.documents[undrawn],
-        np.repeat(np.arange(len(additions)), [len(addition.undrawn) for addition in additions]).astype(np.int32),
-        represented(collapsed, documents),
+        candidates.documents[pool.undrawn],
+        (counts, runs.astype(np.int32), ranks[entry, runs]),
+        represented(candidates, documents),
     )
 
 
-def represented(collapsed: Collapsed, documents: Codes) -> tuple[tuple[int, int], ...]:
+def represented(candidates: Candidates, documents: Codes) -> tuple[tuple[int, int], ...]:
     """Give (document, representative) in codes, where the representative is among some documents."""
-    is_in = np.isin(collapsed.representatives, documents)
-    return tuple(zip(collapsed.left_out[is_in].tolist(), collapsed.representatives[is_in].tolist(), strict=True))
-
-
-def contributions(candidates: Candidates, chosen: Places) -> tuple[Places, Codes, Codes]:
-    """Give for some candidates how many runs have them, and those runs with their ranks, candidate by candidate."""
-    ranks = candidates.ranks.T[chosen]
-    entry, runs = np.nonzero(ranks)
-    return np.bincount(entry, minlength=len(chosen)).astype(np.int64), runs.astype(np.int32), ranks[entry, runs]
+    is_in = np.isin(candidates.representatives, documents)
+    return tuple(zip(candidates.left_out[is_in].tolist(), candidates.representatives[is_in].tolist(), strict=True))
 
 
 def assembled(
     plan: Plan, runs: PooledRuns, parts: Sequence[TopicPart], *, seed: int, order: JudgingOrder, version: int = 1
 ) -> Pool:
     """Put the topics together."""
-    strata = {stratum for part in parts for stratum, _, _ in part.stratum_sizes}
+    strata = {stratum for part in parts for stratum in part.pool.strata}
     table = sorted(strata, key=lambda stratum: (stratum.step, stratum.name.encode()))
     codes = {stratum: code for code, stratum in enumerate(table)}
     populations, drawn = np.zeros((2, len(parts), len(table)), dtype=np.int64)
     for number, part in enumerate(parts):
-        for stratum, population, count in part.stratum_sizes:
-            populations[number, codes[stratum]] += population
-            drawn[number, codes[stratum]] += count
-    sizes = [len(part.documents) for part in parts]
-    coding = [np.array([codes[stratum] for stratum, _, _ in part.stratum_sizes] or [0], np.int32) for part in parts]
+        for stratum, population, count in part.pool.sizes:
+            populations[number, codes[stratum]], drawn[number, codes[stratum]] = population, count
+    # The codes of each topic's strata in the common table; a topic without strata has nothing to look up in it.
+    coding = [np.array([codes[stratum] for stratum in part.pool.strata] or [0], np.int32) for part in parts]
     pairs = list(zip(parts, coding, strict=True))
-    counts = _joined([part.contribution_counts for part in parts], np.int64)
+    sizes = [len(part.documents) for part in parts]
+    counts = _joined([part.contributions[0] for part in parts], np.int64)
     return Pool(
         plan=plan,
         seed=seed,
         order=order,
         sources=tuple(Source(run.name, run.team, run.content_hash) for run in runs.runs),
-        topics=tuple(part.topic for part in parts),
+        topics=tuple(part.pool.topic for part in parts),
         offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         document_ids=runs.document_ids,
         documents=_joined([part.documents for part in parts], np.int32),
-        strata=_joined([code[part.strata] for part, code in pairs], np.int32),
-        probabilities=_joined([part.probabilities for part in parts], np.float64),
-        versions=np.full(sum(sizes), version, dtype=np.int32),
+        strata=_joined([code[part.pool.codes] for part, code in pairs], np.int32),
+        probabilities=_joined([part.pool.probabilities for part in parts], np.float64),
+        versions=_joined([part.pool.versions for part in parts], np.int32),
         stratum_table=tuple(table),
         populations=populations,
         drawn=drawn,
         contribution_offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        contribution_runs=_joined([part.contribution_runs for part in parts], np.int32),
-        contribution_ranks=_joined([part.contribution_ranks for part in parts], np.int32),
+        contribution_runs=_joined([part.contributions[1] for part in parts], np.int32),
+        contribution_ranks=_joined([part.contributions[2] for part in parts], np.int32),
         undrawn=(
             np.repeat(np.arange(len(parts)), [len(part.undrawn) for part in parts]).astype(np.int32),
             _joined([part.undrawn for part in parts], np.int32),
-            _joined([code[part.undrawn_strata] for part, code in pairs], np.int32),
+            _joined([code[part.pool.undrawn_codes] for part, code in pairs], np.int32),
         ),
-        duplicates=tuple(one for part in parts for one in duplicates_of(part.topic, part.duplicates, runs)),
+        duplicates=tuple(one for part in parts for one in duplicates_of(part.pool.topic, part.duplicates, runs)),
         version=version,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
@@ -61,9 +61,9 @@ class PooledRuns:
         return tuple(run.name for run in self.runs)
 
     @property
-    def teams(self) -> tuple[str, ...]:
-        """The group of each run."""
-        return tuple(run.team for run in self.runs)
+    def teams(self) -> list[str]:
+        """The groups, in byte order."""
+        return sorted({run.team for run in self.runs}, key=str.encode)
 
     @cached_property
     def codes_by_topic(self) -> dict[str, int]:
@@ -179,7 +179,8 @@ class Candidates:
     gaps where candidates were taken out) and `listed_scores`. A run that does not have the topic has an empty list.
 
     Where candidates were taken out, `whole` is the topic before, and `kept` says which of its candidates are left:
-    their scores are what they would be if nothing had been taken out.
+    their scores are what they would be if nothing had been taken out. `left_out` are the codes of the documents that
+    are out because a near-duplicate stands for them, `representatives` the codes of those.
     """
 
     topic: str
@@ -192,6 +193,8 @@ class Candidates:
     listed_scores: Scores
     whole: Candidates | None = None
     kept: Mask | None = None
+    left_out: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    representatives: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -266,10 +269,6 @@ class Candidates:
         """Give the sum of what each row of `listed` adds to its candidate."""
         return np.bincount(self.listed, weights=parts, minlength=len(self)).astype(np.float64)
 
-    def list_of(self, run: int) -> Codes:
-        """Give the candidates of a run, from best to worst."""
-        return self.listed[self.offsets[run] : self.offsets[run + 1]]
-
     def only(self, kept: Mask) -> Candidates:
         """Give the topic with some candidates taken out; the others keep their ranks and get new numbers."""
         if kept.all():
@@ -281,17 +280,15 @@ class Candidates:
             whole, left = self.whole, self.kept.copy()
             left[left] = kept
         counts = np.bincount(self.run_of_row[rows], minlength=len(self.runs))
-        return Candidates(
-            self.topic,
-            self.runs,
-            self.documents[kept],
-            self.document_ids,
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            numbers[self.listed[rows]].astype(np.int32),
-            self.listed_ranks[rows],
-            self.listed_scores[rows],
-            whole,
-            left,
+        return replace(
+            self,
+            documents=self.documents[kept],
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            listed=numbers[self.listed[rows]].astype(np.int32),
+            listed_ranks=self.listed_ranks[rows],
+            listed_scores=self.listed_scores[rows],
+            whole=whole,
+            kept=left,
         )
 
 
@@ -309,14 +306,7 @@ def candidates_of(runs: PooledRuns, topic: str) -> Candidates:
     used, listed = _distinct(numbers[codes], len(documents))
     ranks = np.arange(1, len(codes) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
     return Candidates(
-        topic,
-        runs.runs,
-        documents[used],
-        runs.document_ids,
-        offsets,
-        listed,
-        ranks.astype(np.int32),
-        scores,
+        topic, runs.runs, documents[used], runs.document_ids, offsets, listed, ranks.astype(np.int32), scores
     )
 
 
@@ -341,20 +331,10 @@ Clusters = Codes
 """The cluster of each document code; -1 where a document is in none."""
 
 
-@dataclass(frozen=True, eq=False)
-class Collapsed:
-    """A topic with one candidate per cluster, and who stands for whom.
-
-    `left_out` are the document codes that are out, `representatives` the document codes that stand for them.
-    """
-
-    candidates: Candidates
-    left_out: Codes
-    representatives: Codes
-
-
-def clusters_of(runs: PooledRuns, clusters: Mapping[str, object]) -> Clusters:
+def clusters_of(runs: PooledRuns, clusters: Mapping[str, object] | None) -> Clusters | None:
     """Give the clusters of the runs' documents; `clusters` maps a document id to the name of its cluster."""
+    if clusters is None:
+        return None
     of_code = np.full(len(runs.document_ids), ALONE, dtype=np.int32)
     codes = IdTable(runs.document_ids).lookup(list(clusters))
     names = {name: number for number, name in enumerate(dict.fromkeys(clusters.values()))}
@@ -363,15 +343,14 @@ def clusters_of(runs: PooledRuns, clusters: Mapping[str, object]) -> Clusters:
     return of_code
 
 
-def collapse(candidates: Candidates, clusters: Clusters | None, *, preferred: Mask | None = None) -> Collapsed:
+def collapse(candidates: Candidates, clusters: Clusters | None, *, preferred: Mask | None = None) -> Candidates:
     """Keep of each cluster the candidate with the best rank, ties by document id, descending.
 
     A preferred one goes before all others; if there are several, all of them stay. The ranks of all others stay as
     they are, so that the pooled part is what it was.
     """
-    nobody = np.empty(0, dtype=np.int32)
     if clusters is None:
-        return Collapsed(candidates, nobody, nobody)
+        return candidates
     cluster = clusters[candidates.documents]
     first = np.zeros(len(candidates), dtype=bool) if preferred is None else preferred
     order = np.lexsort((candidates.best_rank, ~first))
@@ -381,8 +360,10 @@ def collapse(candidates: Candidates, clusters: Clusters | None, *, preferred: Ma
     out = (order != representative) & ~first[order]
     kept = np.ones(len(candidates), dtype=bool)
     kept[order[out]] = False
-    return Collapsed(
-        candidates.only(kept), candidates.documents[order[out]], candidates.documents[representative[out]]
+    return replace(
+        candidates.only(kept),
+        left_out=candidates.documents[order[out]],
+        representatives=candidates.documents[representative[out]],
     )
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError
 from cranfield.pool.build import assembled, build, duplicates_of, part_of, represented
-from cranfield.pool.candidates import Candidates, Collapsed, Mask, PooledRuns, clusters_of
-from cranfield.pool.extend import LiveParts, live_parts
+from cranfield.pool.candidates import Candidates, Mask, PooledRuns, clusters_of
+from cranfield.pool.extend import collapsed_topic, earlier_of
 from cranfield.pool.plan import Plan, Selection
 from cranfield.pool.pool import (
     NO_PROBABILITY,
-    Addition,
     Duplicate,
     JudgingOrder,
     Pool,
@@ -37,7 +36,6 @@ from cranfield.pool.strategy import Label, State, Texts
 RECENT = 20
 """Over how many of the last judgments the yield of a topic is measured."""
 
-
 IN_POOL = "in the pool"
 """The reason of a document that is sure to be judged."""
 
@@ -51,11 +49,15 @@ class LiveTopic:
 
     A document that was handed out is not offered again, and belongs to the pool from the end on, judged or not. It
     moves no end: what ends a topic are judgments alone.
+
+    Where a stopping rule needs a sample, its labels are hidden from the strategy until it asks for the document by
+    itself. `targets` are those that were judged relevant, in the order of judging.
     """
 
     def __init__(
         self,
-        parts: LiveParts,
+        candidates: Candidates,
+        pool: TopicPool,
         plan: Plan,
         *,
         limit: int | None = None,
@@ -64,94 +66,89 @@ class LiveTopic:
         ended: str = "",
     ) -> None:
         self.number, self.step = adaptive_step(plan)
-        self.candidates, self.pool, step = parts.collapsed.candidates, parts.pool, self.step
+        self.candidates, self.pool, step = candidates, pool, self.step
         self.ended, self.labels = ended, dict[int, Label]()
+        self.recent: deque[bool] = deque(maxlen=RECENT)
         self.chosen: list[int] = []
-        self._queue, self._handed_out = dict.fromkeys(parts.queue), dict[int, None]()
-        self._warm_up = frozenset(self._queue)
+        self.queue, self.handed_out = dict.fromkeys(pool.chosen.tolist()), dict[int, None]()
+        self._warm_up = frozenset(self.queue)
         self._after = [(number, later) for number, later in plan.selections if number > self.number]
-        self._recent: deque[bool] = deque(maxlen=RECENT)
         self._limit = limit
         if limit is None and step.amount.kind == "count":
-            self._limit = self.pool.count + int(step.amount.number)
+            self._limit = pool.count + int(step.amount.number)
         elif limit is None:
             self._limit = int(step.amount.number) if step.amount.kind == "until" else step.scope.cap
-        seen = view(self.candidates, step)
-        self._barred = ~self.pool.eligible(seen, step)
-        self._barred[self.pool.chosen] = False
-        self._state: State = step.strategy.start(seen, seed=self.pool.seed, texts=texts, query=query)
-        self._target = Targets(self.pool) if any(rule.needs_sample for rule in step.scope.stop) else None
+        seen = view(candidates, step)
+        self._barred = ~pool.eligible(seen, step)
+        self._barred[pool.chosen] = False
+        self.state: State = step.strategy.start(seen, seed=pool.seed, texts=texts, query=query)
+        self._sample: set[int] = set()
+        if any(rule.needs_sample for rule in step.scope.stop):
+            drawn = np.isin(pool.codes, pool.codes[pool.probabilities < 1])
+            self._sample = set(pool.chosen[drawn].tolist())
+        self._hidden: dict[int, Label] = {}
+        self._targets: list[int] = []
 
     @property
     def size(self) -> int:
         """How many documents are in the pool so far."""
         return self.pool.count + (0 if self.ended else len(self.chosen))
 
-    @property
-    def claim(self) -> float:
-        """How much the topic wants to be next, by its strategy."""
-        return self._state.claim
-
-    @property
-    def recent_yield(self) -> float:
-        """The share of relevant among the last judgments, drawn towards one half while there are few."""
-        return (1 + sum(self._recent)) / (2 + len(self._recent))
-
     def learn(self, candidate: int, label: Label) -> None:
         """Take in one judgment; a second one of the same document changes nothing."""
         if candidate in self.labels:
             return
         self.labels[candidate] = label
-        self._queue.pop(candidate, None)
+        self.queue.pop(candidate, None)
         if label is not None:
-            self._recent.append(label)
+            self.recent.append(label)
         if not self.pool.present[candidate]:
             self.chosen.append(candidate)
         if self.ended:
             self._close()  # it was offered before the end
             return
-        if self._target is None or not self._target.keeps(candidate, label):
-            self._state.learn(candidate, label)
-        if self._target is not None:
-            self._target.settle(self._state)
+        if candidate not in self._sample:
+            self.state.learn(candidate, label)
+        else:
+            self._hidden[candidate] = label
+            if label is True:
+                self._targets.append(candidate)
+        nothing = np.zeros(self.pool.size, dtype=bool)
+        while self._hidden and (choice := self.state.choose(nothing)) is not None and choice[0] in self._hidden:
+            self.state.learn(choice[0], self._hidden.pop(choice[0]))
         self._end_by_rule()
 
-    def hand_out(self, candidate: int) -> None:
-        """Take in that a document was handed out."""
-        self._handed_out[candidate] = None
-
-    def waits(self, pending: Collection[int]) -> bool:
-        """Say whether a document that is sure to be judged waits for somebody."""
-        return any(candidate not in pending and candidate not in self._handed_out for candidate in self._queue)
+    def waiting(self, pending: Collection[int]) -> int | None:
+        """Give the next document that is sure to be judged and waits for somebody."""
+        return next((one for one in self.queue if one not in pending and one not in self.handed_out), None)
 
     def away(self, pending: Collection[int]) -> int:
         """Give how many documents are out to be judged that the size does not count yet."""
-        out = {*pending, *self._handed_out} - self.labels.keys()
+        out = {*pending, *self.handed_out} - self.labels.keys()
         return sum(not self.pool.present[candidate] for candidate in out)
 
     def offer(self, pending: Collection[int]) -> tuple[int, int, str] | None:
         """Give the next candidate that is not judged and not pending, with its step and why; None for nothing now."""
-        for candidate in self._queue:
-            if candidate not in pending and candidate not in self._handed_out:
-                return candidate, self.story(candidate)[0].step, IN_POOL
-        if self.ended:
+        if (waiting := self.waiting(pending)) is not None:
+            return waiting, self.story(waiting)[0].step, IN_POOL
+        if self.ended or (self._limit is not None and self.size + self.away(pending) >= self._limit):
             return None
-        if self._limit is not None and self.size + self.away(pending) >= self._limit:
-            return None
-        choice = self._state.choose(self._excluded({*pending, *self._handed_out}))
+        choice = self.state.choose(self.excluded({*pending, *self.handed_out}))
         return None if choice is None else (choice[0], self.number, choice[1])
 
-    def is_free(self, candidate: int, pending: Collection[int]) -> bool:
-        """Say whether the adaptive step could choose a candidate now."""
-        return not self.ended and not self._excluded({*pending, *self._handed_out})[candidate]
+    def excluded(self, pending: Collection[int]) -> Mask:
+        """Say which candidates the adaptive step cannot choose."""
+        excluded = self._barred.copy()
+        excluded[list(pending)] = True
+        excluded[list(self.labels)] = True
+        return excluded
 
     def story(self, candidate: int) -> tuple[Stratum, float]:
         """Give the stratum of a candidate, and its probability: NaN for what the adaptive step chooses."""
-        for addition in self.pool.additions:
-            found = np.flatnonzero(addition.chosen == candidate)
-            if len(found):
-                return addition.stratum, float(addition.probabilities[found[0]])
-        return Stratum(self.number, str(self.step)), NO_PROBABILITY
+        rows = np.flatnonzero(self.pool.chosen == candidate)
+        if not len(rows):
+            return Stratum(self.number, str(self.step)), NO_PROBABILITY
+        return self.pool.strata[self.pool.codes[rows[0]]], float(self.pool.probabilities[rows[0]])
 
     def end(self, reason: str) -> None:
         """Close the adaptive step and let the steps after it add what they will."""
@@ -161,82 +158,33 @@ class LiveTopic:
         self._close()
         for number, step in self._after:
             self.pool.apply(self.candidates, step, number)
-        self._queue = {one: None for one in self.pool.chosen.tolist() if one not in self.labels}
+        self.queue = {one: None for one in self.pool.chosen.tolist() if one not in self.labels}
 
-    def so_far(self) -> TopicPool:
-        """Give the pool with what the adaptive step has chosen so far."""
-        pool = TopicPool(self.pool.topic, self.pool.size, self.pool.seed)
-        for addition in [*self.pool.additions, *([] if self.ended else [self._addition()])]:
-            pool.add(addition)
-        return pool
+    def add_chosen(self, pool: TopicPool) -> None:
+        """Add what the adaptive step has chosen to a pool: what is judged first, then what is still out."""
+        out = [one for one in self.handed_out if not pool.present[one] and one not in self.labels]
+        chosen = np.array([*self.chosen, *out], dtype=np.int64)
+        pool.add(Stratum(self.number, str(self.step)), chosen, NO_PROBABILITY)
 
     def _close(self) -> None:
-        self.pool.add(self._addition())
+        self.add_chosen(self.pool)
         self.chosen = []
 
-    def _addition(self) -> Addition:
-        present = self.pool.present
-        open_ones = [one for one in self._handed_out if not present[one] and one not in self.labels]
-        chosen = np.array([*self.chosen, *open_ones], dtype=np.int64)
-        nothing = np.full(len(chosen), NO_PROBABILITY)
-        return Addition(Stratum(self.number, str(self.step)), chosen, nothing, np.empty(0, np.int64))
-
     def _end_by_rule(self) -> None:
-        if self._queue:
+        if self.queue:
             return
         if self._limit is not None and self.size >= self._limit:
             self.end("cap reached" if self.step.scope.across_topics else f"{self.step.amount} reached")
             return
-        targets = self._target
         first = [label for candidate, label in self.labels.items() if candidate in self._warm_up]
         late = [label for candidate, label in self.labels.items() if candidate not in self._warm_up]
-        review = Review(
-            [*first, *late],
-            warm_up=len(first),
-            targets=[candidate not in targets.hidden for candidate in targets.relevant] if targets else (),
-        )
-        for rule in self.step.scope.stop:
-            reason = rule.says(review)
-            if reason:
-                self.end(reason)
-                return
-        if self._state.choose(self._excluded(())) is None:
-            self.end("no document is left")
-
-    def _excluded(self, pending: Collection[int]) -> Mask:
-        excluded = self._barred.copy()
-        excluded[list(pending)] = True
-        excluded[list(self.labels)] = True
-        return excluded
-
-
-class Targets:
-    """A sample whose labels the strategy has to find again by itself.
-
-    `relevant` are those that were judged relevant, in the order of judging; `hidden` the labels not found again yet.
-    """
-
-    def __init__(self, pool: TopicPool) -> None:
-        self.hidden: dict[int, Label] = {}
-        self.relevant: list[int] = []
-        drawn = [addition.chosen for addition in pool.additions if (addition.probabilities < 1).any()]
-        self._sample = {int(candidate) for chosen in drawn for candidate in chosen}
-        self._size = pool.size
-
-    def keeps(self, candidate: int, label: Label) -> bool:
-        """Keep the label of a document of the sample from the strategy; say whether that was done."""
-        if candidate not in self._sample:
-            return False
-        self.hidden[candidate] = label
-        if label is True:
-            self.relevant.append(candidate)
-        return True
-
-    def settle(self, state: State) -> None:
-        """Tell the strategy the kept labels that it asks for."""
-        nothing = np.zeros(self._size, dtype=bool)
-        while (choice := state.choose(nothing)) is not None and choice[0] in self.hidden:
-            state.learn(choice[0], self.hidden.pop(choice[0]))
+        found_again = [candidate not in self._hidden for candidate in self._targets]
+        review = Review([*first, *late], warm_up=len(first), targets=found_again)
+        reason = next(filter(None, (rule.says(review) for rule in self.step.scope.stop)), None)
+        if reason is None and self.state.choose(self.excluded(())) is None:
+            reason = "no document is left"
+        if reason:
+            self.end(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,25 +198,12 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A document to judge next, the step of the plan (from 1) that chose it, and why.
-
-    `known` is the number of judgments that the choice was made from: with it and what was under judgment then, the
-    choice can be checked later.
-    """
+    """A document to judge next, the step of the plan (from 1) that chose it, and why."""
 
     topic: str
     document: str
     step: int
     reason: str
-    known: int
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Documents to judge next, and the topics whose adaptive step has ended, with the rule that ended it."""
-
-    choices: tuple[Choice, ...]
-    ended: Mapping[str, str] = field(default_factory=dict)
 
 
 class LivePool:
@@ -276,8 +211,8 @@ class LivePool:
 
     `pool` is the pool so far, all of it handed out: what the steps before the adaptive one brought is the warm-up,
     the rest was chosen by looking at judgments. Without it the warm-up is built, and offered. `ended` names topics
-    whose adaptive step is over for good, with the rule that ended it. A topic is made ready when it is first asked
-    for: many runs make large topics.
+    whose adaptive step is over for good, with the rule that ended it. A topic is made ready when it is first needed:
+    many runs make large topics.
     """
 
     def __init__(
@@ -299,14 +234,13 @@ class LivePool:
         self._is_handed_out = pool is not None
         if pool is None:
             pool = build(plan, runs, topics=topics, seed=seed, order=order, clusters=clusters)
-        self.plan, self.runs, self.seed, self.order = plan, runs, pool.seed, pool.order
-        self.topics, self.known, self._pool = list(pool.topics), 0, pool
-        self._clusters = clusters_of(runs, clusters) if clusters is not None else None
+        self.plan, self.runs, self._pool, self.topics = plan, runs, pool, list(pool.topics)
+        self._clusters = clusters_of(runs, clusters)
         self._texts, self._queries = texts, queries or {}
         self.number, self._step = adaptive_step(plan)
+        self.spreads = self._step.scope.across_topics  # whether a budget goes across topics
         self._closed = dict(ended or {})
         self._live: dict[str, LiveTopic] = {}
-        self._collapsed: dict[str, Collapsed] = {}
         self._learnt: dict[str, list[Judged]] = {}
         self._out: dict[str, list[str]] = {}
         # How many documents each topic has before its adaptive step.
@@ -318,7 +252,6 @@ class LivePool:
 
     def learn(self, judged: Judged) -> None:
         """Take in one judgment. What is not a candidate of one of the topics is passed over."""
-        self.known += 1
         self._learnt.setdefault(judged.topic, []).append(judged)
         live = self._at(judged.topic) if judged.topic in self._sizes else None
         candidate = None if live is None else live.candidates.numbers.get(judged.document)
@@ -331,13 +264,13 @@ class LivePool:
     def set_judgments(self, topic: str, judged: Sequence[Judged]) -> None:
         """Bring a topic to where these judgments, all that count for it now and in their order, leave it.
 
-        What was told before and stands at the front is not told again. Where one of those has changed or is gone, the
-        topic begins anew, as if it had never been told.
+        Those at the front that it has learnt before are not learnt again. Where one of them has changed or is gone,
+        the topic begins anew.
         """
         before = self._learnt.get(topic, [])
         if list(judged[: len(before)]) != before:
             again = self.topics if self._is_spent(None) else [topic]
-            others = {name: self._forgotten(name) for name in again}
+            others = {name: self._forget(name) for name in again}
             for name in again:
                 if name != topic:
                     self.set_judgments(name, others[name])
@@ -345,21 +278,21 @@ class LivePool:
         for one in judged[len(before) :]:
             self.learn(one)
 
-    def hand_out(self, topic: str, documents: Iterable[str]) -> None:
+    def hand_out(self, topic: str, *documents: str) -> None:
         """Take in that documents were handed out: they are not offered again, and count as under judgment."""
-        for document in documents:
-            self._out.setdefault(topic, []).append(document)
-            if topic in self._live and (candidate := self.candidates(topic).numbers.get(document)) is not None:
-                self._live[topic].hand_out(candidate)
+        self._out.setdefault(topic, []).extend(documents)
+        for document in documents if topic in self._live else ():
+            if (candidate := self.candidates(topic).numbers.get(document)) is not None:
+                self._live[topic].handed_out[candidate] = None
 
     def close(self, topic: str, rule: str) -> None:
         """Take in that the adaptive step of a topic is over for good, whatever becomes of the judgments behind it."""
         if self._closed.setdefault(topic, rule) and topic in self._live and not self._live[topic].ended:
-            self._forgotten(topic)
+            self._forget(topic)
 
     def drop(self, topic: str) -> None:
-        """Make room: begin a topic anew when it is asked for next."""
-        self._forgotten(topic)
+        """Make room: begin a topic anew when it is needed next."""
+        self._forget(topic)
         self._out.pop(topic, None)
 
     def offer(
@@ -368,7 +301,7 @@ class LivePool:
         *,
         under_judgment: Collection[tuple[str, str]] = (),
         topics: Collection[str] | None = None,
-    ) -> Batch:
+    ) -> list[Choice]:
         """Give at most `size` documents to judge next, of some topics or all; this changes nothing."""
         wanted = [topic for topic in self.topics if topics is None or topic in topics]
         pending: dict[str, list[int]] = {topic: [] for topic in wanted}
@@ -379,7 +312,7 @@ class LivePool:
         while len(choices) < size and (choice := self._next(wanted, pending)) is not None:
             choices.append(choice)
             pending[choice.topic].append(self.candidates(choice.topic).numbers[choice.document])
-        return Batch(tuple(choices), self.ended)
+        return choices
 
     @property
     def ended(self) -> dict[str, str]:
@@ -387,16 +320,11 @@ class LivePool:
         made = {topic: live.ended for topic, live in self._live.items() if live.ended}
         return dict(sorted((self._closed | made).items()))
 
-    @property
-    def spreads(self) -> bool:
-        """Whether a budget goes across topics."""
-        return self._step.scope.across_topics
-
     def first(self, topics: Iterable[str]) -> Choice | None:
         """Give the next document of the topic whose turn it is, of those that can offer one."""
         going_on = [topic for topic in topics if not self._at(topic).ended]
         in_turn = self._in_turn(going_on, {topic: [] for topic in going_on})
-        return next((one for topic in in_turn for one in self.offer(1, topics=[topic]).choices), None)
+        return next((one for topic in in_turn for one in self.offer(1, topics=[topic])), None)
 
     def candidates(self, topic: str) -> Candidates:
         """Give what a topic can be judged on."""
@@ -410,53 +338,69 @@ class LivePool:
     def is_free(self, topic: str, document: str, under_judgment: Collection[str] = ()) -> bool:
         """Say whether the adaptive step could choose a document now, whatever it would choose."""
         live, known = self._at(topic), self.candidates(topic).numbers
-        return document in known and live.is_free(
-            known[document], [known[one] for one in under_judgment if one in known]
-        )
+        if live.ended or document not in known:
+            return False
+        pending = [known[one] for one in under_judgment if one in known]
+        return not live.excluded({*pending, *live.handed_out})[known[document]]
 
     def stands_for(self, topic: str, documents: Collection[str]) -> list[Duplicate]:
         """Give the near-duplicates that stay out because one of some documents stands for them."""
-        live = self._at(topic)
-        codes = live.candidates.documents[[live.candidates.numbers[document] for document in documents]]
-        return duplicates_of(topic, represented(self._collapsed[topic], codes), self.runs)
+        candidates = self.candidates(topic)
+        codes = candidates.documents[[candidates.numbers[document] for document in documents]]
+        return duplicates_of(topic, represented(candidates, codes), self.runs)
 
-    def later(self, topic: str) -> list[Addition]:
-        """Give what the steps after the adaptive one have added; nothing before it has ended."""
-        return [one for one in self._at(topic).pool.additions if one.stratum.step > self.number]
+    def later(self, topic: str) -> dict[Stratum, list[str]]:
+        """Give what the steps after the adaptive one passed over, by stratum; nothing before it has ended."""
+        live = self._at(topic)
+        pool, ids = live.pool, live.candidates.ids
+        return {
+            stratum: [ids[number] for number in pool.undrawn[pool.undrawn_codes == code]]
+            for code, stratum in enumerate(pool.strata)
+            if live.ended and stratum.step > self.number
+        }
 
     def snapshot(self) -> Pool:
         """Give the pool as it stands: the warm-up and what was chosen since, in the order of judging."""
-        parts = [part_of(self._at(one).so_far(), self._collapsed[one], order="plan") for one in self.topics]
-        return assembled(self.plan, self.runs, parts, seed=self.seed, order=self.order)
+        parts = []
+        for live in map(self._at, self.topics):
+            pool = replace(live.pool, strata=list(live.pool.strata))
+            if not live.ended:
+                live.add_chosen(pool)
+            parts.append(part_of(pool, live.candidates, order="plan"))
+        return assembled(self.plan, self.runs, parts, seed=self._pool.seed, order=self._pool.order)
 
     def _at(self, topic: str) -> LiveTopic:
         """Give a topic, made ready when it is first needed."""
         if topic not in self._live:
-            parts = self._parts(topic)
-            live = LiveTopic(
-                parts,
+            candidates, pool, chosen = self._parts(topic)
+            live = self._live[topic] = LiveTopic(
+                candidates,
+                pool,
                 self.plan,
                 limit=self._limits.get(topic),
                 texts=self._texts,
                 query=self._queries.get(topic, ""),
                 ended=self._closed.get(topic, ""),
             )
-            self._live[topic], self._collapsed[topic] = live, parts.collapsed
-            known = live.candidates.numbers
-            before = [*parts.queue, *parts.chosen] if self._is_handed_out else parts.chosen
-            for candidate in [*before, *(known[name] for name in self._out.get(topic, ()) if name in known)]:
-                live.hand_out(candidate)
+            known = candidates.numbers
+            before = [*pool.chosen.tolist(), *chosen] if self._is_handed_out else chosen
+            out = [known[name] for name in self._out.get(topic, ()) if name in known]
+            live.handed_out = dict.fromkeys([*before, *out])
         return self._live[topic]
 
-    def _parts(self, topic: str) -> LiveParts:
-        return live_parts(self._pool, self.runs, topic, self._clusters, adaptive=self.number)
+    def _parts(self, topic: str) -> tuple[Candidates, TopicPool, list[int]]:
+        """Give the candidates of a topic, what its fixed steps brought, and what its adaptive step has chosen."""
+        candidates = collapsed_topic(self._pool, self.runs, topic, self._clusters)
+        pool = earlier_of(self._pool, candidates)
+        steps = np.array([stratum.step for stratum in pool.strata], dtype=np.int32)[pool.codes]
+        chosen = pool.chosen[steps == self.number].tolist()
+        pool.keep(steps != self.number)
+        return candidates, pool, chosen
 
-    def _forgotten(self, topic: str) -> list[Judged]:
-        """Forget where a topic stands; give what was told of it."""
-        told = self._learnt.pop(topic, [])
+    def _forget(self, topic: str) -> list[Judged]:
+        """Forget where a topic stands; give what it has learnt."""
         self._live.pop(topic, None)
-        self.known -= len(told)
-        return told
+        return self._learnt.pop(topic, [])
 
     def _shared_limits(self) -> dict[str, int]:
         """Give the size each topic may reach where a budget is shared evenly; nothing where the step says it."""
@@ -475,8 +419,8 @@ class LivePool:
             return {}
         available = []
         for topic in self.topics:
-            parts = self._parts(topic)
-            available.append(np.count_nonzero(parts.pool.eligible(view(parts.collapsed.candidates, step), step)))
+            candidates, pool, _ = self._parts(topic)
+            available.append(np.count_nonzero(pool.eligible(view(candidates, step), step)))
         return dict(zip(self.topics, levels(have, np.array(available), budget).tolist(), strict=True))
 
     def _next(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> Choice | None:
@@ -488,7 +432,7 @@ class LivePool:
             candidate, number, reason = offered
             if self.spreads and reason != IN_POOL and self._is_spent(pending):
                 return None
-            return Choice(topic, live.candidates.ids[candidate], number, reason, self.known)
+            return Choice(topic, live.candidates.ids[candidate], number, reason)
         return None
 
     def _in_turn(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> list[str]:
@@ -507,11 +451,14 @@ class LivePool:
         def turn(topic: str) -> tuple[int, float, int]:
             live = self._at(topic)
             size = live.size + live.away(pending[topic])
-            if live.waits(pending[topic]):
+            if live.waiting(pending[topic]) is not None:
                 return 0, 0.0, 0
             if size < floor:
                 return 1, float(size), size
-            return 2, -(live.claim if self._step.strategy.compares_topics else live.recent_yield), size
+            if self._step.strategy.compares_topics:
+                return 2, -live.state.claim, size
+            # The share of relevant among the last judgments, drawn towards one half while there are few.
+            return 2, -(1 + sum(live.recent)) / (2 + len(live.recent)), size
 
         return sorted(topics, key=turn)
 

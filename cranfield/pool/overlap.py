@@ -89,10 +89,10 @@ def missing_by_depth(pool: Pool, runs: PooledRuns, *, clusters: Mapping[str, obj
 
     With `clusters`, near-duplicates of what is in the pool are not missing, and of others only one is.
     """
-    made = clusters_of(runs, clusters) if clusters is not None else None
+    codes = clusters_of(runs, clusters)
     total = np.zeros(runs.depth + 1, dtype=np.int64)
     for topic in pool.topics:
-        candidates = collapsed_topic(pool, runs, topic, made).candidates
+        candidates = collapsed_topic(pool, runs, topic, codes)
         missing = np.ones(len(candidates), dtype=bool)
         missing[numbers_of(candidates, pool.documents_of(topic))] = False
         total += np.bincount(candidates.best_rank[missing], minlength=len(total))

@@ -33,48 +33,39 @@ class Stratum:
     name: str
 
 
-@dataclass(frozen=True, eq=False)
-class Addition:
-    """What a step adds to a topic: candidate numbers in judging order, the stratum and the probability of each.
-
-    `undrawn` are the documents of the stratum that could have been chosen and were not. Only a sample has any.
-    """
-
-    stratum: Stratum
-    chosen: Places
-    probabilities: Scores
-    undrawn: Places
-
-    @property
-    def population(self) -> int:
-        """N_h: how many documents the stratum has."""
-        return len(self.chosen) + len(self.undrawn)
-
-
 @dataclass(eq=False)
 class TopicPool:
-    """The pool of one topic: what is in it, and every addition in order.
+    """The pool of one topic while it grows: candidate numbers in judging order, and where each comes from.
 
-    `barred` are candidates that may not be drawn by chance (they had their chance before). `rates` are the shares at
-    which earlier samples were drawn, by step, and `drawn_before` what they drew: an extension draws at the same rate.
-    `own_rates` are those of single strata, for samples that have several. `beyond` are the steps that took more than
-    their amount: the rates of a sample can ask for more.
+    `codes` (places in `strata`), `probabilities` and `versions` stand beside `chosen`. `undrawn` are the candidates
+    that a sample could have drawn and did not, `undrawn_codes` their strata. `unlisted` counts those of them, by the
+    place of their stratum, that are no candidates any more. `beyond` are the steps that took more than their amount:
+    the rates of a sample can ask for more.
+
+    Where a pool is extended, `earlier` is what it has of the topic: nothing of that is drawn again, and samples are
+    drawn at their earlier rate, into strata of their own, named with the `suffix`.
     """
 
     topic: str
     size: int
     seed: int
-    present: Mask = field(init=False)
-    additions: list[Addition] = field(default_factory=list)
-    barred: Places = field(default_factory=lambda: np.empty(0, np.int64))
-    rates: dict[int, float] = field(default_factory=dict)
-    drawn_before: dict[int, Places] = field(default_factory=dict)
-    own_rates: dict[int, dict[str, float]] = field(default_factory=dict)
-    beyond: set[int] = field(default_factory=set)
+    version: int = 1
+    earlier: TopicPool | None = None
     suffix: str = ""
+    present: Mask = field(init=False)
+    strata: list[Stratum] = field(default_factory=list)
+    chosen: Places = field(default_factory=lambda: np.empty(0, np.int64))
+    codes: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    probabilities: Scores = field(default_factory=lambda: np.empty(0))
+    versions: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    undrawn: Places = field(default_factory=lambda: np.empty(0, np.int64))
+    undrawn_codes: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    unlisted: dict[int, int] = field(default_factory=dict)
+    beyond: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.present = np.zeros(self.size, dtype=bool)
+        self.present[self.chosen] = True
 
     @property
     def count(self) -> int:
@@ -82,24 +73,48 @@ class TopicPool:
         return int(np.count_nonzero(self.present))
 
     @property
-    def chosen(self) -> Places:
-        """All documents in the order they came."""
-        return np.concatenate([np.empty(0, np.int64), *(addition.chosen for addition in self.additions)])
+    def sizes(self) -> list[tuple[Stratum, int, int]]:
+        """The strata with N_h, the documents each has, and n_h, those of them that are in the pool."""
+        drawn = np.bincount(self.codes, minlength=len(self.strata)).tolist()
+        passed_over = np.bincount(self.undrawn_codes, minlength=len(self.strata)).tolist()
+        return [
+            (stratum, drawn[code] + passed_over[code] + self.unlisted.get(code, 0), drawn[code])
+            for code, stratum in enumerate(self.strata)
+        ]
 
-    def add(self, addition: Addition) -> None:
-        """Take in what a step adds."""
-        self.present[addition.chosen] = True
-        self.additions.append(addition)
+    def add(
+        self, stratum: Stratum, chosen: Places, probabilities: Scores | float, undrawn: Places | None = None
+    ) -> None:
+        """Take in what a step adds, behind what is there."""
+        code = self._code(stratum)
+        self.present[chosen] = True
+        self.chosen = np.concatenate([self.chosen, chosen])
+        self.codes = np.concatenate([self.codes, np.full(len(chosen), code, np.int32)])
+        self.probabilities = np.concatenate([self.probabilities, np.broadcast_to(probabilities, len(chosen))])
+        self.versions = np.concatenate([self.versions, np.full(len(chosen), self.version, np.int32)])
+        if undrawn is not None:
+            self.undrawn = np.concatenate([self.undrawn, undrawn])
+            self.undrawn_codes = np.concatenate([self.undrawn_codes, np.full(len(undrawn), code, np.int32)])
 
-    def cap(self, number: int) -> None:
-        """Keep the first documents only."""
-        left = number
-        for place, addition in enumerate(self.additions):
-            kept, left = min(left, len(addition.chosen)), max(left - len(addition.chosen), 0)
-            self.present[addition.chosen[kept:]] = False
-            self.additions[place] = Addition(
-                addition.stratum, addition.chosen[:kept], addition.probabilities[:kept], addition.undrawn
-            )
+    def keep(self, rows: Places | Mask | slice) -> None:
+        """Keep some of the documents, in the order of `rows`."""
+        self.present[self.chosen] = False
+        self.chosen, self.codes = self.chosen[rows], self.codes[rows]
+        self.probabilities, self.versions = self.probabilities[rows], self.versions[rows]
+        self.present[self.chosen] = True
+
+    def make_certain(self, certain: Places, stratum: Stratum) -> None:
+        """Take documents that a fixed step has made certain out of their samples, drawn or not.
+
+        Had they been left there, those that were drawn would count 1 / π times and the others once: too much on
+        average. The others were drawn with the probability they had, and keep it: one made from what is left would be
+        another one for each draw, and none where nothing is left.
+        """
+        leaving = np.isin(self.chosen, certain) & (self.probabilities < 1)
+        self.codes = np.where(leaving, self._code(stratum), self.codes).astype(np.int32)
+        self.probabilities = np.where(leaving, 1.0, self.probabilities)
+        stays = ~np.isin(self.undrawn, certain)
+        self.undrawn, self.undrawn_codes = self.undrawn[stays], self.undrawn_codes[stays]
 
     def eligible(self, seen: Candidates, step: Selection) -> Mask:
         """Say which candidates a step can choose: those in its ranks that are not in the pool.
@@ -111,9 +126,9 @@ class TopicPool:
             first, last = step.scope.ranks
             free &= (seen.best_rank >= first) & (seen.best_rank <= last)
         if step.strategy.kind == "sampling":
-            free[self.barred] = False
-            for addition in self.additions:
-                free[addition.undrawn] = False
+            free[self.undrawn] = False
+            if self.earlier is not None:
+                free[self.earlier.chosen] = free[self.earlier.undrawn] = False
         return free
 
     def apply(self, candidates: Candidates, step: Selection, number: int, *, level: int | None = None) -> None:
@@ -137,16 +152,14 @@ class TopicPool:
         else:
             order = order[free[order]]
             chosen = order[: self._wanted(step, len(order), level)]
-        stratum = Stratum(number, str(step) + self.suffix)
-        self.add(Addition(stratum, chosen, np.ones(len(chosen)), np.empty(0, np.int64)))
+        self.add(Stratum(number, str(step) + self.suffix), chosen, 1.0)
 
     def _add_sample(self, seen: Candidates, step: Selection, number: int, free: Places, level: int | None) -> None:
         strategy, count = step.strategy, None
-        if number in self.own_rates and isinstance(strategy.amount, Strata):
-            rates = strategy.amount.at_rates(self.own_rates[number], otherwise=self.rates[number])
-            strategy = strategy.configured({"strata": rates})
+        rate, rates = (None, {}) if self.earlier is None else self.earlier._rates(step, number)
+        if step.amount.kind != "all" and rate is not None and isinstance(strategy.amount, Strata):
+            strategy = strategy.configured({"strata": strategy.amount.at_rates(rates, otherwise=rate)})
         elif step.amount.kind != "all":
-            rate = self.rates.get(number)
             count = self._wanted(step, len(free), level) if rate is None else _share_of(len(free), rate)
         sample = strategy.sample(seen, free, count, seed=self.seed)
         if count is not None and len(sample.chosen) > count:
@@ -157,8 +170,35 @@ class TopicPool:
             mine = sample.strata == code
             left = free[(sample.population_strata == code) & ~is_drawn[free]]
             label = " ".join(filter(None, (str(step), name))) + self.suffix
-            self.add(Addition(Stratum(number, label), sample.chosen[mine], sample.probabilities[mine], left))
-        self.present[self.drawn_before.get(number, [])] = True
+            self.add(Stratum(number, label), sample.chosen[mine], sample.probabilities[mine], left)
+        if self.earlier is not None:
+            steps = np.array([stratum.step for stratum in self.earlier.strata], dtype=np.int64)
+            self.present[self.earlier.chosen[steps[self.earlier.codes] == number]] = True
+
+    def _rates(self, step: Selection, number: int) -> tuple[float | None, dict[str, float]]:
+        """Give the rate at which a sample was drawn, and those of its single strata; None where it drew from nothing.
+
+        The rate of a share is the plan's. That of any other amount is the one at which it has drawn so far.
+        """
+        # (N_h, n_h) of each stratum, all versions together, by the part of its name after the step
+        drawn: dict[str, tuple[int, int]] = {}
+        for stratum, size, taken in self.sizes:
+            if stratum.step == number:
+                name = stratum.name.removeprefix(str(step)).partition(" +")[0].strip()
+                size_before, taken_before = drawn.get(name, (0, 0))
+                drawn[name] = size_before + size, taken_before + taken
+        population = sum(size for size, _ in drawn.values())
+        if not population:
+            return None, {}
+        rates = {name: taken / size for name, (size, taken) in drawn.items() if size}
+        if step.amount.kind == "share":
+            return step.amount.number / 100, rates
+        return sum(taken for _, taken in drawn.values()) / population, rates
+
+    def _code(self, stratum: Stratum) -> int:
+        if stratum not in self.strata:
+            self.strata.append(stratum)
+        return self.strata.index(stratum)
 
     def _wanted(self, step: Selection, available: int, level: int | None) -> int:
         """Give how many of the available documents the amount of a step means."""

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.pool.build import build, without_model
-from cranfield.pool.extend import Chosen, Later, extend, with_chosen
+from cranfield.pool.extend import Chosen, extend, with_chosen
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.overlap import contributions_of_runs, missing_by_depth
 from cranfield.pool.plan import parse
@@ -26,11 +26,11 @@ def test_what_is_in_a_pool_is_not_offered_again(worked):
     plan = parse("depth 1; mtf until 6")
     pool = build(plan, worked, topics=["1"])
     live = LivePool(plan, worked, pool=pool)
-    offered = [choice.document for choice in live.offer(9).choices]
+    offered = [choice.document for choice in live.offer(9)]
     assert len(offered) == 3
     assert not set(offered) & set(pool.documents_of("1"))
-    live.hand_out("1", offered[:2])
-    assert [choice.document for choice in live.offer(9).choices] == offered[2:]
+    live.hand_out("1", *offered[:2])
+    assert [choice.document for choice in live.offer(9)] == offered[2:]
 
 
 @given(data=st.data())
@@ -43,8 +43,8 @@ def test_standing_with_some_judgments_is_having_been_told_them_alone(worked, dat
         topic = data.draw(st.sampled_from(pool.topics))
         act = data.draw(st.sampled_from(["choose", "judge", "take back", "change"]))
         if act == "choose":
-            chosen = [choice.document for choice in live.offer(2, topics=[topic]).choices]
-            live.hand_out(topic, chosen)
+            chosen = [choice.document for choice in live.offer(2, topics=[topic])]
+            live.hand_out(topic, *chosen)
             handed_out[topic] += chosen
         elif act == "judge":
             judged = {one.document for one in standing[topic]}
@@ -59,19 +59,18 @@ def test_standing_with_some_judgments_is_having_been_told_them_alone(worked, dat
         live.set_judgments(topic, standing[topic])
     fresh = LivePool(plan, worked, pool=pool)
     for topic, documents in handed_out.items():
-        fresh.hand_out(topic, documents[len(pool.documents_of(topic)) :])
+        fresh.hand_out(topic, *documents[len(pool.documents_of(topic)) :])
     for judged in standing.values():
         for one in judged:
             fresh.learn(one)
     assert live.offer(9) == fresh.offer(9)
-    assert live.known == fresh.known
 
 
 def test_a_budget_that_was_spent_is_not_any_more_when_a_judgment_is_taken_back(worked):
     plan = parse("max-mean budget 4 across topics floor=1")
     live = LivePool(plan, worked)
     judged = {"1": [], "2": []}
-    while choices := live.offer().choices:
+    while choices := live.offer():
         one = Judged(choices[0].topic, choices[0].document, True)
         judged[one.topic].append(one)
         live.learn(one)
@@ -79,41 +78,40 @@ def test_a_budget_that_was_spent_is_not_any_more_when_a_judgment_is_taken_back(w
     topic = max(judged, key=lambda name: len(judged[name]))
     live.set_judgments(topic, judged[topic][:-1])
     assert live.ended == {}
-    assert len(live.offer(9).choices) == 1
+    assert len(live.offer(9)) == 1
 
 
 def test_what_was_handed_out_before_the_end_is_no_part_of_a_sample_after_it(worked):
     plan = parse("hedge until 5 stop=nonrelevant:2; sample 50%")
     live = LivePool(plan, worked, topics=["1"])
-    chosen = [choice.document for choice in live.offer(4).choices]
-    live.hand_out("1", chosen)
+    chosen = [choice.document for choice in live.offer(4)]
+    live.hand_out("1", *chosen)
     for document in chosen[:2]:
         live.learn(Judged("1", document, False))
     assert live.ended == {"1": "the last 2 judged documents were not relevant"}
-    (sample,) = live.later("1")
-    ids = live.candidates("1").ids
-    population = {ids[number] for number in [*sample.chosen, *sample.undrawn]}
-    assert population == {f"d{number}" for number in range(1, 8)} - set(chosen)
+    ((sample, undrawn),) = live.later("1").items()
+    drawn = [entry.document for entry in live.snapshot() if entry.stratum == sample.name]
+    assert {*drawn, *undrawn} == {f"d{number}" for number in range(1, 8)} - set(chosen)
     assert live.snapshot().documents_of("1")[:4] == chosen
 
 
 def test_a_topic_that_was_closed_offers_nothing_whatever_is_taken_back(worked):
     plan = parse("depth 1; hedge 2")
     live = LivePool(plan, worked, topics=["1"])
-    for document in (first := [choice.document for choice in live.offer(9).choices]):
+    for document in (first := [choice.document for choice in live.offer(9)]):
         live.learn(Judged("1", document, True))
     live.close("1", "2 reached")
     live.set_judgments("1", [Judged("1", first[0], True)])
     assert live.ended == {"1": "2 reached"}
     again = LivePool(plan, worked, pool=build(plan, worked, topics=["1"]), ended={"1": "2 reached"})
-    assert again.offer(9).choices == ()
+    assert again.offer(9) == []
     assert again.ended == {"1": "2 reached"}
 
 
 def test_a_warm_up_that_is_judged_late_does_not_count_as_steps_without_a_find(worked):
     live = LivePool(parse("depth 1; mtf stop=dry:2"), worked, topics=["1"])
-    warm_up = [choice.document for choice in live.offer(3).choices]
-    others = [choice.document for choice in live.offer(5, under_judgment=[("1", one) for one in warm_up]).choices]
+    warm_up = [choice.document for choice in live.offer(3)]
+    others = [choice.document for choice in live.offer(5, under_judgment=[("1", one) for one in warm_up])]
     for document, label in zip(others[:2], [False, True], strict=True):
         live.learn(Judged("1", document, label))
     for document in warm_up:
@@ -130,7 +128,7 @@ def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(wo
     few = worked.chosen(["A", "B"])
     step = Stratum(2, "mtf until 5")
     begun = build(plan, few, topics=["1"])
-    pool = with_chosen(begun, few, {"1": Later([Chosen("d5", step, NO_PROBABILITY)])})
+    pool = with_chosen(begun, few, {"1": [Chosen("d5", step, NO_PROBABILITY)]})
     assert [(one.document, one.step, one.probability) for one in pool] == [
         ("d3", 1, 1.0),
         ("d1", 1, 1.0),
@@ -141,7 +139,7 @@ def test_chosen_documents_stand_behind_the_others_and_an_extension_keeps_them(wo
     assert [(one.document, one.step, one.version) for one in grown] == [("d3", 1, 1), ("d1", 1, 1), ("d5", 2, 1)]
     assert [(one.run, one.rank) for one in grown.entry("1", "d5").contributions] == [("A", 5), ("C", 1)]
     live = LivePool(plan, worked, pool=grown)
-    assert len(live.offer(9).choices) == 2
+    assert len(live.offer(9)) == 2
 
 
 def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):
@@ -152,7 +150,7 @@ def test_a_chosen_document_goes_on_standing_for_its_near_duplicates(worked):
     assert "d5" not in live.candidates("1").ids  # d4 has the better rank
     assert [(one.document, one.representative) for one in live.stands_for("1", ["d4"])] == [("d5", "d4")]
     pool = with_chosen(
-        begun, few, {"1": Later([Chosen("d4", Stratum(2, "mtf until 6"), NO_PROBABILITY)])}, clusters=clusters
+        begun, few, {"1": [Chosen("d4", Stratum(2, "mtf until 6"), NO_PROBABILITY)]}, clusters=clusters
     )
     grown = extend(pool, worked, clusters=clusters)  # d5 is first in C
     assert "d5" not in grown.documents_of("1")

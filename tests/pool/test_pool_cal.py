@@ -60,7 +60,7 @@ def test_the_state_is_a_function_of_the_judgments_and_survives_a_restart(reading
 
     live, history = fresh(), []
     for _ in range(12):
-        choice = live.offer().choices[0]
+        choice = live.offer()[0]
         history.append(Judged("1", choice.document, choice.document in relevant))
         live.learn(history[-1])
     again = fresh()

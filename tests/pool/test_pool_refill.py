@@ -63,7 +63,7 @@ def test_what_is_chosen_one_by_one_is_what_the_core_chooses(hall, toolbox, plan)
     live = LivePool(parse(plan), toolbox.pooled(toolbox.worked), seed=3)
     if not live.spreads:
         for topic in live.topics:
-            while choices := live.offer(topics=[topic]).choices:
+            while choices := live.offer(topics=[topic]):
                 live.learn(Judged(topic, choices[0].document, LABELS[topic].get(choices[0].document, False)))
         expected = {topic: set(live.snapshot().documents_of(topic)) for topic in live.topics}
         assert {topic: set(hall.entries(topic)) for topic in live.topics} == expected
@@ -113,7 +113,7 @@ def test_another_process_and_a_restart_choose_what_this_one_would(hall, toolbox)
 def test_a_document_under_judgment_elsewhere_is_not_chosen_and_the_record_says_so(hall, toolbox):
     hall.submit(WIDE)
     hall.build("hedge until 9")
-    first = LivePool(parse("hedge until 9"), toolbox.pooled(WIDE)).offer(2, topics=["p"]).choices
+    first = LivePool(parse("hedge until 9"), toolbox.pooled(WIDE)).offer(2, topics=["p"])
     with hall.store.write():
         put_lease(hall.store, Lease("main", "p", first[0].document, "kim", "s", time.time() + 60))
         put_lease(hall.store, Lease("main", "p", first[1].document, "kim", "s", time.time() - 60))

@@ -98,7 +98,7 @@ def reduced(known, plan, lists, grades, seed):
     chosen = {topic: [] for topic in known.topics}
     if plan.is_live:
         live = LivePool(plan, known.pooled, topics=list(known.topics), seed=seed)
-        while choices := live.offer(1).choices:
+        while choices := live.offer(1):
             (choice,) = choices
             chosen[choice.topic].append(choice.document)
             live.learn(Judged(choice.topic, choice.document, grades[choice.topic].get(choice.document, 0) >= 1))

@@ -44,7 +44,7 @@ class _Loaded:
     def take(self, choice: RecordedChoice) -> None:
         """Follow a choice that was recorded."""
         self.handed_out.add(choice.topic, choice.document, (choice.known, choice.number))
-        self.live.hand_out(choice.topic, [choice.document])
+        self.live.hand_out(choice.topic, choice.document)
         self.chosen = choice.number
 
 
@@ -155,7 +155,7 @@ class Refiller:
         fresh = 0
         while fresh < batch or topic in loaded.live.ended:
             others = [] if topic in loaded.live.ended else elsewhere
-            offered = loaded.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic]).choices
+            offered = loaded.live.offer(1, under_judgment=[(topic, one) for one in others], topics=[topic])
             if not offered:
                 break
             self._take(loaded, offered[0], others, labels, made)
@@ -207,12 +207,10 @@ class Refiller:
         if topic in live_pools.ends(store, number):
             return
         later = loaded.live.later(topic)
-        ids = loaded.live.candidates(topic).ids
-        for addition in later:
-            stratum = addition.stratum.step, addition.stratum.name
-            passed_over = [(topic, ids[one], *stratum) for one in addition.undrawn]
-            pools.add_content(store, number, "pool_undrawn", passed_over)
-            if passed_over:
-                live_pools.count_in_stratum(store, number, topic, stratum, more=len(passed_over), drawn=0)
+        for stratum, documents in later.items():
+            key = stratum.step, stratum.name
+            pools.add_content(store, number, "pool_undrawn", [(topic, document, *key) for document in documents])
+            if documents:
+                live_pools.count_in_stratum(store, number, topic, key, more=len(documents), drawn=0)
         end = RecordedEnd(topic, rule, loaded.version, loaded.seen[0], bool(later), now())
         live_pools.record_end(store, number, end)

@@ -9,7 +9,7 @@ from cranfield.base.tables import Result, Table, table_of
 from cranfield.judge.events import Event
 from cranfield.pool import build, extend
 from cranfield.pool.candidates import PooledRuns
-from cranfield.pool.extend import Chosen, Later
+from cranfield.pool.extend import Chosen
 from cranfield.pool.live import LivePool
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum
@@ -81,7 +81,9 @@ def verify_pool(store: Store, name: str = "") -> Verified:
             )
             replayed.go_through([one for one in recorded if one.version == pool.version])
             differences += replayed.wrong
-            pool = extend.with_chosen(pool, runs, replayed.later, clusters=clusters)
+            pool = extend.with_chosen(
+                pool, runs, replayed.chosen, passed_over=replayed.passed_over, clusters=clusters
+            )
     assert pool is not None  # a pool has a version
     if facts.content_hash != versions[-1].content_hash:
         differences.append("the hash of the pool is not that of its latest version")
@@ -175,8 +177,8 @@ class ReplayedChoices:
     """One version of a live pool, gone through choice by choice.
 
     `pool` is the version as it was made, `earlier` what was chosen in versions before it, `ends` the topics that have
-    ended, in this version or before. `wrong` says what differs; `later` is what came into each topic since, as the
-    plan has it.
+    ended, in this version or before. `wrong` says what differs; `chosen` is what came into each topic since, as the
+    plan has it, and `passed_over` what samples after the end passed over.
     """
 
     def __init__(
@@ -191,13 +193,13 @@ class ReplayedChoices:
         relevant_from: Mapping[int, int],
     ) -> None:
         self.wrong: list[str] = []
-        self.later: dict[str, Later] = {}
+        self.chosen: dict[str, list[Chosen]] = {}
+        self.passed_over: dict[str, dict[Stratum, list[str]]] = {}
         self._pool, self._happened, self._relevant_from = pool, happened, relevant_from
         before = {end.topic: end.rule for end in ends.values() if end.final and end.version < pool.version}
         self._ends = {end.topic: end for end in ends.values() if end.version == pool.version}
         self._is_reproducible = pool.plan.is_reproducible
         self._live = LivePool(build.without_model(pool.plan), runs, pool=pool, clusters=clusters, ended=before)
-        self._chosen: dict[str, list[Chosen]] = {}
         self._handed_out = inputs.HandedOut.of(pool, earlier)
 
     def go_through(self, recorded: Sequence[RecordedChoice]) -> None:
@@ -212,7 +214,13 @@ class ReplayedChoices:
             if mine or over:
                 self._walk(some, mine, over)
             for topic in some:
-                self._close(topic)
+                if topic in self._ends and self._ends[topic].final:
+                    later = self._live.later(topic)
+                    self.passed_over[topic] = {
+                        stratum: documents for stratum, documents in later.items() if documents
+                    }
+                if not self._live.spreads:
+                    self._live.drop(topic)  # topics are large
 
     def _walk(self, topics: Sequence[str], recorded: Sequence[RecordedChoice], over: Sequence[RecordedEnd]) -> None:
         happened = [event for topic in topics for event in self._happened.get(topic, ())]
@@ -235,7 +243,7 @@ class ReplayedChoices:
 
     def _choose_again(self, recorded: RecordedChoice) -> None:
         pending = [(recorded.topic, document) for document in recorded.elsewhere]
-        again = self._live.offer(1, under_judgment=pending, topics=[recorded.topic]).choices
+        again = self._live.offer(1, under_judgment=pending, topics=[recorded.topic])
         if recorded.document not in self._live.candidates(recorded.topic).numbers:
             self.wrong.append(f"{_words_of(recorded)} is in none of the runs")
             return
@@ -243,8 +251,8 @@ class ReplayedChoices:
             self.wrong.append(f"{_words_of(recorded)}: by the plan nothing was to be chosen")
         elif not self._is_as_recorded(recorded, again[0].document, again[0].step):
             self.wrong.append(f"{_words_of(recorded)}: by the plan it was {again[0].document}")
-        self._chosen.setdefault(recorded.topic, []).append(self._story(recorded))
-        self._live.hand_out(recorded.topic, [recorded.document])
+        self.chosen.setdefault(recorded.topic, []).append(self._story(recorded))
+        self._live.hand_out(recorded.topic, recorded.document)
         self._handed_out.add(recorded.topic, recorded.document, (recorded.known, recorded.number))
 
     def _is_as_recorded(self, recorded: RecordedChoice, document: str, step: int) -> bool:
@@ -260,18 +268,6 @@ class ReplayedChoices:
             return Chosen(recorded.document, *self._live.story(recorded.topic, recorded.document))
         step = self._pool.plan.steps[self._live.number - 1]
         return Chosen(recorded.document, Stratum(self._live.number, str(step)), NO_PROBABILITY)
-
-    def _close(self, topic: str) -> None:
-        """Keep what came into a topic, and let go of what is large."""
-        passed_over = {}
-        if topic in self._ends and self._ends[topic].final:
-            ids = self._live.candidates(topic).ids
-            passed_over = {one.stratum: [ids[number] for number in one.undrawn] for one in self._live.later(topic)}
-        self.later[topic] = Later(
-            self._chosen.get(topic, ()), {name: some for name, some in passed_over.items() if some}
-        )
-        if not self._live.spreads:
-            self._live.drop(topic)
 
 
 def _words_of(recorded: RecordedChoice) -> str:
