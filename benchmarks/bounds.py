@@ -20,7 +20,7 @@ import pyarrow as pa
 from benchmarks.generate import Shape, _document_ids, _heights, _pairs, _topic_ids, rankings
 from benchmarks.measuring import tell
 from cranfield.evaluate.align import Alignment, align
-from cranfield.evaluate.expression import AnyMeasure, parse_measures
+from cranfield.evaluate.measure import AnyMeasure, parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import sorted_qrels
 from cranfield.reuse.intervals import Closure, interval_depth, intervals_of_runs

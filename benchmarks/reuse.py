@@ -21,7 +21,7 @@ import pyarrow as pa
 from benchmarks.generate import Shape, _document_ids, _heights, _pairs, _topic_ids, rankings
 from benchmarks.measuring import tell
 from cranfield.evaluate.align import Alignment, align
-from cranfield.evaluate.expression import Measure, own_measures, parse_measures
+from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels, sorted_qrels
 from cranfield.reuse.hold_out import AllHoldOut, OwnHoldOut, categories_by_group, hold_out_all, hold_out_own

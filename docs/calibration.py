@@ -22,8 +22,8 @@ from cranfield.base.files import Source
 from cranfield.base.tables import table_of
 from cranfield.compare.differences import repeated
 from cranfield.evaluate.align import Alignment, align
-from cranfield.evaluate.expression import Measure, own_measures, parse_measures
 from cranfield.evaluate.lists import Lists, Values
+from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.qrels.qrels import Qrels, qrels_of
 from cranfield.report.rendering import renderers
 from cranfield.reuse.assess import Coverage, coverage_of, measure_depths, why_untaught, why_untestable

@@ -16,8 +16,8 @@ from cranfield.report.rendering import renderers
 with deferred:
     from cranfield.compare import comparison, corrections, significance
     from cranfield.corpus import formats as corpus_formats
-    from cranfield.evaluate import expression, foreign
-    from cranfield.evaluate import measure as measure_parts
+    from cranfield.evaluate import foreign
+    from cranfield.evaluate import measure as measuring
     from cranfield.evaluate.trec_eval import names as trec_names
     from cranfield.evaluate.trec_eval import printing
     from cranfield.pool import stopping, strategy
@@ -153,27 +153,27 @@ def list_measures() -> Table:
             name,
             _CUTOFFS[kind.cutoff],
             ", ".join(f"{parameter.name}={parameter.default}" for parameter in kind.parameters.values()),
-            " ".join(measure_parts.measures.aliases(name)),
+            " ".join(measuring.measures.aliases(name)),
             " ".join(theirs.get(name, [])),
             kind.summary,
         )
-        for name, kind in measure_parts.measures.items()
+        for name, kind in measuring.measures.items()
     ]
     return table_of(["measure", "cutoff", "parameters", "also", "trec_eval", "what it is"], rows)
 
 
 def describe_measure(name: str) -> str:
     """The whole help of the measure that an expression names."""
-    known = measure_parts.measures
+    known = measuring.measures
     if name in [word for one in known.names() for word in (one, *known.aliases(one))]:
         kind = known.get(name)
     else:
-        (parsed, *_) = expression.parse_measures([name])
-        if isinstance(parsed, foreign.ForeignMeasure):
+        (parsed, *_) = measuring.parse_measures([name])
+        if isinstance(parsed, measuring.ForeignMeasure):
             return foreign.described(parsed)
         kind = parsed.kind
     lines = [f"{kind.name}{_CUTOFFS[kind.cutoff]}", "", kind.help, ""]
-    for parameter in (*kind.parameters.values(), *measure_parts.COMMON.values()):
+    for parameter in (*kind.parameters.values(), *measuring.COMMON.values()):
         allowed = ", ".join(parameter.choices) or (str(parameter.range) if parameter.range else "")
         lines.append(f"  {parameter.name}={parameter.default!r}{f'  ({allowed})' if allowed else ''}")
     lines.append(f"\nTopics are put together by: {kind.aggregate}")

@@ -29,8 +29,7 @@ from cranfield.compare.comparison import (
 from cranfield.compare.corrections import TITLES, corrections
 from cranfield.compare.differences import COVERAGE, DRAWS, Values, check_share, draws_needed, enough_draws, seeded
 from cranfield.compare.significance import tests
-from cranfield.evaluate.expression import AnyMeasure
-from cranfield.evaluate.measure import SMALLEST
+from cranfield.evaluate.measure import SMALLEST, AnyMeasure
 from cranfield.evaluate.scores import Scores
 
 # How runs are compared: what a user may ask for, checked, and by the names that things are registered with.

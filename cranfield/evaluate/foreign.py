@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import math
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass
 from io import StringIO
 from types import ModuleType
 from typing import Any
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError, UnknownName, UsageError
 from cranfield.evaluate.align import Alignment, documents_of
-from cranfield.evaluate.measure import Aggregate
+from cranfield.evaluate.measure import ForeignMeasure
 from cranfield.qrels.reading import SubtopicRow
 from cranfield.runs.run import Run
 
@@ -25,24 +23,6 @@ EXTRA = "ir-measures"
 _ABSENT_PARAMETER = re.compile(r"invalid param (\w+)=<object object")
 _REFUSALS = (ValueError, AssertionError, KeyError, TypeError)
 _PROVIDER = re.compile(r"- (\S+) \((pip install [^)]+)\)")
-
-
-@dataclass(frozen=True)
-class ForeignMeasure:
-    """A measure that ir_measures computes, by its expression as ir_measures prints it. Topics are averaged.
-
-    ir_measures does not tell its lowest and highest value, nor what unjudged documents could change: no verdict.
-    """
-
-    expression: str
-
-    aggregate: Aggregate = "mean"
-    quality: bool = True
-    bounds: tuple[float, float] = (-math.inf, math.inf)
-    takes_verdict: bool = False
-
-    def __str__(self) -> str:
-        return self.expression
 
 
 def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:

@@ -23,10 +23,9 @@ from cranfield.evaluate.align import (
     documents_of,
     levels_of,
 )
-from cranfield.evaluate.expression import AnyMeasure, own_measures
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, gain_function
-from cranfield.evaluate.measure import aggregated_rows
-from cranfield.evaluate.measures.average import Rounding
+from cranfield.evaluate.measure import AnyMeasure, aggregated_rows, own_measures
+from cranfield.evaluate.measures.precision import Rounding
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.run import Codes, Run
 
@@ -90,7 +89,8 @@ def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rou
     for place, measure in enumerate(chosen):
         unsaid = "rounding" in measure.kind.parameters and "rounding" not in dict(measure.settings)
         if unsaid and rounding != "exact":
-            measure = chosen[place] = measure.with_setting("rounding", rounding)
+            settings = tuple(sorted([*measure.settings, ("rounding", rounding)]))
+            measure = chosen[place] = replace(measure, settings=settings)
         with np.errstate(over="ignore", invalid="ignore"):
             found = measure.values(alignment.lists)
         if not np.isfinite(found).all():

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Lists, Values, gain_function
-from cranfield.evaluate.measures.average import Rounding
+from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
+from cranfield.evaluate.measures.precision import Rounding
 from cranfield.evaluate.scores import Scores, score
 
 # The lists that another order of tied documents could change, and other orders of them.

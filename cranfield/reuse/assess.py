@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.base.text import counted
 from cranfield.compare import differences
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.lists import Counts, Lists, Values, ratio
-from cranfield.evaluate.measure import aggregated_rows
-from cranfield.evaluate.measures.user_models import powers
+from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows, own_measures
+from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse.card import Card
 from cranfield.reuse.expected_loss import Loss, ModelCache, expected_loss, scale_model
 from cranfield.reuse.intervals import Closure, Intervals, interval_depth, intervals_of_runs, takes_pool_depth

@@ -14,8 +14,8 @@ import numpy as np
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts
+from cranfield.evaluate.measure import Measure
 from cranfield.reuse.unjudged_model import Spread, Step, UnjudgedModel, Upper
 
 VERSION = 1

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.base.errors import Problem, UsageError, quoted
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.lists import Counts
+from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.reuse.hold_out import (
     ALPHA,

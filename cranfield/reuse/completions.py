@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, log2_of_ranks, ratio
-from cranfield.evaluate.measures.average import ELEVEN, documents_needed
+from cranfield.evaluate.measure import Measure
+from cranfield.evaluate.measures.precision import ELEVEN, documents_needed
 
 Mask = NDArray[np.bool_]
 Grades = NDArray[np.int32]

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.base.errors import InputError, UsageError
 from cranfield.compare.differences import RELATIVE_NOISE
 from cranfield.evaluate.align import Alignment, AnyRun
-from cranfield.evaluate.expression import AnyMeasure, Measure, own_measures
 from cranfield.evaluate.lists import NOT_POOLED, Values
-from cranfield.evaluate.measure import aggregated
+from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated, own_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.provenance import Numbers, qrels_rows

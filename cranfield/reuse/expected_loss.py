@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from cranfield.base.errors import InputError
 from cranfield.compare.differences import check_draws
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts, Lists, Values
-from cranfield.evaluate.measure import aggregated
+from cranfield.evaluate.measure import Measure, aggregated
 from cranfield.reuse.hold_out import NONE_HELD_OUT, lists_without
 from cranfield.reuse.provenance import Provenance, prefix_of
 from cranfield.reuse.unjudged_model import (

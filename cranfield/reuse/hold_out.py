@@ -25,9 +25,8 @@ from cranfield.compare.comparison import pairs
 from cranfield.compare.differences import RELATIVE_NOISE, as_scores, check_share, significant
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import Measure, own_measures
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, Values
-from cranfield.evaluate.measure import aggregated_rows
+from cranfield.evaluate.measure import Measure, aggregated_rows, own_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.correlation import RankDrop, max_rank_drop, ranks, tau_ap, tau_b

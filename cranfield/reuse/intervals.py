@@ -28,10 +28,9 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, AnyRun
-from cranfield.evaluate.expression import AnyMeasure, Measure
 from cranfield.evaluate.lists import THREADS, Counts, Found, Lists, Values
-from cranfield.evaluate.measure import aggregated_rows
-from cranfield.evaluate.measures.user_models import powers
+from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows
+from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse import completions, extremes
 from cranfield.reuse.completions import Completions, Ends, Mask, Reach, unjudged_within
 from cranfield.runs.order import order_as_float32, taken

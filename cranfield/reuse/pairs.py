@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from cranfield.base.errors import UsageError
 from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import AnyMeasure, Measure
 from cranfield.evaluate.lists import Counts, Found, Values
-from cranfield.evaluate.measure import aggregated
+from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated
 from cranfield.reuse.completions import Mask, Reach
 from cranfield.reuse.intervals import (
     PASSED_OVER,

@@ -9,8 +9,8 @@ import numpy as np
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
-from cranfield.evaluate.expression import AnyMeasure
 from cranfield.evaluate.lists import Counts
+from cranfield.evaluate.measure import AnyMeasure
 from cranfield.reuse.completions import Reach
 from cranfield.reuse.intervals import Closure, Identities, Tail
 from cranfield.reuse.pairs import TOLERANCE, OpenScore, QueuedDocument, Weighing, open_score

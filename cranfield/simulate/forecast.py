@@ -12,8 +12,8 @@ import numpy as np
 
 from cranfield.base.errors import UsageError
 from cranfield.compare.power import residual_deviation, topics_needed
-from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import Counts
+from cranfield.evaluate.measure import Measure
 from cranfield.pool.overlap import new_by_depth as documents_by_depth
 from cranfield.reuse.collection import Extrapolation, extrapolated, extrapolated_pool, new_by_depth
 from cranfield.reuse.provenance import provenance_of

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, UsageError
 from cranfield.evaluate.align import Alignment, AnyRun, align
-from cranfield.evaluate.expression import Measure
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
+from cranfield.evaluate.measure import Measure
 from cranfield.evaluate.scores import Scores, score
 from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns

@@ -9,7 +9,7 @@ from cranfield.base.tables import Column, Table, Value, table_of
 from cranfield.base.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.evaluate.expression import Measure
+    from cranfield.evaluate.measure import Measure
     from cranfield.simulate.forecast import Forecast, TopicsNeeded
     from cranfield.simulate.study import Outcome
 

@@ -14,7 +14,7 @@ from cranfield.base.tables import Column, Result, Table, Value, table_of, with_b
 from cranfield.base.text import counted
 from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
-from cranfield.evaluate.expression import Measure, own_measures, parse_measures
+from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.reuse.verdict import WORST_FIRST
 from cranfield.workflows.evaluate import inputs as evaluate_inputs
 from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash

@@ -50,8 +50,8 @@ from cranfield.workflows.evaluate.inputs import (
 from cranfield.workflows.reuse.field import Field, PoolOptions, field_of
 
 with deferred:
-    from cranfield.evaluate import expression
     from cranfield.evaluate import frames as given_tables
+    from cranfield.evaluate import measure as measuring
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import status
     from cranfield.workflows.evaluate import evaluate as evaluation
@@ -60,7 +60,7 @@ with deferred:
 if TYPE_CHECKING:
     from cranfield.base.tables import Value
     from cranfield.evaluate.align import AnyRun
-    from cranfield.evaluate.expression import Measure
+    from cranfield.evaluate.measure import Measure
     from cranfield.qrels.qrels import Qrels
     from cranfield.runs.run import Run
     from cranfield.store.store import Store
@@ -176,7 +176,7 @@ class Inputs:
 
     def own_measures(self, measures: str | Sequence[str]) -> list[Measure]:
         """Give measures that take a verdict or might; the collection's scale says what is relevant."""
-        return list(expression.own_measures(measures_asked(words_of(measures), self.store)))
+        return list(measuring.own_measures(measures_asked(words_of(measures), self.store)))
 
     def evaluated(self, asked: Request, *, verdicts: bool, progress: Progress = silent) -> Evaluation:
         """Score, with verdicts or without."""
@@ -365,8 +365,8 @@ class FilesInputs(Inputs):
         self, asked: Request, names: Sequence[str] | None, *, with_ids: bool, progress: Progress
     ) -> Request:
         # Measures of others see documents by name.
-        parsed = expression.parse_measures(asked.measures)
-        with_ids = with_ids or any(not isinstance(one, expression.Measure) for one in parsed)
+        parsed = measuring.parse_measures(asked.measures)
+        with_ids = with_ids or any(not isinstance(one, measuring.Measure) for one in parsed)
         known: Iterable[str] = self.names() if with_ids else self._read(asked.like or "10", progress)[1]
         for name in names or ():
             if name not in known:

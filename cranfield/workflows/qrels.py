@@ -23,7 +23,7 @@ from cranfield.workflows import collection as collections
 with deferred:
     import numpy as np
 
-    from cranfield.evaluate import expression
+    from cranfield.evaluate import measure as measuring
     from cranfield.qrels import merge, reading
     from cranfield.qrels import qrels as columns
     from cranfield.workflows.report import report as reports
@@ -550,7 +550,7 @@ def _scale_lost(store: Store) -> str:
         elsewhere.append(f"-m 'AP(rel={scale.relevant_from})'")
     if gains:
         said.append("grades have gains of their own")
-        elsewhere.append(f"-m '{expression.parse_measures(['nDCG'], gains=gains)[0]}'")
+        elsewhere.append(f"-m '{measuring.parse_measures(['nDCG'], gains=gains)[0]}'")
     return f"{' and '.join(said)}, which the file does not say: elsewhere {' '.join(elsewhere)}" if said else ""
 
 

@@ -29,7 +29,7 @@ with deferred:
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment, TopicSet
-    from cranfield.evaluate.expression import Measure
+    from cranfield.evaluate.measure import Measure
     from cranfield.reuse.assess import Assessment
     from cranfield.reuse.intervals import Closure, Identities
     from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument

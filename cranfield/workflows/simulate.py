@@ -20,7 +20,7 @@ from cranfield.workflows.pool.show import Speed, judging_speed
 with deferred:
     import numpy as np
 
-    from cranfield.evaluate import expression
+    from cranfield.evaluate import measure as measuring
     from cranfield.pool import candidates
     from cranfield.pool import plan as plans
     from cranfield.report import figures
@@ -141,7 +141,7 @@ class Simulated(Result):
     """
 
     known: study.Known
-    measures: tuple[expression.Measure, ...]
+    measures: tuple[measuring.Measure, ...]
     outcomes: tuple[study.Outcome, ...]
     speed: Speed
     notes: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ def simulate_plans(
     words = how.plans or (STRATEGIES if how.budgets else _depths(known, store))
     parsed = [study.open_ended(plan) if how.budgets else plan for plan in map(plans.parse, words)]
     played = list({str(plan): plan for plan in parsed}.values())
-    own = expression.own_measures(measures_asked(asked.measures, store, relevant_from=known.relevant_from))
+    own = measuring.own_measures(measures_asked(asked.measures, store, relevant_from=known.relevant_from))
     without: study.Without = "replay" if how.outsiders else "deletion" if field.has_groups else "nothing"
     total, done = study.replays(known, played, without=without), 0
 

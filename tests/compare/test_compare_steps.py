@@ -9,7 +9,7 @@ from kept import Kept
 from cranfield.base.errors import UnknownName, UsageError
 from cranfield.compare.by_measure import ONE_TOPIC, MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.differences import COVERAGE, MOST_WORK, draws_needed, enough_draws, mean_interval, seeded
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import Scores
 from cranfield.workflows.compare import (
     MOST_PAIRS,

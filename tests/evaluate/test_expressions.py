@@ -4,7 +4,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import UnknownName, UsageError
-from cranfield.evaluate.expression import parse_measure, parse_measures
+from cranfield.evaluate.measure import parse_measure, parse_measures
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from mappings import qrels_from, ranking_from, run_from
 from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.base.files import Source
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure, parse_measures
-from cranfield.evaluate.foreign import ForeignMeasure, foreign_names, foreign_values
-from cranfield.evaluate.measure import measures
+from cranfield.evaluate.foreign import foreign_names, foreign_values
+from cranfield.evaluate.measure import ForeignMeasure, measures, parse_measure, parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.reading import SubtopicRow, read_subtopics
 

@@ -8,8 +8,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure
-from cranfield.evaluate.measure import measures
+from cranfield.evaluate.measure import measures, parse_measure
 
 
 def of(measure: str, ranked: list[int | None], missed: tuple[int, ...] = ()) -> float:

@@ -9,7 +9,7 @@ from mappings import qrels_from, ranking_from
 from cranfield.base.errors import InputError
 from cranfield.base.files import Source
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure, parse_measures
+from cranfield.evaluate.measure import parse_measure, parse_measures
 from cranfield.evaluate.scores import RankChange, by_novelty, rank_changes, score
 from cranfield.qrels.reading import read_qrels
 

@@ -11,8 +11,8 @@ from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.files import Source
 from cranfield.evaluate.align import Alignment, align
-from cranfield.evaluate.expression import parse_measure
 from cranfield.evaluate.lists import Values
+from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import Qrels, sorted_qrels
 from cranfield.qrels.reading import read_qrels
 

@@ -7,8 +7,7 @@ import pytest
 from mappings import qrels_from, ranking_from
 
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure, parse_measures
-from cranfield.evaluate.measure import aggregated
+from cranfield.evaluate.measure import aggregated, parse_measure, parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.workflows.evaluate.evaluate import Evaluation
 

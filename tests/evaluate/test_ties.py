@@ -11,7 +11,7 @@ from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.evaluate.ties import Moved, expected_scores, moved_by_ties, score_with_ties
 

@@ -13,8 +13,7 @@ from mappings import qrels_from, ranking_from
 from cranfield.compare.comparison import compare_all, paired_scores
 from cranfield.compare.significance import tests as significance_tests
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure, parse_measures
-from cranfield.evaluate.measure import aggregated
+from cranfield.evaluate.measure import aggregated, parse_measure, parse_measures
 from cranfield.evaluate.scores import score
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cranfield.base.files import Source
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.judge.events import Event
 from cranfield.qrels.qrels import BESIDE

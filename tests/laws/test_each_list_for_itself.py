@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from mappings import qrels_from, ranking_from
 
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measures
-from cranfield.evaluate.measure import measures
+from cranfield.evaluate.measure import measures, parse_measures
 from cranfield.evaluate.scores import score
 
 TOPICS = ["1", "2", "3"]

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from mappings import qrels_from, ranking_from
 
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import Measure, parse_measure
-from cranfield.evaluate.measure import measures
+from cranfield.evaluate.measure import Measure, measures, parse_measure
 
 CUTOFFS = {"needed": (1, 3, 10), "optional": (None, 3), "level": (0.0, 0.3, 1.0), "none": (None,)}
 VARIANTS = {

@@ -4,7 +4,7 @@ import pytest
 from mappings import qrels_from, run_from
 
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.measure import parse_measure
 
 ir_measures = pytest.importorskip("ir_measures")
 

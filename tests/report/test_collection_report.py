@@ -193,7 +193,7 @@ def test_more_runs_than_can_be_shown_are_cut_and_it_is_said(kept: Kept):
 def wide_scores(runs: int):
     import numpy as np
 
-    from cranfield.evaluate.expression import parse_measures
+    from cranfield.evaluate.measure import parse_measures
     from cranfield.evaluate.scores import Scores
 
     values = np.arange(runs, dtype=float).reshape(1, runs, 1) / runs

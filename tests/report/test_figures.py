@@ -159,7 +159,7 @@ def test_a_figure_counts_wins_ties_and_losses_as_the_table_does(
 
 def test_noise_is_a_tie_in_a_figure_too(kept: Kept):
     from cranfield.compare.by_measure import Options, compare_scores
-    from cranfield.evaluate.expression import parse_measures
+    from cranfield.evaluate.measure import parse_measures
     from cranfield.evaluate.scores import Scores
     from cranfield.workflows.compare import draw_differences
 

@@ -9,7 +9,7 @@ from kept import Kept
 
 from cranfield.base.records import Topic
 from cranfield.compare.comparison import letters_of_scores
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import Scores
 from cranfield.report import figures as bias_figures
 from cranfield.report.figures import figure_of

@@ -6,7 +6,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.correlation import TauSpread, assessor_effect, tau_b

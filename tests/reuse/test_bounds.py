@@ -14,8 +14,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, align
-from cranfield.evaluate.expression import Measure, parse_measure
-from cranfield.evaluate.measure import measures
+from cranfield.evaluate.measure import Measure, measures, parse_measure
 from cranfield.reuse.intervals import interval_depth, intervals_of_runs
 
 ROUNDS = 40 if os.environ.get("CRANFIELD_SOAK") else 1

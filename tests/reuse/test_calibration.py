@@ -10,7 +10,7 @@ import pytest
 from kept import Kept
 
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import Knowledge, assess_runs, why_untestable
 from cranfield.reuse.provenance import Contributor, pooled_shares, prefixes_of, provenance_of

@@ -11,7 +11,7 @@ from kept import Kept
 
 from cranfield.base.errors import InputError, ProblemsFound
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.assess import Knowledge, assess_runs, measure_depths
 from cranfield.reuse.card import Card, card_of, card_text, entry_of, read_card
 from cranfield.reuse.hold_out import hold_out_own

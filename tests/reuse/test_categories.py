@@ -10,7 +10,7 @@ from cranfield.base.errors import InputError
 from cranfield.compare.comparison import pairs
 from cranfield.compare.significance.student import student
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.reuse.hold_out import (
     Categories,
     Decisions,

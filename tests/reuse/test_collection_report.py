@@ -10,7 +10,7 @@ from kept import Kept
 from mappings import qrels_from, ranking_from
 
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.reuse.collection import _verdict as collection_verdict
 from cranfield.reuse.collection import check_testability, examine, levels_of
 from cranfield.reuse.hold_out import uniques_of

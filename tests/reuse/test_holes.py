@@ -5,7 +5,7 @@ import pytest
 
 from cranfield.base.files import Source
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import Knowledge, assess_runs, coverage_of, measure_depths
 from cranfield.reuse.provenance import Contributor, pooled_shares, provenance_of

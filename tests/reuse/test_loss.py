@@ -11,8 +11,8 @@ from kept import Kept
 
 from cranfield.base.errors import InputError, UsageError
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure
 from cranfield.evaluate.lists import NOT_POOLED, Lists
+from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import measure_depths
 from cranfield.reuse.expected_loss import ModelCache, expected_loss, scale_model

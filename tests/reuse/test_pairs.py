@@ -13,7 +13,7 @@ from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment, KnownRun, align
-from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.assess import rank_interval
 from cranfield.reuse.intervals import choose_runs, identities, with_judgments
 from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument, claim_of, open_score

@@ -6,7 +6,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
 from cranfield.reuse.hold_out import hold_out_all, hold_out_own, replayed, uniques_of
 from cranfield.reuse.provenance import Contributor, provenance_of

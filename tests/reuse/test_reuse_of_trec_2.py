@@ -10,7 +10,7 @@ from kept import Kept
 
 from cranfield.base.files import Source
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measures
+from cranfield.evaluate.measure import parse_measures
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.collection import check_testability, examine, extrapolated, levels_of, new_by_depth
 from cranfield.reuse.hold_out import hold_out_own, uniques_of

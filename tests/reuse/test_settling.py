@@ -11,7 +11,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
-from cranfield.evaluate.expression import parse_measure
+from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.intervals import identities, intervals_of_runs
 from cranfield.reuse.pairs import OpenScore, QueuedDocument, decided, open_score
 from cranfield.reuse.settle import SafeQueue, Settlement, make_safe, settle

@@ -6,8 +6,7 @@ import pytest
 from kept import Kept
 
 from cranfield.base.errors import ProblemsFound
-from cranfield.evaluate.expression import parse_measure
-from cranfield.evaluate.measure import measures
+from cranfield.evaluate.measure import measures, parse_measure
 from cranfield.reuse.verdict import (
     Account,
     Evidence,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from mappings import qrels_from, ranking_from
 
-from cranfield.evaluate.expression import own_measures, parse_measures
+from cranfield.evaluate.measure import own_measures, parse_measures
 from cranfield.pool.candidates import runs_of
 from cranfield.simulate.study import Known, known_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.base.files import Source
-from cranfield.evaluate.expression import own_measures, parse_measures
+from cranfield.evaluate.measure import own_measures, parse_measures
 from cranfield.pool.candidates import runs_of
 from cranfield.pool.plan import parse
 from cranfield.qrels.reading import read_qrels

@@ -17,7 +17,7 @@ from cranfield.simulate.study import Cost, known_of, study
 
 
 def studied(known, plan, *words, **options):
-    from cranfield.evaluate.expression import own_measures, parse_measures
+    from cranfield.evaluate.measure import own_measures, parse_measures
 
     return list(study(known, [parse(plan)], tuple(own_measures(parse_measures(words))), **options))
 

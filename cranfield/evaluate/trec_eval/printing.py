@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from cranfield._version import __version__
-from cranfield.evaluate.expression import scanned
 from cranfield.evaluate.lists import NOT_POOLED, Lists, Values, gain_function
-from cranfield.evaluate.measure import COMMON, SMALLEST, measures, sequential_sum
-from cranfield.evaluate.measures import average, user_models
+from cranfield.evaluate.measure import COMMON, SMALLEST, measures, scanned, sequential_sum
+from cranfield.evaluate.measures import gain, precision
 from cranfield.evaluate.trec_eval import options as parameters
 from cranfield.evaluate.trec_eval.inputs import TrecInput, read_input
 from cranfield.evaluate.trec_eval.names import LEVELS, MEASURES, ORDER, measures_of_version
@@ -108,7 +107,7 @@ def _eleven_points(wanted: Wanted) -> Named:
     met, passed = np.zeros(len(wanted.lists), dtype=bool), np.zeros(len(wanted.lists), dtype=bool)
     total = np.zeros(len(wanted.lists))
     for level in reversed(levels):
-        needed = average.documents_needed(level, relevant, wanted.options.version)
+        needed = precision.documents_needed(level, relevant, wanted.options.version)
         beyond = ~met & (needed > reached)
         met |= ~beyond
         passed |= met & ((needed > reached) | (needed <= 0))
@@ -120,8 +119,8 @@ def _eleven_points(wanted: Wanted) -> Named:
 def _interpolated(wanted: Wanted, level: float) -> Values:
     """Interpolated precision; not a number where an empty list is divided by its length, 0."""
     version = wanted.options.version
-    needed = average.documents_needed(level, wanted.lists.relevant_count(wanted.rel), version)
-    value = average.interpolated_precision(wanted.lists, cutoff=level, rel=wanted.rel, rounding=version)
+    needed = precision.documents_needed(level, wanted.lists.relevant_count(wanted.rel), version)
+    value = precision.interpolated_precision(wanted.lists, cutoff=level, rel=wanted.rel, rounding=version)
     return np.where((wanted.lists.length == 0) & (needed <= 0), np.nan, value)
 
 
@@ -157,8 +156,8 @@ def _rbp(wanted: Wanted) -> Named:
     if not named:
         yield wanted.full_name, wanted.ours("RBP(gain=topic)", p=p)
         return
-    worth = user_models.scaled_gains(wanted.lists, named)
-    yield wanted.full_name, (1.0 - p) * judged.total(worth * user_models.powers(p, judged.rank))
+    worth = gain.scaled_gains(wanted.lists, named)
+    yield wanted.full_name, (1.0 - p) * judged.total(worth * gain.powers(p, judged.rank))
 
 
 def _rbp_residual(wanted: Wanted) -> Named:

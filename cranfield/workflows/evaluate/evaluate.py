@@ -20,8 +20,8 @@ with deferred:
     import numpy as np
 
     from cranfield.compare import comparison, differences
-    from cranfield.evaluate import expression
     from cranfield.evaluate import foreign as foreign_measures
+    from cranfield.evaluate import measure as measuring
     from cranfield.evaluate import scores as scoring
     from cranfield.evaluate import ties as tie_orders
     from cranfield.workflows import corpus
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas
 
     from cranfield.evaluate.align import Alignment, AnyRun
-    from cranfield.evaluate.expression import AnyMeasure
+    from cranfield.evaluate.measure import AnyMeasure
     from cranfield.evaluate.scores import RankChange, Scores
     from cranfield.evaluate.ties import Moved
     from cranfield.workflows.reuse.field import Field, PoolOptions, Trusted
@@ -288,7 +288,7 @@ def evaluate(
     measures = inputs.measures_asked(request.measures, store)
     if not measures:
         raise UsageError("no measure was given; see cranfield measures")
-    foreign = [measure for measure in measures if not isinstance(measure, expression.Measure)]
+    foreign = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
     if pool is not None and not foreign:
         return verdicts.with_verdicts(request, pool, store=store, progress=progress, reading=reading)
     if foreign:
@@ -354,8 +354,8 @@ def _score_with_foreign(
     request: Request, measures: list[AnyMeasure], store: Store | None, progress: Progress
 ) -> Evaluation:
     """Score by our own measures and by those of ir_measures, which sees documents and subtopics."""
-    ours = [measure for measure in measures if isinstance(measure, expression.Measure)]
-    theirs = [measure for measure in measures if not isinstance(measure, expression.Measure)]
+    ours = [measure for measure in measures if isinstance(measure, measuring.Measure)]
+    theirs = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
     if request.ties != "trec" or request.duplicates != "plain":
         raise UsageError(f"{theirs[0]} is computed by ir_measures, which has neither --ties nor --duplicates")
     judged, qrels, qrels_hash, runs = inputs.read_with_subtopics(request, store, progress)

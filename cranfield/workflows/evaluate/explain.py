@@ -16,7 +16,7 @@ from cranfield.workflows.evaluate.evaluate import few, short_hash
 from cranfield.workflows.evaluate.inputs import Request
 
 with deferred:
-    from cranfield.evaluate import expression
+    from cranfield.evaluate import measure as measuring
     from cranfield.evaluate import scores as scoring
     from cranfield.workflows import corpus
 
@@ -141,7 +141,7 @@ def _not_shown(name: str, steps: list[Step], depth: int, relevant: Mapping[str, 
 
 def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, GradeGains]:
     """Give the lowest grade that is relevant, and gains: what the measures say, else what the collection does."""
-    measures = expression.own_measures(inputs.measures_asked(request.measures, store))
+    measures = measuring.own_measures(inputs.measures_asked(request.measures, store))
     idle = [str(one) for one in measures if {name for name, _ in one.settings} - {"rel", "gains"}]
     if idle:
         raise UsageError(f"a list is laid open with P, R and DCG; of {idle[0]} only rel and gains could be shown")

@@ -27,7 +27,8 @@ from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 
 with deferred:
-    from cranfield.evaluate import align, direct, expression
+    from cranfield.evaluate import align, direct
+    from cranfield.evaluate import measure as measuring
     from cranfield.qrels import reading as qrels_reading
     from cranfield.runs import check, order
     from cranfield.runs import reading as runs_reading
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cranfield.evaluate.align import Alignment, AnyRun, CodedPairs
-    from cranfield.evaluate.expression import AnyMeasure
+    from cranfield.evaluate.measure import AnyMeasure
     from cranfield.qrels.qrels import Qrels
     from cranfield.qrels.reading import SubtopicRow
     from cranfield.runs.encoding import IdTable
@@ -522,9 +523,9 @@ def measures_asked(
     In a collection a bare `AP` takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
     """
     if store is None:
-        return expression.parse_measures(texts, threshold=relevant_from or 1)
+        return measuring.parse_measures(texts, threshold=relevant_from or 1)
     scale = store.scale()
-    return expression.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=scale.own_gains)
+    return measuring.parse_measures(texts, threshold=relevant_from or scale.relevant_from, gains=scale.own_gains)
 
 
 def grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
@@ -532,12 +533,12 @@ def grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str
     scale_gains = () if store is None else store.scale().own_gains
     by_grade, below_zero = [], []
     for one in measures:
-        own = dict(one.settings) if isinstance(one, expression.Measure) else {}
+        own = dict(one.settings) if isinstance(one, measuring.Measure) else {}
         gains = own.get("gains")
-        if isinstance(one, expression.Measure) and "gains" in one.kind.parameters:
+        if isinstance(one, measuring.Measure) and "gains" in one.kind.parameters:
             otherwise = gains != scale_gains
         else:
-            otherwise = not isinstance(one, expression.Measure) or one.kind.graded or "gain" in own
+            otherwise = not isinstance(one, measuring.Measure) or one.kind.graded or "gain" in own
         if scale_gains and otherwise:
             by_grade.append(str(one))
         if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0:

@@ -23,7 +23,8 @@ from cranfield.store.store import Store
 with deferred:
     import numpy as np
 
-    from cranfield.evaluate import align, expression
+    from cranfield.evaluate import align
+    from cranfield.evaluate import measure as measuring
     from cranfield.pool import candidates, overlap
     from cranfield.pool import plan as plans
     from cranfield.pool import pool as pooling
@@ -121,7 +122,7 @@ def new_run_loss(store: Store, made: pooling.Pool) -> NewRunLoss | None:
     contributors = [provenance.Contributor(source.name, source.group) for source in here]
     entries = ((one.topic, one.document, brought.run) for one in made for brought in one.contributions)
     group = provenance.prefixes_of(aligned, qrels, runs, contributors, entries=entries).by("group")
-    measure = expression.parse_measure(MEASURE, threshold=store.scale().relevant_from)
+    measure = measuring.parse_measure(MEASURE, threshold=store.scale().relevant_from)
     spread = hold_out.hold_out_own(aligned, group, [measure]).relative_spread(measure)
     if not spread.runs:
         return None

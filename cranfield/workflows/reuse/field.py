@@ -30,8 +30,8 @@ with deferred:
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import AnyRun
-    from cranfield.evaluate.expression import AnyMeasure
     from cranfield.evaluate.lists import GradeGains
+    from cranfield.evaluate.measure import AnyMeasure
     from cranfield.reuse.intervals import Closure, Intervals
 
 SETTING = "thresholds"

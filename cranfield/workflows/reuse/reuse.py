@@ -22,7 +22,7 @@ with deferred:
     import pandas as pd
 
     from cranfield.compare import comparison
-    from cranfield.evaluate import expression
+    from cranfield.evaluate import measure as measuring
     from cranfield.report import figures as report_figures
     from cranfield.reuse import assess, card, hold_out, intervals, provenance, tables, verdict
     from cranfield.reuse import collection as pool_bias
@@ -486,7 +486,7 @@ class ReusePlots:
             return next(iter(known.values()))
         if measure not in known:
             field = self._found.field
-            found = expression.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
+            found = measuring.parse_measures([measure], threshold=field.knowledge.relevant_from, gains=field.gains)
             names = [str(one) for one in found]
             if len(names) != 1 or names[0] not in known:
                 raise UnknownName("measure of this result", measure, known)
