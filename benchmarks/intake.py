@@ -41,8 +41,8 @@ def with_cranfield(run: Path, qrels: Path) -> None:
     from cranfield.base.files import Source
     from cranfield.runs.check import Expectations, check
     from cranfield.runs.encoding import IdTable, coded, encode, encode_page
-    from cranfield.runs.order import ranked
     from cranfield.runs.reading import read_rows
+    from cranfield.runs.run import ranked
 
     rows = read_rows(Source(run))
     check(rows, Expectations())

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from cranfield.qrels.qrels import Qrels, qrels_of
-from cranfield.runs.order import ranked
-from cranfield.runs.run import Rows, Run
+from cranfield.runs.run import Rows, Run, ranked
 
 
 def qrels_from(judged: Mapping[str, Mapping[str, int]], *, name: str = "") -> Qrels:

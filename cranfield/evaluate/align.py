@@ -24,10 +24,9 @@ from cranfield.evaluate.lists import (
     stratified_sample,
 )
 from cranfield.qrels.qrels import Qrels
+from cranfield.runs.columns import Codes, Places, Scores, places_in, taken
 from cranfield.runs.encoding import CodedOrder
-from cranfield.runs.order import as_float32, order_as_float32, taken, ties
-from cranfield.runs.run import Codes, Places, Run, Scores, matrix_of, places_in, worth_a_matrix
-from cranfield.runs.run import taken as ids_at
+from cranfield.runs.run import Run, arranged, as_float32, matrix_of, order_as_float32, ties, worth_a_matrix
 
 # A run of which is known only where its rows stand in the qrels.
 
@@ -164,7 +163,7 @@ def align(
     present = np.array([rows.lengths > 0 for rows in placed])
     return Alignment(
         run_names=tuple(run.tag for run in runs),
-        topic_ids=tuple(ids_at(qrels.topic_ids, chosen).to_pylist()),
+        topic_ids=tuple(taken(qrels.topic_ids, chosen).to_pylist()),
         lists=lists,
         present=present,
         scored=present.copy() if topics == "run" else np.ones_like(present),
@@ -211,7 +210,7 @@ def at_each_rank(
         if isinstance(run, KnownRun):
             table.of_rows(run.judged if rows.kept is None else run.judged[rows.kept], part)
         else:
-            documents = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+            documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
             kept = documents if rows.kept is None else documents[rows.kept]
             table.of_documents(run, rows.topics, rows.counts, kept, part)
 
@@ -387,6 +386,6 @@ def documents_of(run: Run, topic: str, *, reference: Reference = "10") -> list[s
     if topic not in topics:
         return []
     place = topics.index(topic)
-    codes = taken(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+    codes = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
     chosen = codes[run.offsets[place] : run.offsets[place + 1]]
     return list(run.document_ids.take(pa.array(chosen)).to_pylist())

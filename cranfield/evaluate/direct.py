@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from cranfield.base.files import UTF8_BOM, Source
 from cranfield.evaluate.align import KnownRun, Reference
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.order import as_float32
-from cranfield.runs.run import Codes, Places, Scores, as_numbers, as_text, byte_order, joined_text, taken
+from cranfield.runs.columns import Codes, Places, Scores, as_numbers, as_text, byte_order, joined_text, taken
+from cranfield.runs.run import as_float32
 
 # The columns of ordinary TREC lines, found with masks over bytes: no string is made.
 

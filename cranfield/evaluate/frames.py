@@ -21,10 +21,9 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS, QrelsRows
-from cranfield.runs.columns import encoded
-from cranfield.runs.order import ranked
-from cranfield.runs.problems import SPELLINGS, expected_columns, roles_of
-from cranfield.runs.run import LineNumbers, Rows, Run, Scores
+from cranfield.runs.columns import Scores, encoded
+from cranfield.runs.reading import SPELLINGS, expected_columns, roles_of
+from cranfield.runs.run import LineNumbers, Rows, Run, ranked
 
 if TYPE_CHECKING:
     import pandas

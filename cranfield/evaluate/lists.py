@@ -19,7 +19,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.run import Codes, Run, as_text, places_in
+from cranfield.runs.columns import Codes, as_text, places_in
+from cranfield.runs.run import Run
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]

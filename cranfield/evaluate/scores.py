@@ -27,7 +27,8 @@ from cranfield.evaluate.lists import NOT_POOLED, GradeGains, gain_function
 from cranfield.evaluate.measure import AnyMeasure, aggregated_rows, own_measures
 from cranfield.evaluate.measures.precision import Rounding
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.run import Codes, Run
+from cranfield.runs.columns import Codes
+from cranfield.runs.run import Run
 
 ALL = "all"
 """What stands for the topic in the rows of a summary."""

@@ -13,7 +13,7 @@ from cranfield.pool.candidates import Candidates, PooledRuns, candidates_of, clu
 from cranfield.pool.plan import Cap, Plan, PlanStep, Selection
 from cranfield.pool.pool import Duplicate, JudgingOrder, Pool, Source, TopicPool, levels, view
 from cranfield.pool.strategy import HighestScore, RankAmount, Start, State, Strata, Strategy
-from cranfield.runs.run import Codes, Places, named
+from cranfield.runs.columns import Codes, Places, named
 
 _TOPICS_SHOWN = 3
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.runs.encoding import UNKNOWN, CodedRun, IdTable, as_ids, distinct
-from cranfield.runs.run import Codes, Places, Run, Scores, byte_order, named, taken
+from cranfield.runs.columns import Codes, Places, Scores, byte_order, distinct, named, taken
+from cranfield.runs.encoding import UNKNOWN, CodedRun, IdTable, as_ids
+from cranfield.runs.run import Run
 
 # The runs that enter a pool, with who sent them, all in the same codes.
 

@@ -12,7 +12,7 @@ from cranfield.pool.build import TopicBuilder, assembled, checked_topics, part_o
 from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
 from cranfield.pool.pool import Pool, Stratum, TopicPool
-from cranfield.runs.run import Places, named
+from cranfield.runs.columns import Places, named
 
 # What a pool has of a topic.
 

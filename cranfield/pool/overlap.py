@@ -14,7 +14,7 @@ from cranfield.base.text import counted
 from cranfield.pool.candidates import PooledRuns, by_group, candidates_of, clusters_of
 from cranfield.pool.extend import collapsed_topic, numbers_of
 from cranfield.pool.pool import Pool
-from cranfield.runs.run import Places
+from cranfield.runs.columns import Places
 
 MOST = 0.5
 """The share of the documents that only one group brought from which on that group is said to supply most."""

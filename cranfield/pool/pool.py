@@ -17,7 +17,7 @@ from cranfield.base.text import counted
 from cranfield.pool.candidates import Candidates, Mask, by_group
 from cranfield.pool.plan import Plan, Selection
 from cranfield.pool.strategy import RankAmount, Strata
-from cranfield.runs.run import Codes, Places, Scores, named
+from cranfield.runs.columns import Codes, Places, Scores, named
 
 # One topic's pool while it grows: each step of a plan adds what is not there yet.
 

@@ -13,7 +13,7 @@ from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.live import Judged, LivePool
 from cranfield.pool.plan import Plan
 from cranfield.pool.strategy import Label, Texts
-from cranfield.runs.run import Places
+from cranfield.runs.columns import Places
 
 Labels = Mapping[str, Mapping[str, bool]]
 """Known labels: by topic, then by document."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from cranfield.base.registry import Option, Registry, configured
 from cranfield.pool.candidates import Candidates, Mask, best_first, numbers, rounded
-from cranfield.runs.run import Codes, Places, Scores
+from cranfield.runs.columns import Codes, Places, Scores
 
 Kind = Literal["fixed", "sampling", "adaptive"]
 Label = bool | None

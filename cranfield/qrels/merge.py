@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from cranfield.judge.events import MAIN, Event
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
 from cranfield.qrels.release import DEFAULT_RULE, NOW, Rule, check_rule
-from cranfield.runs.columns import Coded, encoded, used_only
-from cranfield.runs.run import Codes, Places
+from cranfield.runs.columns import Coded, Codes, Places, encoded, used_only
 
 # What assessors said, as columns: what a merge rule chooses from.
 

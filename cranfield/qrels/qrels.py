@@ -12,8 +12,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.runs.columns import encoded
-from cranfield.runs.run import TEXT, Codes, Places, as_digits, as_text, byte_order, joined, joined_text, taken
+from cranfield.runs.columns import (
+    TEXT,
+    Codes,
+    Places,
+    as_text,
+    byte_order,
+    column_of,
+    encoded,
+    joined,
+    joined_text,
+    taken,
+)
 
 Grades = NDArray[np.int32]
 
@@ -66,7 +76,7 @@ class Qrels:
             lines = joined(
                 taken(self.topic_ids, self.topic_of_row[rows]),
                 taken(self.document_ids, self.documents[rows]),
-                joined(as_digits(self.grades[rows]), "\n", between=""),
+                joined(as_text(column_of(self.grades[rows])), "\n", between=""),
                 between="\t",
             )
             digest.update(joined_text(lines))

@@ -19,8 +19,8 @@ from cranfield.base.registry import Registry
 from cranfield.base.tables import Fault, Findings, Schema, read_table
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, qrels_of, sorted_qrels
-from cranfield.runs.columns import encoded, joined_lines, matching, numbers_in
-from cranfield.runs.run import TEXT, Codes, LineNumbers
+from cranfield.runs.columns import TEXT, Codes, encoded, joined_lines, matching, numbers_in
+from cranfield.runs.run import LineNumbers
 
 
 class QrelsFormat(Protocol):

@@ -33,8 +33,8 @@ from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse import completions, extremes
 from cranfield.reuse.completions import Completions, Ends, Mask, Reach, unjudged_within
-from cranfield.runs.order import order_as_float32, taken
-from cranfield.runs.run import Codes, Run
+from cranfield.runs.columns import Codes
+from cranfield.runs.run import Run, arranged, order_as_float32
 
 Closure = Literal["at-k", "list", "open"]
 Tail = Literal["residual", "none"]
@@ -368,7 +368,7 @@ def identities(alignment: Alignment, runs: Sequence[AnyRun]) -> Identities:
     known = set(alignment.topic_ids)
     parts = [np.zeros(0, dtype=np.int32)]
     for run in whole:
-        documents = taken(run.documents, order_as_float32(run)) if alignment.reference == "9" else run.documents
+        documents = arranged(run.documents, order_as_float32(run)) if alignment.reference == "9" else run.documents
         wanted = np.array([topic in known for topic in run.topic_ids.to_pylist()], dtype=bool)
         own = documents if wanted.all() else documents[np.repeat(wanted, np.diff(run.offsets))]
         parts.append(tables[id(run.document_ids)][own])

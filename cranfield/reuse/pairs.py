@@ -39,7 +39,7 @@ from cranfield.reuse.intervals import (
     with_highest_grade,
     with_judgments,
 )
-from cranfield.runs.run import Codes
+from cranfield.runs.columns import Codes
 
 TOLERANCE = 1e-12
 """Differences up to this are rounding."""

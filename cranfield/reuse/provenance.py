@@ -25,7 +25,7 @@ from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment, AnyRun, rows_at_each_rank
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Found, Lists, Values, ratio, strata_of
 from cranfield.qrels.qrels import Qrels, pair_keys
-from cranfield.runs.run import TEXT, places_in
+from cranfield.runs.columns import TEXT, places_in
 
 Numbers = NDArray[np.int32]
 Level = Literal["group", "run", "family"]

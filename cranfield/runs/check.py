@@ -13,9 +13,22 @@ from numpy.typing import NDArray
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
-from cranfield.runs.order import Ties, ranked, ranking, taken, tie_groups, tie_groups_only_in_float32
-from cranfield.runs.problems import problem
-from cranfield.runs.run import NO_RANK, Codes, Order, Places, Rows, Run, matrix_of, worth_a_matrix
+from cranfield.runs.columns import Codes, Places
+from cranfield.runs.reading import problem
+from cranfield.runs.run import (
+    NO_RANK,
+    Order,
+    Rows,
+    Run,
+    Ties,
+    arranged,
+    matrix_of,
+    ranked,
+    ranking,
+    tie_groups,
+    tie_groups_only_in_float32,
+    worth_a_matrix,
+)
 
 with deferred:
     import pyarrow.compute as pc
@@ -87,7 +100,7 @@ def rank_story(rows: Rows) -> RankStory:
         return rank_story(rows.only(kept)) if len(kept) else RankStory()
     groups, by_score = rows.by_topic, rows.by_score.places
     inner = groups.offsets[1:-1] - 1
-    ranks = taken(rows.ranks, by_score)
+    ranks = arranged(rows.ranks, by_score)
     rises = ranks[1:] > ranks[:-1]
     rises[inner] = True
     if rises.all():
@@ -96,7 +109,7 @@ def rank_story(rows: Rows) -> RankStory:
     wrong = scores[1:] > scores[:-1]
     wrong[inner] = False
     topic_of = np.repeat(np.arange(len(groups.topics)), np.diff(groups.offsets))
-    moved = taken(rows.documents, by_rank) != taken(rows.documents, by_score)
+    moved = arranged(rows.documents, by_rank) != arranged(rows.documents, by_score)
     contradicted = np.unique(topic_of[1:][wrong])
     reordered = np.setdiff1d(topic_of[moved], contradicted)
     if not len(contradicted):
@@ -118,7 +131,7 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
         yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
         return
     by_rank = ranking(rows, order="rank").places
-    ranks = taken(rows.ranks, by_rank)
+    ranks = arranged(rows.ranks, by_rank)
     again = ranks[1:] == ranks[:-1]
     again[rows.by_topic.offsets[1:-1] - 1] = False
     if again.any():
@@ -143,7 +156,7 @@ def repeated_rows(rows: Rows) -> Places:
     counts = np.diff(groups.offsets)
     # In the ordinary case there is no repeat, and that is all that is asked: so it has to be found fast.
     if worth_a_matrix(counts):
-        lists = matrix_of(taken(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
+        lists = matrix_of(arranged(rows.documents, groups.rows), counts, fill=np.int32(_NOTHING))
         lists.sort(axis=1)
         has_repeats = bool(((lists[:, 1:] == lists[:, :-1]) & (lists[:, 1:] != _NOTHING)).any())
     else:
@@ -413,7 +426,7 @@ def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order)
     if others:
         more = f" and {counted(len(others) - _TAGS_SHOWN, 'other')}" if len(others) > _TAGS_SHOWN else ""
         yield f"wrote {quoted(name)}, the name given, in place of the tag {', '.join(others[:_TAGS_SHOWN])}{more}"
-    ranks = None if rows.ranks is None else taken(rows.ranks, ranking(rows, order=order).places)
+    ranks = None if rows.ranks is None else arranged(rows.ranks, ranking(rows, order=order).places)
     if ranks is not None and (renumbered := int(np.count_nonzero(ranks != _places(rows) + 1))):
         changed = counted(renumbered, "row had", "rows had")
         yield f"numbered the ranks anew, from 1 in {_ORDER_IN_WORDS[order]}: {changed} another rank"
@@ -421,7 +434,7 @@ def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order)
 
 
 def _in_order(rows: Rows, order: Order) -> Places:
-    return taken(np.arange(len(rows)), ranking(rows, order=order).places)
+    return arranged(np.arange(len(rows)), ranking(rows, order=order).places)
 
 
 def _places(rows: Rows) -> Places:

@@ -1,48 +1,118 @@
-"""Columns of text become columns of numbers and codes: the last step of every reader of runs."""
+"""Columns of text as Arrow and numpy have them: ids become codes, lines become text, without a Python object per row.
+
+`pyarrow.compute` writes the documentation of its 290 functions each time it is loaded, most methods of arrays load
+it, and `pa.array` of numpy's numbers loads numpy's masked arrays: a tenth of a short command. So the functions that
+every evaluation takes are reached by their names, through the one call behind all of them.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.files import Source
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Findings
-from cranfield.runs.encoding import LONG, distinct
-from cranfield.runs.problems import RUN, problem
-from cranfield.runs.run import (
-    NO_RANK,
-    TEXT,
-    Codes,
-    LineNumbers,
-    Places,
-    Rows,
-    Run,
-    Scores,
-    as_text,
-    joined_text,
-    taken,
-)
+
+try:
+    from pyarrow._compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
+except ImportError:  # a version that keeps them elsewhere
+    from pyarrow.compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
 
 with deferred:
     import pyarrow.compute as pc
 
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_NAN = r"^[+-]?[nN][aA][nN](\(.*\))?$"
-_INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
-_INTEGER = r"^[+-]?[0-9]{1,18}$"
-_UNFIT = r"^$|[\x00-\x20\x7f-\x{9f}]"
-_ROWS_AT_ONCE = 1 << 19
+Codes = NDArray[np.int32]
+Places = NDArray[np.int64]
+Scores = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 Coded = tuple[pa.Array, Codes]
 """The distinct strings of a column, and each row's code among them."""
+
+TEXT = pa.large_string()
+"""The type of all ids."""
+
+
+def column_of(values: NDArray[Any]) -> pa.Array:
+    """Give numbers as an Arrow array, without a copy."""
+    kept = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(kept.dtype), len(kept), [None, pa.py_buffer(kept)])
+
+
+def taken(values: pa.Array, places: NDArray[np.integer]) -> pa.Array:
+    """Give the values at some places, in that order."""
+    return call_function("take", [values, column_of(places)])
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Give strings in the type that all ids have."""
+    return values if values.type == TEXT else call_function("cast", [values], CastOptions.safe(TEXT))
+
+
+def as_numbers(texts: pa.Array) -> pa.Array:
+    """Read strings as doubles; one that is no number is an `ArrowInvalid`."""
+    return call_function("cast", [texts], CastOptions.safe(pa.float64()))
+
+
+def as_digits(numbers: NDArray[np.integer]) -> pa.Array:
+    """Give whole numbers in decimal digits."""
+    return call_function("cast", [column_of(numbers)], CastOptions.safe(TEXT))
+
+
+def byte_order(ids: pa.Array) -> NDArray[np.uint64]:
+    """Give the places of ids in the order of their bytes."""
+    words = as_text(ids)
+    found = call_function("array_sort_indices", [words.view(pa.large_binary())], ArraySortOptions())
+    order: NDArray[np.uint64] = found.to_numpy()
+    return order
+
+
+def places_in(known: pa.Array, ids: pa.Array) -> NDArray[np.int32]:
+    """Give the place of each id among the known ones, -1 where it is not there."""
+    found = call_function("index_in", [as_text(ids)], SetLookupOptions(value_set=as_text(known)))
+    if found.null_count:
+        found = call_function("coalesce", [found, pa.scalar(-1, pa.int32())])
+    return np.array(found.to_numpy(), dtype=np.int32)
+
+
+def equal(first: pa.Array, second: pa.Array) -> NDArray[np.bool_]:
+    """Say row by row whether two columns of strings, without nulls, are the same."""
+    return np.asarray(call_function("equal", [first, second]).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def joined(*words: pa.Array | str, between: str) -> pa.Array:
+    """Join columns of strings row by row; a single string stands in every row."""
+    parts = [pa.scalar(word, TEXT) if isinstance(word, str) else as_text(word) for word in words]
+    return call_function("binary_join_element_wise", [*parts, pa.scalar(between, TEXT)], JoinOptions())
+
+
+def lengths_of(words: pa.Array) -> NDArray[np.integer]:
+    """Give the length of each string in bytes."""
+    is_large = pa.types.is_large_string(words.type) or pa.types.is_large_binary(words.type)
+    ends = np.frombuffer(words.buffers()[1] or b"", dtype=np.int64 if is_large else np.int32)
+    return np.diff(ends[words.offset : words.offset + len(words) + 1])
+
+
+def joined_text(values: pa.Array) -> memoryview:
+    """Give the bytes of all strings of a large string array, one directly after the other, without a copy."""
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+    return memoryview(data if data is not None else b"")[int(ends[0]) : int(ends[-1])]
+
+
+def named(ids: pa.Array, codes: NDArray[np.integer]) -> list[str]:
+    """Give the ids that some codes stand for."""
+    return list(taken(ids, codes).to_pylist())
+
+
+def joined_lines(*words: pa.Array | str, between: str = "") -> memoryview:
+    """Give lines of joined columns, as bytes; a single string stands in every row."""
+    return joined_text(joined(*words, between=between))
 
 
 def matching(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
@@ -57,47 +127,175 @@ def numbers_in(texts: pa.Array, readable: NDArray[np.bool_], kind: pa.DataType) 
     return np.array(pc.cast(plain, kind).to_numpy(zero_copy_only=False))
 
 
-def scores_of(texts: pa.Array) -> tuple[Scores, dict[str, NDArray[np.bool_]]]:
-    """Read scores from text: the values, NaN where a row has none, and those rows by the code of what is wrong.
+# Strings as 64-bit keys: equal strings have equal keys, and unequal ones very rarely do.
 
-    Only decimal notation counts: no hexadecimal, no comma, no NaN, nothing infinite.
+Keys = NDArray[np.uint64]
+
+_WORDS = 8
+"""How many words of eight bytes from the start of a string enter its key; its last word and length always do."""
+
+_MULTIPLIER = 0x9E3779B97F4A7C15
+_MIXER = np.uint64(0xBF58476D1CE4E5B9)
+_SHIFT = np.uint64(32)
+_KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
+
+
+def keys_of(ids: pa.Array) -> Keys:
+    """Give the key of each string of an array."""
+    _, offsets, data = ids.buffers()
+    width = np.int64 if pa.types.is_large_string(ids.type) else np.int32
+    ends = np.frombuffer(offsets, dtype=width)[ids.offset : ids.offset + len(ids) + 1].astype(np.int64)
+    if not len(ids) or data is None:
+        return np.zeros(len(ids), dtype=np.uint64)
+    letters = np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])]
+    padded = np.concatenate([letters, np.zeros(16, dtype=np.uint8)])
+    # The eight bytes that start at each byte, as a view that overlaps itself.
+    words = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
+    ends -= ends[0]
+    starts, lengths = ends[:-1], np.diff(ends)
+    longest = int(lengths.max())
+    left = np.int64(longest) if int(lengths.min()) == longest else lengths  # ids of one length need no mask per row
+    keys = lengths.astype(np.uint64) * _MIXER
+    for number in range(min(_WORDS, -(-longest // 8))):
+        keys += _mixed(words, starts + 8 * number, left - 8 * number, number)
+    if longest > 8 * _WORDS:
+        keys += _mixed(words, ends[1:] - 8, np.where(lengths > 8 * _WORDS, 8, 0), _WORDS)
+    return keys
+
+
+def _mixed(
+    words: NDArray[np.uint64], places: NDArray[np.int64], left: NDArray[np.int64] | np.int64, number: int
+) -> Keys:
+    """Give what one word adds to the keys: nothing where the string ends before it, however long others are.
+
+    A place beyond the end is clipped; there is nothing left of the string then, and the word becomes zero.
     """
-    is_number = matching(texts, _NUMBER)
-    values = numbers_in(texts, is_number, pa.float64())
-    infinite = ~np.isfinite(values) | matching(texts, _INFINITE)
-    nan = matching(texts, _NAN)
-    values[~is_number | infinite] = np.nan
-    wrong = {"score-not-a-number": ~is_number & ~infinite & ~nan, "score-nan": nan, "score-infinite": infinite}
-    return values, {code: rows for code, rows in wrong.items() if rows.any()}
+    # `take` on this overlapping view would copy all of it each time.
+    word = words[np.clip(places, 0, len(words) - 1)]
+    word &= _KEPT_BYTES[np.clip(left, 0, 8)]
+    word *= np.uint64(_MULTIPLIER + 2 * number)
+    word ^= word >> _SHIFT
+    word *= _MIXER
+    return word
 
 
-def ranks_of(texts: pa.Array) -> Places:
-    """Read ranks from text; `NO_RANK` where it is not a whole number."""
-    whole = matching(texts, _INTEGER)
-    ranks = numbers_in(texts, whole, pa.int64())
-    ranks[~whole] = NO_RANK
-    return ranks
+@dataclass(frozen=True, eq=False)
+class KeyIndex:
+    """Keys in rising order, and the code each belongs to."""
+
+    keys: Keys
+    codes: Codes
+
+    @staticmethod
+    def of(keys: Keys, *, first_code: int = 0) -> KeyIndex:
+        """Give the index of keys whose codes count up from `first_code`."""
+        order = np.argsort(keys)
+        return KeyIndex(keys[order], (order + first_code).astype(np.int32))
+
+    def merged(self, other: KeyIndex) -> KeyIndex:
+        """Give one index over both."""
+        places = np.searchsorted(self.keys, other.keys)
+        return KeyIndex(np.insert(self.keys, places, other.keys), np.insert(self.codes, places, other.codes))
+
+    def candidates(self, keys: Keys) -> Codes:
+        """Give a code with each key, -1 where there is none."""
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.codes[places], np.int32(-1))
+
+
+# The distinct strings of a long column, and each row's code among them.
+
+LONG = 1 << 18
+"""From so many rows on sorting is worth it; the hash table of a shorter column fits into the cache."""
+
+_THREADS = 2
+_PIECE_DISTINCT = 1 << 15
+_UPPER = np.uint64(1 << 63)
+Piece = tuple[int, pa.Array]
 
 
 def encoded(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> Coded:
-    """Give the distinct strings of a column, and each row's code among them."""
+    """The distinct strings of a column, and each row's code among them."""
     if not isinstance(values, pa.ChunkedArray):
         values = pa.chunked_array([values if isinstance(values, pa.Array) else pa.array(values, TEXT)])
-    if not pa.types.is_dictionary(values.type):
+    if pa.types.is_dictionary(values.type):
+        values = values.unify_dictionaries()
+    elif len(values) < LONG:
+        values = call_function("dictionary_encode", [values])  # the last chunk knows all distinct values
+    else:
         return distinct(values)
-    values = values.unify_dictionaries()
     if not values.num_chunks:
         return pa.array([], TEXT), np.empty(0, dtype=np.int32)
     codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in values.chunks])
     return as_text(values.chunk(values.num_chunks - 1).dictionary), codes.astype(np.int32, copy=False)
 
 
-def encoded_beside_the_hash(source: Source, *columns: pa.ChunkedArray) -> list[Coded]:
-    """Encode columns while the hash of a large file is made in another thread; the source keeps it."""
-    with ThreadPoolExecutor(1) as aside:
-        if len(columns[0]) >= LONG:
-            aside.submit(lambda: source.file_sha256)
-        return [encoded(column) for column in columns]
+def distinct(values: pa.ChunkedArray) -> Coded:
+    """The same for a long column, by sorting keys; the strings come in order of first appearance.
+
+    Strings told apart only in the end come last, whatever their place.
+    """
+    starts = np.cumsum([0, *(len(chunk) for chunk in values.chunks)])
+    pieces = [(int(start), as_text(chunk)) for start, chunk in zip(starts, values.chunks, strict=False)]
+
+    def unlike(piece: Piece) -> Places:
+        """Give the rows of a piece whose string is not the one of their code."""
+        start, words = piece
+        again = np.flatnonzero(~is_first[start : start + len(words)])
+        other = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
+        return np.asarray(start + other, dtype=np.int64)
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        codes, is_first = _coded_by_key(pieces, len(values), threads)
+        ids = pa.concat_arrays(
+            [taken(words, np.flatnonzero(is_first[start : start + len(words)])) for start, words in pieces]
+        )
+        others = np.concatenate(list(threads.map(unlike, pieces)))
+    if not len(others):
+        return ids, codes
+    more, further = encoded(taken(values, others).combine_chunks().dictionary_encode())
+    codes[others] = further + np.int32(len(ids))
+    return pa.concat_arrays([ids, more]), codes
+
+
+def _coded_by_key(pieces: Sequence[Piece], size: int, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
+    """Give each row the code of its key, and say which rows are the first of theirs."""
+    keys, bits = np.empty(size, dtype=np.uint64), np.uint64(size.bit_length())
+
+    def fill(piece: Piece) -> None:
+        """Write the keys of a piece, with the row numbers in their low bits."""
+        start, words = piece
+        made = keys_of(words)
+        made >>= bits
+        made <<= bits
+        made |= np.arange(start, start + len(words), dtype=np.uint64)
+        keys[start : start + len(words)] = made
+
+    def share(half: int) -> tuple[Places, Places]:
+        """Sort the rows whose key is in one half of all numbers: the rows, and the places at which a key begins."""
+        mine = keys[keys >= _UPPER] if half else keys[keys < _UPPER]
+        mine.sort()
+        begins = np.ones(len(mine), dtype=bool)
+        for start in range(1, len(mine), _PIECE_DISTINCT):
+            end = min(start + _PIECE_DISTINCT, len(mine))
+            begins[start:end] = (mine[start:end] ^ mine[start - 1 : end - 1]) >> bits != 0
+        mine &= np.uint64((1 << int(bits)) - 1)
+        return mine.view(np.int64), np.flatnonzero(begins)
+
+    def spread(rows: Places, starts: Places) -> None:
+        """Give all rows of a key the number of its first row."""
+        codes[rows] = np.repeat(number[rows[starts]], np.diff(starts, append=len(rows)))
+
+    list(threads.map(fill, pieces))
+    shares = list(threads.map(share, (0, 1)))
+    is_first = np.zeros(size, dtype=bool)
+    for rows, starts in shares:
+        is_first[rows[starts]] = True
+    number = np.cumsum(is_first, dtype=np.int32)
+    number -= 1
+    codes = np.empty(size, dtype=np.int32)
+    list(threads.map(spread, *zip(*shares, strict=True)))
+    return codes, is_first
 
 
 def used_only(ids: pa.Array, codes: Codes) -> Coded:
@@ -108,210 +306,3 @@ def used_only(ids: pa.Array, codes: Codes) -> Coded:
         return ids, codes
     new_code = np.cumsum(used, dtype=np.int32) - np.int32(1)
     return taken(ids, np.flatnonzero(used)), new_code[codes]
-
-
-def assembled(
-    source: Source,
-    *,
-    topics: Coded,
-    documents: Coded,
-    scores: Scores,
-    ranks: Places | None,
-    tags: Sequence[tuple[str, int]],
-    skipped: NDArray[np.int64],
-    findings: Findings,
-) -> Rows:
-    """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines.
-
-    A score that the row does not have is NaN, and told in `findings`.
-    """
-    lines = LineNumbers(skipped)
-    if ranks is not None:
-        findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
-    problems = findings.problems()
-    if not len(scores) and not any(found.severity == "error" for found in problems):
-        problems = (*problems, problem("empty"))
-    return Rows(
-        *topics,
-        *documents,
-        scores=scores,
-        ranks=ranks,
-        tags=tuple(tags),
-        lines=lines,
-        problems=tuple(found.at(source.name) for found in problems),
-        source_name=source.name,
-        source_stem=source.stem,
-        file_sha256=source.file_sha256,
-    )
-
-
-def clean_rows(
-    source: Source, parts: Mapping[str, pa.ChunkedArray], *, header: int = 0, findings: Findings | None = None
-) -> Rows | None:
-    """Make rows of text columns (`topic`, `document`, `score` or `rank`, `tag`), or None if any value is wrong.
-
-    `header` is how many lines stand before the first row, `findings` what is known already. Where there is no score,
-    it is minus the rank.
-    """
-    if any(column.null_count for column in parts.values()):
-        return None
-    words = {part: encoded(parts[part]) for part in ("topic", "document", "tag") if part in parts}
-    if any(pc.any(pc.match_substring_regex(ids, _UNFIT)).as_py() for ids, _ in words.values()):
-        return None
-    ranks = ranks_of(parts["rank"].combine_chunks()) if "rank" in parts else None
-    if "score" not in parts:
-        if ranks is None or (ranks == NO_RANK).any():
-            return None
-        scores = -ranks.astype(np.float64)
-    elif pa.types.is_floating(parts["score"].type):
-        scores = np.asarray(parts["score"].combine_chunks().cast(pa.float64()).to_numpy(zero_copy_only=False))
-        if not np.isfinite(scores).all():
-            return None
-    else:
-        scores, wrong = scores_of(parts["score"].combine_chunks())
-        if wrong:
-            return None
-    names, codes = words.get("tag", (pa.array([], TEXT), np.empty(0, dtype=np.int32)))
-    distinct_tags, firsts = np.unique(codes, return_index=True)
-    tags = sorted(zip((firsts + header + 1).tolist(), distinct_tags.tolist(), strict=True))
-    return assembled(
-        source,
-        topics=words["topic"],
-        documents=words["document"],
-        scores=scores,
-        ranks=ranks,
-        tags=[(names[code].as_py(), line) for line, code in tags],
-        skipped=np.arange(1, 1 + header, dtype=np.int64),
-        findings=findings or Findings(RUN),
-    )
-
-
-# Rows that come one by one, with values of any type: the exact way of the readers that name their columns.
-
-_DECIMAL = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf(inity)?)", re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_UNFIT_IDS = {
-    "blank-in-id": re.compile(r"[ \t\n\r\f\v]"),
-    "control-character": re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]"),
-    "not-utf-8": re.compile(r"[\ud800-\udfff]"),
-}
-
-
-@dataclass
-class ExactRows:
-    """Rows gathered one by one; everything that is wrong with a row is noted.
-
-    A row whose ids cannot be used is left out; one whose score cannot stays, with NaN, so that its ids are checked.
-    Only a file without a score column takes its scores from the ranks: one missing score among others is an error.
-    """
-
-    findings: Findings
-    has_scores: bool = True
-    skipped: list[int] = field(default_factory=list)
-    _rows: list[tuple[str, str, float, int]] = field(default_factory=list)
-    _tags: dict[str, int] = field(default_factory=dict)
-    _has_ranks: bool = False
-
-    def refuse(self, line: int, code: str, seen: object = "") -> None:
-        """Note a line that should give a row and cannot."""
-        self.skipped.append(line)
-        self.findings.add(code, [line], example=str(seen))
-
-    def add(self, line: int, values: Mapping[str, object]) -> None:
-        """Add a row of values by part, or note why it cannot be."""
-        faults: dict[str, str] = {}
-        rank = _rank(values.get("rank"))
-        topic, document = (_id(values.get(part), faults) for part in ("topic", "document"))
-        if self.has_scores:
-            score = _score(values.get("score"), faults)
-        elif rank != NO_RANK:
-            score = -float(rank)
-        else:
-            score = np.nan
-            faults.setdefault("missing-field", "")
-        if values.get("tag") not in (None, "") and (tag := _id(values["tag"], faults)) is not None:
-            self._tags.setdefault(tag, line)
-        for code, seen in faults.items():
-            self.findings.add(code, [line], example=seen)
-        if topic is None or document is None:
-            self.skipped.append(line)
-            return
-        self._rows.append((topic, document, score, rank))
-        self._has_ranks |= values.get("rank") is not None
-
-    def rows(self, source: Source) -> Rows:
-        """Give all rows gathered."""
-        topics, documents, scores, ranks = zip(*self._rows, strict=True) if self._rows else ([], [], [], [])
-        return assembled(
-            source,
-            topics=encoded(topics),
-            documents=encoded(documents),
-            scores=np.array(scores, dtype=np.float64),
-            ranks=np.array(ranks, dtype=np.int64) if self._has_ranks else None,
-            tags=list(self._tags.items()),
-            skipped=np.array(sorted(self.skipped), dtype=np.int64),
-            findings=self.findings,
-        )
-
-
-def _id(value: object, faults: dict[str, str]) -> str | None:
-    """Give an id as text, a whole number as its digits; a fraction names nothing."""
-    if value is None or value == "":
-        faults.setdefault("missing-field", "")
-    elif isinstance(value, bool) or not isinstance(value, str | int):
-        faults.setdefault("bad-row", f"the id {value!r}")
-    elif code := next((code for code, unfit in _UNFIT_IDS.items() if unfit.search(str(value))), None):
-        faults.setdefault(code, str(value))
-    else:
-        return str(value)
-    return None
-
-
-def _score(value: object, faults: dict[str, str]) -> float:
-    """Give a finite score, else NaN; only decimal notation counts."""
-    if value is None or value == "":
-        faults.setdefault("missing-field", "")
-        return np.nan
-    is_text, is_number = isinstance(value, str), isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number and not (is_text and _DECIMAL.fullmatch(str(value))):
-        faults.setdefault("score-not-a-number", str(value))
-        return np.nan
-    try:
-        score = float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        score = np.inf
-    if not np.isfinite(score):
-        faults.setdefault("score-nan" if np.isnan(score) else "score-infinite", str(value))
-        return np.nan
-    return score
-
-
-def _rank(value: object) -> int:
-    if isinstance(value, str):
-        return int(value) if _WHOLE.fullmatch(value) else NO_RANK
-    if isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18 else NO_RANK
-
-
-def columns_of(run: Run) -> Iterator[dict[str, pa.Array]]:
-    """Give the columns topic, document, rank (from 1), score and tag, some rows at a time: what writers join."""
-    counts = np.diff(run.offsets)
-    topics = np.repeat(np.arange(len(counts)), counts)
-    ranks = np.arange(1, run.row_count + 1) - run.offsets[topics]
-    topic_ids, document_ids = run.topic_ids.cast(TEXT), run.document_ids.cast(TEXT)
-    for start in range(0, run.row_count, _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
-        yield {
-            "topic": topic_ids.take(pa.array(topics[part])),
-            "document": document_ids.take(pa.array(run.documents[part])),
-            "rank": pa.array(ranks[part]),
-            "score": pa.array(run.scores[part]),
-            "tag": pa.repeat(pa.scalar(run.tag, TEXT), len(ranks[part])),
-        }
-
-
-def joined_lines(*words: pa.Array | str, between: str = "") -> memoryview:
-    """Give lines of joined columns, as bytes; a single string stands in every row."""
-    parts = [pa.scalar(word, TEXT) if isinstance(word, str) else word.cast(TEXT) for word in (*words, between)]
-    return joined_text(pc.binary_join_element_wise(*parts))

@@ -16,7 +16,6 @@ power of ten. Most systems print a few decimals, and then a run takes less than 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,188 +26,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CollectionError
-from cranfield.runs.run import (
+from cranfield.runs.columns import (
     TEXT,
     Codes,
-    Order,
+    KeyIndex,
     Places,
-    Run,
     Scores,
     as_text,
     equal,
     joined_text,
+    keys_of,
     lengths_of,
     places_in,
     taken,
 )
-from cranfield.runs.run import coded as coded_column
-
-# Strings as 64-bit keys: equal strings have equal keys, and unequal ones very rarely do.
-
-Keys = NDArray[np.uint64]
-
-_WORDS = 8
-"""How many words of eight bytes from the start of a string enter its key; its last word and length always do."""
-
-_MULTIPLIER = 0x9E3779B97F4A7C15
-_MIXER = np.uint64(0xBF58476D1CE4E5B9)
-_SHIFT = np.uint64(32)
-_KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
-
-
-def keys_of(ids: pa.Array) -> Keys:
-    """Give the key of each string of an array."""
-    _, offsets, data = ids.buffers()
-    width = np.int64 if pa.types.is_large_string(ids.type) else np.int32
-    ends = np.frombuffer(offsets, dtype=width)[ids.offset : ids.offset + len(ids) + 1].astype(np.int64)
-    if not len(ids) or data is None:
-        return np.zeros(len(ids), dtype=np.uint64)
-    letters = np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])]
-    padded = np.concatenate([letters, np.zeros(16, dtype=np.uint8)])
-    # The eight bytes that start at each byte, as a view that overlaps itself.
-    words = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
-    ends -= ends[0]
-    starts, lengths = ends[:-1], np.diff(ends)
-    longest = int(lengths.max())
-    left = np.int64(longest) if int(lengths.min()) == longest else lengths  # ids of one length need no mask per row
-    keys = lengths.astype(np.uint64) * _MIXER
-    for number in range(min(_WORDS, -(-longest // 8))):
-        keys += _mixed(words, starts + 8 * number, left - 8 * number, number)
-    if longest > 8 * _WORDS:
-        keys += _mixed(words, ends[1:] - 8, np.where(lengths > 8 * _WORDS, 8, 0), _WORDS)
-    return keys
-
-
-def _mixed(
-    words: NDArray[np.uint64], places: NDArray[np.int64], left: NDArray[np.int64] | np.int64, number: int
-) -> Keys:
-    """Give what one word adds to the keys: nothing where the string ends before it, however long others are.
-
-    A place beyond the end is clipped; there is nothing left of the string then, and the word becomes zero.
-    """
-    # `take` on this overlapping view would copy all of it each time.
-    word = words[np.clip(places, 0, len(words) - 1)]
-    word &= _KEPT_BYTES[np.clip(left, 0, 8)]
-    word *= np.uint64(_MULTIPLIER + 2 * number)
-    word ^= word >> _SHIFT
-    word *= _MIXER
-    return word
-
-
-@dataclass(frozen=True, eq=False)
-class KeyIndex:
-    """Keys in rising order, and the code each belongs to."""
-
-    keys: Keys
-    codes: Codes
-
-    @staticmethod
-    def of(keys: Keys, *, first_code: int = 0) -> KeyIndex:
-        """Give the index of keys whose codes count up from `first_code`."""
-        order = np.argsort(keys)
-        return KeyIndex(keys[order], (order + first_code).astype(np.int32))
-
-    def merged(self, other: KeyIndex) -> KeyIndex:
-        """Give one index over both."""
-        places = np.searchsorted(self.keys, other.keys)
-        return KeyIndex(np.insert(self.keys, places, other.keys), np.insert(self.codes, places, other.codes))
-
-    def candidates(self, keys: Keys) -> Codes:
-        """Give a code with each key, -1 where there is none."""
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[places] == keys, self.codes[places], np.int32(-1))
-
-
-# The distinct strings of a long column, and each row's code among them.
-
-LONG = 1 << 18
-"""From so many rows on sorting is worth it; the hash table of a shorter column fits into the cache."""
-
-_THREADS = 2
-_PIECE_DISTINCT = 1 << 15
-_UPPER = np.uint64(1 << 63)
-
-Mask = NDArray[np.bool_]
-Piece = tuple[int, pa.Array]
-
-
-def distinct(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
-    """Give the distinct strings of a column in order of first appearance, and the code of each row.
-
-    Strings told apart only in the end come last, whatever their place.
-    """
-    if len(values) < LONG:
-        return _hashed(values)
-    starts = np.cumsum([0, *(len(chunk) for chunk in values.chunks)])
-    pieces = [(int(start), as_text(chunk)) for start, chunk in zip(starts, values.chunks, strict=False)]
-
-    def unlike(piece: Piece) -> Places:
-        """Give the rows of a piece whose string is not the one of their code."""
-        start, words = piece
-        again = np.flatnonzero(~is_first[start : start + len(words)])
-        other = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
-        return np.asarray(start + other, dtype=np.int64)
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        codes, is_first = _coded_by_key(pieces, len(values), threads)
-        ids = pa.concat_arrays(
-            [taken(words, np.flatnonzero(is_first[start : start + len(words)])) for start, words in pieces]
-        )
-        others = np.concatenate(list(threads.map(unlike, pieces)))
-    if not len(others):
-        return ids, codes
-    more, further = _hashed(pa.chunked_array([taken(values, others).combine_chunks()]))
-    codes[others] = further + np.int32(len(ids))
-    return pa.concat_arrays([ids, more]), codes
-
-
-def _hashed(values: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
-    coded = coded_column(values)
-    if not coded.num_chunks:
-        return pa.array([], TEXT), np.empty(0, dtype=np.int32)
-    codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in coded.chunks])
-    return as_text(coded.chunk(coded.num_chunks - 1).dictionary), codes.astype(np.int32, copy=False)
-
-
-def _coded_by_key(pieces: Sequence[Piece], size: int, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
-    """Give each row the code of its key, and say which rows are the first of theirs."""
-    keys, bits = np.empty(size, dtype=np.uint64), np.uint64(size.bit_length())
-
-    def fill(piece: Piece) -> None:
-        """Write the keys of a piece, with the row numbers in their low bits."""
-        start, words = piece
-        made = keys_of(words)
-        made >>= bits
-        made <<= bits
-        made |= np.arange(start, start + len(words), dtype=np.uint64)
-        keys[start : start + len(words)] = made
-
-    def share(half: int) -> tuple[Places, Places]:
-        """Sort the rows whose key is in one half of all numbers: the rows, and the places at which a key begins."""
-        mine = keys[keys >= _UPPER] if half else keys[keys < _UPPER]
-        mine.sort()
-        begins = np.ones(len(mine), dtype=bool)
-        for start in range(1, len(mine), _PIECE_DISTINCT):
-            end = min(start + _PIECE_DISTINCT, len(mine))
-            begins[start:end] = (mine[start:end] ^ mine[start - 1 : end - 1]) >> bits != 0
-        mine &= np.uint64((1 << int(bits)) - 1)
-        return mine.view(np.int64), np.flatnonzero(begins)
-
-    def spread(rows: Places, starts: Places) -> None:
-        """Give all rows of a key the number of its first row."""
-        codes[rows] = np.repeat(number[rows[starts]], np.diff(starts, append=len(rows)))
-
-    list(threads.map(fill, pieces))
-    shares = list(threads.map(share, (0, 1)))
-    is_first = np.zeros(size, dtype=bool)
-    for rows, starts in shares:
-        is_first[rows[starts]] = True
-    number = np.cumsum(is_first, dtype=np.int32)
-    number -= 1
-    codes = np.empty(size, dtype=np.int32)
-    list(threads.map(spread, *zip(*shares, strict=True)))
-    return codes, is_first
-
+from cranfield.runs.run import Order, Run
 
 # Columns of numbers as one compressed block: how everything large about runs is stored.
 
@@ -237,7 +69,7 @@ def packed(columns: Mapping[str, NDArray[Any]]) -> bytes:
 
 def unpacked(data: bytes, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
     """Give the arrays of a block back, each of its kind; a damaged block is a `ValueError`."""
-    return {name: joined(planes, kinds[name]) for name, planes in unpacked_planes(data, kinds).items()}
+    return {name: from_planes(planes, kinds[name]) for name, planes in unpacked_planes(data, kinds).items()}
 
 
 def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
@@ -255,7 +87,7 @@ def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
         raise ValueError(str(error) or type(error).__name__) from None
 
 
-def joined(planes: Planes, kind: str) -> NDArray[Any]:
+def from_planes(planes: Planes, kind: str) -> NDArray[Any]:
     """Give the array whose bytes lie in planes."""
     values = np.empty(planes.shape[::-1], dtype=np.uint8)
     for place, plane in enumerate(planes):
@@ -328,12 +160,12 @@ def decode_order(data: bytes, encoding: int = ENCODING) -> CodedOrder:
     with _sound(encoding):
         planes = unpacked_planes(data, _COLUMNS)
         topics, counts, documents = (
-            joined(planes[name], _COLUMNS[name]) for name in ("topics", "counts", "documents")
+            from_planes(planes[name], _COLUMNS[name]) for name in ("topics", "counts", "documents")
         )
         if planes["steps"].size:
             tied = np.bitwise_or.reduce(planes["steps"], axis=0) == 0  # no step from the row above: the same score
         else:
-            scores = joined(planes["scores"], _COLUMNS["scores"])
+            scores = from_planes(planes["scores"], _COLUMNS["scores"])
             tied = np.concatenate([[False], scores[1:] == scores[:-1]])[: len(scores)]
         offsets = _offsets(topics, counts, documents, len(tied))
         tied[offsets[:-1][counts > 0]] = False

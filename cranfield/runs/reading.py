@@ -1,17 +1,28 @@
-"""Run files of any known format become rows."""
+"""Run files of any known format become rows: what a format is, what its columns are called, what can be wrong.
+
+The table of checks is the one source of codes: intake takes severity and remedy from it, and the docs page lists it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, ClassVar, Protocol
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, ClassVar, Protocol
 
-from cranfield.base.errors import Problem, ProblemsFound
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cranfield.base.errors import ProblemsFound, quoted
 from cranfield.base.files import Source
-from cranfield.base.registry import Registry
-from cranfield.runs.problems import problem
-from cranfield.runs.run import Rows
+from cranfield.base.registry import Registry, deferred
+from cranfield.base.tables import Fault, Findings, Schema, read_list
+from cranfield.runs.columns import TEXT, Coded, Places, Scores, encoded, matching, numbers_in
+from cranfield.runs.run import NO_RANK, LineNumbers, Rows, Run
 
-if TYPE_CHECKING:
-    from cranfield.runs.run import Run
+with deferred:
+    import pyarrow.compute as pc
 
 
 # What a run format is: a class that recognises, reads and writes one kind of file.
@@ -63,9 +74,450 @@ def format_of(source: Source, *, format: str | None = None) -> type[RunFormat]:
     known = run_formats.first(lambda format: format.sniff(head, source.name))
     if known is not None:
         return known
-    raise ProblemsFound("this is not a run file of a known format", [_unknown(source)])
-
-
-def _unknown(source: Source) -> Problem:
     expected = "; ".join(f"{name}: {known.summary}" for name, known in run_formats.items())
-    return problem("unknown-format", f"the format was not recognised; expected one of: {expected}").at(source.name)
+    unknown = problem("unknown-format", f"the format was not recognised; expected one of: {expected}").at(source.name)
+    raise ProblemsFound("this is not a run file of a known format", [unknown])
+
+
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    "topic": ("topic", "topic_id", "query", "query_id", "qid", "q_id", "topicid", "queryid"),
+    "document": (
+        *("document", "document_id", "doc", "doc_id", "docid", "docno", "did", "corpus_id", "pid", "passage_id"),
+    ),
+    "score": ("score", "sim", "relevance_score", "similarity"),
+    "rank": ("rank", "ranking", "position"),
+    "tag": ("tag", "run", "run_id", "runid", "system", "run_tag", "run_name"),
+}
+"""The usual spellings of each column of a file that names them, best first."""
+
+CHECKS: tuple[Fault, ...] = (
+    Fault(
+        "unreadable",
+        "the file cannot be opened, decompressed or decoded",
+        "check its path, its permissions and that it is complete",
+    ),
+    Fault(
+        "unknown-format",
+        "the format of the file is not recognised",
+        "if it is one of these, cranfield runs check --from NAME says what is wrong with it",
+    ),
+    Fault("empty", "the file holds no row of a run", "give a file with at least one ranked document"),
+    Fault(
+        "too-few-columns",
+        "a line has fewer columns than the file should have",
+        "write all of them on each line",
+        "drops the line",
+    ),
+    Fault(
+        "too-many-columns",
+        "a line has more columns than the file should have",
+        "remove what stands after the last of them",
+        "drops the columns after the last, in a TREC file",
+    ),
+    Fault(
+        "missing-field",
+        "a row of a JSON lines, CSV or Parquet file has no topic, document or score",
+        "fill the field or remove the row",
+        "drops the row",
+    ),
+    Fault("bad-row", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
+    Fault("not-utf-8", "a line is not UTF-8", "convert the file to UTF-8 first"),
+    Fault(
+        "control-character",
+        "a line holds NUL or another control character",
+        "remove the character: ids are visible text",
+    ),
+    Fault(
+        "lone-carriage-return", "a carriage return stands alone, not before a line feed", "end lines with a line feed"
+    ),
+    Fault("blank-in-id", "an id or tag holds white space, which a TREC file cannot carry", "rename the id"),
+    Fault(
+        "id-too-long",
+        "a topic or document id is longer than 1,000 characters, or a tag than 100",
+        "use shorter names; is a text in the place of an id?",
+    ),
+    Fault("score-not-a-number", "a score is not a decimal number", "write scores like 12.5 or 1.25e1"),
+    Fault("score-nan", "a score is NaN", "give each document a number: NaN has no place in an order"),
+    Fault("score-infinite", "a score is infinite or too large for a double", "give a finite score"),
+    Fault("unknown-topic", "a topic is not in the collection", "check the topic ids, or add the topics first"),
+    Fault("missing-topic", "a topic of the collection has no row", "a missing topic scores 0", severity="warning"),
+    Fault(
+        "too-few-documents",
+        "a topic has fewer documents than expected",
+        "deeper lists pool better",
+        severity="warning",
+    ),
+    Fault(
+        "too-many-documents",
+        "a topic has more documents than the limit",
+        "cut the list, or raise the limit with --max-depth",
+        "keeps the best documents of the topic, up to the limit",
+    ),
+    Fault(
+        "repeated-document",
+        "a document stands more than once in a topic",
+        "keep one row of each document",
+        "keeps the row that ranks best",
+    ),
+    Fault("unknown-document", "a document is not in the corpus", "check the ids, or add the documents first"),
+    Fault(
+        "rank-not-an-integer",
+        "a rank is not a whole number",
+        "ranks are not used unless --order rank",
+        severity="warning",
+    ),
+    Fault(
+        "rank-disagrees",
+        "the rank column orders documents otherwise than the scores",
+        "scores count; say --order rank if the ranks are meant",
+        severity="warning",
+    ),
+    Fault("no-ranks", "--order rank is given and a row has no usable rank", "use --order score or file"),
+    Fault(
+        "repeated-rank",
+        "--order rank is given and two documents of a topic have the same rank",
+        "they stay in the order of the file",
+        severity="warning",
+    ),
+    Fault(
+        "ties",
+        "documents of a topic have the same score",
+        "tied documents are ordered by id, from high to low",
+        severity="warning",
+    ),
+    Fault(
+        "ties-in-32-bits",
+        "scores differ as doubles and are equal as 32-bit floats",
+        "trec_eval 9 orders these documents by id",
+        severity="warning",
+    ),
+    Fault(
+        "several-tags",
+        "the rows carry more than one tag",
+        "give each run a file of its own, or name this one with --names file",
+    ),
+    Fault(
+        "bad-tag",
+        "the tag has characters a name cannot have, or is too long",
+        "use letters, digits and . _ + -, at most 100, or take the file's name with --names file",
+    ),
+    Fault(
+        "taken-tag",
+        "another run of the collection has this name",
+        "rename it, or take the file's name with --names file",
+    ),
+    Fault(
+        "identical-run",
+        "a run with the same content is there under another name",
+        "withdraw one of them if that is a mistake",
+        severity="warning",
+    ),
+    Fault(
+        "nearly-identical-run",
+        "at least 95 % of the places in the top 10 hold the same documents as in another run",
+        "make sure that it is the run that was meant",
+        severity="warning",
+    ),
+    Fault("not-q0", "the second column is not Q0", "the column is not used", severity="warning"),
+    Fault(
+        "guessed-columns",
+        "the columns of a CSV file have no header and were taken for what they look like",
+        "put a header such as topic,document,score into the first line if that is wrong",
+        severity="warning",
+    ),
+)
+
+TREC_COLUMNS = ("topic", "Q0", "document", "rank", "score", "tag")
+
+RUN = Schema(SPELLINGS, CHECKS, needed=("topic", "document"))
+
+problem = RUN.problem
+
+
+def roles_of(names: Iterable[object]) -> dict[str, str] | None:
+    """Give the column of each part by its name, or None where topic, document, or both score and rank are missing."""
+    found = RUN.roles(str(name) for name in names)
+    is_run = {"topic", "document"} <= found.keys() and not found.keys().isdisjoint({"score", "rank"})
+    return dict(found) if is_run else None
+
+
+def expected_columns() -> str:
+    """Say which columns are looked for, for a message."""
+    return ", ".join(f"{part} ({', '.join(names[1:5])} …)" for part, names in SPELLINGS.items())
+
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NAN = r"^[+-]?[nN][aA][nN](\(.*\))?$"
+_INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
+_INTEGER = r"^[+-]?[0-9]{1,18}$"
+_UNFIT = r"^$|[\x00-\x20\x7f-\x{9f}]"
+_ROWS_AT_ONCE = 1 << 19
+
+
+def scores_of(texts: pa.Array) -> tuple[Scores, dict[str, NDArray[np.bool_]]]:
+    """Read scores from text: the values, NaN where a row has none, and those rows by the code of what is wrong.
+
+    Only decimal notation counts: no hexadecimal, no comma, no NaN, nothing infinite.
+    """
+    is_number = matching(texts, _NUMBER)
+    values = numbers_in(texts, is_number, pa.float64())
+    infinite = ~np.isfinite(values) | matching(texts, _INFINITE)
+    nan = matching(texts, _NAN)
+    values[~is_number | infinite] = np.nan
+    wrong = {"score-not-a-number": ~is_number & ~infinite & ~nan, "score-nan": nan, "score-infinite": infinite}
+    return values, {code: rows for code, rows in wrong.items() if rows.any()}
+
+
+def ranks_of(texts: pa.Array) -> Places:
+    """Read ranks from text; `NO_RANK` where it is not a whole number."""
+    whole = matching(texts, _INTEGER)
+    ranks = numbers_in(texts, whole, pa.int64())
+    ranks[~whole] = NO_RANK
+    return ranks
+
+
+def assembled(
+    source: Source,
+    *,
+    topics: Coded,
+    documents: Coded,
+    scores: Scores,
+    ranks: Places | None,
+    tags: Sequence[tuple[str, int]],
+    skipped: NDArray[np.int64],
+    findings: Findings,
+) -> Rows:
+    """Make rows of finished columns. `skipped` are the lines without a row, `tags` come with their lines.
+
+    A score that the row does not have is NaN, and told in `findings`.
+    """
+    lines = LineNumbers(skipped)
+    if ranks is not None:
+        findings.add("rank-not-an-integer", lines.of(np.flatnonzero(ranks == NO_RANK)))
+    problems = findings.problems()
+    if not len(scores) and not any(found.severity == "error" for found in problems):
+        problems = (*problems, problem("empty"))
+    return Rows(
+        *topics,
+        *documents,
+        scores=scores,
+        ranks=ranks,
+        tags=tuple(tags),
+        lines=lines,
+        problems=tuple(found.at(source.name) for found in problems),
+        source_name=source.name,
+        source_stem=source.stem,
+        file_sha256=source.file_sha256,
+    )
+
+
+def clean_rows(
+    source: Source, parts: Mapping[str, pa.ChunkedArray], *, header: int = 0, findings: Findings | None = None
+) -> Rows | None:
+    """Make rows of text columns (`topic`, `document`, `score` or `rank`, `tag`), or None if any value is wrong.
+
+    `header` is how many lines stand before the first row, `findings` what is known already. Where there is no score,
+    it is minus the rank.
+    """
+    if any(column.null_count for column in parts.values()):
+        return None
+    words = {part: encoded(parts[part]) for part in ("topic", "document", "tag") if part in parts}
+    if any(pc.any(pc.match_substring_regex(ids, _UNFIT)).as_py() for ids, _ in words.values()):
+        return None
+    ranks = ranks_of(parts["rank"].combine_chunks()) if "rank" in parts else None
+    if "score" not in parts:
+        if ranks is None or (ranks == NO_RANK).any():
+            return None
+        scores = -ranks.astype(np.float64)
+    elif pa.types.is_floating(parts["score"].type):
+        scores = np.asarray(parts["score"].combine_chunks().cast(pa.float64()).to_numpy(zero_copy_only=False))
+        if not np.isfinite(scores).all():
+            return None
+    else:
+        scores, wrong = scores_of(parts["score"].combine_chunks())
+        if wrong:
+            return None
+    names, codes = words.get("tag", (pa.array([], TEXT), np.empty(0, dtype=np.int32)))
+    distinct_tags, firsts = np.unique(codes, return_index=True)
+    tags = sorted(zip((firsts + header + 1).tolist(), distinct_tags.tolist(), strict=True))
+    return assembled(
+        source,
+        topics=words["topic"],
+        documents=words["document"],
+        scores=scores,
+        ranks=ranks,
+        tags=[(names[code].as_py(), line) for line, code in tags],
+        skipped=np.arange(1, 1 + header, dtype=np.int64),
+        findings=findings or Findings(RUN),
+    )
+
+
+# Rows that come one by one, with values of any type: the exact way of the readers that name their columns.
+
+_DECIMAL = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf(inity)?)", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_UNFIT_IDS = {
+    "blank-in-id": re.compile(r"[ \t\n\r\f\v]"),
+    "control-character": re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]"),
+    "not-utf-8": re.compile(r"[\ud800-\udfff]"),
+}
+
+
+@dataclass
+class ExactRows:
+    """Rows gathered one by one; everything that is wrong with a row is noted.
+
+    A row whose ids cannot be used is left out; one whose score cannot stays, with NaN, so that its ids are checked.
+    Only a file without a score column takes its scores from the ranks: one missing score among others is an error.
+    """
+
+    findings: Findings
+    has_scores: bool = True
+    skipped: list[int] = field(default_factory=list)
+    _rows: list[tuple[str, str, float, int]] = field(default_factory=list)
+    _tags: dict[str, int] = field(default_factory=dict)
+    _has_ranks: bool = False
+
+    def refuse(self, line: int, code: str, seen: object = "") -> None:
+        """Note a line that should give a row and cannot."""
+        self.skipped.append(line)
+        self.findings.add(code, [line], example=str(seen))
+
+    def add(self, line: int, values: Mapping[str, object]) -> None:
+        """Add a row of values by part, or note why it cannot be."""
+        faults: dict[str, str] = {}
+        rank = _rank(values.get("rank"))
+        topic, document = (_id(values.get(part), faults) for part in ("topic", "document"))
+        if self.has_scores:
+            score = _score(values.get("score"), faults)
+        elif rank != NO_RANK:
+            score = -float(rank)
+        else:
+            score = np.nan
+            faults.setdefault("missing-field", "")
+        if values.get("tag") not in (None, "") and (tag := _id(values["tag"], faults)) is not None:
+            self._tags.setdefault(tag, line)
+        for code, seen in faults.items():
+            self.findings.add(code, [line], example=seen)
+        if topic is None or document is None:
+            self.skipped.append(line)
+            return
+        self._rows.append((topic, document, score, rank))
+        self._has_ranks |= values.get("rank") is not None
+
+    def rows(self, source: Source) -> Rows:
+        """Give all rows gathered."""
+        topics, documents, scores, ranks = zip(*self._rows, strict=True) if self._rows else ([], [], [], [])
+        return assembled(
+            source,
+            topics=encoded(topics),
+            documents=encoded(documents),
+            scores=np.array(scores, dtype=np.float64),
+            ranks=np.array(ranks, dtype=np.int64) if self._has_ranks else None,
+            tags=list(self._tags.items()),
+            skipped=np.array(sorted(self.skipped), dtype=np.int64),
+            findings=self.findings,
+        )
+
+
+def _id(value: object, faults: dict[str, str]) -> str | None:
+    """Give an id as text, a whole number as its digits; a fraction names nothing."""
+    if value is None or value == "":
+        faults.setdefault("missing-field", "")
+    elif isinstance(value, bool) or not isinstance(value, str | int):
+        faults.setdefault("bad-row", f"the id {value!r}")
+    elif code := next((code for code, unfit in _UNFIT_IDS.items() if unfit.search(str(value))), None):
+        faults.setdefault(code, str(value))
+    else:
+        return str(value)
+    return None
+
+
+def _score(value: object, faults: dict[str, str]) -> float:
+    """Give a finite score, else NaN; only decimal notation counts."""
+    if value is None or value == "":
+        faults.setdefault("missing-field", "")
+        return np.nan
+    is_text, is_number = isinstance(value, str), isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number and not (is_text and _DECIMAL.fullmatch(str(value))):
+        faults.setdefault("score-not-a-number", str(value))
+        return np.nan
+    try:
+        score = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        score = np.inf
+    if not np.isfinite(score):
+        faults.setdefault("score-nan" if np.isnan(score) else "score-infinite", str(value))
+        return np.nan
+    return score
+
+
+def _rank(value: object) -> int:
+    if isinstance(value, str):
+        return int(value) if _WHOLE.fullmatch(value) else NO_RANK
+    if isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18 else NO_RANK
+
+
+def columns_of(run: Run) -> Iterator[dict[str, pa.Array]]:
+    """Give the columns topic, document, rank (from 1), score and tag, some rows at a time: what writers join."""
+    counts = np.diff(run.offsets)
+    topics = np.repeat(np.arange(len(counts)), counts)
+    ranks = np.arange(1, run.row_count + 1) - run.offsets[topics]
+    topic_ids, document_ids = run.topic_ids.cast(TEXT), run.document_ids.cast(TEXT)
+    for start in range(0, run.row_count, _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        yield {
+            "topic": topic_ids.take(pa.array(topics[part])),
+            "document": document_ids.take(pa.array(run.documents[part])),
+            "rank": pa.array(ranks[part]),
+            "score": pa.array(run.scores[part]),
+            "tag": pa.repeat(pa.scalar(run.tag, TEXT), len(ranks[part])),
+        }
+
+
+# Who the runs of bare files belong to: a tab-separated file of run tag, group, and `pooled` or `new`.
+
+ROLES = ("pooled", "new")
+_REMEDY = "write run tag, group and pooled or new on each line, with tabs between them"
+_GROUPS = Schema(
+    {"run": (), "group": (), "role": ()},
+    (
+        Fault("empty", "the file names no run", _REMEDY),
+        Fault("bad-row", f"not a run tag, a tab, a group, a tab and {' or '.join(ROLES)}", _REMEDY),
+        Fault("unknown-role", f"a run is {' or '.join(ROLES)}", _REMEDY),
+        Fault("repeated-run", "a run is named twice", _REMEDY),
+    ),
+    needed=("run", "group", "role"),
+    comment="#",
+    wording="{meaning}{seen}{often}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A run, the group it belongs to, and whether it was in the pool."""
+
+    run: str
+    group: str
+    pooled: bool
+
+
+def read_groups(source: Source) -> tuple[Member, ...]:
+    """Read a file of groups, in its order; blank lines and lines that begin with # are passed over.
+
+    Everything that is wrong with it is told at once, with lines.
+    """
+    members: dict[str, Member] = {}
+    table = read_list(source, _GROUPS)
+    for line, run, group, role in table:
+        if role not in ROLES:
+            meaning = f"a run is {' or '.join(ROLES)}, not {quoted(role)}"
+            table.findings.add("unknown-role", [line], meaning=meaning)
+        elif run in members:
+            table.findings.add("repeated-run", [line], meaning=f"run {quoted(run)} is named twice")
+        else:
+            members[run] = Member(run, group, role == "pooled")
+    table.refuse("these groups cannot be used")
+    return tuple(members.values())

@@ -1,4 +1,8 @@
-"""A ranking as columns: `Rows` as a file has them, `Run` in the one canonical order."""
+"""A ranking as columns: `Rows` as a file has them, `Run` in canonical order; this is the one place that ranks.
+
+By score: as a double, descending; equal scores by document id, descending, in the byte order of UTF-8. This is
+trec_eval 10's order. By rank: the rank column ascending, equal ranks as the file has them. By file: as they stand.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cranfield.base.errors import Problem, quoted
-from cranfield.base.files import Source
-from cranfield.base.tables import Fault, Schema, read_list
+from cranfield.base.errors import Problem
+from cranfield.runs.columns import Codes, Mask, Places, Scores, byte_order, joined, joined_text, taken, used_only
 
-try:
-    from pyarrow._compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
-except ImportError:  # a version that keeps them elsewhere
-    from pyarrow.compute import ArraySortOptions, CastOptions, JoinOptions, SetLookupOptions, call_function
+Order = Literal["score", "rank", "file"]
+Value = TypeVar("Value", bound=np.generic)
 
-if TYPE_CHECKING:
-    from cranfield.runs.order import Groups, Ranking
+NO_RANK = np.iinfo(np.int64).min
+"""Stands in the rank column where the file has something that is not a whole number."""
 
-TEXT = pa.large_string()
-"""The type of all ids."""
+SCORE_PROBLEMS = ("missing-field", "score-not-a-number", "score-nan", "score-infinite")
+"""Codes of the problems after which a row may stand with NaN for its score."""
+
+_ROWS_AT_ONCE = 1 << 19
 
 
 # Line numbers of rows, without keeping one number per row.
@@ -57,20 +60,6 @@ class LineNumbers:
         return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64))
 
 
-Order = Literal["score", "rank", "file"]
-Codes = NDArray[np.int32]
-Scores = NDArray[np.float64]
-Places = NDArray[np.int64]
-
-NO_RANK = np.iinfo(np.int64).min
-"""Stands in the rank column where the file has something that is not a whole number."""
-
-SCORE_PROBLEMS = ("missing-field", "score-not-a-number", "score-nan", "score-infinite")
-"""Codes of the problems after which a row may stand with NaN for its score."""
-
-_ROWS_AT_ONCE = 1 << 19
-
-
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The rows of a run file, in the order of the file.
@@ -99,8 +88,6 @@ class Rows:
 
     def only(self, kept: Places) -> Rows:
         """Give some of the rows (their numbers rise), with their line numbers and without ids that no row uses."""
-        from cranfield.runs.columns import used_only
-
         gone = np.ones(len(self), dtype=bool)
         gone[kept] = False
         topic_ids, topics = used_only(self.topic_ids, self.topics[kept])
@@ -125,16 +112,27 @@ class Rows:
 
     @cached_property
     def by_topic(self) -> Groups:
-        """The rows of each topic together, as `order.grouped` gives them; found once."""
-        from cranfield.runs.order import grouped
-
-        return grouped(self)
+        """The rows of each topic together, topics in byte order of their ids; found once."""
+        topics = byte_order(self.topic_ids).astype(np.int32)
+        rank = np.empty(len(topics), dtype=np.int32)
+        rank[topics] = np.arange(len(topics), dtype=np.int32)
+        starts = np.flatnonzero(np.concatenate([[len(self) > 0], self.topics[1:] != self.topics[:-1]]))
+        if len(starts) == len(topics):  # the file has each topic in one piece: whole topics are put in order
+            counts = np.diff(starts, append=len(self))
+            order = np.argsort(rank[self.topics[starts]])
+            offsets = _offsets(counts[order])
+            if np.array_equal(order, np.arange(len(order))):
+                return Groups(topics, offsets, None)
+            shift = starts[order] - offsets[:-1]
+            return Groups(topics, offsets, np.repeat(shift, counts[order]) + np.arange(len(self)))
+        counts = np.bincount(self.topics, minlength=len(topics))[topics]
+        # In 16 bits, where they fit, numpy sorts by radix, an order of magnitude faster.
+        narrow = rank.astype(np.uint16) if len(rank) <= 1 << 16 else rank
+        return Groups(topics, _offsets(counts), np.argsort(narrow[self.topics], kind="stable"))
 
     @cached_property
     def by_score(self) -> Ranking:
-        """The rows in order of score, as `order.ranking` gives them; found once."""
-        from cranfield.runs.order import ranking
-
+        """The rows in order of score; found once."""
         return ranking(self, order="score")
 
     @property
@@ -217,11 +215,184 @@ class Run:
         return hash((self.tag, self.order, self.content_hash))
 
 
-def joined_text(values: pa.Array) -> memoryview:
-    """Give the bytes of all strings of a large string array, one directly after the other, without a copy."""
-    _, offsets, data = values.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
-    return memoryview(data if data is not None else b"")[int(ends[0]) : int(ends[-1])]
+# Rows put in order.
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows brought together by topic: `rows` gives the row numbers, topic after topic in byte order of their ids.
+
+    The topic i of the byte order is `topics[i]` as a code and has `rows[offsets[i]:offsets[i + 1]]`. Within a topic
+    the rows stand as in the file. `rows` is None where the file itself stands in this order.
+    """
+
+    topics: Codes
+    offsets: Places
+    rows: Places | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """How much of a run hangs on the tie rule: documents that share a score, and the topics they are in."""
+
+    documents: int
+    topics: int
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Rows in canonical order: their numbers (None where the file has that order), and their scores in that order."""
+
+    places: Places | None
+    scores: Scores
+
+
+def ranked(rows: Rows, *, order: Order = "score") -> Run:
+    """Give the run that the rows mean, in canonical order."""
+    found = rows.by_score if order == "score" else ranking(rows, order=order)
+    return Run(
+        tag=rows.name,
+        topic_ids=taken(rows.topic_ids, rows.by_topic.topics),
+        offsets=rows.by_topic.offsets,
+        document_ids=rows.document_ids,
+        documents=arranged(rows.documents, found.places),
+        scores=found.scores,
+        order=order,
+        other_tags=tuple(tag for tag, _ in rows.tags[1:]),
+    )
+
+
+def ranking(rows: Rows, *, order: Order) -> Ranking:
+    """Give the rows in one of the three orders; without ranks the order by rank is that of the file."""
+    groups = rows.by_topic
+    places = groups.rows
+    if order == "score":
+        scores = arranged(rows.scores, places)
+        if not _never(scores[1:] > scores[:-1], groups):
+            places = _sorted(-scores, groups)
+            scores = rows.scores[places]
+        moved = _by_id_descending(ties(scores, groups.offsets), arranged(rows.documents, places), rows.document_ids)
+        if moved is not None:
+            places = moved if places is None else places[moved]
+        return Ranking(places, scores)
+    if order == "rank" and rows.ranks is not None:
+        ranks = arranged(rows.ranks, groups.rows)
+        places = places if _never(ranks[1:] < ranks[:-1], groups) else _sorted(ranks, groups)
+    return Ranking(places, arranged(rows.scores, places))
+
+
+def _sorted(keys: NDArray[Any], groups: Groups) -> Places:
+    """Give the row numbers with each topic sorted by rising key, equal keys as they stood.
+
+    All topics at once: as rows of a matrix if the lists are about equally long, else by two keys.
+    """
+    counts = np.diff(groups.offsets)
+    if worth_a_matrix(counts):
+        last = keys.dtype.type(np.inf if keys.dtype.kind == "f" else np.iinfo(keys.dtype).max)
+        matrix = np.argsort(matrix_of(keys, counts, fill=last), axis=1, kind="stable")
+        matrix += groups.offsets[:-1, None]
+        order = matrix[inside(counts)]
+    else:
+        order = np.lexsort((keys, np.repeat(np.arange(len(counts)), counts)))
+    return order if groups.rows is None else groups.rows[order]
+
+
+def _never(wrong: Mask, groups: Groups) -> bool:
+    """Say whether no row and its next of the same topic are the wrong way round."""
+    wrong[groups.offsets[1:-1] - 1] = False
+    return not wrong.any()
+
+
+def arranged(values: NDArray[Value], places: Places | None) -> NDArray[Value]:
+    """Give `values` at some places; None means all of them, as they stand."""
+    return values if places is None else values[places]
+
+
+def _by_id_descending(tied: Mask, documents: Codes, ids: pa.Array) -> Places | None:
+    """Give the permutation that orders tied rows by id, descending; None where no row moves.
+
+    Only the ids that take part in a tie are compared as strings, each of them once.
+    """
+    if not tied.any():
+        return None
+    places = np.flatnonzero(_members(tied))
+    group = np.cumsum(np.concatenate([[True], ~tied]))[places]
+    codes, seen = documents[places], np.zeros(len(ids), dtype=bool)
+    seen[codes] = True
+    distinct = np.flatnonzero(seen)
+    rank = np.empty(len(ids), dtype=np.int64)
+    rank[distinct[byte_order(taken(ids, distinct))]] = np.arange(len(distinct))
+    sorting = np.lexsort((-rank[codes], group))
+    if np.array_equal(sorting, np.arange(len(places))):
+        return None
+    moved = np.arange(len(documents))
+    moved[places] = places[sorting]
+    return moved
+
+
+# Documents of a topic with the same score.
+
+
+def ties(scores: NDArray[np.floating], offsets: Places) -> Mask:
+    """Say for each row but the last whether the next row has the same topic and the same score."""
+    same: Mask = scores[1:] == scores[:-1]
+    same[offsets[1:-1] - 1] = False
+    return same
+
+
+def _members(tied: Mask) -> Mask:
+    members = np.zeros(len(tied) + 1, dtype=bool)
+    members[:-1] = tied
+    members[1:] |= tied
+    return members
+
+
+def tie_groups(scores: NDArray[np.floating], offsets: Places) -> Ties:
+    """Count the documents that share their score with another of their topic; the scores are in ranked order."""
+    return _counted(_members(ties(scores, offsets)), offsets)
+
+
+def tie_groups_only_in_float32(scores: Scores, offsets: Places) -> Ties:
+    """Count the documents in ties that arise only by rounding to 32 bits.
+
+    Those are the members of a 32-bit tie that holds at least two different doubles. The scores are in ranked order.
+    """
+    rounded = ties(as_float32(scores), offsets)
+    new = rounded & ~ties(scores, offsets)
+    if not new.any():
+        return Ties(0, 0)
+    group = np.cumsum(np.concatenate([[True], ~rounded]))[: len(scores)]
+    mixed = np.zeros(len(scores) + 2, dtype=bool)
+    mixed[group[1:][new]] = True
+    return _counted(mixed[group], offsets)
+
+
+def _counted(members: Mask, offsets: Places) -> Ties:
+    running = np.concatenate([[0], np.cumsum(members)])
+    by_topic = running[offsets[1:]] - running[offsets[:-1]]
+    return Ties(int(by_topic.sum()), int(np.count_nonzero(by_topic)))
+
+
+def as_float32(scores: Scores) -> NDArray[np.float32]:
+    """Give the scores as 32-bit floats; what is too large becomes infinite, as in C."""
+    with np.errstate(over="ignore", under="ignore"):
+        return scores.astype(np.float32)
+
+
+def order_as_float32(run: Run) -> Places | None:
+    """Give the permutation that puts a run into trec_eval 9's order; None where it changes nothing.
+
+    trec_eval 9 compares scores as 32-bit floats, so that scores which differ only beyond that are ties and go by
+    document id. Rounding never swaps two scores, so only those ties move. A run that means its ranks or its file
+    order keeps it.
+    """
+    if run.order != "score":
+        return None
+    return _by_id_descending(ties(as_float32(run.scores), run.offsets), run.documents, run.document_ids)
+
+
+def _offsets(counts: Places) -> Places:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 # Lists of about the same length as the rows of a matrix, which numpy sorts all at once, each within the cache.
@@ -247,126 +418,3 @@ def matrix_of(values: NDArray[Any], counts: NDArray[np.int64], *, fill: np.gener
 def inside(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Say for each place of the matrix whether it belongs to its list."""
     return np.asarray(np.arange(int(counts.max(initial=0))) < counts[:, None])
-
-
-# Who the runs of bare files belong to: a tab-separated file of run tag, group, and `pooled` or `new`.
-
-ROLES = ("pooled", "new")
-_REMEDY = "write run tag, group and pooled or new on each line, with tabs between them"
-_GROUPS = Schema(
-    {"run": (), "group": (), "role": ()},
-    (
-        Fault("empty", "the file names no run", _REMEDY),
-        Fault("bad-row", f"not a run tag, a tab, a group, a tab and {' or '.join(ROLES)}", _REMEDY),
-        Fault("unknown-role", f"a run is {' or '.join(ROLES)}", _REMEDY),
-        Fault("repeated-run", "a run is named twice", _REMEDY),
-    ),
-    needed=("run", "group", "role"),
-    comment="#",
-    wording="{meaning}{seen}{often}",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A run, the group it belongs to, and whether it was in the pool."""
-
-    run: str
-    group: str
-    pooled: bool
-
-
-def read_groups(source: Source) -> tuple[Member, ...]:
-    """Read a file of groups, in its order; blank lines and lines that begin with # are passed over.
-
-    Everything that is wrong with it is told at once, with lines.
-    """
-    members: dict[str, Member] = {}
-    table = read_list(source, _GROUPS)
-    for line, run, group, role in table:
-        if role not in ROLES:
-            meaning = f"a run is {' or '.join(ROLES)}, not {quoted(role)}"
-            table.findings.add("unknown-role", [line], meaning=meaning)
-        elif run in members:
-            table.findings.add("repeated-run", [line], meaning=f"run {quoted(run)} is named twice")
-        else:
-            members[run] = Member(run, group, role == "pooled")
-    table.refuse("these groups cannot be used")
-    return tuple(members.values())
-
-
-# What Arrow computes on columns, for the paths that every evaluation takes.
-#
-# `pyarrow.compute` writes the documentation of its 290 functions each time it is loaded, most methods of arrays load
-# it, and `pa.array` of numpy's numbers loads numpy's masked arrays: a tenth of a short command. The same functions
-# are reached by their names through the one call behind all of them, and nothing of that is loaded.
-
-
-def column_of(values: NDArray[Any]) -> pa.Array:
-    """Give numbers as an Arrow array, without a copy."""
-    kept = np.ascontiguousarray(values)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(kept.dtype), len(kept), [None, pa.py_buffer(kept)])
-
-
-def taken(values: pa.Array, places: NDArray[np.integer]) -> pa.Array:
-    """Give the values at some places, in that order."""
-    return call_function("take", [values, column_of(places)])
-
-
-def as_text(values: pa.Array) -> pa.Array:
-    """Give strings in the type that all ids have."""
-    return values if values.type == TEXT else call_function("cast", [values], CastOptions.safe(TEXT))
-
-
-def as_numbers(texts: pa.Array) -> pa.Array:
-    """Read strings as doubles; one that is no number is an `ArrowInvalid`."""
-    return call_function("cast", [texts], CastOptions.safe(pa.float64()))
-
-
-def as_digits(numbers: NDArray[np.integer]) -> pa.Array:
-    """Give whole numbers in decimal digits."""
-    return call_function("cast", [column_of(numbers)], CastOptions.safe(TEXT))
-
-
-def byte_order(ids: pa.Array) -> NDArray[np.uint64]:
-    """Give the places of ids in the order of their bytes."""
-    words = as_text(ids)
-    found = call_function("array_sort_indices", [words.view(pa.large_binary())], ArraySortOptions())
-    order: NDArray[np.uint64] = found.to_numpy()
-    return order
-
-
-def places_in(known: pa.Array, ids: pa.Array) -> NDArray[np.int32]:
-    """Give the place of each id among the known ones, -1 where it is not there."""
-    found = call_function("index_in", [as_text(ids)], SetLookupOptions(value_set=as_text(known)))
-    if found.null_count:
-        found = call_function("coalesce", [found, pa.scalar(-1, pa.int32())])
-    return np.array(found.to_numpy(), dtype=np.int32)
-
-
-def equal(first: pa.Array, second: pa.Array) -> NDArray[np.bool_]:
-    """Say row by row whether two columns of strings, without nulls, are the same."""
-    return np.asarray(call_function("equal", [first, second]).to_numpy(zero_copy_only=False), dtype=bool)
-
-
-def coded(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a column as codes into its distinct values; the last chunk knows them all. An empty one has no chunk."""
-    return call_function("dictionary_encode", [values])
-
-
-def joined(*words: pa.Array | str, between: str) -> pa.Array:
-    """Join columns of strings row by row; a single string stands in every row."""
-    parts = [pa.scalar(word, TEXT) if isinstance(word, str) else as_text(word) for word in words]
-    return call_function("binary_join_element_wise", [*parts, pa.scalar(between, TEXT)], JoinOptions())
-
-
-def lengths_of(words: pa.Array) -> NDArray[np.integer]:
-    """Give the length of each string in bytes."""
-    is_large = pa.types.is_large_string(words.type) or pa.types.is_large_binary(words.type)
-    ends = np.frombuffer(words.buffers()[1] or b"", dtype=np.int64 if is_large else np.int32)
-    return np.diff(ends[words.offset : words.offset + len(words) + 1])
-
-
-def named(ids: pa.Array, codes: NDArray[np.integer]) -> list[str]:
-    """Give the ids that some codes stand for."""
-    return list(taken(ids, codes).to_pylist())

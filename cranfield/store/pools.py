@@ -17,7 +17,7 @@ import pyarrow as pa
 from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Duplicate, Pool, Source, Stratum
-from cranfield.runs.run import named
+from cranfield.runs.columns import named
 from cranfield.store.store import Store
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from cranfield.judge.events import MAIN
 from cranfield.qrels.qrels import judged_only, qrels_of
 from cranfield.qrels.reading import read_qrels
 from cranfield.qrels.release import NOW
-from cranfield.runs.run import ROLES, Member, read_groups
+from cranfield.runs.reading import ROLES, Member, read_groups
 from cranfield.store import releases
 from cranfield.store import runs as stored_runs
 from cranfield.workflows.evaluate.inputs import (

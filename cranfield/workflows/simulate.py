@@ -25,6 +25,7 @@ with deferred:
     from cranfield.pool import plan as plans
     from cranfield.report import figures
     from cranfield.reuse import provenance
+    from cranfield.runs import reading as run_reading
     from cranfield.runs import run as run_module
     from cranfield.simulate import forecast as forecasts
     from cranfield.simulate import study, tables
@@ -124,7 +125,7 @@ class Simulating:
 
     plans: tuple[str, ...] = ()
     budgets: tuple[int, ...] = ()
-    groups: Path | Sequence[run_module.Member] | None = None
+    groups: Path | Sequence[run_reading.Member] | None = None
     outsiders: bool = False
     seed: int = 0
     seconds: float | None = None
@@ -254,7 +255,7 @@ def foresee(
 
 def _field(asked: Request, how: Simulating, store: Store | None) -> Field:
     qrels, runs = read_in_full(asked, store)
-    members = run_module.read_groups(Source(how.groups)) if isinstance(how.groups, Path) else how.groups
+    members = run_reading.read_groups(Source(how.groups)) if isinstance(how.groups, Path) else how.groups
     here = {run.tag for run in runs}
     known = study.known_of(
         qrels,
@@ -274,7 +275,7 @@ def _field(asked: Request, how: Simulating, store: Store | None) -> Field:
 
 
 def _contributing(
-    runs: Sequence[run_module.Run], members: Sequence[run_module.Member] | None, store: Store | None
+    runs: Sequence[run_module.Run], members: Sequence[run_reading.Member] | None, store: Store | None
 ) -> candidates.PooledRuns:
     """Give the runs that feed the plans.
 

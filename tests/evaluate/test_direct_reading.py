@@ -11,8 +11,8 @@ from cranfield.evaluate import direct as judged_pairs_module
 from cranfield.evaluate import direct as reading
 from cranfield.evaluate.align import align
 from cranfield.evaluate.direct import judged_pairs, read_direct
-from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows, run_formats
+from cranfield.runs.run import ranked
 
 ORDINARY = "2 Q0 a 1 3.5 t\n2 Q0 b 2 2 t\n10 Q0 a 1 1e-3 t\n"
 

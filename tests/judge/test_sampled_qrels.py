@@ -13,8 +13,8 @@ from cranfield.evaluate.scores import score
 from cranfield.judge.events import Event
 from cranfield.qrels.qrels import BESIDE
 from cranfield.qrels.reading import read_qrels
-from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
+from cranfield.runs.run import ranked
 from cranfield.store.events import add_found, append_events
 from cranfield.store.store import Store
 from cranfield.workflows.qrels import UNEVEN, Qrels, Selection, qrels_for, sample_warning

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from cranfield.judge.events import Event
 from cranfield.pool.candidates import PooledRuns, runs_of
-from cranfield.runs.order import ranked
-from cranfield.runs.run import Rows, Run
+from cranfield.runs.run import Rows, Run, ranked
 from cranfield.store.events import append_events
 from cranfield.store.pools import pool_topics
 from cranfield.store.store import Store

@@ -9,8 +9,8 @@ from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import Knowledge, assess_runs, coverage_of, measure_depths
 from cranfield.reuse.provenance import Contributor, pooled_shares, provenance_of
-from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
+from cranfield.runs.run import ranked
 
 
 def run_of(tmp_path, tag, lists):

@@ -214,8 +214,7 @@ def test_grades_that_the_model_does_not_know_are_refused_and_so_is_drawing_nothi
 
 def by_hand():
     """Two groups and an outsider on one topic; a and c are common, b and d unique to one, e and f to two."""
-    from cranfield.runs.order import ranked
-    from cranfield.runs.run import Rows
+    from cranfield.runs.run import Rows, ranked
 
     def run(tag, documents):
         import pyarrow as pa

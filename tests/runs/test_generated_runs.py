@@ -7,8 +7,8 @@ import pytest
 
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check
-from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows
+from cranfield.runs.run import ranked
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ from kept import Kept
 
 from cranfield.base.errors import ProblemsFound
 from cranfield.base.files import Source
-from cranfield.runs.run import Member, read_groups
+from cranfield.runs.reading import Member, read_groups
 
 
 def test_groups_are_read_in_the_order_of_the_file(tmp_path: Path):

@@ -9,8 +9,7 @@ from kept import Kept
 from cranfield.base.errors import Problem, ProblemsFound, SourceError
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check
-from cranfield.runs.problems import CHECKS
-from cranfield.runs.reading import read_rows
+from cranfield.runs.reading import CHECKS, read_rows
 
 
 def found(folder: Path, text: str, **expected: object) -> list[Problem]:

@@ -17,9 +17,8 @@ from kept import Kept
 from cranfield.base.errors import ProblemsFound, SourceError, UnknownName
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check
-from cranfield.runs.order import ranked
 from cranfield.runs.reading import format_of, read_rows, run_formats
-from cranfield.runs.run import NO_RANK, Rows
+from cranfield.runs.run import NO_RANK, Rows, ranked
 
 PLAIN = b"101 Q0 D2 1 2.5 a\n101 Q0 D1 2 1.5 a\n102 Q0 D2 1 0.5 a\n"
 THREE = [("101", "D2", 2.5, 1), ("101", "D1", 1.5, 2), ("102", "D2", 0.5, 1)]

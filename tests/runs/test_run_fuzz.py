@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cranfield.base.errors import CranfieldError
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check, repair
-from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows, run_formats
+from cranfield.runs.run import ranked
 
 SEEDS = {
     "trec": b"101 Q0 D2 1 2.5 a\n101\tQ0\tD1\t2\t1.5\ta\n\n102 Q0  D2 1 -0.5e3 a x\n",

@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.base.files import Source
-from cranfield.runs.order import Ties, order_as_float32, ranked, tie_groups, tie_groups_only_in_float32
 from cranfield.runs.reading import read_rows, run_formats
-from cranfield.runs.run import Order, Rows, Run
+from cranfield.runs.run import (
+    Order,
+    Rows,
+    Run,
+    Ties,
+    order_as_float32,
+    ranked,
+    tie_groups,
+    tie_groups_only_in_float32,
+)
 
 Row = tuple[str, str, float, int]
 

@@ -7,9 +7,8 @@ from kept import Kept
 
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, by_hand_first, check, repair
-from cranfield.runs.order import ranked
 from cranfield.runs.reading import read_rows, run_formats
-from cranfield.runs.run import Order, Run
+from cranfield.runs.run import Order, Run, ranked
 
 
 def repaired(

@@ -9,18 +9,17 @@ from hypothesis.extra import numpy as arrays
 from kept import Kept
 
 from cranfield.base.errors import CollectionError
+from cranfield.runs.columns import KeyIndex, keys_of
 from cranfield.runs.encoding import (
     ENCODING,
     CodedRun,
     IdTable,
-    KeyIndex,
     coded,
     decode,
     decode_page,
     encode,
     encode_page,
     from_coded,
-    keys_of,
 )
 from cranfield.runs.run import Run
 
@@ -174,18 +173,18 @@ def test_a_run_comes_back_from_its_codes():
 
 @pytest.mark.parametrize("same_keys", [0, 1, 7])
 def test_the_distinct_strings_of_a_long_column_are_those_of_a_dictionary(monkeypatch, same_keys):
-    import cranfield.runs.encoding
+    import cranfield.runs.columns
 
     rng = np.random.default_rng(same_keys)
     words = [f"d{number}" * (1 + number % 4) for number in rng.integers(0, 3000, 20_000)]
     column = pa.chunked_array([words[:7000], words[7000:7001], [], words[7001:]])
     if same_keys:
         monkeypatch.setattr(
-            "cranfield.runs.encoding.keys_of",
+            "cranfield.runs.columns.keys_of",
             lambda ids: (keys_of(ids) % np.uint64(same_keys)) * np.uint64(2**64 // same_keys - 1),
         )
-    monkeypatch.setattr("cranfield.runs.encoding.LONG", 0)
-    ids, codes = cranfield.runs.encoding.distinct(column)
+    monkeypatch.setattr("cranfield.runs.columns.LONG", 0)
+    ids, codes = cranfield.runs.columns.distinct(column)
     assert ids.take(pa.array(codes)).to_pylist() == words
     assert len(ids) == len(set(words)) == len(set(ids.to_pylist()))
     if not same_keys:

@@ -8,8 +8,8 @@ import pytest
 
 from cranfield.base.files import Source
 from cranfield.runs.check import Expectations, check, rank_story, repair
-from cranfield.runs.order import ranked, tie_groups
 from cranfield.runs.reading import read_rows, run_formats
+from cranfield.runs.run import ranked, tie_groups
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 TREC_2 = SHARED / "trec-2-adhoc"

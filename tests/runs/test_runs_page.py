@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from cranfield.runs.problems import CHECKS, SPELLINGS
-from cranfield.runs.reading import run_formats
+from cranfield.runs.reading import CHECKS, SPELLINGS, run_formats
 
 PAGE = (Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
 

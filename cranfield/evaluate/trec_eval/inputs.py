@@ -28,7 +28,7 @@ from cranfield.evaluate.trec_eval.options import Refused, TrecOptions, real_numb
 from cranfield.qrels.formats.trec import Trec
 from cranfield.qrels.qrels import Qrels
 from cranfield.runs.formats import trec as run_format
-from cranfield.runs.order import ranked
+from cranfield.runs.run import ranked
 
 Judged = dict[bytes, dict[bytes, int]]
 Ranked = dict[bytes, list[tuple[bytes, float]]]

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.base.registry import Option, deferred
 from cranfield.pool.strategy import NOBODY, Bandit, Known, Rate, Start, State, Update, adaptive
-from cranfield.runs.run import Scores
+from cranfield.runs.columns import Scores
 
 with deferred:
     from scipy import special

@@ -12,7 +12,7 @@ from cranfield.base.registry import Option
 from cranfield.pool.candidates import document_draws
 from cranfield.pool.strategy import HighestScore, Label, Start, State, adaptive
 from cranfield.runs.baseline import Analyser
-from cranfield.runs.run import Scores
+from cranfield.runs.columns import Scores
 
 _DECIMALS = 6
 """Decimals of a document's score that count: the last bits of a trained model differ from machine to machine."""

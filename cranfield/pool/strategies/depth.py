@@ -11,7 +11,7 @@ from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import Option
 from cranfield.pool.candidates import Candidates, document_draws, numbers
 from cranfield.pool.strategy import RankAmount, fixed
-from cranfield.runs.run import Places
+from cranfield.runs.columns import Places
 
 _OWN_DEPTH = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cranfield.base.registry import Option
 from cranfield.pool.candidates import FAR, Candidates, Mask
 from cranfield.pool.strategy import fixed, scored
-from cranfield.runs.run import Places, Scores
+from cranfield.runs.columns import Places, Scores
 
 _NARROW = np.iinfo(np.int16).max
 _BLOCK = 1 << 18

@@ -14,7 +14,7 @@ from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import Option
 from cranfield.pool.candidates import Candidates, best_first, document_draws, numbers
 from cranfield.pool.strategy import Sample, Strata, sampling, strategies
-from cranfield.runs.run import Places, Scores
+from cranfield.runs.columns import Places, Scores
 
 _STRATUM = re.compile(r"([0-9]{1,9})-([0-9]{1,9})(?::([0-9]+(?:\.[0-9]+)?))?")
 _BEST_RANK = "rank"

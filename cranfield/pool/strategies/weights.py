@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.base.registry import Option
 from cranfield.pool.candidates import Candidates, rounded
 from cranfield.pool.strategy import HighestScore, Label, Start, State, adaptive
-from cranfield.runs.run import Scores
+from cranfield.runs.columns import Scores
 
 Persistence = Annotated[float, Option("persistence of the reader", at_least=0.001, at_most=0.999)]
 

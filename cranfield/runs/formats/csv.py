@@ -13,9 +13,17 @@ import pyarrow.csv
 from cranfield.base.errors import ProblemsFound
 from cranfield.base.files import UTF8_BOM, Source
 from cranfield.base.tables import Findings, csv_rows
-from cranfield.runs.columns import ExactRows, clean_rows, columns_of
-from cranfield.runs.problems import RUN, SPELLINGS, expected_columns, problem, roles_of
-from cranfield.runs.reading import run_formats
+from cranfield.runs.reading import (
+    RUN,
+    SPELLINGS,
+    ExactRows,
+    clean_rows,
+    columns_of,
+    expected_columns,
+    problem,
+    roles_of,
+    run_formats,
+)
 from cranfield.runs.run import Rows, Run
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

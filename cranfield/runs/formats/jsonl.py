@@ -13,10 +13,19 @@ import pyarrow.json
 from cranfield.base.errors import ProblemsFound
 from cranfield.base.files import UTF8_BOM, Source
 from cranfield.base.tables import Findings, object_in
-from cranfield.runs.columns import ExactRows, clean_rows, columns_of, joined_lines
-from cranfield.runs.problems import RUN, SPELLINGS, expected_columns, problem, roles_of
-from cranfield.runs.reading import run_formats
-from cranfield.runs.run import TEXT, Rows, Run
+from cranfield.runs.columns import TEXT, joined_lines
+from cranfield.runs.reading import (
+    RUN,
+    SPELLINGS,
+    ExactRows,
+    clean_rows,
+    columns_of,
+    expected_columns,
+    problem,
+    roles_of,
+    run_formats,
+)
+from cranfield.runs.run import Rows, Run
 
 _TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
 

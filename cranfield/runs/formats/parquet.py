@@ -11,9 +11,16 @@ import pyarrow.parquet
 from cranfield.base.errors import ProblemsFound, SourceError
 from cranfield.base.files import Source
 from cranfield.base.tables import Findings
-from cranfield.runs.columns import ExactRows, clean_rows, columns_of
-from cranfield.runs.problems import RUN, expected_columns, problem, roles_of
-from cranfield.runs.reading import run_formats
+from cranfield.runs.reading import (
+    RUN,
+    ExactRows,
+    clean_rows,
+    columns_of,
+    expected_columns,
+    problem,
+    roles_of,
+    run_formats,
+)
 from cranfield.runs.run import Rows, Run
 
 

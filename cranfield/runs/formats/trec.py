@@ -21,10 +21,9 @@ from cranfield.base.errors import SourceError
 from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Source
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Findings
-from cranfield.runs.columns import assembled, columns_of, encoded_beside_the_hash, joined_lines, ranks_of, scores_of
-from cranfield.runs.problems import RUN, TREC_COLUMNS
-from cranfield.runs.reading import run_formats
-from cranfield.runs.run import LineNumbers, Places, Rows, Run, Scores, lengths_of
+from cranfield.runs.columns import LONG, Places, Scores, encoded, joined_lines, lengths_of
+from cranfield.runs.reading import RUN, TREC_COLUMNS, assembled, columns_of, ranks_of, run_formats, scores_of
+from cranfield.runs.run import LineNumbers, Rows, Run
 
 with deferred:
     import pyarrow.compute as pc
@@ -312,7 +311,10 @@ def read(source: Source) -> Rows:
         pa.chunked_array([chunk for part in parts for chunk in part.table[name].chunks], _FAST[name])
         for name in ("topic", "document")
     ]
-    topics, documents = encoded_beside_the_hash(source, *words)
+    with ThreadPoolExecutor(1) as aside:
+        if len(words[0]) >= LONG:
+            aside.submit(lambda: source.file_sha256)  # made beside the coding of a large file; the source keeps it
+        topics, documents = map(encoded, words)
     return assembled(
         source,
         topics=topics,

@@ -30,7 +30,7 @@ with deferred:
     from cranfield.evaluate import align, direct
     from cranfield.evaluate import measure as measuring
     from cranfield.qrels import reading as qrels_reading
-    from cranfield.runs import check, order
+    from cranfield.runs import check, columns
     from cranfield.runs import reading as runs_reading
     from cranfield.runs import run as runs_run
 
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from cranfield.evaluate.measure import AnyMeasure
     from cranfield.qrels.qrels import Qrels
     from cranfield.qrels.reading import SubtopicRow
+    from cranfield.runs.columns import Codes
     from cranfield.runs.encoding import IdTable
-    from cranfield.runs.run import Codes, Run
+    from cranfield.runs.run import Run
 
 
 As = Literal["9", "10"]
@@ -161,7 +162,7 @@ class StoredRuns:
         """Give the ids of topics; runs with the same topics share one array."""
         key = topics.tobytes()
         if key not in self._topic_ids:
-            self._topic_ids[key] = runs_run.taken(self._tables[0].ids, topics)
+            self._topic_ids[key] = columns.taken(self._tables[0].ids, topics)
         return self._topic_ids[key]
 
 
@@ -410,7 +411,7 @@ def in_full(source: Source) -> Run:
     errors += [problem.at(rows.source_name) for problem in check.repeat_problems(rows)]
     if errors:
         raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
-    return order.ranked(rows)
+    return runs_run.ranked(rows)
 
 
 def _qrels(given: Path | Qrels) -> Qrels:

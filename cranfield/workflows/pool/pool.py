@@ -23,7 +23,8 @@ with deferred:
     from cranfield.pool import build, candidates, extend, live
     from cranfield.pool import plan as plans
     from cranfield.pool import pool as pooling
-    from cranfield.runs import baseline, check, order, reading
+    from cranfield.runs import baseline, check, reading
+    from cranfield.runs import run as runs_run
     from cranfield.workflows.pool import inputs
     from cranfield.workflows.pool import verify as verification
 
@@ -293,7 +294,7 @@ class Pool:
         errors = [problem for problem in check.check(rows, check.Expectations()) if problem.severity == "error"]
         if errors:
             raise ProblemsFound(f"{path} cannot be used", errors)
-        run = order.ranked(rows)
+        run = runs_run.ranked(rows)
         return run.tag, candidates.runs_of([run])
 
 

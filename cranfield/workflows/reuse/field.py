@@ -25,7 +25,7 @@ with deferred:
     import numpy as np
 
     from cranfield.reuse import assess, card, collection, provenance, verdict
-    from cranfield.runs import run as runs_module
+    from cranfield.runs import reading as runs_reading
     from cranfield.workflows.pool import inputs as pool_inputs  # all of pooling: scores without verdicts need none
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class PoolOptions:
     collection says of itself; `pool` names one of several pools of a collection.
     """
 
-    groups: Path | Sequence[runs_module.Member] | None = None
+    groups: Path | Sequence[runs_reading.Member] | None = None
     depth: int | None = None
     card: Path | None = None
     pool: str = ""
@@ -149,7 +149,7 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
     """Take the pool from the options, and infer from the judgments what they do not say."""
     aligned, notes, known = read.aligned, list[str](), submitted
     groups = options.groups or ()
-    members = runs_module.read_groups(Source(groups)) if isinstance(groups, Path) else groups
+    members = runs_reading.read_groups(Source(groups)) if isinstance(groups, Path) else groups
     if members:
         here = set(aligned.run_names)
         absent = [one.run for one in members if one.pooled and one.run not in here]

@@ -24,12 +24,14 @@ with deferred:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from cranfield.runs import check, encoding, order, problems, reading
+    from cranfield.runs import check, encoding, reading
+    from cranfield.runs import run as runs_run
 
 if TYPE_CHECKING:
     from cranfield.runs.check import Expectations, Top
+    from cranfield.runs.columns import Codes
     from cranfield.runs.encoding import CodedRun, IdTable
-    from cranfield.runs.run import Codes, Rows, Run
+    from cranfield.runs.run import Rows, Run
 
 Order = Literal["score", "rank", "file"]
 Names = Literal["tag", "file"]
@@ -124,7 +126,7 @@ def examine(
         examined = Examined(request, name, found, rows=kept, file_sha256=rows.file_sha256)
         if examined.of_severity("error"):
             return examined
-        run = order.ranked(rows, order=request.order)
+        run = runs_run.ranked(rows, order=request.order)
         return replace(examined, run=run, content_hash=run.content_hash)
 
     done: list[Examined] = []
@@ -249,11 +251,11 @@ def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Pro
         alike = [(name, share) for name, share in near if share >= check.NEARLY_IDENTICAL]
         if same:
             message = f"the same content is there as {', '.join(quoted(name) for name in same)}"
-            found.append(problems.problem("identical-run", message, count=len(same)))
+            found.append(reading.problem("identical-run", message, count=len(same)))
         if alike:
             names = ", ".join(f"{quoted(name)} ({share:.0%})" for name, share in alike)
             message = f"nearly the same top 10 is there as {names}"
-            found.append(problems.problem("nearly-identical-run", message, count=len(alike)))
+            found.append(reading.problem("nearly-identical-run", message, count=len(alike)))
         warned[one.name] = [problem.at(str(one.request.path)) for problem in found]
         hashes[one.name], tops[one.name] = one.content_hash, top
     return warned
