@@ -17,13 +17,12 @@ from cranfield.judge.session import AdjudicationSession, Case, Opinion
 PROMPT = "decision> "
 
 
-class Adjudication(Reader):
+class Adjudication(Reader[Case]):
     """The one who decides, over one adjudication session. Nobody's time is measured here."""
 
     def __init__(self, judging: AdjudicationSession, *, language: str = "english") -> None:
         super().__init__(judging.scale, judging.guidelines, language=language, clock=time.monotonic)
         self.judging = judging
-        self.case: Case | None = None
         self.opinions: tuple[Opinion, ...] = ()
         """The opinions from the lowest grade up: their order tells nothing of who said it."""
 
@@ -33,7 +32,7 @@ class Adjudication(Reader):
 
     def judge(self, grade: int) -> Notice:
         """Decide with a grade and go on."""
-        if self.case is not None and isinstance(unknown := self.keys.meaning(str(grade)), Notice):
+        if self.open is not None and isinstance(unknown := self.keys.meaning(str(grade)), Notice):
             return self._say(unknown)
         given = messages.graded(grade, self.scale)
         return self._answer(
@@ -45,7 +44,7 @@ class Adjudication(Reader):
         return self._answer(self.judging.postpone, messages.PUT_OFF)
 
     def _answer(self, send: Callable[[Case], None], notice: Notice, **fields: object) -> Notice:
-        case = self.case
+        case = self.open
         if case is None:
             return self._say(messages.NOTHING_HERE)
         self.doing = "saving"
@@ -75,13 +74,13 @@ class Adjudication(Reader):
     @property
     def status(self) -> tuple[str, tuple[int, int] | None, None]:
         """Which of the cases this is, and the share that is decided."""
-        case = self.case
+        case = self.open
         return (f"{case.position} of {case.of}", (case.position - 1, case.of), None) if case else ("", None, None)
 
     @property
     def grade_before(self) -> int | None:
         """The decision that was taken back."""
-        return self.case.before if self.case else None
+        return self.open.before if self.open else None
 
     @property
     def nothing(self) -> tuple[str, str]:
@@ -93,7 +92,7 @@ class Adjudication(Reader):
     def _go_on(self, notice: Notice) -> Notice:
         self.doing = "opening"
         self._close()
-        self.case, self.opinions, self.stuck = None, (), False
+        self.opinions, self.stuck = (), False
         try:
             case = self.judging.next_case()
         except FAILURES as error:
@@ -105,7 +104,6 @@ class Adjudication(Reader):
 
     def _open(self, case: Case) -> None:
         """Open a case; what anybody marked is one span where it overlaps."""
-        self.case = case
         self.opinions = tuple(sorted(case.opinions, key=lambda opinion: (opinion.grade, opinion.note)))
         self._show(case)
         if self.reading is None:
@@ -130,8 +128,8 @@ def run_plain(deciding: Adjudication, *, lines: TextIO, out: TextIO) -> int:
     notice = deciding.start()
     while True:
         out.write(f"{notice.in_words}\n" if notice.text else "")
-        if deciding.case is not shown or deciding.case is None:
-            shown = deciding.case
+        if deciding.open is not shown or deciding.open is None:
+            shown = deciding.open
             out.write(_case_text(deciding))
         out.write(PROMPT)
         out.flush()
@@ -162,7 +160,7 @@ def run_plain(deciding: Adjudication, *, lines: TextIO, out: TextIO) -> int:
 
 
 def _case_text(deciding: Adjudication) -> str:
-    case, reading, scale = deciding.case, deciding.reading, deciding.scale
+    case, reading, scale = deciding.open, deciding.reading, deciding.scale
     if case is None or reading is None:
         return f"{deciding.nothing[0]}\n"
     topic = case.topic

@@ -133,7 +133,7 @@ class Lines:
     # What is shown
 
     def _show_item(self) -> None:
-        session, item, reading = self._session, self._session.item, self._session.reading
+        session, item, reading = self._session, self._session.open, self._session.reading
         self._shown = reading
         if item is None or reading is None:
             nothing = session.nothing[0]
@@ -164,7 +164,7 @@ class Lines:
             size = len(self._unread)
         page, self._unread = self._unread[:size], self._unread[size:]
         self._say("\n".join(page))
-        if self._unread and (item := self._session.item) is not None:
+        if self._unread and (item := self._session.open) is not None:
             left = counted(len(self._unread), "more line")
             self._say(f"… {left} of {visible_line(item.document.id)} for: {visible_line(item.topic.title)}; more")
         self._say("")
@@ -183,8 +183,8 @@ class Lines:
         self._say("")
 
     def do_fold(self, _: str) -> None:
-        if self._session.item is not None:
-            self._show_topic(self._session.item.topic)
+        if self._session.open is not None:
+            self._show_topic(self._session.open.topic)
 
     def do_scroll(self, _: str) -> None:
         self._shown = None

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
@@ -201,12 +201,15 @@ class Folding:
     told: bool = False
 
 
-class Reader(ABC):
-    """Somebody who reads documents and grades them, with at most one document open."""
+Opened = TypeVar("Opened", bound=Item | Case)
+
+
+class Reader(ABC, Generic[Opened]):
+    """Somebody who reads documents and grades them, with at most one document `open`."""
 
     def __init__(self, scale: GradeScale, guidelines: str, *, language: str, clock: Callable[[], float]) -> None:
         self.scale, self.guidelines, self.stems, self.watch = scale, guidelines, Stems(language), Watch(clock)
-        self.open: Item | Case | None = None
+        self.open: Opened | None = None
         self.reading: Reading | None = None
         self.others_evidence: Sequence[Span] = ()
         self.note, self.fold = "", FOLDS[0]
@@ -292,7 +295,7 @@ class Reader(ABC):
         by_itself, self._folding = self._folding.by_itself, replace(self._folding, by_itself=False, chosen=True)
         self.fold = FOLDS[0] if by_itself else FOLDS[(FOLDS.index(self.fold) + 1) % len(FOLDS)]
 
-    def fold_if_crowded(self, opened: Item | Case, *, lines: int) -> None:
+    def fold_if_crowded(self, opened: Opened, *, lines: int) -> None:
         """Fold the narrative away after the first document of a topic, where it leaves too few `lines` to read in.
 
         The next topic has it in full again. Whoever asked for it in this topic (`f`) keeps it.
@@ -386,7 +389,7 @@ class Reader(ABC):
 
     # Inner workings
 
-    def _show(self, opened: Item | Case, *, note: str = "", evidence: Sequence[Evidence] = ()) -> None:
+    def _show(self, opened: Opened, *, note: str = "", evidence: Sequence[Evidence] = ()) -> None:
         page = page_of(opened.document)
         self.open, self.note, self.stuck = opened, note, False
         self.reading = Reading(

@@ -37,7 +37,7 @@ class Draft:
     seconds: float
 
 
-class Session(Reader):
+class Session(Reader[Item]):
     """One assessor and what they are judging."""
 
     def __init__(
@@ -55,7 +55,6 @@ class Session(Reader):
             break_after_minutes is not None,
             clock(),
         )
-        self.item: Item | None = None
         self.progress: SessionProgress | None = None
         self.waiting: tuple[TopicState, ...] = ()
         self._taken_back: set[tuple[str, str]] = set()
@@ -80,10 +79,10 @@ class Session(Reader):
 
     def tick(self) -> Notice | None:
         """Some seconds have passed: keep the document while it is being read; tell of changes, remind of a break."""
-        if self.item is not None and self.watch.idle < PAUSE:
+        if self.open is not None and self.watch.idle < PAUSE:
             # A lost lease harms nothing: the answer is kept as a second opinion.
             with suppress(*FAILURES):
-                self.judging.keep(self.item)
+                self.judging.keep(self.open)
         if self._told_at is None or self._clock() - self._told_at >= TOLD_AGAIN_AFTER:
             changed = ""
             with suppress(*FAILURES):
@@ -178,9 +177,9 @@ class Session(Reader):
             return self._say(messages.TROUBLE, error=error)
         self._aside.clear()
         notice = self._go_on(messages.QUIET)
-        if self.item is None or notice is not messages.QUIET:
+        if self.open is None or notice is not messages.QUIET:
             return notice
-        return self._say(messages.TOPIC_CHOSEN, title=shortened(self.item.topic.title, 60))
+        return self._say(messages.TOPIC_CHOSEN, title=shortened(self.open.topic.title, 60))
 
     def history(self, words: str = "") -> list[HistoryEntry]:
         """The assessor's own answers, latest first."""
@@ -221,7 +220,7 @@ class Session(Reader):
 
         A grade that it has already is not given again: a digit typed twice is one judgment.
         """
-        if self.item is not None and self.item.pair == (self.topic, hit.document):
+        if self.open is not None and self.open.pair == (self.topic, hit.document):
             return self.judge(grade)
         if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
             return self._say(unknown)
@@ -243,14 +242,14 @@ class Session(Reader):
     @property
     def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
         """What is left, the share of the topic that is done, and the pace."""
-        item = self.item
+        item = self.open
         share = (max(item.of - item.to_do, 0), item.of) if item else None
         return messages.left(item, self.progress), share, self.progress
 
     @property
     def grade_before(self) -> int | None:
         """The assessor's own earlier grade; one of an older scale has no place on this one."""
-        before = self.item.before if self.item else None
+        before = self.open.before if self.open else None
         return before.grade if before and before.scale is None else None
 
     @property
@@ -275,7 +274,7 @@ class Session(Reader):
         except FAILURES as error:
             return self._say(messages.TROUBLE, error=error)
         self.end_search()
-        if self.item is None or self.item.pair != item.pair:
+        if self.open is None or self.open.pair != item.pair:
             self._put_aside()
         self._open(item)
         if item.before is None:
@@ -284,14 +283,14 @@ class Session(Reader):
 
     def _answer(self, send: Callable[[Item, float], Saved], *, standing: str | None = None) -> Notice:
         """Send an answer and go on. A note that is no part of it is saved before, unless it is the `standing` one."""
-        if self.item is None:
+        if self.open is None:
             return self._say(messages.NOTHING_HERE)
         self.end_search()
         self.doing = "saving"
         try:
             if standing is not None:
                 self._save_note(stands=standing)
-            saved = send(self.item, self.watch.seconds)
+            saved = send(self.open, self.watch.seconds)
         except FAILURES as error:
             return self._refuse(error)
         self._taken_back.discard(saved.item.pair)
@@ -301,7 +300,6 @@ class Session(Reader):
         """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
         self.doing = "opening"
         self._close()
-        self.item = None
         try:
             if self._aside:
                 self._take_up(self._aside.pop())
@@ -318,21 +316,21 @@ class Session(Reader):
         """Say how far they are now: what was put aside meanwhile must not count as it did then."""
         try:
             self.progress = self.judging.progress()
-            self.item = self.judging.recounted(self.item) if self.item is not None else None
+            self.open = self.judging.recounted(self.open) if self.open is not None else None
         except FAILURES as error:
             return self._fail(notice, error)
         return self._say(notice)
 
     def _open(self, item: Item) -> None:
-        self.item, self.topic = item, item.topic.id
+        self.topic = item.topic.id
         self._show(
             item, note=item.before.note if item.before else "", evidence=item.before.evidence if item.before else ()
         )
         self.watch.begin()
 
     def _put_aside(self) -> None:
-        if self.item is not None and self.reading is not None:
-            self._aside.append(Draft(self.item, self.note, self.reading.marked, self.watch.seconds))
+        if self.open is not None and self.reading is not None:
+            self._aside.append(Draft(self.open, self.note, self.reading.marked, self.watch.seconds))
 
     def _take_up(self, draft: Draft) -> None:
         self._open(draft.item)
@@ -344,14 +342,14 @@ class Session(Reader):
     @property
     def _standing_note(self) -> str:
         """The note of the answer that stands; one that was taken back stands no more, and neither does its note."""
-        if self.item is None or self.item.before is None or self.item.pair in self._taken_back:
+        if self.open is None or self.open.before is None or self.open.pair in self._taken_back:
             return ""
-        return self.item.before.note
+        return self.open.before.note
 
     def _save_note(self, *, stands: str) -> None:
         """Save the note on its own, unless it `stands` already and goes on standing."""
-        if self.item is not None and self.note and self.note != stands:
-            self.judging.note(self.item, self.note)
+        if self.open is not None and self.note and self.note != stands:
+            self.judging.note(self.open, self.note)
             self.note = ""
 
     def _list(self, fetch: Callable[[], list[Listed]]) -> list[Listed]:

@@ -93,8 +93,8 @@ class JudgeScreen(Screen[None]):
     def refresh_all(self) -> None:
         """Show the state of the session; what has not changed is left alone."""
         session, reading, view = self.session, self.session.reading, self.query_one(DocumentView)
-        if isinstance(session, Session) and session.item is not None and not self.has_class("-wide"):
-            session.fold_if_crowded(session.item, lines=view.scrollable_content_region.height)
+        if isinstance(session, Session) and session.open is not None and not self.has_class("-wide"):
+            session.fold_if_crowded(session.open, lines=view.scrollable_content_region.height)
         scale = self.query_one(ScaleBar)
         self.query_one(StatusLine).status = session.status
         self.query_one(TopicPanel).show(session.open.topic if session.open else None, session.fold)
@@ -236,9 +236,9 @@ class Opinions(HorizontalScroll, can_focus=False):
 
     async def show(self, deciding: Adjudication) -> None:
         """Show the opinions of a case; the same case again costs nothing."""
-        if deciding.case is self._case:
+        if deciding.open is self._case:
             return
-        self._case = deciding.case
+        self._case = deciding.open
         await self.remove_children()
         columns = []
         for number, opinion in enumerate(deciding.opinions):

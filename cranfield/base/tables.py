@@ -109,12 +109,14 @@ class Result:
 
     A result declares `table`; where people read something else than files and frames carry, `tables` too. Sentences
     go to standard error: `notes` before the table, `remarks` after it. `wide` tables are of many numbers: on a narrow
-    terminal they are turned on their side or cut into several, while others fold.
+    terminal they are turned on their side or cut into several, while others fold. With `only_notes` the sentences say
+    it all, and people see no table.
     """
 
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
     wide = False
+    only_notes = False
 
     def table(self) -> Table:
         """Give the rows as data formats and frames have them."""
@@ -122,7 +124,7 @@ class Result:
 
     def tables(self) -> Iterable[Table]:
         """Give what people read."""
-        return [self.table()]
+        return [] if self.only_notes else [self.table()]
 
     def attributes(self) -> Mapping[str, object]:
         """Give what is the same in all rows, for the attributes of the frame."""

@@ -1,24 +1,27 @@
 """`cranfield judge`: from the pool to judgments. Bare, it opens the assessor's interface."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import deferred
-from cranfield.cli import console, judge_data
+from cranfield.base.tables import DATA_FORMATS
+from cranfield.base.text import counted
+from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Assessor, Collection, Format, name_of_assessor, removed
-from cranfield.cli.judge_data import opened
 
 with deferred:
+    from assessor_ui import adjudication as adjudication_interface
     from assessor_ui import app as interface
     from assessor_ui import plain as plain_interface
     from assessor_ui import session as interface_session
-
-if TYPE_CHECKING:
-    from cranfield.workflows.judge.session import StoredSession
+    from cranfield.workflows import collection as collections
+    from cranfield.workflows.judge import judge as stage
 
 app = typer.Typer(name="judge", help="Judge what is pooled.", invoke_without_command=True, rich_markup_mode=None)
 
@@ -28,6 +31,12 @@ def add_to(program: typer.Typer) -> None:
     program.add_typer(app)
 
 
+Layer = Annotated[str, typer.Option(help="The layer the judgments belong to.")]
+Layers = Annotated[
+    list[str] | None, typer.Option("--layer", help="A layer, main by default; may be repeated: earlier ones win.")
+]
+Pool = Annotated[str, typer.Option(help="The pool; the latest by default.")]
+Topics = Annotated[list[str] | None, typer.Option("--topic", help="Only this topic; may be repeated.")]
 Plain = Annotated[
     bool, typer.Option("--plain", help="Questions and answers line by line: for pipes, scripts, screen readers.")
 ]
@@ -41,13 +50,20 @@ Many = Annotated[int | None, removed("--many", _SIZES)]
 Language = Annotated[str, typer.Option(help="The language of the documents: how words are stemmed to be found.")]
 
 
+@contextmanager
+def opened(path: Path, *, quiet: bool = False) -> "Iterator[stage.Judge]":
+    """Open a collection to judge in; while an interface is on the screen nothing may be written beside it."""
+    with collections.open_collection(path) if quiet else console.collection(path) as store:
+        yield stage.Judge(store, hint=console.hint, path=path)
+
+
 @app.callback(invoke_without_command=True)
 def judge(
     context: typer.Context,
     collection: Collection = COLLECTION,
     assessor: Assessor = "",
-    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this topic; may be repeated.")] = None,
-    pool: Annotated[str, typer.Option(help="The pool; the latest by default.")] = "",
+    topic: Topics = None,
+    pool: Pool = "",
     queue: Annotated[str, typer.Option(help="Judge a queue: a top-up, or what settles two runs.")] = "",
     layer: Annotated[str, typer.Option(help="The layer the judgments go to; main by default.")] = "",
     order: Annotated[
@@ -72,7 +88,7 @@ def judge(
         return
     refuse_without_terminal(plain=plain)
     with opened(collection, quiet=not plain) as judging:
-        session = judging.session(
+        stored = judging.session(
             name_of_assessor(assessor or judging.packet_assessor),
             pool=pool,
             queue=queue,
@@ -83,8 +99,9 @@ def judge(
             rejudge=rejudge,
             lease_seconds=60.0 * lease,
         )
-        status = run_session(session, plain=plain, break_after=break_after or None, theme=theme, language=language)
-        for note in judging.closing_notes(session):
+        session = interface_session.Session(stored, break_after_minutes=break_after or None, language=language)
+        status = run_interface(session, plain=plain, theme=theme)
+        for note in judging.closing_notes(stored):
             console.say(note)
     if status:
         raise typer.Exit(status)
@@ -96,14 +113,11 @@ def refuse_without_terminal(*, plain: bool) -> None:
         raise UsageError("the interface needs a terminal; through a pipe, judge with --plain")
 
 
-def run_session(
-    session: "StoredSession", *, plain: bool, break_after: int | None, theme: str = "auto", language: str = "english"
-) -> int:
-    """Let somebody judge, in the interface or line by line; give the exit status."""
-    judging = interface_session.Session(session, break_after_minutes=break_after, language=language)
-    return (
-        plain_interface.Lines(judging, sys.stdin, sys.stdout).run() if plain else interface.run(judging, theme=theme)
-    )
+def run_interface(session: "interface_session.Session", *, plain: bool, theme: str = "auto") -> int:
+    """Let somebody judge, on the screen or line by line; give the exit status."""
+    if plain:
+        return plain_interface.Lines(session, sys.stdin, sys.stdout).run()
+    return interface.run(session, theme=theme)
 
 
 def _share(text: str | None) -> float | None:
@@ -164,15 +178,14 @@ def progress(
         Literal["topic", "assessor", "cannot", "lease"],
         typer.Option(help="By topic, by assessor, what could not be judged and why, or what is out."),
     ] = "topic",
-    pool: Annotated[str, typer.Option(help="The pool; the latest by default.")] = "",
+    pool: Pool = "",
     queue: Annotated[str, typer.Option(help="A queue instead of a pool.")] = "",
     layer: Annotated[str, typer.Option(help="The layer; main by default.")] = "",
     format: Format = "table",
 ) -> None:
     """Say how far judging is: the organiser's view."""
     with opened(collection) as judging:
-        result = judging.progress(by=by, pool=pool, queue=queue, layer=layer)
-    console.show(result, format)
+        console.show(judging.progress(by=by, pool=pool, queue=queue, layer=layer), format)
 
 
 @app.command()
@@ -181,8 +194,7 @@ def guidelines(
 ) -> None:
     """Put new guidelines in force; what was judged under the old ones is marked and can be judged again."""
     with opened(collection) as judging:
-        result = judging.guidelines(file)
-    console.show(result)
+        console.show(judging.guidelines(file))
 
 
 @app.command()
@@ -193,8 +205,7 @@ def scale(
 ) -> None:
     """Put a new scale in force; what was judged on the old one is marked and can be judged again."""
     with opened(collection) as judging:
-        result = judging.scale(scale, relevant_from=relevant_from)
-    console.show(result)
+        console.show(judging.scale(scale, relevant_from=relevant_from))
 
 
 @app.command(name="try")
@@ -220,10 +231,172 @@ def try_topic(
     refuse_without_terminal(plain=plain or decided or show)
     with opened(collection) as judging:
         if not (decided or show):
-            session = judging.begin_trial(topic, name_of_assessor(assessor), seed=seed)
-            run_session(session, plain=plain, break_after=None)
-        result = judging.try_(topic, accept=accept, refuse=refuse)
-    console.show(result, format)
+            stored = judging.begin_trial(topic, name_of_assessor(assessor), seed=seed)
+            run_interface(interface_session.Session(stored, break_after_minutes=None), plain=plain)
+        console.show(judging.try_(topic, accept=accept, refuse=refuse), format)
 
 
-judge_data.add_commands(app)
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="Qrels, or a table: topic, document, grade[, assessor, time, note].")],
+    collection: Collection = COLLECTION,
+    assessor: Annotated[str, typer.Option(help="Whose judgments they are, where the file does not say.")] = "",
+    layer: Layer = "main",
+    from_: Annotated[
+        str | None, typer.Option("--from", help="The format, where it is not recognised: see cranfield formats.")
+    ] = None,
+) -> None:
+    """Import judgments that were made elsewhere; doing it twice changes nothing."""
+    with opened(collection) as judging:
+        console.show(judging.import_(file, assessor=assessor, layer=layer, format=from_))
+
+
+@app.command()
+def packet(
+    assessor: Annotated[str, typer.Argument(help="For whom the packet is.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to make.")],
+    collection: Collection = COLLECTION,
+    topic: Topics = None,
+    pool: Pool = "",
+    queue: Annotated[str, typer.Option(help="A queue in place of a pool.")] = "",
+    order: Annotated[
+        Literal["plan", "id", "random", "cluster"], typer.Option(help="The order of the documents in a topic.")
+    ] = "plan",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of a random order.")] = 0,
+    days: Annotated[
+        float, typer.Option(min=0, max=365, help="How long nobody else is given these documents; 0 reserves nothing.")
+    ] = 14,
+) -> None:
+    """Make a judging packet: one file with only what one assessor needs, to be judged anywhere."""
+    with opened(collection) as judging:
+        result = judging.packet(
+            assessor, output, pool=pool, queue=queue, topics=tuple(topic or ()), order=order, seed=seed, days=days
+        )
+    console.show(result)
+
+
+@app.command()
+def merge(
+    file: Annotated[Path, typer.Argument(help="A packet that was judged, or a copy of this collection.")],
+    collection: Collection = COLLECTION,
+    format: Format = "table",
+) -> None:
+    """Take the judgments of a packet back in; doing it twice changes nothing."""
+    with opened(collection) as judging:
+        console.show(judging.merge(file), format)
+
+
+@app.command("with")
+def with_(
+    command: Annotated[str, typer.Argument(help="A program that reads JSON lines and writes JSON lines.")],
+    judge: Annotated[str, typer.Option("--as", help="Which judge it is: NAME@VERSION.")],
+    collection: Collection = COLLECTION,
+    topic: Topics = None,
+    pool: Annotated[str, typer.Option(help="Only this pool; else all pools and everything judged.")] = "",
+    only: Annotated[
+        Literal["all", "judged", "unjudged"], typer.Option(help="All, or only what people have judged, or have not.")
+    ] = "all",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many documents, drawn by the seed.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of that draw.")] = 0,
+    batch: Annotated[int, typer.Option(min=1, help="Documents for one process.")] = 20,
+    parallel: Annotated[int, typer.Option(min=1, max=64, help="Processes at once.")] = 1,
+    per_minute: Annotated[float, typer.Option(min=0, help="Documents in a minute, in all; 0 sets no limit.")] = 0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds of silence after which a process is ended.")] = 120,
+    format: Format = "table",
+) -> None:
+    """Let an external judge label documents, in a layer of its own; run it again to go on where it stopped."""
+    with opened(collection) as judging, console.progress() as progress:
+        result = judging.with_(
+            command,
+            judge,
+            progress=progress,
+            pool=pool,
+            topics=tuple(topic or ()),
+            only=only,
+            limit=limit,
+            seed=seed,
+            batch=batch,
+            parallel=parallel,
+            per_minute=per_minute,
+            timeout=timeout,
+        )
+    console.put_problems(result.problems)
+    console.show(result, format if result.agreement else "table")
+    if not result.is_complete:
+        raise typer.Exit(1)
+
+
+@app.command()
+def agreement(
+    collection: Collection = COLLECTION,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="One table: overall, pair, topic, time, probes, confusion; without it the most important ones."
+        ),
+    ] = None,
+    layer: Layers = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 1,
+    draws: Annotated[int, typer.Option(min=100, max=100_000, help="Draws for the intervals.")] = 1000,
+    blocks: Annotated[int, typer.Option(min=1, max=100, help="Stretches of time.")] = 5,
+    format: Format = "table",
+) -> None:
+    """Say how far assessors agree, with each other and with themselves, and what that does to the ranking of runs."""
+    if format in DATA_FORMATS:
+        by = by or "overall"
+    with opened(collection) as judging:
+        result = judging.agreement(by=by, layers=tuple(layer or ["main"]), seed=seed, draws=draws, blocks=blocks)
+        console.show(result, format)
+
+
+@app.command()
+def adjudicate(
+    assessor: Assessor = "",
+    collection: Collection = COLLECTION,
+    topic: Topics = None,
+    layer: Layer = "main",
+    across: Annotated[
+        bool, typer.Option("--across", help="Only where one says relevant and another does not.")
+    ] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the open cases, without names; decide nothing.")
+    ] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Plain lines in place of the screen.")] = False,
+    format: Format = "table",
+) -> None:
+    """Decide where assessors disagree; nobody is named."""
+    topics = tuple(topic or ())
+    if listed:
+        with opened(collection) as judging:
+            result = judging.cases(layer=layer, across=across, topics=topics)
+        console.show(result, format)
+        return
+    name, status = name_of_assessor(assessor), 0
+    with opened(collection, quiet=not plain) as judging:
+        session = judging.adjudicate(name, layer=layer, across=across, topics=topics)
+        console.say(f"{counted(len(session), 'case')} open")
+        if len(session):
+            if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
+                raise UsageError("the screen needs a terminal; through a pipe, decide with --plain")
+            deciding = adjudication_interface.Adjudication(session)
+            if plain:
+                status = adjudication_interface.run_plain(deciding, lines=sys.stdin, out=sys.stdout)
+            else:
+                status = interface.run(deciding)
+        left = len(session)
+    if left:
+        console.say(f"{counted(left, 'case')} left")
+    if status:
+        raise typer.Exit(status)
+
+
+@app.command()
+def propagate(
+    collection: Collection = COLLECTION,
+    layer: Layer = "main",
+    exact: Annotated[bool, typer.Option("--exact", help="Only to exact duplicates.")] = False,
+    format: Format = "table",
+) -> None:
+    """Pass grades on to the near-duplicates of judged documents, marked as propagated."""
+    with opened(collection) as judging:
+        console.show(judging.propagate(layer=layer, exact=exact), format)

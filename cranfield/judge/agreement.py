@@ -7,9 +7,9 @@ they do not gate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]
-Coefficient = Callable[[Numbers], Numbers]
 
 DRAWS = 1000
 CONFIDENCE = 0.95
@@ -94,7 +93,7 @@ class Labels:
         return len(self.items)
 
     def of(self, rows: NDArray[np.bool_]) -> Labels:
-        """Give some of the rows."""
+        """Some of the rows."""
         return replace(
             self,
             items=self.items[rows],
@@ -117,20 +116,26 @@ class Labels:
 def agreement(
     labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS, confidence: float = CONFIDENCE
 ) -> list[Estimate]:
-    """Give the coefficients for any number of assessors; items with one opinion say nothing and are left out.
+    """The coefficients for any number of assessors; items with one opinion say nothing and are left out.
 
     Fleiss' kappa wants the same number of opinions for every item: it takes those with the commonest number.
     """
-    steps, counts = labels.steps, labels.counts
+    counts = labels.counts
     patterns, times = _kinds(counts)
-    sample = partial(_estimates, rng=rng, draws=draws, confidence=confidence)
-    pairs, single = partial(pair_coincidences, patterns), partial(label_coincidences, patterns)
     sizes, often = np.unique(counts.sum(1), return_counts=True)
     # The larger number where two are as common.
     commonest = sizes[::-1][np.argmax(often[::-1])] if len(sizes) else 0
     even, even_times = _kinds(counts[counts.sum(1) == commonest])
-    found = sample(times, _of_coincidences(pairs, single, steps))
-    return _in_order([*found, *sample(even_times, {"fleiss": partial(fleiss_kappa, even)})])
+
+    def compute(times: Numbers) -> dict[str, Numbers]:
+        pairs, single = coincidences(patterns, times), coincidences(patterns, times, each_label_once=True)
+        return _of_coincidences(pairs, single, labels.steps)
+
+    estimates = _estimates(times, compute, rng=rng, draws=draws, confidence=confidence)
+    estimates += _estimates(
+        even_times, lambda times: {"fleiss": fleiss_kappa(even, times)}, rng=rng, draws=draws, confidence=confidence
+    )
+    return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
 def agreement_of_two(
@@ -141,23 +146,22 @@ def agreement_of_two(
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
 ) -> list[Estimate]:
-    """Give the coefficients for two assessors, from the table of their grades (first by rows, second by columns)."""
+    """The coefficients for two assessors, from the table of their grades (first by rows, second by columns)."""
     size = len(steps.grades)
 
-    def tables(times: Numbers) -> Numbers:
-        return times.reshape(*times.shape[:-1], size, size)
+    def compute(times: Numbers) -> dict[str, Numbers]:
+        tables = times.reshape(*times.shape[:-1], size, size)
+        both_ways = tables + np.swapaxes(tables, -2, -1)
+        return {
+            **_of_coincidences(both_ways, both_ways, steps),
+            "kappa": kappa(tables),
+            "kappa-linear": kappa(tables, weights="linear"),
+            "kappa-quadratic": kappa(tables, weights="quadratic"),
+        }
 
-    def both_ways(times: Numbers) -> Numbers:
-        return tables(times) + np.swapaxes(tables(times), -2, -1)
-
-    kappas: dict[str, Coefficient] = {
-        "kappa": lambda times: kappa(tables(times)),
-        "kappa-linear": lambda times: kappa(tables(times), weights="linear"),
-        "kappa-quadratic": lambda times: kappa(tables(times), weights="quadratic"),
-    }
-    wanted = {**_of_coincidences(both_ways, both_ways, steps), **kappas}
     times = table.astype(np.float64).reshape(-1)
-    return _in_order(_estimates(times, wanted, rng=rng, draws=draws, confidence=confidence))
+    estimates = _estimates(times, compute, rng=rng, draws=draws, confidence=confidence)
+    return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
 def confusion(labels: Labels, first: int, second: int) -> NDArray[np.int64]:
@@ -173,12 +177,12 @@ def confusion(labels: Labels, first: int, second: int) -> NDArray[np.int64]:
 def pooled_confusion(labels: Labels) -> NDArray[np.int64]:
     """Count all pairs of opinions on the same item by their two grades, the lower one by rows."""
     patterns, times = _kinds(labels.counts)
-    pairs = pair_coincidences(patterns, times)
+    pairs = coincidences(patterns, times)
     return np.rint(np.triu(pairs) - np.diag(np.diag(pairs)) / 2).astype(np.int64)
 
 
 def by_pair(labels: Labels) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
-    """Give (assessor, assessor, table of their grades) for all who judged something in common."""
+    """(assessor, assessor, table of their grades) for all who judged something in common."""
     for first, second in combinations(range(len(labels.assessor_names)), 2):
         table = confusion(labels, first, second)
         if table.any():
@@ -186,7 +190,7 @@ def by_pair(labels: Labels) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
 
 
 def by_topic(labels: Labels) -> Iterator[tuple[str, Labels]]:
-    """Give (topic, its opinions) for the topics in which something was judged by two."""
+    """(topic, its opinions) for the topics in which something was judged by two."""
     for place, name in enumerate(labels.topic_names):
         part = labels.of(labels.topics == place)
         if len(part.counts):
@@ -194,7 +198,7 @@ def by_topic(labels: Labels) -> Iterator[tuple[str, Labels]]:
 
 
 def over_time(labels: Labels, *, blocks: int = 5) -> Iterator[tuple[str, str, Labels]]:
-    """Give (from, to, opinions) of items with two opinions or more, divided by when the last of them was given.
+    """(from, to, opinions) of items with two opinions or more, divided by when the last of them was given.
 
     The blocks have equally many items: a drift shows as coefficients that fall, or as a share of relevant that moves.
     """
@@ -209,32 +213,19 @@ def over_time(labels: Labels, *, blocks: int = 5) -> Iterator[tuple[str, str, La
 
 
 def share_relevant(labels: Labels) -> float:
-    """Give the share of opinions that say relevant."""
+    """The share of opinions that say relevant."""
     return float(np.mean(labels.places >= labels.steps.relevant_from))
 
 
 def _kinds(counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Give the different kinds of items, and how many there are of each: few, however many items there are."""
+    """The different kinds of items, and how many there are of each: few, however many items there are."""
     patterns, times = np.unique(counts, axis=0, return_counts=True)
     return patterns, times.astype(np.float64)
 
 
-def _of_coincidences(pairs: Coefficient, single: Coefficient, steps: Steps) -> dict[str, Coefficient]:
-    """Give the coefficients of `pairs` of opinions, and alpha of coincidences in which each label counts once."""
-    start, values = steps.relevant_from, steps.values
-    return {
-        "raw": lambda times: raw_agreement(pairs(times)),
-        "positive": lambda times: positive_agreement(pairs(times), relevant_from=start),
-        "overlap": lambda times: overlap(pairs(times), relevant_from=start),
-        "alpha-nominal": lambda times: alpha(single(times), level="nominal", values=values),
-        "alpha-ordinal": lambda times: alpha(single(times), level="ordinal", values=values),
-        "alpha-interval": lambda times: alpha(single(times), level="interval", values=values),
-    }
-
-
 def _estimates(
     times: Numbers,
-    wanted: Mapping[str, Coefficient],
+    compute: Callable[[Numbers], dict[str, Numbers]],
     *,
     rng: np.random.Generator,
     draws: int,
@@ -246,23 +237,17 @@ def _estimates(
     """
     items = int(times.sum())
     if not items:
-        return [Estimate(name, None, None, None, 0) for name in wanted]
+        return [Estimate(name, None, None, None, 0) for name in compute(times)]
     drawn = rng.multinomial(items, times / items, size=draws).astype(np.float64)
-    edges, made = ((1 - confidence) / 2, (1 + confidence) / 2), []
-    for name, compute in wanted.items():
-        value, again = compute(times), compute(drawn)
-        known = again[~np.isnan(again)]  # draws in which the coefficient is not defined are left out
-        if np.isnan(value) or not len(known):
+    again, edges, made = compute(drawn), ((1 - confidence) / 2, (1 + confidence) / 2), []
+    for name, value in compute(times).items():
+        defined = again[name][~np.isnan(again[name])]  # draws in which the coefficient is not defined are left out
+        if np.isnan(value) or not len(defined):
             made.append(Estimate(name, None, None, None, items))
         else:
-            low, high = np.quantile(known, edges)
+            low, high = np.quantile(defined, edges)
             made.append(Estimate(name, float(value), float(low), float(high), items))
     return made
-
-
-def _in_order(found: Sequence[Estimate]) -> list[Estimate]:
-    names = list(COEFFICIENTS)
-    return sorted(found, key=lambda one: names.index(one.coefficient))
 
 
 # Coefficients of agreement, from counts alone, for many resampled counts at once.
@@ -291,36 +276,33 @@ def kappa(tables: Numbers, *, weights: Weights = "none") -> Numbers:
     return 1 - ratio((cost * tables).sum((-2, -1)) * total, (cost * expected).sum((-2, -1)))
 
 
-def raw_agreement(coincidences: Numbers) -> Numbers:
-    """The share of pairs of opinions with the same grade."""
-    return ratio(np.trace(coincidences, axis1=-2, axis2=-1), coincidences.sum((-2, -1)))
+def _of_coincidences(pairs: Numbers, single: Numbers, steps: Steps) -> dict[str, Numbers]:
+    """The coefficients of `pairs` of opinions, and alpha of coincidences in which each label counts once.
+
+    In a pairs of opinions both say relevant, in b and c only one. Raw is the share of pairs with the same grade;
+    positive agreement 2a / (2a + b + c); overlap a / (a + b + c), the relevant sets' intersection over their union,
+    the number of the older TREC papers. The last two are not defined where nobody says relevant.
+    """
+    place = steps.relevant_from
+    both = pairs[..., place:, place:].sum((-2, -1))
+    one = pairs[..., place:, :place].sum((-2, -1)) + pairs[..., :place, place:].sum((-2, -1))
+    return {
+        "raw": ratio(np.trace(pairs, axis1=-2, axis2=-1), pairs.sum((-2, -1))),
+        "positive": ratio(2 * both, 2 * both + one),
+        "overlap": ratio(both, both + one),
+        "alpha-nominal": alpha(single, level="nominal", values=steps.values),
+        "alpha-ordinal": alpha(single, level="ordinal", values=steps.values),
+        "alpha-interval": alpha(single, level="interval", values=steps.values),
+    }
 
 
-def positive_agreement(coincidences: Numbers, *, relevant_from: int) -> Numbers:
-    """2a / (2a + b + c): a pairs of opinions say relevant both, b and c only one. Not defined without any."""
-    both, one = _relevant(coincidences, relevant_from)
-    return ratio(2 * both, 2 * both + one)
-
-
-def overlap(coincidences: Numbers, *, relevant_from: int) -> Numbers:
-    """a / (a + b + c): the relevant sets' intersection over their union, the number of the older TREC papers."""
-    both, one = _relevant(coincidences, relevant_from)
-    return ratio(both, both + one)
-
-
-def _relevant(tables: Numbers, place: int) -> tuple[Numbers, Numbers]:
-    both = tables[..., place:, place:].sum((-2, -1))
-    one = tables[..., place:, :place].sum((-2, -1)) + tables[..., :place, place:].sum((-2, -1))
-    return both, one
-
-
-def alpha(coincidences: Numbers, *, level: Level, values: Numbers) -> Numbers:
+def alpha(pairs: Numbers, *, level: Level, values: Numbers) -> Numbers:
     """Krippendorff's alpha: 1 − observed / expected disagreement, of coincidences in which each label counts once.
 
     δ² is 0 or 1 (nominal); the square of the difference of `values` (interval); the square of how many labels lie
     between, half of both ends included (ordinal). Not defined where all labels are the same. Krippendorff 2011.
     """
-    labels = coincidences.sum(-1)
+    labels = pairs.sum(-1)
     total = labels.sum(-1)
     if level == "nominal":
         squares = 1 - np.eye(len(values))
@@ -328,24 +310,19 @@ def alpha(coincidences: Numbers, *, level: Level, values: Numbers) -> Numbers:
         # Labels below a grade and half of its own: the difference of two of these is Krippendorff's ordinal metric.
         middles = np.cumsum(labels, -1) - labels / 2 if level == "ordinal" else values
         squares = (middles[..., :, None] - middles[..., None, :]) ** 2
-    observed = (coincidences * squares).sum((-2, -1))
+    observed = (pairs * squares).sum((-2, -1))
     expected = (labels[..., :, None] * labels[..., None, :] * squares).sum((-2, -1))
     return 1 - ratio(observed * (total - 1), expected)
 
 
-def label_coincidences(patterns: Numbers, times: Numbers) -> Numbers:
-    """Coincidences as alpha wants them: in each item every label is paired with every other, and counts once."""
-    return _paired(patterns, times, 1 / np.maximum(patterns.sum(-1) - 1, 1))
+def coincidences(patterns: Numbers, times: Numbers, *, each_label_once: bool = False) -> Numbers:
+    """All pairs of opinions on the same item, each counted from both sides.
 
-
-def pair_coincidences(patterns: Numbers, times: Numbers) -> Numbers:
-    """All pairs of opinions on the same item, each counted from both sides."""
-    return _paired(patterns, times, np.ones(len(patterns)))
-
-
-def _paired(patterns: Numbers, times: Numbers, weight: Numbers) -> Numbers:
+    As alpha wants them, every label of an item counts once, however many others it is paired with.
+    """
     grades = patterns.shape[-1]
     pairs = patterns[:, :, None] * patterns[:, None, :] - patterns[:, :, None] * np.eye(grades)
+    weight = 1 / np.maximum(patterns.sum(-1) - 1, 1) if each_label_once else np.ones(len(patterns))
     flat = (pairs * weight[:, None, None]).reshape(len(patterns), grades * grades)
     return (times @ flat).reshape(*times.shape[:-1], grades, grades)
 

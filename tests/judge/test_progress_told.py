@@ -50,4 +50,4 @@ def progress(*, missing: int, seconds: float | None) -> JudgingProgress:
     ],
 )
 def test_what_is_missing_is_said_as_it_is(found: JudgingProgress, said: str):
-    assert found.what_is_missing() == said
+    assert found.remarks[1] == said

@@ -5,12 +5,13 @@ import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from fakes import FakeJudging
+from fakes import FakeAdjudication, FakeJudging
 from kept import Kept
 from textual.app import App
 from textual.events import Key
 from textual.pilot import Pilot
 
+from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import AssessorApp
 from assessor_ui.session import Session
 
@@ -20,7 +21,7 @@ GOLDEN = Path(__file__).parent / "golden"
 class Chair:
     """A program that runs, driven by keys."""
 
-    def __init__(self, pilot: Pilot[int], judging: FakeJudging) -> None:
+    def __init__(self, pilot: Pilot[int], judging: FakeJudging | FakeAdjudication) -> None:
         self.pilot, self.app, self.judging = pilot, pilot.app, judging
 
     async def settle(self) -> None:
@@ -65,7 +66,7 @@ def seated(
     *,
     size: tuple[int, int] = (80, 24),
     theme: str = "dark",
-    judging: Callable[[], FakeJudging] = FakeJudging,
+    judging: Callable[[], FakeJudging | FakeAdjudication] = FakeJudging,
     held: float = 0.0,
     seen: float = 0.0,
 ) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
@@ -80,7 +81,8 @@ def seated(
 
         async def sit(*more: Kept) -> None:
             made = judging()
-            app = AssessorApp(Session(made), theme=theme, held=held, seen=seen)
+            session = Session(made) if isinstance(made, FakeJudging) else Adjudication(made)
+            app = AssessorApp(session, theme=theme, held=held, seen=seen)
             async with app.run_test(size=size) as pilot:
                 chair = Chair(pilot, made)
                 await chair.settle()

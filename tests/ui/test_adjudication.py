@@ -1,37 +1,26 @@
 """Deciding between assessors, on the screen and over plain lines."""
 
-import asyncio
 import io
 
 from fakes import CASES, FakeAdjudication
 from kept import Kept
-from seat import rows_of
+from seat import Chair, seated
 
 from assessor_ui.adjudication import Adjudication, run_plain
-from assessor_ui.app import AssessorApp
 from cranfield.base.errors import CollectionError
-
-
-async def settle(app: AssessorApp, pilot: object) -> None:
-    for _ in range(3):
-        await app.workers.wait_for_complete()
-        await pilot.pause()  # type: ignore[attr-defined]
 
 
 def decide(judging: FakeAdjudication, *keys: str, size: tuple[int, int] = (80, 24)) -> str:
     """Press keys on the screen; give what stands there in the end."""
+    screens: list[str] = []
 
-    async def sit() -> str:
-        deciding = Adjudication(judging)
-        app = AssessorApp(deciding, theme="dark", held=0, seen=0)
-        async with app.run_test(size=size) as pilot:
-            await settle(app, pilot)
-            for key in keys:
-                await pilot.press(key)
-                await settle(app, pilot)
-            return "\n".join(rows_of(app))
+    @seated(judging=lambda: judging, size=size)
+    async def press(chair: Chair) -> None:
+        await chair.press(*keys)
+        screens.append(chair.text)
 
-    return asyncio.run(sit())
+    press()
+    return screens[0]
 
 
 def test_document_grades_notes_and_evidence_are_side_by_side_without_names(kept: Kept):
@@ -60,7 +49,7 @@ def test_a_decision_that_is_not_in_the_file_is_not_called_saved(kept: Kept):
     deciding.start()
     judging.trouble = CollectionError("the disk is full")
     kept(deciding.judge(2).text)
-    assert deciding.case is CASES[0]
+    assert deciding.open is CASES[0]
 
 
 def test_evidence_of_several_is_joined_where_it_overlaps():

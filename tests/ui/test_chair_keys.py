@@ -85,8 +85,8 @@ async def test_l_puts_a_document_off_and_it_comes_again_at_the_end(chair: Chair,
     await chair.press("l")
     kept(chair.text)
     await chair.press("0")
-    assert chair.session.item is not None
-    assert chair.session.item.document.id == "d1"
+    assert chair.session.open is not None
+    assert chair.session.open.document.id == "d1"
 
 
 @seated()

@@ -3,7 +3,6 @@
 `CRANFIELD_UPDATE_GOLDEN=1` draws the pictures anew.
 """
 
-import asyncio
 import os
 import threading
 from collections.abc import Sequence
@@ -14,8 +13,7 @@ from kept import Kept
 from seat import GOLDEN, Chair, picture_of, seated
 from textual.color import Color
 
-from assessor_ui.app import DARK, LIGHT, AssessorApp, theme_named, themes
-from assessor_ui.session import Session
+from assessor_ui.app import DARK, LIGHT, theme_named, themes
 from cranfield.base.errors import CollectionBusy, CollectionError
 from cranfield.base.records import Document, Topic
 from cranfield.judge.session import Item, Saved
@@ -212,24 +210,17 @@ class SlowToSave(FakeJudging):
         return super().judge(item, grade, **answer)  # type: ignore[arg-type]
 
 
-def test_waiting_for_a_busy_collection_is_told_and_nothing_is_called_saved_meanwhile(kept: Kept):
-    async def sit() -> None:
-        judging = SlowToSave()
-        app = AssessorApp(Session(judging), theme="dark", held=0, seen=0)
-        async with app.run_test(size=(80, 24)) as pilot:
-            chair = Chair(pilot, judging)
-            await chair.settle()
-            await pilot.press("2")
-            await pilot.pause(0.6)
-            kept(chair.text)
-            await pilot.press("3", "l", "u")
-            kept(chair.text)
-            judging.go.set()
-            await chair.settle()
-            kept(chair.text)
-            assert [call[:4] for call in judging.log] == [("judge", "T1", "d1", 2)]
-
-    asyncio.run(sit())
+@seated(judging=SlowToSave)
+async def test_waiting_for_a_busy_collection_is_told_and_nothing_is_called_saved_meanwhile(chair: Chair, kept: Kept):
+    await chair.pilot.press("2")
+    await chair.pilot.pause(0.6)
+    kept(chair.text)
+    await chair.pilot.press("3", "l", "u")
+    kept(chair.text)
+    chair.judging.go.set()
+    await chair.settle()
+    kept(chair.text)
+    assert [call[:4] for call in chair.judging.log] == [("judge", "T1", "d1", 2)]
 
 
 class SlowToOpen(FakeJudging):
@@ -245,24 +236,17 @@ class SlowToOpen(FakeJudging):
         return super().next_item()
 
 
-def test_a_document_that_opens_slowly_is_told_beside_the_answer_that_is_safe(kept: Kept):
-    async def sit() -> None:
-        judging = SlowToOpen()
-        app = AssessorApp(Session(judging), theme="dark", held=0, seen=0)
-        async with app.run_test(size=(80, 24)) as pilot:
-            chair = Chair(pilot, judging)
-            await chair.settle()
-            await pilot.press("2")
-            await pilot.pause(0.6)
-            kept(chair.text)
-            await pilot.press("3")
-            kept(chair.text)
-            judging.go.set()
-            await chair.settle()
-            kept(chair.text)
-            assert [call[:4] for call in judging.log] == [("judge", "T1", "d1", 2)]
-
-    asyncio.run(sit())
+@seated(judging=SlowToOpen)
+async def test_a_document_that_opens_slowly_is_told_beside_the_answer_that_is_safe(chair: Chair, kept: Kept):
+    await chair.pilot.press("2")
+    await chair.pilot.pause(0.6)
+    kept(chair.text)
+    await chair.pilot.press("3")
+    kept(chair.text)
+    chair.judging.go.set()
+    await chair.settle()
+    kept(chair.text)
+    assert [call[:4] for call in chair.judging.log] == [("judge", "T1", "d1", 2)]
 
 
 @seated()

@@ -30,7 +30,7 @@ def session(judging: FakeJudging, clock: HandClock) -> Session:
 
 
 def open_document(session: Session) -> str:
-    return session.item.document.id if session.item else ""
+    return session.open.document.id if session.open else ""
 
 
 def wait(session: Session, clock: HandClock, seconds: float) -> None:
@@ -107,7 +107,7 @@ def test_after_undo_the_documents_come_in_their_old_order(session: Session):
         order.append(open_document(session))
         session.judge(1)
     assert order == ["d1", "d2", "d3", "d4"]
-    assert session.item is None
+    assert session.open is None
 
 
 def test_undo_keeps_what_was_written_about_the_document_that_was_open(session: Session):
@@ -147,7 +147,7 @@ def test_an_answer_is_told_as_saved_even_where_the_next_document_fails(
     judging.trouble, judging.trouble_in = CollectionBusy("busy"), {"next_item"}
     notice = session.judge(2)
     kept((notice.kind, notice.text))
-    assert (session.item, session.stuck) == (None, True)
+    assert (session.open, session.stuck) == (None, True)
     assert session.enter().text == "busy"
     judging.trouble = None
     session.enter()
@@ -211,8 +211,8 @@ def test_a_judged_hit_is_opened_again_and_not_taken_into_the_pool(session: Sessi
     session.judge(2)
     session.take(SearchHit("d1", "", "", "judged", 2), "pan")
     assert [call[0] for call in judging.log] == ["judge"]
-    assert session.item is not None
-    assert session.item.before is not None
+    assert session.open is not None
+    assert session.open.before is not None
 
 
 def test_another_topic_is_gone_on_with_at_once(session: Session, kept: Kept):
@@ -270,7 +270,7 @@ def test_a_pause_begins_the_count_anew_and_the_reminder_can_be_turned_off(judgin
 def test_where_nothing_is_left_every_action_still_answers(session: Session):
     for _ in range(4):
         session.judge(0)
-    assert session.item is None
+    assert session.open is None
     for act in (
         lambda: session.judge(1),
         session.later,
@@ -288,7 +288,7 @@ def test_where_nothing_is_left_every_action_still_answers(session: Session):
 
 
 def left(session: Session) -> str:
-    return messages.left(session.item, session.progress)
+    return messages.left(session.open, session.progress)
 
 
 def test_what_is_left_of_a_topic_is_counted_anew_when_a_document_is_taken_up_again(session: Session, kept: Kept):
@@ -419,26 +419,26 @@ def test_a_desk_that_holds_nothing_back_is_done_when_it_is_done(session: Session
 
 
 def test_the_narrative_folds_after_the_first_document_of_a_topic_where_room_is_scarce(session: Session, kept: Kept):
-    first = session.item
+    first = session.open
     assert first is not None
     session.fold_if_crowded(first, lines=9)
     session.fold_if_crowded(first, lines=9)
     assert session.fold == "full"
     session.judge(1)
-    assert session.item is not None
-    session.fold_if_crowded(session.item, lines=9)
+    assert session.open is not None
+    session.fold_if_crowded(session.open, lines=9)
     kept((session.fold, session.notice.text))
     session.switch_fold()
     assert session.fold == "full"
-    session.fold_if_crowded(session.item, lines=9)
+    session.fold_if_crowded(session.open, lines=9)
     assert session.fold == "full"
 
 
 def test_folding_is_told_once_and_each_topic_begins_in_full(session: Session):
     folds, told = [], []
-    while session.item is not None:
-        session.fold_if_crowded(session.item, lines=11)
-        folds.append((session.item.document.id, session.fold))
+    while session.open is not None:
+        session.fold_if_crowded(session.open, lines=11)
+        folds.append((session.open.document.id, session.fold))
         told.append(session.notice.text == "narrative folded, f shows it")
         session.judge(1)
     assert folds == [("d1", "full"), ("d2", "short"), ("d3", "full"), ("d4", "short")]
@@ -449,7 +449,7 @@ def test_with_twelve_lines_or_without_a_narrative_nothing_folds():
     for lines, narrative in ((12, "Long."), (3, "")):
         session = Session(FakeJudging(topic_list=(Topic("T1", "pans", "", narrative),)))
         session.start()
-        while session.item is not None:
-            session.fold_if_crowded(session.item, lines=lines)
+        while session.open is not None:
+            session.fold_if_crowded(session.open, lines=lines)
             assert session.fold == "full"
             session.judge(1)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from cranfield.base.errors import InputError, UnknownName
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Result, Table, Value, table_of
+from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
 from cranfield.qrels.release import NOW
@@ -112,7 +112,7 @@ class AgreementReport(Result):
         return self.find_effect()
 
     def table(self) -> Table:
-        """Give one row per coefficient, with its interval, or per pair of grades: for data formats."""
+        """One row per coefficient, with its interval, or per pair of grades: for data formats."""
         by = self.by or "overall"
         if by == "confusion":
             grades = self.steps.names
@@ -129,31 +129,30 @@ class AgreementReport(Result):
         else:
             groups = {"overall": (self.overall,), "topic": self.topics, "time": self.periods}[by]
             named = [(one.name, f"{one.start}/{one.end}" if one.start else "", one.estimates) for one in groups]
-        return table_of(_LONG, [row for one in named for row in _long_rows(*one)])
+        return estimates_table(named)
 
     def tables(self) -> Iterable[Table]:
-        """Give the tables for people."""
+        """The tables for people."""
         usual = ["overall", "pair", "confusion", *(["probes"] if self.probes else [])]
         for kind in [self.by] if self.by else usual:
             if kind == "overall":
                 yield overall_table(self.overall.estimates, "Agreement of all assessors, with 95 % intervals")
+            elif kind == "confusion":
+                grades = self.steps.names
+                columns = [Column("grade"), *(Column(str(grade), kind="number") for grade in grades)]
+                rows = [
+                    (str(grade), *(int(count) if place >= row else None for place, count in enumerate(counts)))
+                    for row, (grade, counts) in enumerate(zip(grades, self.confusion, strict=True))
+                ]
+                caption = "Pairs of opinions on the same document: the lower grade by rows, the higher by columns"
+                yield table_of(columns, rows, caption=caption)
             else:
-                yield self._confusion_matrix() if kind == "confusion" else self._wide_table(kind)
+                yield self._wide_table(kind)
         if self.by is None and self.effect is not None:
             yield effect_table(self.effect)
 
-    def _confusion_matrix(self) -> Table:
-        grades = self.steps.names
-        columns = [Column("grade"), *(Column(str(grade), kind="number") for grade in grades)]
-        rows = [
-            (str(grade), *(int(count) if place >= row else None for place, count in enumerate(self.confusion[row])))
-            for row, grade in enumerate(grades)
-        ]
-        caption = "Pairs of opinions on the same document: the lower grade by rows, the higher by columns"
-        return table_of(columns, rows, caption=caption)
-
     def _wide_table(self, kind: str) -> Table:
-        """Give one row per pair, topic or stretch of time, with a column per coefficient."""
+        """One row per pair, topic or stretch of time, with a column per coefficient."""
         last = Column("shift", kind="number", digits=3)
         head: list[Column | str]
         names: tuple[str, ...] = _OF_TWO
@@ -182,17 +181,20 @@ class AgreementReport(Result):
         return table_of(columns, cells, caption=caption, notes=notes)
 
 
-def _long_rows(of: str, other: str, estimates: Sequence[coefficients.Estimate]) -> list[tuple[Value, ...]]:
-    return [(of, other, one.coefficient, one.value, one.low, one.high, one.items) for one in estimates]
-
-
-def long_estimates(of: str, other: str, estimates: Sequence[coefficients.Estimate]) -> Table:
-    """Give the coefficients of one comparison, each with the ends of its interval as numbers: for data formats."""
-    return table_of(_LONG, _long_rows(of, other, estimates))
+def estimates_table(comparisons: Iterable[tuple[str, str, Sequence[coefficients.Estimate]]]) -> Table:
+    """The coefficients of comparisons (of whom, with whom), with intervals as numbers: for data formats."""
+    return table_of(
+        _LONG,
+        [
+            (of, other, one.coefficient, one.value, one.low, one.high, one.items)
+            for of, other, estimates in comparisons
+            for one in estimates
+        ],
+    )
 
 
 def overall_table(estimates: Sequence[coefficients.Estimate], caption: str) -> Table:
-    """Give one row per coefficient, with what it is."""
+    """One row per coefficient, with what it is."""
     rows = []
     for one in estimates:
         defined = one.low is not None and one.high is not None
@@ -206,7 +208,7 @@ def overall_table(estimates: Sequence[coefficients.Estimate], caption: str) -> T
 
 
 def effect_table(effect: correlation.AssessorEffect) -> Table:
-    """Give the effect on the ranking of runs, measure by measure."""
+    """The effect on the ranking of runs, measure by measure."""
     rows = []
     for place, measure in enumerate(effect.measures):
         tau = effect.tau(measure)
@@ -305,7 +307,7 @@ def _of_table(
 
 
 def _steps(store: Store, seen: Sequence[Graded]) -> coefficients.Steps:
-    """Give the grades of the scale in force; a grade of an older one that was given has its place too.
+    """The grades of the scale in force; a grade of an older one that was given has its place too.
 
     What is not relevant by its own scale comes before what is.
     """

@@ -9,9 +9,8 @@ import re
 import shlex
 import signal
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 from uuid import uuid4
 
@@ -26,20 +25,13 @@ from cranfield.judge.queue import draw
 from cranfield.store import documents, events
 from cranfield.store.pools import facts_of_pool
 from cranfield.store.store import Store
-from cranfield.workflows.judge.agreement import Compared, agreement_with_people, long_estimates, overall_table
+from cranfield.workflows.judge.agreement import Compared, agreement_with_people, estimates_table, overall_table
 from cranfield.workflows.judge.imports import MACHINE
 
 # Run an external judge: processes that read questions and write answers, several at once, each kept in bounds.
 
 LONGEST_ANSWER = 1 << 20
 _TAIL = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A line that a judge wrote."""
-
-    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +115,7 @@ def _clock() -> float:
 
 async def answers(
     command: Sequence[str], questions: Sequence[str], *, pace: Pace, timeout: float
-) -> AsyncGenerator[Answered | Stopped, None]:
+) -> AsyncGenerator[str | Stopped, None]:
     """Start the command, write the questions to it, and give its lines as they come; the last thing is `Stopped`.
 
     Questions are written while answers are read. `timeout` is the longest silence that is borne; then, and whenever
@@ -141,7 +133,7 @@ async def answers(
     trouble, said = "", ""
     try:
         while line := await talk.line():
-            yield Answered(line.decode("utf-8", "replace").rstrip("\r\n"))
+            yield line.decode("utf-8", "replace").rstrip("\r\n")
         await asyncio.wait_for(process.wait(), timeout)
         trouble = f"ended with status {process.returncode}" if process.returncode else ""
     except TimeoutError:
@@ -160,40 +152,6 @@ async def answers(
         # asyncio has no other way to let go of streams that somebody still holds open.
         process._transport.close()  # type: ignore[attr-defined]
     yield Stopped(f"{trouble}: {said}" if trouble and said else trouble)
-
-
-Heard = Callable[[int, Answered | Stopped], bool]
-"""Gets what the process of a batch says, and gives back whether to go on."""
-
-
-async def ask_in_parallel(
-    batches: Sequence[Callable[[], Sequence[str]]],
-    command: Sequence[str],
-    *,
-    parallel: int,
-    pace: Pace,
-    timeout: float,
-    heard: Heard,
-) -> None:
-    """Put batches of questions to one process each, so many at once, until all are done or `heard` says stop."""
-    waiting = list(enumerate(batches))[::-1]
-
-    async def work() -> None:
-        while waiting:
-            number, questions = waiting.pop()
-            async with contextlib.aclosing(answers(command, questions(), pace=pace, timeout=timeout)) as talk:
-                async for said in talk:
-                    if not heard(number, said):
-                        waiting.clear()
-                        return
-
-    tasks = [asyncio.create_task(work()) for _ in range(max(1, min(parallel, len(batches))))]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 ENOUGH = 100
@@ -247,7 +205,7 @@ class MachineJudged(Result):
 
     def table(self) -> Table:
         """Give the agreement with people, one row per coefficient."""
-        return long_estimates("people", self.layer, self.agreement.estimates if self.agreement else ())
+        return estimates_table([("people", self.layer, self.agreement.estimates if self.agreement else ())])
 
     def tables(self) -> Sequence[Table]:
         """Give the same for people to read, where they have judged some of the documents."""
@@ -278,16 +236,8 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     pairs = [pair for pair in wanted if pair not in answered]
     listener = _Listener(store, request, layer, pairs, progress)
     if pairs:
-        asking = ask_in_parallel(
-            [partial(listener.questions, number) for number in range(len(listener.batches))],
-            command,
-            parallel=request.parallel,
-            pace=Pace(request.per_minute),
-            timeout=request.timeout,
-            heard=listener.heard,
-        )
         try:
-            asyncio.run(asking)
+            asyncio.run(listener.ask(command))
         finally:
             listener.save()
     labelled, unable, before = listener.labelled, listener.unable, len(wanted) - len(pairs)
@@ -330,7 +280,7 @@ def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
 
 
 class _Listener:
-    """Writes questions, takes answers, saves labels, and remembers what went wrong."""
+    """Asks in batches, takes answers, saves labels, and remembers what went wrong."""
 
     def __init__(
         self, store: Store, request: JudgeRequest, layer: str, pairs: Sequence[Pair], progress: Progress
@@ -349,8 +299,29 @@ class _Listener:
         self._saved_at, self._done, self._in_vain = moment(), 0, 0
         self._session = str(uuid4())
 
-    def questions(self, number: int) -> list[str]:
-        """Write the questions of a batch."""
+    async def ask(self, command: Sequence[str]) -> None:
+        """Put each batch of questions to a process of its own, so many at once, until all are done or in vain."""
+        waiting, pace = list(range(len(self.batches)))[::-1], Pace(self._request.per_minute)
+
+        async def work() -> None:
+            while waiting:
+                number = waiting.pop()
+                talking = answers(command, self._questions(number), pace=pace, timeout=self._request.timeout)
+                async with contextlib.aclosing(talking) as talk:
+                    async for said in talk:
+                        if not self._hear(number, said):
+                            waiting.clear()
+                            return
+
+        tasks = [asyncio.create_task(work()) for _ in range(max(1, min(self._request.parallel, len(self.batches))))]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _questions(self, number: int) -> list[str]:
         lines = []
         for topic, name in self.batches[number]:
             text = documents.fetch(self._store, name)
@@ -362,17 +333,30 @@ class _Listener:
             lines.append(question(known, text, self._scale, guidelines=self._guidelines))
         return lines
 
-    def heard(self, number: int, said: Answered | Stopped) -> bool:
+    def _hear(self, number: int, said: str | Stopped) -> bool:
         """Take what the process of a batch says; say whether to go on."""
+        missing = self._missing[number]
         if isinstance(said, Stopped):
-            return self._stopped(number, said.trouble)
-        if not said.line.strip():
+            if said.trouble:
+                self._trouble("judge-stopped", f"the judge {said.trouble}")
+            if missing:
+                topic, name = min(missing)
+                message = (
+                    f"{counted(len(missing), 'document')} got no answer, for example topic {topic}, document {name}"
+                )
+                self._trouble("no-answer", message, count=len(missing))
+            self._in_vain = self._in_vain + 1 if len(missing) == len(self.batches[number]) else 0
+            if self._in_vain >= _GIVE_UP_AFTER:
+                message = f"{_GIVE_UP_AFTER} batches in a row brought no label at all: no more were asked"
+                self._trouble("gave-up", message)
+            return self._in_vain < _GIVE_UP_AFTER
+        if not said.strip():
             return True
-        label = label_from(said.line, self._scale, self._missing[number], self._answered[number])
+        label = label_from(said, self._scale, missing, self._answered[number])
         if isinstance(label, str):
             self._trouble("bad-answer", label)
             return True
-        self._missing[number].discard((label.topic, label.document))
+        missing.discard((label.topic, label.document))
         self._answered[number].add((label.topic, label.document))
         self._waiting.append(label)
         self._done += 1
@@ -380,19 +364,6 @@ class _Listener:
         if len(self._waiting) >= _SAVE_AFTER or moment() - self._saved_at > _SAVE_SECONDS:
             self.save()
         return True
-
-    def _stopped(self, number: int, trouble: str) -> bool:
-        missing = self._missing[number]
-        if trouble:
-            self._trouble("judge-stopped", f"the judge {trouble}")
-        if missing:
-            topic, name = min(missing)
-            told = f"{counted(len(missing), 'document')} got no answer, for example topic {topic}, document {name}"
-            self._trouble("no-answer", told, count=len(missing))
-        self._in_vain = self._in_vain + 1 if len(missing) == len(self.batches[number]) else 0
-        if self._in_vain >= _GIVE_UP_AFTER:
-            self._trouble("gave-up", f"{_GIVE_UP_AFTER} batches in a row brought no label at all: no more were asked")
-        return self._in_vain < _GIVE_UP_AFTER
 
     def _trouble(self, code: str, message: str, *, count: int = 1) -> None:
         if sum(problem.code == code for problem in self._problems) < LINES_KEPT:

@@ -54,15 +54,11 @@ class Imported(Result):
     assessors: tuple[str, ...]
     junk: int = 0
     notes: tuple[str, ...] = field(default=(), compare=False)
+    only_notes = True
 
     def table(self) -> Table:
-        """Give the counts."""
         counts = {"new": self.new, "same": self.same, "unjudged": self.unjudged, "replaced": self.replaced}
         return facts_table({**counts, "junk": self.junk, "assessors": ", ".join(self.assessors)})
-
-    def tables(self) -> Sequence[Table]:
-        """Nothing: the notes say it all."""
-        return ()
 
 
 def import_judgments(

@@ -30,14 +30,10 @@ class Changed(Result):
 
     facts: Mapping[str, Value]
     notes: tuple[str, ...] = ()
+    only_notes = True
 
     def table(self) -> Table:
-        """Give the facts."""
         return facts_table(self.facts)
-
-    def tables(self) -> Sequence[Table]:
-        """Nothing: the notes say it all."""
-        return ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Cases(Result):
     remarks: tuple[str, ...] = ()
 
     def table(self) -> Table:
-        """Give one row per document, with the grades it was given."""
+        """One row per document, with the grades it was given."""
         rows = [(one.topic, one.document, tuple(event.grade or 0 for event in one.opinions)) for one in self.cases]
         return table_of(["topic", "document", "grades"], rows)
 

@@ -198,7 +198,18 @@ def assign_topics(
     stay. What is planned for overlap and probes stays as it was where nothing else is said.
     """
     names = [checked_name(store, name) for name in assessors]
-    sizes = _topic_sizes(store, pool)
+    pooled = [facts.name for facts in pools.pool_facts(store)]
+    if pool and pool not in pooled:
+        raise UnknownName("pool", pool, pooled)
+    if pooled:
+        pool = pool or pooled[-1]
+        in_pool = pools.pool_topics(store, pool)
+        sizes = {topic: len(pools.documents_to_judge(store, pool, topic)) for topic in in_pool}
+    else:
+        # Before there is a pool, all topics are taken for equal.
+        sizes = dict.fromkeys(documents.topic_ids(store), 1)
+    for topic in judging.refused_topics(store):
+        sizes.pop(topic, None)
     if again and topics:
         raise UsageError("say which topics, or that all are to be given out again, not both")
     unknown = [topic for topic in topics if topic not in sizes]
@@ -221,21 +232,6 @@ def assign_topics(
             events.add_assessor(store, name, now=now())
         judging.put_assignments(store, made, topics=chosen, now=now())
         judging.plan(store, overlap=overlap, probes=probes)
-
-
-def _topic_sizes(store: Store, pool: str) -> dict[str, int]:
-    """Give how many documents each topic has in a pool; before there is one, all topics are taken for equal."""
-    known = [facts.name for facts in pools.pool_facts(store)]
-    if not known and not pool:
-        topics = dict.fromkeys(documents.topic_ids(store), 1)
-    else:
-        name = pool or known[-1]
-        if name not in known:
-            raise UnknownName("pool", name, known)
-        pooled = pools.pool_topics(store, name)
-        topics = {topic: len(pools.documents_to_judge(store, name, topic)) for topic in pooled}
-    refused = judging.refused_topics(store)
-    return {topic: size for topic, size in topics.items() if topic not in refused}
 
 
 # The organiser's view: how far each topic and each assessor is, how fast it goes, and what is left.
@@ -338,26 +334,24 @@ class JudgingProgress(Result):
         """How far it is in all, what is missing, and where to look."""
         share = f" ({self.judged / self.documents:.0%})" if self.documents else ""
         layer = "" if self.layer == "main" else f", layer {self.layer}"
-        told = [f"{self.name}{layer}: {self.judged:,} of {counted(self.documents, 'document')} judged{share}"]
-        told.append(self.what_is_missing())
+        remarks = [f"{self.name}{layer}: {self.judged:,} of {counted(self.documents, 'document')} judged{share}"]
+        if self.missing:
+            left = ""
+            if self.seconds is not None:
+                hours = self.missing * self.seconds / _HOUR
+                time = f"{hours:.1f} hours" if hours >= 1 else counted(ceil(60 * hours), "minute")
+                time = time if 60 * hours >= 1 else "less than a minute"
+                pace = counted(round(self.seconds), "second") if self.seconds >= 0.5 else "less than a second"
+                left = f", {time} at {pace} each"
+            remarks.append(f"{counted(self.missing, 'answer')} missing, second ones included{left}")
+        else:
+            done = "everything is judged, second answers included" if self.documents else "there is nothing to judge"
+            remarks.append(done)
         if self.leases:
-            told.append(f"{counted(len(self.leases), 'document')} out: see --by lease")
+            remarks.append(f"{counted(len(self.leases), 'document')} out: see --by lease")
         if self.refusals:
-            told.append(f"{counted(len(self.refusals), 'time')} a document could not be judged: see --by cannot")
-        return [*told, *rejudging(self.older, self.hint)]
-
-    def what_is_missing(self) -> str:
-        """Say how many answers are missing and how long they take; or that there is nothing left to do."""
-        if not self.missing:
-            return "everything is judged, second answers included" if self.documents else "there is nothing to judge"
-        left = ""
-        if self.seconds is not None:
-            hours = self.missing * self.seconds / _HOUR
-            time = f"{hours:.1f} hours" if hours >= 1 else counted(ceil(60 * hours), "minute")
-            time = time if 60 * hours >= 1 else "less than a minute"
-            pace = counted(round(self.seconds), "second") if self.seconds >= 0.5 else "less than a second"
-            left = f", {time} at {pace} each"
-        return f"{counted(self.missing, 'answer')} missing, second ones included{left}"
+            remarks.append(f"{counted(len(self.refusals), 'time')} a document could not be judged: see --by cannot")
+        return [*remarks, *rejudging(self.older, self.hint)]
 
 
 def judging_progress(
@@ -514,16 +508,7 @@ class StoredAdjudication:
         position = self._of - len(self._open) + 1
         return Case(self._topics[pair[0]], found, told, position, self._of, before)
 
-    def _append(
-        self,
-        kind: Kind,
-        pair: Pair,
-        *,
-        grade: int | None = None,
-        note: str = "",
-        undoes: str = "",
-        document_hash: str = "",
-    ) -> Event:
+    def _append(self, kind: Kind, pair: Pair, **content: Any) -> Event:
         event = Event(
             uuid=str(uuid4()),
             kind=kind,
@@ -532,14 +517,11 @@ class StoredAdjudication:
             assessor=self._adjudicator,
             happened=now(),
             layer=self._layer,
-            grade=grade,
-            note=note,
-            undoes=undoes,
             purpose="overlap",
             scale=self._scale_version,
             guidelines=self._guidelines_version,
-            document_hash=document_hash,
             session=self._session,
+            **content,
         )
         with self._store.write():
             events.append_events(self._store, [event], now=now())

@@ -33,14 +33,10 @@ class Packet(Result):
     topics: int
     layer: str
     notes: tuple[str, ...] = field(default=(), compare=False)
+    only_notes = True
 
     def table(self) -> Table:
-        """Give the counts."""
         return facts_table({"documents": self.documents, "topics": self.topics, "layer": self.layer})
-
-    def tables(self) -> Sequence[Table]:
-        """Nothing: the notes say it all."""
-        return ()
 
 
 def make_packet(
@@ -142,29 +138,17 @@ _FAULTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PacketRules:
-    """What belongs to a packet: for whom and into which layer it is, and its documents."""
-
-    facts: PacketFacts
-    pairs: frozenset[Pair]
-
-
-def rules_of(packet: Store, found: Sequence[Find]) -> PacketRules | None:
-    """Give what belongs to a packet: what was put into it and what was found in it; None for a whole collection."""
-    facts = judging.packet_facts(packet)
-    if facts is None:
-        return None
-    queue = judging.queue_named(packet, PACKET).number
-    topics = judging.queue_topics(packet, queue)
-    queued = {(topic, name) for topic in topics for name, _ in judging.queue_documents(packet, queue, topic)}
-    return PacketRules(facts, frozenset(queued | {find[:2] for find in found}))
-
-
 def refusals(
-    store: Store, fresh: Sequence[Event], known: Sequence[Event], finds: Sequence[Find], rules: PacketRules | None
+    store: Store,
+    fresh: Sequence[Event],
+    known: Sequence[Event],
+    finds: Sequence[Find],
+    packet: tuple[PacketFacts, Collection[Pair]] | None,
 ) -> Iterator[Problem]:
-    """Give everything for which nothing is merged; `known` are events of the packet that are here already."""
+    """Everything for which nothing is merged; `known` are events of the packet that are here already.
+
+    `packet` is for whom and into which layer it is, and its documents; None for a copy of the whole collection.
+    """
     topics = set(documents.topic_ids(store))
     named = {event.topic for event in fresh} | {find[0] for find in finds}
     for one in sorted(named - topics) if topics else ():
@@ -179,31 +163,27 @@ def refusals(
             faults.setdefault(code, []).append(f"{what}, topic {event.topic}, document {event.document}")
     for code, places in faults.items():
         yield _several(code, _FAULTS[code], places)
-    lost = list(_undoing_nothing(store, fresh, known, in_packet=rules is not None))
-    if lost:
-        yield _several("undoes-nothing", "an event takes back one that is not there", lost)
-    if rules is not None:
-        yield from _not_of_the_packet(fresh, finds, rules)
-
-
-def _undoing_nothing(
-    store: Store, fresh: Sequence[Event], known: Sequence[Event], *, in_packet: bool
-) -> Iterator[str]:
-    """Find undos of events that are nowhere; in a packet the event must be the packet's, of the same document."""
-    there = {event.uuid: (event.topic, event.document) for event in (*fresh, *known)}
+    there, lost = {event.uuid: (event.topic, event.document) for event in (*fresh, *known)}, []
     for event in fresh:
         if event.kind != "undone":
             continue
+        # In a packet the event that is undone must be the packet's, of the same document.
         pair = there.get(event.undoes)
-        if pair is None and not in_packet:
+        if pair is None and packet is None:
             here = events.event_with_uuid(store, event.undoes)
             pair = None if here is None else (here.topic, here.document)
-        if pair is None or (in_packet and pair != (event.topic, event.document)):
-            yield f"{event.undoes}, topic {event.topic}, document {event.document}"
+        if pair is None or (packet is not None and pair != (event.topic, event.document)):
+            lost.append(f"{event.undoes}, topic {event.topic}, document {event.document}")
+    if lost:
+        yield _several("undoes-nothing", "an event takes back one that is not there", lost)
+    if packet is not None:
+        yield from _not_of_the_packet(fresh, finds, *packet)
 
 
-def _not_of_the_packet(fresh: Sequence[Event], finds: Sequence[Find], rules: PacketRules) -> Iterator[Problem]:
-    assessor, layer = rules.facts.assessor, rules.facts.layer
+def _not_of_the_packet(
+    fresh: Sequence[Event], finds: Sequence[Find], facts: PacketFacts, pairs: Collection[Pair]
+) -> Iterator[Problem]:
+    assessor, layer = facts.assessor, facts.layer
     places: dict[tuple[str, str], list[str]] = {
         ("other-assessor", f"the packet is for {quoted(assessor)}, and others answered in it"): [
             quoted(event.assessor) for event in fresh if event.assessor != assessor
@@ -217,7 +197,7 @@ def _not_of_the_packet(fresh: Sequence[Event], finds: Sequence[Find], rules: Pac
             if event.kind not in _IN_A_PACKET or event.source != "person"
         ],
         ("not-in-the-packet", "a document was neither put into the packet nor found in it"): [
-            f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in rules.pairs
+            f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs
         ],
         ("other-assessor", f"the packet is for {quoted(assessor)}, and others searched in it"): sorted(
             {find[2] for find in finds} - {assessor}
@@ -262,7 +242,6 @@ class MergedPacket(Result):
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
     def table(self) -> Table:
-        """Give one row per conflict."""
         rows = [(one.what, one.topic, one.document, one.message) for one in self.conflicts]
         return table_of(["conflict", "topic", "document", "what"], rows)
 
@@ -273,30 +252,44 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
     All or nothing: a packet that holds what cannot be, or what is not its own, is refused with all that is wrong.
     """
     with open_store(path) as packet:
-        _refuse_strangers(store, packet, path)
-        found, finds = list(events.events(packet)), events.finds(packet)
-        rules = rules_of(packet, finds)
-        scale_map, guidelines_map = _version_maps(store, packet, found, path)
+        facts = judging.packet_facts(packet)
+        own, there = ((one.setting("name", ""), one.setting("made", "")) for one in (store, packet))
+        if facts is not None:
+            there = facts.collection, facts.collection_made
+        if own != there:
+            raise InputError(
+                f"{path} does not come from this collection, but from {quoted(there[0])}, made {there[1]}"
+            )
+        if path.samefile(store.path):
+            raise InputError(f"{path} is this very collection")
+        brought, finds = list(events.events(packet)), events.finds(packet)
+        pairs = {find[:2] for find in finds}
+        if facts is not None:
+            queue = judging.queue_named(packet, PACKET).number
+            for topic in judging.queue_topics(packet, queue):
+                pairs |= {(topic, document) for document, _ in judging.queue_documents(packet, queue, topic)}
+        scale_map, guidelines_map = _version_maps(store, packet, brought, path)
         other_topics = {topic.id: known for topic, known in documents.topics_with_hash(packet)}
     translated = [
         replace(event, scale=scale_map[event.scale], guidelines=guidelines_map.get(event.guidelines, 0))
-        for event in found
+        for event in brought
     ]
     with store.write():
         here = {event.uuid: events.event_with_uuid(store, event.uuid) for event in translated}
         fresh = [event for event in translated if here[event.uuid] is None]
         known = [(event, stored) for event in translated if (stored := here[event.uuid]) is not None]
-        problems = list(refusals(store, fresh, [event for event, _ in known], finds, rules))
+        its_own = None if facts is None else (facts, pairs)
+        problems = list(refusals(store, fresh, [event for event, _ in known], finds, its_own))
         if problems:
             raise ProblemsFound(f"{path}: nothing was merged", [problem.at(str(path)) for problem in problems])
-        conflicts = (*_told_otherwise(known), *_conflicts(store, fresh, other_topics))
+        conflicts = tuple(_conflicts(store, fresh, known, other_topics))
         events.append_many(store, fresh, now=now())
         pooled = set(events.pooled_documents(store)) if finds else set()
         for topic, document, assessor, words, when in finds:
             if (topic, document) not in pooled:
                 events.add_found(store, topic, document, assessor=assessor, words=words, now=when)
-        if rules is not None:
-            judging.release_leases(store, rules.facts.session)
+        if facts is not None:
+            judging.release_leases(store, facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
     already = f", {len(known):,} there already" if known else ""
     by = f" by {', '.join(names)}" if names else ""
@@ -305,29 +298,17 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
     return MergedPacket(len(fresh), len(known), names, conflicts, tuple(remarks))
 
 
-def _refuse_strangers(store: Store, packet: Store, path: Path) -> None:
-    own = store.setting("name", ""), store.setting("made", "")
-    facts = judging.packet_facts(packet)
-    there = packet.setting("name", ""), packet.setting("made", "")
-    if facts is not None:
-        there = facts.collection, facts.collection_made
-    if own != there:
-        raise InputError(f"{path} does not come from this collection, but from {quoted(there[0])}, made {there[1]}")
-    if path.samefile(store.path):
-        raise InputError(f"{path} is this very collection")
-
-
 def _version_maps(
-    store: Store, packet: Store, found: Sequence[Event], path: Path
+    store: Store, packet: Store, brought: Sequence[Event], path: Path
 ) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """Give the versions of scale and guidelines here that the versions of the packet are, by content."""
+    """The versions of scale and guidelines here that the versions of the packet are, by content."""
     ours, theirs = store.scales(), packet.scales()
     known = {
         version: next((number for number, known in sorted(ours.items(), reverse=True) if known == scale), 0)
         for version, scale in theirs.items()
     }
     known |= {version: version for version in known if ours.get(version) == theirs[version]}
-    lost = sorted({event.scale for event in found if not known.get(event.scale)})
+    lost = sorted({event.scale for event in brought if not known.get(event.scale)})
     if lost:
         told = f"the packet was judged by a scale (version {lost[0]}) that this collection never had"
         raise ProblemsFound(f"{path}: nothing was merged", [Problem("other-scale", told, file=str(path))])
@@ -335,29 +316,32 @@ def _version_maps(
     return known, {version: texts.get(text, 0) for version, text in packet.guidelines_hashes().items()}
 
 
-def _told_otherwise(known: Sequence[tuple[Event, Event]]) -> Iterator[Conflict]:
-    """Find events that are here already under the same UUID, but with another content."""
-    for there, here in known:
-        if _content(there) != _content(here):
-            told = f"topic {there.topic}: event {there.uuid} for {there.document} says something else in the packet"
-            yield Conflict("event-differs", there.topic, there.document, f"{told}; what is here stays")
-
-
 def _content(event: Event) -> tuple[object, ...]:
-    """Give what two copies of an event must agree on. Imports and propagation make the same event at any time."""
+    """What two copies of an event must agree on. Imports and propagation make the same event at any time."""
     what = event.kind, event.layer, event.topic, event.document, event.assessor, event.grade, event.undoes
     words = event.reason, event.note, event.evidence, event.purpose, event.source
     made = event.kind in ("imported", "propagated") or event.source != "person"
     return (*what, *words, *(() if made or event.session == "" else (event.happened, event.seconds)))
 
 
-def _conflicts(store: Store, fresh: Sequence[Event], other_topics: Mapping[str, str]) -> Iterator[Conflict]:
-    """Compare what stands in the packet with what stands here, and what was judged with what is here now."""
+def _conflicts(
+    store: Store, fresh: Sequence[Event], known: Sequence[tuple[Event, Event]], other_topics: Mapping[str, str]
+) -> Iterator[Conflict]:
+    """Compare what stands in the packet with what stands here, and what was judged with what is here now.
+
+    `known` are events of the packet beside those that are here already under the same UUID.
+    """
+    for there, here in known:
+        if _content(there) != _content(here):
+            message = (
+                f"topic {there.topic}: event {there.uuid} for {there.document} says something else in the packet"
+            )
+            yield Conflict("event-differs", there.topic, there.document, f"{message}; what is here stays")
     hashes = documents.content_hashes(store, list({event.document for event in fresh}))
     scale, guidelines = store.versions()
     own_topics = {topic.id: known for topic, known in documents.topics_with_hash(store)}
-    for topic, known in other_topics.items():
-        if known != own_topics.get(topic, known):
+    for topic, text in other_topics.items():
+        if text != own_topics.get(topic, text):
             yield Conflict("topic-changed", topic, "", f"topic {topic} has another text now")
     present = now()
     for event in fold(fresh).values():
