@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from cranfield.base.tables import Column, Table, Value, printed
+from cranfield.base.tables import Table, Value, printed
 from cranfield.base.text import visible, visible_line
 from cranfield.report.renderers.markdown import escaped, render_markdown
 
@@ -87,7 +87,7 @@ class Section:
     @property
     def anchor(self) -> str:
         """What a link to this section ends in."""
-        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-") or "section"
+        return _slug(self.title, "a-z0-9") or "section"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +103,22 @@ class Page:
 
 def blocks_of(page: Page) -> Iterator[Block]:
     """Give all blocks of a page, those behind folds too, in order."""
-    for section in page.sections:
-        yield from _unfolded(section.blocks)
-
-
-def _unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in blocks:
+    waiting = [block for section in reversed(page.sections) for block in reversed(section.blocks)]
+    while waiting:
+        block = waiting.pop()
         yield block
-        if isinstance(block, Fold):
-            yield from _unfolded(block.blocks)
+        waiting += reversed(block.blocks) if isinstance(block, Fold) else ()
 
 
 def tables_of(page: Page) -> dict[str, Table]:
     """Give the named tables of a page, those behind figures too."""
-    found: dict[str, Table] = {}
+    tables: dict[str, Table] = {}
     for block in blocks_of(page):
         if isinstance(block, TableBlock):
-            found[block.name] = block.table
+            tables[block.name] = block.table
         elif isinstance(block, Drawing) and block.data is not None:
-            found[f"figure-{block.name}"] = block.data
-    return found
+            tables[f"figure-{block.name}"] = block.data
+    return tables
 
 
 # Pages as one HTML file that needs nothing else: no network, no fonts, no library.
@@ -137,10 +133,11 @@ _LONG = 40
 
 def render_html(page: Page) -> str:
     """Give the page as one HTML document."""
-    return "\n".join(_lines(page)) + "\n"
+    return "\n".join(_html_page(page)) + "\n"
 
 
-def _lines(page: Page) -> Iterator[str]:
+def _html_page(page: Page) -> Iterator[str]:
+    assets = files("cranfield.report") / "assets"
     yield "<!doctype html>"
     yield '<html lang="en">'
     yield "<head>"
@@ -149,25 +146,10 @@ def _lines(page: Page) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="color-scheme" content="light dark">'
     yield f"<title>{_line(page.title)}</title>"
-    yield f"<style>\n{_asset('page.css')}</style>"
+    yield f"<style>\n{(assets / 'page.css').read_text(encoding='utf-8')}</style>"
     yield "</head>"
     yield "<body>"
     yield '<a class="skip" href="#content">Skip to the content</a>'
-    yield from _header(page)
-    yield '<div class="frame">'
-    yield from _contents(page)
-    yield '<main id="content">'
-    for section in page.sections:
-        yield from _section(section)
-    yield "</main>"
-    yield "</div>"
-    yield from _footer(page)
-    yield f"<script>\n{_asset('page.js')}</script>"
-    yield "</body>"
-    yield "</html>"
-
-
-def _header(page: Page) -> Iterator[str]:
     yield "<header>"
     yield f"<h1>{_line(page.title)}</h1>"
     if page.subtitle:
@@ -176,78 +158,70 @@ def _header(page: Page) -> Iterator[str]:
         cells = (f"<div><dt>{_line(name)}</dt><dd>{_line(value)}</dd></div>" for name, value in page.facts)
         yield f'<dl class="facts">{"".join(cells)}</dl>'
     yield "</header>"
-
-
-def _contents(page: Page) -> Iterator[str]:
+    yield '<div class="frame">'
     yield '<nav aria-label="Contents">'
     yield "<ul>"
-    for section in page.sections:
-        yield f'<li><a href="#{section.anchor}">{_line(section.title)}</a></li>'
+    yield from (f'<li><a href="#{one.anchor}">{_line(one.title)}</a></li>' for one in page.sections)
     yield "</ul>"
     yield "</nav>"
-
-
-def _footer(page: Page) -> Iterator[str]:
+    yield '<main id="content">'
+    for section in page.sections:
+        yield f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-title">'
+        yield f'<h2 id="{section.anchor}-title">{_line(section.title)}</h2>'
+        if section.lead:
+            yield f'<p class="lead">{_line(section.lead)}</p>'
+        for block in section.blocks:
+            yield from _html_block(block)
+        yield "</section>"
+    yield "</main>"
+    yield "</div>"
     yield "<footer>"
-    for sentence in page.foot:
-        yield f"<p>{_line(sentence)}</p>"
+    yield from (f"<p>{_line(sentence)}</p>" for sentence in page.foot)
     yield "</footer>"
+    yield f"<script>\n{(assets / 'page.js').read_text(encoding='utf-8')}</script>"
+    yield "</body>"
+    yield "</html>"
 
 
-def _section(section: Section) -> Iterator[str]:
-    yield f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-title">'
-    yield f'<h2 id="{section.anchor}-title">{_line(section.title)}</h2>'
-    if section.lead:
-        yield f'<p class="lead">{_line(section.lead)}</p>'
-    for block in section.blocks:
-        yield from _block(block)
-    yield "</section>"
+def _html_block(block: Block) -> Iterator[str]:
+    match block:
+        case Prose(text, points):
+            if text:
+                yield f"<p>{_line(text)}</p>"
+            if points:
+                yield "<ul>" + "".join(f"<li>{_line(point)}</li>" for point in points) + "</ul>"
+        case Callout(text, tone, heading):
+            bold = f"<strong>{_line(heading)}</strong> " if heading else ""
+            yield f'<p class="callout {escape(tone)}">{bold}{_line(text)}</p>'
+        case TableBlock(name, table, folded):
+            if folded:
+                yield f'<details class="table-fold"><summary>{_line(table.caption or name)}</summary>'
+            yield from _html_table(table, name)
+            if folded:
+                yield "</details>"
+        case Drawing(name=name, data=data):
+            yield f'<figure id="figure-{escape(name)}">'
+            yield f'<div class="drawing" role="img" aria-label="{_line(block.alternative)}" tabindex="0">'
+            yield themed(block.svg, name)
+            yield "</div>"
+            yield f"<figcaption>{_line(block.caption)}</figcaption>"
+            if data is not None:
+                yield "<details><summary>The figure as a table</summary>"
+                yield from _html_table(data, f"figure-{name}")
+                yield "</details>"
+            yield "</figure>"
+        case Literal(text, label):
+            label = _line(label or "text")
+            yield f'<pre tabindex="0" role="region" aria-label="{label}">{escape(visible(text))}</pre>'
+        case Fold(title, blocks, hint):
+            beside = f' <span class="hint">{_line(hint)}</span>' if hint else ""
+            yield f"<details><summary>{_line(title)}{beside}</summary>"
+            for inner in blocks:
+                yield from _html_block(inner)
+            yield "</details>"
 
 
-def _block(block: Block) -> Iterator[str]:
-    if isinstance(block, Prose):
-        yield from _prose(block)
-    elif isinstance(block, Callout):
-        heading = f"<strong>{_line(block.heading)}</strong> " if block.heading else ""
-        yield f'<p class="callout {escape(block.tone)}">{heading}{_line(block.text)}</p>'
-    elif isinstance(block, TableBlock):
-        yield from _table_block(block)
-    elif isinstance(block, Drawing):
-        yield from _drawing(block)
-    elif isinstance(block, Literal):
-        label = f' aria-label="{_line(block.label)}"' if block.label else ""
-        yield f'<pre tabindex="0" role="region"{label or _UNNAMED}>{escape(visible(block.text))}</pre>'
-    else:
-        yield from _fold(block)
-
-
-_UNNAMED = ' aria-label="text"'
-
-
-def _prose(block: Prose) -> Iterator[str]:
-    if block.text:
-        yield f"<p>{_line(block.text)}</p>"
-    if block.points:
-        yield "<ul>" + "".join(f"<li>{_line(point)}</li>" for point in block.points) + "</ul>"
-
-
-def _fold(block: Fold) -> Iterator[str]:
-    hint = f' <span class="hint">{_line(block.hint)}</span>' if block.hint else ""
-    yield f"<details><summary>{_line(block.title)}{hint}</summary>"
-    for inner in block.blocks:
-        yield from _block(inner)
-    yield "</details>"
-
-
-def _table_block(block: TableBlock) -> Iterator[str]:
-    if block.folded:
-        yield f'<details class="table-fold"><summary>{_line(block.table.caption or block.name)}</summary>'
-    yield from _table(block.table, block.name)
-    if block.folded:
-        yield "</details>"
-
-
-def _table(table: Table, name: str) -> Iterator[str]:
+def _html_table(table: Table, name: str) -> Iterator[str]:
     label = _line(table.caption or name.replace("-", " "))
     yield f'<div class="table" data-name="{escape(name)}">'
     if not table.facts and len(table.rows) >= (_FILTERED_FROM if len(table.columns) > 2 else _PAIRS_FILTERED_FROM):
@@ -258,10 +232,13 @@ def _table(table: Table, name: str) -> Iterator[str]:
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
     yield '<table class="named">' if table.facts else "<table>"
     yield f"<caption>{label}</caption>"
-    yield "<thead><tr>" + "".join(_heading(column) for column in table.columns) + "</tr></thead>"
+    kinds = [' class="number"' if column.numeric else "" for column in table.columns]
+    titles = [_line(column.title) for column in table.columns]
+    heads = (f'<th scope="col"{kind}>{title}</th>' for kind, title in zip(kinds, titles, strict=True))
+    yield f"<thead><tr>{''.join(heads)}</tr></thead>"
     yield "<tbody>"
     for number, row in enumerate(table.rows):
-        yield "<tr>" + "".join(_cells(table, number, row)) + "</tr>"
+        yield "<tr>" + "".join(_html_cells(table, number, row)) + "</tr>"
     yield "</tbody>"
     yield "</table>"
     yield "</div>"
@@ -269,42 +246,20 @@ def _table(table: Table, name: str) -> Iterator[str]:
     yield "</div>"
 
 
-def _heading(column: Column) -> str:
-    kind = ' class="number"' if column.numeric else ""
-    return f'<th scope="col"{kind}>{_line(column.title)}</th>'
-
-
-def _cells(table: Table, number: int, row: tuple[Value, ...]) -> Iterator[str]:
+def _html_cells(table: Table, number: int, row: tuple[Value, ...]) -> Iterator[str]:
     for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
-        text = _line(printed(value, column))
+        whole = text = _line(printed(value, column))
         is_long = len(text) > _LONG
         if (number, place) in table.bold:
             text = f"<strong>{text}</strong>"
         if column.kind == "verdict" and value:
-            text = f'<span class="verdict {_class_of(str(value))}">{text}</span>'
+            text = f'<span class="verdict {_slug(str(value), "a-z")}">{text}</span>'
         attributes = ' class="number"' if column.numeric else ' class="long"' if is_long else ""
         if isinstance(value, float) and value == value:
             attributes += f' data-value="{value!r}"'
         if is_long and place == 0:
-            attributes += f' title="{_line(printed(value, column))}"'
+            attributes += f' title="{whole}"'
         yield f'<th scope="row"{attributes}>{text}</th>' if place == 0 else f"<td{attributes}>{text}</td>"
-
-
-def _class_of(verdict: str) -> str:
-    return re.sub(r"[^a-z]+", "-", verdict.lower()).strip("-")
-
-
-def _drawing(block: Drawing) -> Iterator[str]:
-    yield f'<figure id="figure-{escape(block.name)}">'
-    yield f'<div class="drawing" role="img" aria-label="{_line(block.alternative)}" tabindex="0">'
-    yield themed(block.svg, block.name)
-    yield "</div>"
-    yield f"<figcaption>{_line(block.caption)}</figcaption>"
-    if block.data is not None:
-        yield "<details><summary>The figure as a table</summary>"
-        yield from _table(block.data, f"figure-{block.name}")
-        yield "</details>"
-    yield "</figure>"
 
 
 def themed(svg: str, name: str) -> str:
@@ -318,13 +273,13 @@ def themed(svg: str, name: str) -> str:
     return re.sub(r"#ffffff\b", "var(--paper)", body)
 
 
+def _slug(text: str, letters: str) -> str:
+    return re.sub(rf"[^{letters}]+", "-", text.lower()).strip("-")
+
+
 def _line(text: str) -> str:
     """Give foreign text as one harmless line of HTML."""
     return escape(visible_line(text))
-
-
-def _asset(name: str) -> str:
-    return files("cranfield.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 # Pages as Markdown: the same content in the same order, for repositories and mail.
@@ -332,66 +287,39 @@ def _asset(name: str) -> str:
 
 def render_page_markdown(page: Page) -> str:
     """Give the page as Markdown; figures are told in words and as tables."""
-    return "\n".join(_lines_page_markdown(page)).rstrip() + "\n"
-
-
-def _lines_page_markdown(page: Page) -> Iterator[str]:
-    yield f"# {escaped(page.title)}"
-    yield ""
-    if page.subtitle:
-        yield from (escaped(page.subtitle), "")
-    for name, value in page.facts:
-        yield f"- {escaped(name)}: **{escaped(value)}**"
-    yield ""
+    lines = [f"# {escaped(page.title)}", ""]
+    lines += [escaped(page.subtitle), ""] if page.subtitle else []
+    lines += [*(f"- {escaped(name)}: **{escaped(value)}**" for name, value in page.facts), ""]
     for section in page.sections:
-        yield from _section_page_markdown(section)
+        lines += [f"## {escaped(section.title)}", ""]
+        lines += [escaped(section.lead), ""] if section.lead else []
+        for block in section.blocks:
+            lines += _markdown_block(block, level=3)
     for sentence in page.foot:
-        yield from (escaped(sentence), "")
+        lines += [escaped(sentence), ""]
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def _section_page_markdown(section: Section) -> Iterator[str]:
-    yield from (f"## {escaped(section.title)}", "")
-    if section.lead:
-        yield from (escaped(section.lead), "")
-    for block in section.blocks:
-        yield from _block_page_markdown(block, level=3)
-
-
-def _block_page_markdown(block: Block, *, level: int) -> Iterator[str]:
-    if isinstance(block, Prose):
-        yield from _prose_page_markdown(block)
-    elif isinstance(block, Callout):
-        heading = f"**{escaped(block.heading)}** " if block.heading else ""
-        yield from (f"> {heading}{escaped(block.text)}", "")
-    elif isinstance(block, TableBlock):
-        yield render_markdown(block.table)
-    elif isinstance(block, Drawing):
-        yield from (f"*Figure: {escaped(block.caption)}* {escaped(block.alternative)}", "")
-        if block.data is not None:
-            yield render_markdown(block.data)
-    elif isinstance(block, Literal):
-        yield from _literal(block)
-    else:
-        yield from _fold_page_markdown(block, level=level)
-
-
-def _prose_page_markdown(block: Prose) -> Iterator[str]:
-    if block.text:
-        yield from (escaped(block.text), "")
-    yield from (f"- {escaped(point)}" for point in block.points)
-    if block.points:
-        yield ""
-
-
-def _literal(block: Literal) -> Iterator[str]:
-    """Give text in a fence that is longer than any in the text itself."""
-    longest = max((len(line) - len(line.lstrip("`")) for line in block.text.splitlines()), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield from (f"{fence}text", visible(block.text).rstrip("\n"), fence, "")
-
-
-def _fold_page_markdown(block: Fold, *, level: int) -> Iterator[str]:
-    hint = f" ({escaped(block.hint)})" if block.hint else ""
-    yield from (f"{'#' * level} {escaped(block.title)}{hint}", "")
-    for inner in block.blocks:
-        yield from _block_page_markdown(inner, level=level + 1)
+def _markdown_block(block: Block, *, level: int) -> Iterator[str]:
+    match block:
+        case Prose(text, points):
+            yield from (escaped(text), "") if text else ()
+            yield from (*(f"- {escaped(point)}" for point in points), "") if points else ()
+        case Callout(text, _, heading):
+            bold = f"**{escaped(heading)}** " if heading else ""
+            yield from (f"> {bold}{escaped(text)}", "")
+        case TableBlock(_, table):
+            yield render_markdown(table)
+        case Drawing(data=data):
+            yield from (f"*Figure: {escaped(block.caption)}* {escaped(block.alternative)}", "")
+            yield from () if data is None else [render_markdown(data)]
+        case Literal(text):
+            # The fence is longer than any in the text itself.
+            longest = max((len(line) - len(line.lstrip("`")) for line in text.splitlines()), default=0)
+            fence = "`" * max(3, longest + 1)
+            yield from (f"{fence}text", visible(text).rstrip("\n"), fence, "")
+        case Fold(title, blocks, hint):
+            beside = f" ({escaped(hint)})" if hint else ""
+            yield from (f"{'#' * level} {escaped(title)}{beside}", "")
+            for inner in blocks:
+                yield from _markdown_block(inner, level=level + 1)

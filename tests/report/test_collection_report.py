@@ -17,6 +17,7 @@ from kept import Kept
 from cranfield.base.tables import Table
 from cranfield.report.page import Fold, Prose, blocks_of, render_html, render_page_markdown, tables_of
 from cranfield.store.store import open_store
+from cranfield.workflows.report import sections
 from cranfield.workflows.report.material import ReportRequest
 from cranfield.workflows.report.report import Report, card_json, collection_card, report_on
 
@@ -181,11 +182,8 @@ def test_an_empty_collection_has_a_report_too(tmp_path: Path, kept: Kept):
 
 
 def test_more_runs_than_can_be_shown_are_cut_and_it_is_said(kept: Kept):
-    from cranfield.report.reports import collection as part
-
-    board = part.Board(scores=wide_scores(200), groups={}, trust={}, verdicts={})
-    table = part._runs_of_topic(board, "1", 0)
-    assert len(table.rows) == 2 * part.ENDS
+    table = sections.runs_of_topic(wide_scores(200), 0)
+    assert len(table.rows) == 2 * sections.ENDS
     kept(table.notes)
     assert [row[0] for row in table.rows[:2]] == ["run199", "run198"]
 
@@ -257,9 +255,8 @@ def test_one_run_and_no_pool_are_enough_for_a_report(tmp_path: Path, kept: Kept)
     assert reusability == {"collection": None, "card": None}
 
 
-def test_the_card_counts_what_the_page_counts_and_names_nobody(judged: Path, made: Report):
-    with open_store(judged) as store:
-        text = card_json(collection_card(store, made.material))
+def test_the_card_counts_what_the_page_counts_and_names_nobody(made: Report):
+    text = card_json(collection_card(made.material))
     card = json.loads(text)
     facts = dict(made.page.facts)
     assert [str(card["counts"][name]) for name in ("documents", "topics", "runs", "judged", "relevant")] == [

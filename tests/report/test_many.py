@@ -14,12 +14,11 @@ from cranfield.evaluate.scores import Scores
 from cranfield.report import figures as bias_figures
 from cranfield.report.figures import figure_of
 from cranfield.report.page import Fold, Prose
-from cranfield.report.reports import collection as part
-from cranfield.report.reports.collection import Board, CollectionFacts, TopicPart
 from cranfield.store.store import open_store
 from cranfield.workflows.evaluate.evaluate import SEED, best_group
 from cranfield.workflows.report import material as report_material
-from cranfield.workflows.report.material import ReportRequest
+from cranfield.workflows.report import sections
+from cranfield.workflows.report.material import ReportRequest, TopicPart
 from cranfield.workflows.report.report import report_on
 
 
@@ -143,21 +142,10 @@ def test_very_many_topics_are_not_all_laid_open():
     values = np.random.default_rng(1).random((3, 520)) * np.arange(1, 521) / 520
     scores = scores_of(values)
     topics = tuple(TopicPart(Topic(topic, ""), 1, 1) for topic in scores.topic_ids)
-    facts: Any = CollectionFacts(
-        name="",
-        made="",
-        made_by="",
-        documents=0,
-        duplicate_clusters=0,
-        scale=None,  # type: ignore[arg-type]
-        topics=topics,
-        board=Board(scores=scores, groups={}, trust={}, verdicts={}),
-        drawings=(),
-    )
-    blocks = part.topics_section(facts).blocks
+    blocks = sections.topics_section(topics, scores).blocks
     opened = {block.title for block in blocks if isinstance(block, Fold)}
     spread = values.std(axis=0)
-    assert opened == {str(topic) for topic in np.argsort(-spread)[: part.MOST_TOPICS]}
+    assert opened == {str(topic) for topic in np.argsort(-spread)[: sections.MOST_TOPICS]}
     assert Prose("The 500 topics that tell runs apart most are laid open below.") in blocks
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import InputError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import Topic
-from cranfield.base.tables import Column, Table, Value, table_of
-from cranfield.judge.agreement import COEFFICIENTS, Estimate
+from cranfield.base.tables import Value
+from cranfield.base.text import now
 from cranfield.judge.events import MAIN
 from cranfield.qrels.release import NOW
-from cranfield.report.reports.collection import JudgingPart, TopicPart
-from cranfield.store import documents
-from cranfield.store.events import assessors
-from cranfield.store.pools import pool_number
+from cranfield.store import documents, events, pools
 from cranfield.store.store import Store
+from cranfield.workflows import qrels as qrels_workflow
+from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import evaluate, letters_of
 from cranfield.workflows.evaluate.inputs import Request, stored_names
 from cranfield.workflows.judge.agreement import agreement_report
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import show_pool
-from cranfield.workflows.qrels import Selection, collection_rule, list_releases, meant_by, qrels_for
 from cranfield.workflows.reuse.field import PoolOptions
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from cranfield.reuse.collection import CollectionReport
     from cranfield.reuse.provenance import Level
     from cranfield.workflows.evaluate.evaluate import Evaluation
-    from cranfield.workflows.judge.agreement import AgreementReport, Group
+    from cranfield.workflows.judge.agreement import AgreementReport
     from cranfield.workflows.judge.organise import JudgingProgress
     from cranfield.workflows.pool.show import PoolView
     from cranfield.workflows.status import Status
@@ -60,16 +59,32 @@ class ReportRequest:
     public: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class TopicPart:
+    """A topic with what is judged for it; `found` are relevant ones: (document, title, grade, runs, best rank)."""
+
+    topic: Topic
+    judged: int
+    relevant: int
+    not_exhausted: bool = False
+    found: tuple[tuple[Value, ...], ...] = ()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Material:
     """What is known; what is not is None, and `missing` says why.
 
     `names` gives each assessor the name under which the report speaks of them. `layers` and `rule` are those that the
-    qrels were made by: of the release, where they are one; none where they came from a file.
+    qrels were made by: of the release, where they are one; none where they came from a file. `topics` are all in the
+    order they were added, then those that only the qrels know. `checksums` are SHA-256 of everything the numbers hang
+    on: documents and topics have one hash each, by their ids.
     """
 
     request: ReportRequest
+    made: str
     status: Status
+    guidelines: str
+    licence: str
     qrels: Qrels | None
     release: Manifest | None
     layers: tuple[str, ...]
@@ -77,10 +92,13 @@ class Material:
     evaluation: Evaluation | None
     bias: CollectionReport | None
     pool: PoolView | None
+    pooled_runs: frozenset[str]
     judging: JudgingProgress | None
     agreement: AgreementReport | None
     no_agreement: str
     names: Mapping[str, str]
+    topics: tuple[TopicPart, ...]
+    checksums: Mapping[str, str]
     missing: tuple[str, ...]
 
 
@@ -88,7 +106,8 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
     """Gather everything; what a young collection does not have yet is missing, and no error."""
     status, missing = collection_status(store), list[str]()
     try:
-        qrels = qrels_for(store, request.qrels, Selection(layers=request.layers, unjudged=True))
+        selection = qrels_workflow.Selection(layers=request.layers, unjudged=True)
+        qrels = qrels_workflow.qrels_for(store, request.qrels, selection)
     except InputError as error:
         if request.qrels is not None or request.layers != (MAIN,):
             raise
@@ -96,29 +115,35 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
         qrels = None
     evaluation, bias = _scores(store, request, qrels, progress, missing)
     layers, rule, release = _origin(store, request, qrels)
-    looked_at = layers or request.layers
     agreement, no_agreement = None, ""
     try:
-        agreement = agreement_report(store, layers=looked_at)
+        agreement = agreement_report(store, layers=layers or request.layers)
     except InputError as error:
         no_agreement = str(error)
-    known = enumerate(sorted(assessors(store)), start=1)
-    return Material(
+    pool, known = show_pool(store) if status.pools else None, enumerate(sorted(events.assessors(store)), start=1)
+    material = Material(
         request=request,
+        made=now(),
         status=status,
+        guidelines=store.guidelines(),
+        licence=licence_of(store),
         qrels=qrels,
         release=release,
         layers=layers,
         rule=rule,
         evaluation=evaluation,
         bias=bias,
-        pool=show_pool(store) if status.pools else None,
-        judging=judging_progress(store, layer=looked_at[0]) if status.pools else None,
+        pool=pool,
+        pooled_runs=frozenset() if pool is None else frozenset(run for run, *_ in pool.runs),
+        judging=judging_progress(store, layer=(layers or request.layers)[0]) if status.pools else None,
         agreement=agreement,
         no_agreement=no_agreement,
         names={name: f"assessor {number}" if request.public else name for number, name in known},
+        topics=(),
+        checksums={},
         missing=tuple(missing),
     )
+    return replace(material, topics=tuple(_topics(store, material)), checksums=dict(_checksums(store, material)))
 
 
 def _scores(
@@ -129,17 +154,20 @@ def _scores(
     if qrels is None or not runs:
         missing += [] if runs else ["scores, since no run was submitted"]
         return None, None
-    asked = Request(qrels=qrels, runs=runs, measures=request.measures, curve=True)
-    evaluation = evaluate(asked, pool=PoolOptions(), store=store, progress=progress)
+    scoring = Request(qrels=qrels, runs=runs, measures=request.measures, curve=True)
+    evaluation = evaluate(scoring, pool=PoolOptions(), store=store, progress=progress)
     trust = evaluation.trust
     if 2 <= len(runs) <= LETTERED and evaluation.scores.scored.all():
         evaluation = replace(evaluation, letters=letters_of(evaluation.scores, "tukey"))
     if trust is None:
         return evaluation, None
-    fed = sum(bool(trust.field.contributed(run)) for run in range(len(trust.field.read.runs)))
-    if fed > HELD_OUT:
-        missing.append(f"what single runs would lose, since {fed:,} of them fed the pool; cranfield reuse tells it")
-    without: tuple[Level, ...] = ("run",) if fed > HELD_OUT else ()
+    contributors = sum(bool(trust.field.contributed(run)) for run in range(len(trust.field.read.runs)))
+    without: tuple[Level, ...] = ()
+    if contributors > HELD_OUT:
+        without = ("run",)
+        missing.append(
+            f"what single runs would lose, since {contributors:,} of them fed the pool; cranfield reuse tells it"
+        )
     return evaluation, examine_collection(trust, without=without)
 
 
@@ -149,104 +177,15 @@ def _origin(
     """Give the layers and the rule that qrels were made by, and the release, where they are one."""
     if qrels is None:
         return (), (), None
-    word = meant_by(store, request.qrels, layers=request.layers)
+    word = qrels_workflow.meant_by(store, request.qrels, layers=request.layers)
     if word == NOW:
-        return request.layers, collection_rule(store), None
-    release = next((one for one in list_releases(store) if one.name == word), None)
+        return request.layers, qrels_workflow.collection_rule(store), None
+    release = next((one for one in qrels_workflow.list_releases(store) if one.name == word), None)
     return ((), (), None) if release is None else (release.layers, release.rule, release)
 
 
-# What a report says about judging: progress, speed, agreement, drift.
-
-_OF_PAIRS = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
-_OF_GROUPS = ("raw", "positive", "fleiss", "alpha-ordinal")
-
-
-def judging_part(material: Material) -> JudgingPart | None:
-    """Give what is known of judging; None where there is no pool to judge."""
-    progress, names = material.judging, material.names
-    if progress is None:
-        return None
-    return JudgingPart(
-        documents=progress.documents,
-        judged=progress.judged,
-        missing=progress.missing,
-        seconds=progress.seconds,
-        assessors=tuple(
-            (names.get(one.assessor, "?"), one.judged, one.cannot, one.postponed, one.seconds, one.last[:10])
-            for one in progress.assessors
-        ),
-        agreement=dict(_agreement_tables(material)),
-        no_agreement=material.no_agreement,
-    )
-
-
-def _agreement_tables(material: Material) -> Iterator[tuple[str, Table]]:
-    report = material.agreement
-    if report is None:
-        return
-    if report.overall.estimates and report.pairs:
-        numbers = [Column(name, kind="number", digits=3) for name in ("value", "low", "high")]
-        columns = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "what it is")]
-        rows = [
-            (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient])
-            for one in report.overall.estimates
-        ]
-        yield "agreement", table_of(columns, rows, caption="Agreement of all assessors, with 95 % intervals")
-        yield "agreement-pairs", _pairs_table(material, report, probes=False)
-        yield "agreement-topics", _groups_table(report.topics, "Agreement topic by topic", ("topic",))
-        note = "a share of relevant documents that rises or falls from block to block means that the standard drifted"
-        drift = _groups_table(report.periods, "Over time: did the standard drift?", ("from", "to"), [note])
-        yield "agreement-over-time", drift
-    if report.probes:
-        yield "agreement-with-oneself", _pairs_table(material, report, probes=True)
-
-
-def _pairs_table(material: Material, report: AgreementReport, *, probes: bool) -> Table:
-    """Give how far two assessors agree, or (`probes`) each with themselves."""
-    head = ("assessor",) if probes else ("first", "second")
-    rows = [
-        (
-            *(material.names.get(name, "?") for name in (one.first, one.second)[: len(head)]),
-            *_values(one.estimates, _OF_PAIRS),
-            one.shift,
-        )
-        for one in (report.probes if probes else report.pairs)
-    ]
-    columns = [*map(Column, head), Column("items", kind="number")]
-    columns += [Column(name, kind="number", digits=3) for name in (*_OF_PAIRS, "shift")]
-    caption = (
-        "The same document seen again: how far assessors agree with themselves" if probes else "Agreement of two"
-    )
-    note = "shift: by how much the second gives higher grades, in the mean"
-    return table_of(columns, rows, caption=caption, notes=[note])
-
-
-def _groups_table(groups: Sequence[Group], caption: str, head: tuple[str, ...], notes: Sequence[str] = ()) -> Table:
-    rows = [
-        (
-            *((one.name,) if len(head) == 1 else (one.start[:16], one.end[:16])),
-            *_values(one.estimates, _OF_GROUPS),
-            one.share_relevant,
-        )
-        for one in groups
-    ]
-    columns = [*map(Column, head), Column("items", kind="number")]
-    columns += [Column(name, kind="number", digits=3) for name in _OF_GROUPS]
-    columns.append(Column("relevant", "share relevant", "number", digits=3))
-    return table_of(columns, rows, caption=caption, notes=notes)
-
-
-def _values(estimates: Sequence[Estimate], names: Sequence[str]) -> tuple[Value, ...]:
-    by_name = {one.coefficient: one.value for one in estimates}
-    return max((one.items for one in estimates), default=0), *(by_name.get(name) for name in names)
-
-
-# What a report says about each topic: what is judged, what is relevant, and who found it.
-
-
-def topic_parts(store: Store, material: Material) -> Iterator[TopicPart]:
-    """Give all topics in the order they were given, then those that only the qrels know."""
+def _topics(store: Store, material: Material) -> Iterator[TopicPart]:
+    """Give what is judged for each topic, what is relevant, and who found it."""
     grades: dict[str, dict[str, int]] = {}
     for name, document, grade in material.qrels if material.qrels is not None else ():
         if grade >= 0:
@@ -255,7 +194,7 @@ def topic_parts(store: Store, material: Material) -> Iterator[TopicPart]:
     if material.pool is not None:
         pooled = store.rows(
             "SELECT topic, document, count(*), min(rank) FROM pool_ranks WHERE pool = ? GROUP BY topic, document",
-            pool_number(store, material.pool.facts.name),
+            pools.pool_number(store, material.pool.facts.name),
         )
         runs_and_rank = {(name, document): (runs, rank) for name, document, runs, rank in pooled}
     titles: dict[str, str] = {}
@@ -264,8 +203,8 @@ def topic_parts(store: Store, material: Material) -> Iterator[TopicPart]:
         titles = dict(store.rows(f"SELECT id, title FROM documents WHERE title <> ''{judged_only}"))  # noqa: S608
     going_on = set(material.bias.not_exhausted) if material.bias is not None else set()
     known = documents.topics(store)
-    strangers = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
-    for topic in (*known, *strangers):
+    only_in_qrels = [Topic(name, "") for name in grades if name not in {topic.id for topic in known}]
+    for topic in (*known, *only_in_qrels):
         judged = grades.get(topic.id, {})
         relevant = {name: grade for name, grade in judged.items() if grade >= material.status.scale.relevant_from}
         rows = [
@@ -274,3 +213,17 @@ def topic_parts(store: Store, material: Material) -> Iterator[TopicPart]:
         ]
         rows.sort(key=lambda row: (row[3] or 0, str(row[0])))
         yield TopicPart(topic, len(judged), len(relevant), topic.id in going_on, tuple(rows[:MOST_FOUND]))
+
+
+def _checksums(store: Store, material: Material) -> Iterator[tuple[str, str]]:
+    for table in ("documents", "topics"):
+        rows = store.rows(f"SELECT content_hash FROM {table} ORDER BY id")  # noqa: S608 (one of two words)
+        yield table, sha256("".join(f"{known}\n" for (known,) in rows).encode()).hexdigest()
+    if material.qrels is not None:
+        yield "qrels", material.qrels.content_hash
+    if material.pool is not None:
+        yield "pool", material.pool.facts.content_hash
+    if material.guidelines:
+        version = material.status.guidelines_version
+        yield f"guidelines, version {version}", sha256(material.guidelines.encode()).hexdigest()
+    yield from ((f"run {run.name}", run.content_hash) for run in material.status.runs)

@@ -1,10 +1,10 @@
-"""The report about a collection: its page, its figures and its tables; and its card, for programs to read."""
+"""The report about a collection: its page, its figures and its tables; its card, for programs; and its bundle."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -14,21 +14,17 @@ from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, UsageError
 from cranfield.base.files import Progress, silent, whole_file
 from cranfield.base.registry import deferred
-from cranfield.base.text import now
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
 from cranfield.report.rendering import renderers
-from cranfield.report.reports.collection import Board, CollectionFacts, PoolPart, QrelsPart, collection_page
 from cranfield.reuse import card as reuse_cards
-from cranfield.reuse.tables import trust_table
 from cranfield.store import documents, pools
 from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
-from cranfield.workflows.collection import licence_of
-from cranfield.workflows.evaluate.evaluate import best_group
 from cranfield.workflows.report import material as materials
+from cranfield.workflows.report import sections
 from cranfield.workflows.report.figures import draw_all
 from cranfield.workflows.report.material import Material, ReportRequest
-from cranfield.workflows.reuse.reuse import about_collection, card_for
+from cranfield.workflows.reuse.reuse import card_for
 
 with deferred:
     from cranfield.corpus import formats as corpus_formats
@@ -36,7 +32,6 @@ with deferred:
     from cranfield.report import figures
 
 if TYPE_CHECKING:
-    from cranfield.qrels.release import Manifest
     from cranfield.reuse.collection import CollectionReport
 
 
@@ -87,116 +82,9 @@ def report_on(
     with store.snapshot():
         material = materials.gather(store, request, progress=progress)
         drawings, no_drawings = draw_all(material)
-        status, version, guidelines = material.status, store.versions()[1], store.guidelines()
-        facts = CollectionFacts(
-            name=status.name,
-            made=now(),
-            made_by=f"cranfield {__version__}",
-            documents=status.documents,
-            duplicate_clusters=status.duplicate_clusters,
-            scale=status.scale,
-            guidelines=guidelines,
-            guidelines_version=version,
-            topics=tuple(materials.topic_parts(store, material)),
-            pool=_pool(material),
-            judging=materials.judging_part(material),
-            board=_board(material),
-            bias=material.bias,
-            bias_said=() if material.bias is None else tuple(about_collection(material.bias)),
-            drawings=drawings,
-            missing=(*material.missing, *([no_drawings] if no_drawings else [])),
-            licence=licence_of(store),
-            qrels=_qrels(material),
-            checksums=tuple(checksums(store, material).items()),
-            commands=tuple(_commands(material)),
-        )
-        card = collection_card(store, material) if with_card else None
-        return Report(collection_page(facts), tuple(drawings), material, card)
-
-
-def _qrels(material: Material) -> QrelsPart | None:
-    if material.qrels is None:
-        return None
-    is_now = material.release is None and bool(material.layers)
-    name = "what was judged when this page was made" if is_now else material.qrels.name
-    return QrelsPart(name, material.qrels.content_hash, material.layers, material.rule)
-
-
-def _pool(material: Material) -> PoolPart | None:
-    shown = material.pool
-    if shown is None:
-        return None
-    facts, leaning = shown.facts, shown.leaning
-    return PoolPart(
-        plan=facts.plan,
-        plan_in_full=facts.plan_in_full,
-        seed=facts.seed,
-        content_hash=facts.content_hash,
-        made=facts.made,
-        made_by=facts.made_by,
-        documents=shown.documents,
-        topics=len(shown.topics),
-        runs=tuple(shown.runs),
-        groups=tuple(shown.groups),
-        warnings=() if leaning is None else (leaning.message,),
-    )
-
-
-def _board(material: Material) -> Board | None:
-    evaluation = material.evaluation
-    if evaluation is None:
-        return None
-    scores, trust, letters = evaluation.scores, evaluation.trust, evaluation.letters
-    fed = {run for run, *_ in material.pool.runs} if material.pool is not None else set()
-    best = best_group(scores) if len(scores.run_names) > materials.LETTERED else None
-    verdicts, tables = {}, {}
-    if trust is not None:
-        worst = {name: trust.worst(place) for place, name in enumerate(scores.run_names)}
-        verdicts = {name: verdict.level for name, verdict in worst.items() if verdict is not None}
-        for one in trust.trusts:
-            tables[str(one.measure)] = trust_table(one, range(trust.field.asked))
-    return Board(
-        scores=scores,
-        groups={run.name: (run.group_name, run.name in fed) for run in material.status.runs},
-        letters=() if letters is None else letters.by_measure,
-        letters_said="" if letters is None else letters.said,
-        best=frozenset() if best is None else best.runs,
-        best_said="" if best is None else best.said,
-        trust=tables,
-        verdicts=verdicts,
-        notes=evaluation.facts,
-    )
-
-
-def checksums(store: Store, material: Material) -> dict[str, str]:
-    """Give SHA-256 of everything the numbers hang on: documents and topics as one hash each, by their ids."""
-    sums = {}
-    for table in ("documents", "topics"):
-        rows = store.rows(f"SELECT content_hash FROM {table} ORDER BY id")  # noqa: S608 (one of two words)
-        sums[table] = sha256("".join(f"{known}\n" for (known,) in rows).encode()).hexdigest()
-    if material.qrels is not None:
-        sums["qrels"] = material.qrels.content_hash
-    if material.pool is not None:
-        sums["pool"] = material.pool.facts.content_hash
-    version, text = store.versions()[1], store.guidelines()
-    if text:
-        sums[f"guidelines, version {version}"] = sha256(text.encode()).hexdigest()
-    return sums | {f"run {run.name}": run.content_hash for run in material.status.runs}
-
-
-def _commands(material: Material) -> Iterator[str]:
-    """Give the commands that make the numbers of the page again."""
-    request, evaluation = material.request, material.evaluation
-    words = "".join(f" -m '{measure}'" for measure in request.measures)
-    words += f" --qrels {request.qrels}" if request.qrels else ""
-    words += "".join(f" --layer {layer}" for layer in request.layers if request.layers != ("main",))
-    if material.pool is not None:
-        yield "cranfield pool verify"
-    if evaluation is not None:
-        yield f"cranfield evaluate{words}" + (" --letters tukey" if evaluation.letters else "")
-        if evaluation.trust is not None:
-            yield f"cranfield reuse{words}"
-    yield f"cranfield report{words}" + (" --public" if request.public else "")
+        missing = [*material.missing, *([no_drawings] if no_drawings else [])]
+        page = sections.collection_page(material, drawings, missing=missing)
+        return Report(page, tuple(drawings), material, collection_card(material) if with_card else None)
 
 
 # The collection card: what goes with a published collection. The names in it are a format, declared here.
@@ -207,7 +95,7 @@ KIND = "cranfield-collection-card"
 VERSION = 1
 
 
-def collection_card(store: Store, material: Material) -> dict[str, Any]:
+def collection_card(material: Material) -> dict[str, Any]:
     """Give the card as what JSON can hold. It names no assessor; a licence is there where the collection has one."""
     status, reuse = material.status, reuse_card(material)
     estimates = () if material.agreement is None else material.agreement.overall.estimates
@@ -217,8 +105,8 @@ def collection_card(store: Store, material: Material) -> dict[str, Any]:
         "kind": KIND,
         "version": VERSION,
         "name": status.name,
-        "licence": licence_of(store) or None,
-        "made": now(),
+        "licence": material.licence or None,
+        "made": material.made,
         "made_by": f"cranfield {__version__}",
         "counts": _counts(material),
         "scale": {
@@ -241,7 +129,7 @@ def collection_card(store: Store, material: Material) -> dict[str, Any]:
             "collection": None if material.bias is None else _fairness(material.bias),
             "card": None if reuse is None else reuse_cards.card_content(reuse),
         },
-        "checksums": checksums(store, material),
+        "checksums": dict(material.checksums),
     }
 
 
@@ -307,13 +195,12 @@ def _pools_in_card(material: Material) -> list[dict[str, Any]]:
 
 
 def _runs_in_card(material: Material) -> list[dict[str, Any]]:
-    fed = {run for run, *_ in material.pool.runs} if material.pool is not None else set()
     return [
         {
             "name": run.name,
             "group": run.group_name,
             "family": run.family,
-            "pooled": run.name in fed,
+            "pooled": run.name in material.pooled_runs,
             "topics": run.topics,
             "rows": run.rows,
             "content_hash": run.content_hash,
@@ -324,28 +211,28 @@ def _runs_in_card(material: Material) -> list[dict[str, Any]]:
 
 
 def _qrels_in_card(material: Material) -> dict[str, Any] | None:
-    """Say what the qrels are, and how they came about: a release and a file have a story of their own."""
-    qrels = material.qrels
+    """Say what the qrels are, and how they came about: a release and a file have a story of their own.
+
+    The primary assessors of a release, who are people, and its note stay out.
+    """
+    qrels, release = material.qrels, material.release
     if qrels is None:
         return None
-    return {
+    content: dict[str, Any] = {
         "name": qrels.name,
         "content_hash": qrels.content_hash,
         "topics": len(qrels.topic_ids),
         "grades": qrels.counts(),
         "layers": list(material.layers),
         "rule": list(material.rule),
-        **({} if material.release is None else _release_in_card(material.release)),
     }
-
-
-def _release_in_card(release: Manifest) -> dict[str, Any]:
-    """Give what only a release knows; not its primary assessors, who are people, nor its note."""
-    made: dict[str, Any] = {"made": release.made, "made_by": release.made_by}
+    if release is None:
+        return content
+    content |= {"made": release.made, "made_by": release.made_by}
     if release.file:
-        return made | {"file": release.file, "file_sha256": release.file_sha256}
+        return content | {"file": release.file, "file_sha256": release.file_sha256}
     versions = {"scales": dict(release.scales), "guidelines": dict(release.guidelines)}
-    return made | {"up_to_event": release.up_to_event, **versions, "pools": dict(release.pools)}
+    return content | {"up_to_event": release.up_to_event, **versions, "pools": dict(release.pools)}
 
 
 def _fairness(bias: CollectionReport) -> dict[str, Any]:
@@ -394,7 +281,6 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         with whole_file(path) as unfinished, unfinished.open("wb") as binary:
             qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), binary)
         made.append(path)
-        pooled = {run for run, *_ in material.pool.runs} if material.pool is not None else set()
         write_csv(
             "runs.csv",
             _RUNS,
@@ -403,7 +289,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
                     run.name,
                     run.group_name,
                     run.family,
-                    "true" if run.name in pooled else "false",
+                    "true" if run.name in material.pooled_runs else "false",
                     run.topics,
                     run.rows,
                     run.content_hash,
@@ -415,9 +301,9 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         )
         if material.pool is not None:
             write_csv("pool.csv", _POOL, _provenance(store, material.pool.facts.name))
-        write("card.json", card_json(collection_card(store, material)))
-        if guidelines := store.guidelines():
-            write("guidelines.md", guidelines)
+        write("card.json", card_json(collection_card(material)))
+        if material.guidelines:
+            write("guidelines.md", material.guidelines)
         if (reuse := reuse_card(material)) is not None:
             write("reuse-card.json", reuse_cards.card_text(reuse))
         sums = "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(made))

@@ -1,1 +1,0 @@
-"""One module per report: facts become the sections of a page."""

@@ -1,0 +1,417 @@
+"""The report about a collection: what it is, how it was made, what it found, and how far that can be trusted.
+
+Each section is a function of what it shows; `collection_page` puts them in order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cranfield._version import __version__
+from cranfield.base.tables import Column, Table, Value, facts_table, table_of, with_best
+from cranfield.base.text import counted
+from cranfield.judge.agreement import COEFFICIENTS, Estimate
+from cranfield.report.page import Block, Callout, Drawing, Fold, Literal, Page, Prose, Section, TableBlock
+from cranfield.reuse.tables import groups_table, hold_out_table, trust_table, verdicts_table
+from cranfield.workflows.evaluate.evaluate import best_group
+from cranfield.workflows.report import material as materials
+from cranfield.workflows.reuse.reuse import about_collection
+
+if TYPE_CHECKING:
+    from cranfield.evaluate.scores import Scores
+    from cranfield.reuse.collection import CollectionReport
+    from cranfield.workflows.evaluate.evaluate import Evaluation
+    from cranfield.workflows.judge.agreement import AgreementReport, Compared, Group
+    from cranfield.workflows.pool.show import PoolView
+    from cranfield.workflows.report.material import Material, TopicPart
+
+MOST_RUNS = 150
+"""How many runs a topic lists; of more, only the best and the worst."""
+
+ENDS = 20
+MOST_TOPICS = 500
+"""How many topics are laid open; of more, those that tell runs apart most."""
+
+_HARD = 0.1
+_FLAGS = (
+    "nothing relevant: all runs score 0 and the topic tells nothing;"
+    " very many relevant: more than half of what was judged, the pool probably ended too early;"
+    " still yielding: the last depth of the pool still brought relevant documents;"
+    f" hard: no run reaches {_HARD}"
+)
+_TONES = {"fair": "good", "with care": "care", "unfair": "bad"}
+_SHOWN_OF_HASH = 16
+
+
+def collection_page(material: Material, drawings: Sequence[Drawing], *, missing: Sequence[str]) -> Page:
+    """Arrange what is known into sections; `missing` are sentences on what is not."""
+    status, topics = material.status, material.topics
+    scores = None if material.evaluation is None else material.evaluation.scores
+
+    def drawn(section: str) -> tuple[Drawing, ...]:
+        return tuple(one for one in drawings if one.section == section)
+
+    sections = [
+        overview(material, missing),
+        pool_section(material.pool),
+        judging_section(material),
+        leaderboard(material, drawn("scores")),
+        topics_section(topics, scores),
+        bias_section(material.bias, drawn("bias")),
+    ]
+    if curves := drawn("curves"):
+        lead = "How much of what a run returns is relevant, while more and more of the relevant documents are found."
+        sections.append(Section("Precision and recall", curves, lead))
+    size = f"{counted(status.documents, 'document')}, {counted(len(topics), 'topic')}"
+    facts = {"documents": status.documents, "topics": len(topics)}
+    facts |= {} if scores is None else {"runs": len(scores.run_names)}
+    facts |= {"judged": sum(topic.judged for topic in topics), "relevant": sum(topic.relevant for topic in topics)}
+    headline = [(name, f"{count:,}") for name, count in facts.items()]
+    headline += [] if material.bias is None else [("to outsiders", material.bias.fairness)]
+    made = f"Made by cranfield {__version__} on {material.made[:10]}."
+    return Page(
+        title=status.name or "A test collection",
+        subtitle=f"A test collection: {size}"
+        + ("" if scores is None else f", {counted(len(scores.run_names), 'run')}"),
+        facts=tuple(headline),
+        sections=(*sections, reproduce_section(material, size)),
+        foot=(f"{made} The page is complete in itself: it asks no server.",),
+    )
+
+
+def overview(material: Material, missing: Sequence[str]) -> Section:
+    """What the collection is, and what is not known of it."""
+    status, scale = material.status, material.status.scale
+    blocks: list[Block] = [
+        Callout(f"{sentence[:1].upper()}{sentence[1:]}.", "care", "Not here:") for sentence in missing
+    ]
+    columns = [Column("grade", kind="number"), Column("label"), Column("gain", digits=1, kind="number")]
+    columns += [Column("relevant"), Column("text", "what it means")]
+    rows = [
+        (step.grade, step.label, step.gain, step.grade >= scale.relevant_from, step.text) for step in scale.grades
+    ]
+    table = table_of(columns, rows, caption="The scale that documents are judged on")
+    is_explained = any(step.text for step in scale.grades)
+    blocks.append(TableBlock("scale", table if is_explained else table.select(range(4))))
+    if status.duplicate_clusters:
+        blocks.append(Prose(f"{counted(status.duplicate_clusters, 'group')} of near-duplicate documents are known."))
+    if material.guidelines:
+        text = Literal(material.guidelines, "the guidelines")
+        version = f"guidelines, version {status.guidelines_version}"
+        blocks.append(Fold("What assessors were told", (text,), version))
+    else:
+        blocks.append(Prose("There are no written guidelines."))
+    size = f"{counted(status.documents, 'document')} and {counted(len(material.topics), 'topic')}"
+    return Section("What it is", tuple(blocks), f"{status.name or 'This collection'} has {size}.")
+
+
+def pool_section(pool: PoolView | None) -> Section:
+    """How the pool was made, and what each run and group contributed to it."""
+    if pool is None:
+        return Section("The pool", (Prose("No pool was built here."),))
+    facts, runs, groups = pool.facts, pool.runs, pool.groups
+    chosen = f"{counted(pool.documents, 'document')} of {counted(len(pool.topics), 'topic')} were chosen to be judged"
+    made = {"plan": facts.plan, "seed": str(facts.seed), "content hash": facts.content_hash}
+    made |= {"made": facts.made[:10], "made by": facts.made_by}
+    numbers = [Column("documents", kind="number"), Column("unique", "only this group", kind="number")]
+    of_groups = table_of(
+        [Column("group"), Column("runs", kind="number"), *numbers],
+        groups,
+        caption="What each group brought",
+        notes=[
+            "only this group: documents of the pool that no other group brought; without the group nobody judged them"
+        ],
+    )
+    of_runs = table_of([Column("run"), Column("group"), *numbers], runs, caption="What each run brought")
+    blocks: tuple[Block, ...] = (
+        TableBlock("pool", facts_table(made, caption="How the pool was made")),
+        TableBlock("pool-groups", of_groups),
+        TableBlock("pool-runs", of_runs, folded=True),
+        Fold("The plan with every option", (Literal(facts.plan_in_full, "the plan in full"),)),
+    )
+    if pool.leaning is not None:
+        blocks = (Callout(f"{pool.leaning.message}.", "care", "Mind:"), *blocks)
+    lead = f"{chosen}, from {counted(len(runs), 'run')} of {counted(len(groups), 'group')}."
+    return Section("The pool", blocks, lead)
+
+
+def judging_section(material: Material) -> Section:
+    """Who judged how much and how fast, and how far they agree."""
+    part = material.judging
+    if part is None:
+        return Section("Judging", (Prose("Nothing was judged here; the grades came from elsewhere."),))
+    share = f" ({100 * part.judged / part.documents:.0f} %)" if part.documents else ""
+    lead = f"{part.judged:,} of {counted(part.documents, 'pooled document')}{share} have a grade"
+    lead += f"; {counted(part.missing, 'answer')} missing." if part.missing else "."
+    blocks: list[Block] = []
+    if part.seconds is not None:
+        blocks.append(Prose(f"Half of all judgments took at most {counted(round(part.seconds), 'second')}."))
+    rows = [
+        (material.names.get(one.assessor, "?"), one.judged, one.cannot, one.postponed, one.seconds, one.last[:10])
+        for one in part.assessors
+    ]
+    columns = [Column("assessor"), *(Column(name, kind="number") for name in ("judged", "cannot_judge", "postponed"))]
+    columns += [Column("seconds", "median seconds", digits=0, kind="number"), Column("last", "last seen")]
+    if rows:
+        blocks.append(TableBlock("assessors", table_of(columns, rows, caption="Who judged how much, and how fast")))
+    if material.agreement is None:
+        blocks.append(Prose(f"Agreement is not known: {material.no_agreement}."))
+    else:
+        blocks += _agreement(material, material.agreement)
+    return Section("Judging", tuple(blocks), lead)
+
+
+_OF_PAIRS = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
+_OF_GROUPS = ("raw", "positive", "fleiss", "alpha-ordinal")
+
+
+def _agreement(material: Material, report: AgreementReport) -> Iterator[TableBlock]:
+    def values(estimates: Sequence[Estimate], names: Sequence[str]) -> tuple[Value, ...]:
+        by_name = {one.coefficient: one.value for one in estimates}
+        return max((one.items for one in estimates), default=0), *(by_name.get(name) for name in names)
+
+    def columns(head: Sequence[str], names: Sequence[str]) -> list[Column]:
+        numbers = [Column(name, kind="number", digits=3) for name in names]
+        return [*map(Column, head), Column("items", kind="number"), *numbers]
+
+    def of_pairs(compared: Sequence[Compared], head: Sequence[str], caption: str) -> Table:
+        rows = [
+            (
+                *(material.names.get(name, "?") for name in (one.first, one.second)[: len(head)]),
+                *values(one.estimates, _OF_PAIRS),
+                one.shift,
+            )
+            for one in compared
+        ]
+        note = "shift: by how much the second gives higher grades, in the mean"
+        return table_of(columns(head, (*_OF_PAIRS, "shift")), rows, caption=caption, notes=[note])
+
+    def of_groups(groups: Sequence[Group], head: Sequence[str], caption: str, *notes: str) -> Table:
+        rows = [
+            (
+                *((one.name,) if len(head) == 1 else (one.start[:16], one.end[:16])),
+                *values(one.estimates, _OF_GROUPS),
+                one.share_relevant,
+            )
+            for one in groups
+        ]
+        relevant = Column("relevant", "share relevant", "number", digits=3)
+        return table_of([*columns(head, _OF_GROUPS), relevant], rows, caption=caption, notes=notes)
+
+    if report.overall.estimates and report.pairs:
+        numbers = [Column(name, kind="number", digits=3) for name in ("value", "low", "high")]
+        heads = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "what it is")]
+        rows = [
+            (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient])
+            for one in report.overall.estimates
+        ]
+        overall = table_of(heads, rows, caption="Agreement of all assessors, with 95 % intervals")
+        yield TableBlock("agreement", overall)
+        pairs = of_pairs(report.pairs, ("first", "second"), "Agreement of two")
+        yield TableBlock("agreement-pairs", pairs, folded=True)
+        topics = of_groups(report.topics, ("topic",), "Agreement topic by topic")
+        yield TableBlock("agreement-topics", topics, folded=True)
+        note = "a share of relevant documents that rises or falls from block to block means that the standard drifted"
+        drift = of_groups(report.periods, ("from", "to"), "Over time: did the standard drift?", note)
+        yield TableBlock("agreement-over-time", drift)
+    if report.probes:
+        caption = "The same document seen again: how far assessors agree with themselves"
+        yield TableBlock("agreement-with-oneself", of_pairs(report.probes, ("assessor",), caption))
+
+
+def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
+    """The scores of all runs with their verdicts, then measure by measure how far they can be trusted."""
+    evaluation = material.evaluation
+    if evaluation is None:
+        return Section("Leaderboard", (Prose("There are no scores: it takes runs and judgments."),))
+    lead = "Means over topics. A verdict says how far a score can be trusted, given what nobody judged."
+    blocks: list[Block] = [TableBlock("leaderboard", _board_table(material, evaluation))]
+    trust = evaluation.trust
+    for one in () if trust is None else trust.trusts:
+        table = trust_table(one, range(len(evaluation.scores.run_names)))
+        # Verdict and why stand beside the score: a page is read from the left, and cut at the right.
+        names = [column.name for column in table.columns]
+        first = [place for place, name in enumerate(names) if place < 2 or name in ("verdict", "reason")]
+        table = table.select([*first, *(place for place in range(len(names)) if place not in first)])
+        blocks.append(TableBlock(f"trust-{re.sub(r'[^A-Za-z0-9]+', '-', str(one.measure)).strip('-')}", table))
+    blocks += [Prose(points=evaluation.facts)] if evaluation.facts else []
+    return Section("Leaderboard", (*blocks, *drawings), lead)
+
+
+def _board_table(material: Material, evaluation: Evaluation) -> Table:
+    """Give the leaderboard: a run, its first score and its verdict stand first, where a phone shows them."""
+    scores, letters = evaluation.scores, evaluation.letters
+    order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
+    names = [scores.run_names[run] for run in order]
+    best = best_group(scores) if len(names) > materials.LETTERED else None
+    verdicts = [None if evaluation.trust is None else evaluation.trust.worst(run) for run in order]
+    groups = {run.name: run.group_name for run in material.status.runs}
+    columns: dict[Column, Sequence[Value]] = {Column("run"): names}
+    for place, measure in enumerate(map(str, scores.measures)):
+        columns[Column(measure, measure, "number")] = scores.summary[place, order].tolist()
+        if place == 0:
+            levels = ["" if verdict is None else verdict.level for verdict in verdicts]
+            columns[Column("verdict", "worst verdict", "verdict")] = levels
+        if letters is not None and letters.by_measure[place]:
+            own = letters.by_measure[place]
+            columns[Column(f"letters_{measure}", f"{measure} letters")] = [own.get(name, "") for name in names]
+        if place == 0 and best is not None:
+            columns[Column("level_with_best", "level with the best")] = [name in best.runs for name in names]
+    columns[Column("group")] = [groups.get(name, "") for name in names]
+    columns[Column("pooled", "fed the pool")] = [name in material.pooled_runs for name in names]
+    notes = [] if letters is None else [f"letters: {letters.said}"]
+    notes += [] if best is None else [best.said]
+    rows = list(zip(*columns.values(), strict=True))
+    table = table_of(list(columns), rows, caption="All runs, the best first", notes=notes)
+    of_measures = [place for place, column in enumerate(columns) if column.kind == "number"]
+    return with_best(table, of_measures)
+
+
+# What averages hide, topic by topic.
+
+
+def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Section:
+    """One table of all topics, and behind each topic its runs and its relevant documents."""
+    counts = [Column("judged", kind="number"), Column("relevant", kind="number")]
+    if scores is None:
+        rows = [(part.topic.id, part.topic.title, part.judged, part.relevant) for part in topics]
+        table = table_of([Column("topic"), Column("title"), *counts], rows, caption="Topics")
+        return Section("Topics", (TableBlock("topics", table),))
+    lead = "What the means hide: which topics are hard, which tell runs apart, and which tell nothing."
+    places = {topic: place for place, topic in enumerate(scores.topic_ids)}
+    blocks: list[Block] = [TableBlock("topics", _topics_table(topics, scores, places))]
+    if len(scores.run_names) > MOST_RUNS:
+        blocks.append(Prose(f"Each topic shows the best and the worst {ENDS} of {len(scores.run_names):,} runs."))
+    # All topics that say something are laid open; of very many those on which runs differ most.
+    spread = np.nan_to_num(scores.values[0].std(axis=0))
+    telling = [part.topic.id for part in topics if part.topic.id in places or part.found]
+    telling.sort(key=lambda topic: -float(spread[places[topic]]) if topic in places else 0.0)
+    opened = set(telling[:MOST_TOPICS])
+    if len(opened) < len(topics) and len(opened) == MOST_TOPICS:
+        blocks.append(Prose(f"The {MOST_TOPICS} topics that tell runs apart most are laid open below."))
+    for number, part in enumerate(topics, start=1):
+        if part.topic.id in opened:
+            blocks.append(_topic_fold(part, number, scores, places.get(part.topic.id)))
+    return Section("Topics", tuple(blocks), lead)
+
+
+def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str, int]) -> Table:
+    headings = {"mean": "mean", "best": "best", "worst": "worst", "spread": "spread over runs"}
+    columns = [Column("topic"), Column("title")]
+    columns += [Column(name, heading, digits=3, kind="number") for name, heading in headings.items()]
+    columns += [Column("relevant", kind="number"), Column("judged", kind="number"), Column("flags", "mind")]
+    rows: list[tuple[Value, ...]] = []
+    for part in topics:
+        place = places.get(part.topic.id)
+        values = np.full(1, np.nan) if place is None else scores.values[0][:, place]
+        numbers = [
+            None if place is None else float(one) for one in (values.mean(), values.max(), values.min(), values.std())
+        ]
+        flags = ["very many relevant"] if 2 * part.relevant > part.judged else []
+        flags += ["still yielding"] if part.not_exhausted else []
+        flags += ["hard"] if values.max() < _HARD else []
+        if not part.relevant:
+            flags = ["nothing relevant" if part.judged else "nothing judged"]
+        rows.append((part.topic.id, part.topic.title, *numbers, part.relevant, part.judged, ", ".join(flags)))
+    caption = f"Topics by {scores.measures[0]} over all runs"
+    return table_of(columns, rows, caption=caption, notes=["spread: standard deviation over runs", _FLAGS])
+
+
+def _topic_fold(part: TopicPart, number: int, scores: Scores, place: int | None) -> Fold:
+    topic = part.topic
+    # An id that cannot be part of a file's name gives way to the place of its topic.
+    is_plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}", topic.id)
+    name = f"topic-{topic.id if is_plain else f'number-{number}'}"
+    blocks: list[Block] = [
+        Prose(" ".join(text.split())) for text in (topic.description, topic.narrative) if text.strip()
+    ]
+    if place is not None:
+        blocks.append(TableBlock(name, runs_of_topic(scores, place)))
+    if part.found:
+        columns = [Column("document"), Column("title"), Column("grade", kind="number")]
+        columns += [Column("runs", "runs that brought it", "number"), Column("rank", "best rank", "number")]
+        left = part.relevant - len(part.found)
+        notes = [f"the {len(part.found)} that fewest runs brought; {left:,} more are relevant"] if left > 0 else []
+        caption = f"Topic {topic.id}: relevant documents, those that fewest runs brought first"
+        table = table_of(columns, part.found, caption=caption, notes=notes)
+        is_titled = any(title for _, title, *_ in part.found)
+        blocks.append(TableBlock(f"{name}-relevant", table if is_titled else table.select([0, 2, 3, 4])))
+    hint = f"{part.relevant:,} of {part.judged:,} judged are relevant"
+    return Fold(f"{topic.id}: {topic.title}" if topic.title else topic.id, tuple(blocks), hint)
+
+
+def runs_of_topic(scores: Scores, place: int) -> Table:
+    """The runs on one topic from the best down; of very many the best and the worst."""
+    order = np.argsort(-scores.values[0][:, place], kind="stable").tolist()
+    cut = len(order) > MOST_RUNS
+    listed = [*order[:ENDS], *order[-ENDS:]] if cut else order
+    columns = [Column("run"), *(Column(str(one), str(one), kind="number") for one in scores.measures)]
+    rows = [(scores.run_names[run], *scores.values[:, run, place].tolist()) for run in listed]
+    notes = [f"the best and the worst {ENDS} of {counted(len(order), 'run')}"] if cut else []
+    return table_of(columns, rows, caption=f"Topic {scores.topic_ids[place]}: the runs", notes=notes)
+
+
+def bias_section(bias: CollectionReport | None, drawings: Sequence[Drawing]) -> Section:
+    """How fair the pool is to systems that did not contribute to it."""
+    title = "Pool bias and reusability"
+    if bias is None:
+        unknown = "How fair the pool is to systems from outside cannot be told here: it is not known who fed it."
+        return Section(title, (Prose(unknown), *drawings))
+    verdict = f"{'; '.join(f'{one.measure}: {one.fairness}, {one.reason}' for one in bias.verdicts)}."
+    tables = {"fairness": verdicts_table(bias), "hold-out-groups": hold_out_table(bias, level="group")}
+    tables |= {"groups-alone": groups_table(bias), "hold-out-runs": hold_out_table(bias, level="run")}
+    tables |= {"hold-out-families": hold_out_table(bias, level="family")}
+    folded = ("hold-out-runs", "hold-out-families")
+    blocks = [TableBlock(name, table, name in folded) for name, table in tables.items() if table is not None]
+    heading = f"To systems that were not in the pool: {bias.fairness}."
+    callout = Callout(verdict, _TONES.get(bias.fairness, "plain"), heading)
+    lead = "Would a system that came too late for the pool be scored fairly? Each group is held out to see."
+    sentences = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in about_collection(bias))
+    return Section(title, (callout, Prose(points=sentences), *blocks, *drawings), lead)
+
+
+def reproduce_section(material: Material, size: str) -> Section:
+    """How to cite the collection, which qrels the numbers are of, and the commands that make them again."""
+    qrels, pool, licence = material.qrels, material.pool, material.licence
+    of_qrels = "no qrels" if qrels is None else f"qrels {qrels.content_hash[:_SHOWN_OF_HASH]}"
+    of_pool = "" if pool is None else f", pool {pool.facts.plan!r} with seed {pool.facts.seed}"
+    cite = f"{material.status.name or 'collection'}: {size}, {of_qrels}{of_pool}; cranfield {__version__}."
+    blocks: list[Block] = [
+        Prose("Name the collection and the hash of the qrels: scores of other qrels cannot be compared with these."),
+        Literal(cite, "how to cite it"),
+        Prose(f"Licence: {licence.rstrip('.')}." if licence else "No licence is named."),
+    ]
+    if qrels is not None:
+        is_now = material.release is None and bool(material.layers)
+        name = "what was judged when this page was made" if is_now else qrels.name
+        origin = {"qrels": name, "content hash": qrels.content_hash}
+        if material.rule:
+            origin |= {"layers": ", ".join(material.layers), "rule": ", else ".join(material.rule)}
+        blocks.append(TableBlock("qrels", facts_table(origin, caption="The qrels behind all numbers")))
+    commands = "\n".join(f"$ {command}" for command in _commands(material))
+    caption = "Hashes of the content: the same content has the same hash in any file format"
+    sums = table_of([Column("what"), Column("sha256", "SHA-256")], list(material.checksums.items()), caption=caption)
+    blocks += [
+        Prose("These commands make the numbers of this page again:"),
+        Literal(commands, "commands"),
+        TableBlock("checksums", sums),
+    ]
+    return Section("Cite and reproduce", tuple(blocks))
+
+
+def _commands(material: Material) -> Iterator[str]:
+    request, evaluation = material.request, material.evaluation
+    words = "".join(f" -m '{measure}'" for measure in request.measures)
+    words += f" --qrels {request.qrels}" if request.qrels else ""
+    words += "".join(f" --layer {layer}" for layer in request.layers if request.layers != ("main",))
+    if material.pool is not None:
+        yield "cranfield pool verify"
+    if evaluation is not None:
+        yield f"cranfield evaluate{words}" + (" --letters tukey" if evaluation.letters else "")
+        if evaluation.trust is not None:
+            yield f"cranfield reuse{words}"
+    yield f"cranfield report{words}" + (" --public" if request.public else "")
