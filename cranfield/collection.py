@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
+from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, facts_table, html
 
@@ -20,43 +22,37 @@ with deferred:
     import pandas as pd
 
     from cranfield.compare import by_measure
+    from cranfield.qrels import qrels as qrels_core
+    from cranfield.report import figures
+    from cranfield.store import events
     from cranfield.workflows import check as check_workflow
     from cranfield.workflows import collection as collections
     from cranfield.workflows import compare as compare_workflow
     from cranfield.workflows import corpus as corpus_workflow
-    from cranfield.workflows import display, frames, results
+    from cranfield.workflows import display
     from cranfield.workflows import inputs as input_kinds
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import settle as settle_workflow
     from cranfield.workflows import simulate as simulate_workflow
     from cranfield.workflows import status as status_workflow
+    from cranfield.workflows.evaluate import evaluate as evaluate_workflow
     from cranfield.workflows.evaluate import explain as explain_workflow
+    from cranfield.workflows.evaluate import figures as evaluate_figures
     from cranfield.workflows.judge import judge as judge_workflow
     from cranfield.workflows.pool import pool as pool_workflow
+    from cranfield.workflows.report import material as report_material
+    from cranfield.workflows.report import report as report_workflow
     from cranfield.workflows.reuse import reuse as reuse_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
 if TYPE_CHECKING:
     import os
 
+    from matplotlib.axes import Axes
     from rich.console import RenderableType
 
     from cranfield.base.tables import Value
     from cranfield.store.store import Store
-    from cranfield.workflows.check import Soundness
-    from cranfield.workflows.compare import Comparison
-    from cranfield.workflows.corpus import Corpus
-    from cranfield.workflows.evaluate.evaluate import Evaluation
-    from cranfield.workflows.evaluate.explain import Explanation
-    from cranfield.workflows.inputs import Inputs
-    from cranfield.workflows.judge.judge import Judge
-    from cranfield.workflows.pool.pool import Pool
-    from cranfield.workflows.qrels import Qrels
-    from cranfield.workflows.results import Plots
-    from cranfield.workflows.reuse.reuse import ReuseResult
-    from cranfield.workflows.runs.runs import Runs
-    from cranfield.workflows.settle import Queue
-    from cranfield.workflows.status import Status
 
     PathLike = str | os.PathLike[str]
     Judged = PathLike | Mapping[str, Mapping[str, int]] | pd.DataFrame
@@ -65,13 +61,20 @@ if TYPE_CHECKING:
     Grouped = PathLike | Mapping[str, str] | pd.DataFrame
     Clusters = PathLike | Mapping[str, Hashable] | None
 
+_EVENT_COLUMNS = (
+    *("topic", "document", "layer", "assessor", "kind", "grade", "seconds", "confidence", "reason", "note"),
+    *("purpose", "source", "source_name", "scale", "guidelines"),
+    *("happened", "recorded", "sequence", "uuid", "undoes"),
+)
+
 Options = ParamSpec("Options")
+Outcome = TypeVar("Outcome")
 
 
 class Files:
     """Qrels and runs at hand, to be scored, compared and doubted as often as one likes: they are read once."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: input_kinds.Inputs) -> None:
         self.inputs = inputs
 
     def evaluate(
@@ -89,7 +92,7 @@ class Files:
         verdicts: bool = True,
         best_first: bool = False,
         curve: bool = False,
-    ) -> Evaluation:
+    ) -> evaluate_workflow.Evaluation:
         """Score runs (all, if none is named): one row for each run, topic and measure; topic `all` is the mean.
 
         Each score says how far it can be trusted: the lowest and highest value that unjudged documents allow (`low`,
@@ -99,12 +102,11 @@ class Files:
         scores at the eleven recall levels. The frame's `attrs` tell the hash of the qrels, the reference, and in
         `notes` what the command line would say.
         """
-        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters)
-        asked = self.inputs.request(measures, runs, topics=topics, clusters=clusters, **options)
-        asked = replace(asked, curve=curve)
+        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters, curve=curve)
+        request = self.inputs.request(measures, runs, topics=topics, clusters=clusters, **options)
         with self.inputs.progress() as progress:
-            found = self.inputs.evaluated(asked, verdicts=verdicts, progress=progress)
-        return replace(found, by_topic=by_topic, best_first=best_first)
+            result = self.inputs.evaluated(request, verdicts=verdicts, progress=progress)
+        return replace(result, by_topic=by_topic, best_first=best_first)
 
     def compare(
         self,
@@ -126,7 +128,7 @@ class Files:
         clusters: Clusters = None,
         verdicts: bool = True,
         by_topic: bool = False,
-    ) -> Comparison:
+    ) -> compare_workflow.Comparison:
         """Compare runs (all of them if none is named): one row for each measure and pair, differences being a − b.
 
         `claim` is what may be said while documents are unjudged: proved, supported, conservative win or open, with
@@ -136,8 +138,8 @@ class Files:
         `power`, and how many a true `difference` would need. Without a correction it is Holm's, or Tukey's own.
         With `by_topic` there is one row for each measure, pair and topic: both scores and their difference.
         """
-        words: Any = {"like": like, "duplicates": duplicates}
-        request = self.inputs.request(measures, runs or None, topics=topics, clusters=clusters, **words)
+        settings: Any = {"like": like, "duplicates": duplicates}
+        request = self.inputs.request(measures, runs or None, topics=topics, clusters=clusters, **settings)
         options = by_measure.Options(
             baselines=(baselines,) if isinstance(baselines, str) else tuple(baselines),
             test=test,
@@ -159,7 +161,7 @@ class Files:
         closure: Literal["at-k", "list", "open"] = "at-k",
         further: int = 0,
         thresholds: Mapping[str, float] | None = None,
-    ) -> ReuseResult:
+    ) -> reuse_workflow.ReuseResult:
         """Say how far scores can be trusted: for outsiders of the collection, and for each run (all by default).
 
         `closure` says which holes may be relevant: those within the depth that matters, in the whole list, or also
@@ -177,7 +179,7 @@ class Files:
         everything: bool = False,
         queue: str = "",
         into: str = "main",
-    ) -> Queue:
+    ) -> settle_workflow.Queue:
         """Find the documents whose judging decides between two runs; of one run, those that make its score safe.
 
         One row for each document, the heaviest first: those that suffice if none of them is relevant, or with
@@ -206,7 +208,7 @@ class Files:
         `outsiders` every plan is played without each group too; `difference` also tells the topics it would need.
         Without plans depths are played. `attrs["notes"]` says what a replay cannot know.
         """
-        how = simulate_workflow.Simulating(
+        options = simulate_workflow.Simulating(
             plans=plans,
             budgets=tuple(budgets),
             groups=self.inputs.pool.groups,
@@ -215,9 +217,9 @@ class Files:
             seconds=seconds_per_document,
             seed=seed,
         )
-        asked = self.inputs.request(measures, runs, with_ids=True)
+        request = self.inputs.request(measures, runs, with_ids=True)
         with self.inputs.progress() as progress:
-            return simulate_workflow.simulate_plans(asked, how, store=self.inputs.store, progress=progress)
+            return simulate_workflow.simulate_plans(request, options, store=self.inputs.store, progress=progress)
 
     def explain(
         self,
@@ -229,14 +231,14 @@ class Files:
         ties: Literal["trec", "best", "worst"] = "trec",
         duplicates: Literal["plain", "novelty"] = "plain",
         clusters: Clusters = None,
-    ) -> Explanation:
+    ) -> explain_workflow.Explanation:
         """Lay open the lists of runs for a topic: each rank with its document, what is known of it, P, R and DCG.
 
         Of `measures` the threshold counts: `P(rel=2)` takes grades from 2 up as relevant.
         """
         options = dict[str, Any](like=like, ties=ties, duplicates=duplicates)
-        asked = self.inputs.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
-        return explain_workflow.explain_lists(asked, topic, depth=depth, store=self.inputs.store)
+        request = self.inputs.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
+        return explain_workflow.explain_lists(request, topic, depth=depth, store=self.inputs.store)
 
 
 class Collection(Files):
@@ -248,35 +250,35 @@ class Collection(Files):
         return self.inputs.collection("this")
 
     @property
-    def corpus(self) -> Corpus:
+    def corpus(self) -> corpus_workflow.Corpus:
         """Documents and topics."""
         return corpus_workflow.Corpus(self.store)
 
     @property
-    def runs(self) -> Runs:
+    def runs(self) -> runs_workflow.Runs:
         """The submitted runs."""
         return runs_workflow.Runs(self.store)
 
     @property
-    def judge(self) -> Judge:
+    def judge(self) -> judge_workflow.Judge:
         """Judging: sessions, assignment, progress, agreement, adjudication, packets."""
         return judge_workflow.Judge(self.store)
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> pool_workflow.Pool:
         """What is judged, and why: build, extend, top up, show, explain, verify."""
         return pool_workflow.Pool(self.store)
 
     @property
-    def qrels(self) -> Qrels:
+    def qrels(self) -> qrels_workflow.Qrels:
         """Its qrels: export, import, release, list, diff, licence and rule."""
         return qrels_workflow.Qrels(self.store)
 
-    def status(self) -> Status:
+    def status(self) -> status_workflow.Status:
         """Say where it stands, and the next thing to do."""
         return status_workflow.status(self.store)
 
-    def check(self) -> Soundness:
+    def check(self) -> check_workflow.Soundness:
         """Prove the file sound, or say what is wrong with it."""
         with self.inputs.progress() as progress:
             return check_workflow.check(self.store, progress=progress)
@@ -286,10 +288,22 @@ class Collection(Files):
         collections.back_up(self.store, Path(file))
 
 
+def _passed_on(
+    method: Callable[Concatenate[Files, Options], Outcome],
+) -> Callable[Concatenate[Opened, Options], Outcome]:
+    """A method of `Files` as one of `Opened`."""
+
+    @wraps(method)
+    def passed_on(self: Opened, *arguments: Options.args, **options: Options.kwargs) -> Outcome:
+        return method(self.results, *arguments, **options)
+
+    return cast("Callable[Concatenate[Opened, Options], Outcome]", passed_on)
+
+
 def _framed(
     method: Callable[Concatenate[Files, Options], Result],
 ) -> Callable[Concatenate[Opened, Options], pd.DataFrame]:
-    """Give a method of `Files` as one that gives the frame of its result."""
+    """A method of `Files` as one of `Opened` that gives the frame of its result."""
 
     @wraps(method)
     def framed(self: Opened, *arguments: Options.args, **options: Options.kwargs) -> pd.DataFrame:
@@ -334,33 +348,22 @@ class Opened:
     @property
     def plot(self) -> Plots:
         """Figures of scores: strips, precision_recall and differences, each on matplotlib axes."""
-        return results.Plots(self.results.inputs)
+        return Plots(self.results.inputs)
 
     evaluate = _framed(Files.evaluate)
     compare = _framed(Files.compare)
-
-    def reuse(
-        self,
-        *runs: str,
-        measures: str | Sequence[str] = ("nDCG@10", "P@10", "AP"),
-        closure: Literal["at-k", "list", "open"] = "at-k",
-        further: int = 0,
-        thresholds: Mapping[str, float] | None = None,
-    ) -> ReuseResult:
-        """Say how far scores can be trusted: for outsiders of the collection, and for each run (all by default).
-
-        `closure` says which holes may be relevant: those within the depth that matters, in the whole list, or also
-        `further` documents that nobody retrieved. `thresholds` are set for this call.
-        """
-        return self.results.reuse(*runs, measures=measures, closure=closure, further=further, thresholds=thresholds)
-
+    reuse = _passed_on(Files.reuse)
     settle = _framed(Files.settle)
     simulate = _framed(Files.simulate)
     explain = _framed(Files.explain)
 
     def qrels(self, *, unjudged: bool = False) -> pd.DataFrame:
         """Give what runs are scored by: topic, document and grade; -1 is pooled and not judged, where asked for."""
-        return frames.qrels_frame(self.results.inputs.judged(unjudged=unjudged), unjudged=unjudged)
+        qrels = self.results.inputs.judged(unjudged=unjudged)
+        qrels = qrels if unjudged else qrels_core.judged_only(qrels)
+        frame = pd.DataFrame(list(qrels), columns=["topic", "document", "grade"])
+        frame.attrs.update(qrels=qrels.content_hash, name=qrels.name)
+        return frame
 
     def pool(
         self,
@@ -369,16 +372,19 @@ class Opened:
         by: Literal["document", "run", "group", "topic", "depth", "version", "overlap"] = "document",
     ) -> pd.DataFrame:
         """Give a pool of the collection, the latest unless one is named: its documents, or one table about it."""
-        known = self.results.inputs
-        return frames.pool_frame(known.collection("a pool"), name or known.pool.pool, by)
+        inputs = self.results.inputs
+        pool = pool_workflow.Pool(inputs.collection("a pool"))
+        return pool.show(name or inputs.pool.pool, by=by).frame()
 
     def judgments(self, *, layers: str | Sequence[str] = (), every: bool = False) -> pd.DataFrame:
         """Give the judgments that count now, one row for each assessor and document; `every` event where asked for.
 
         Without `layers` they are of all layers.
         """
-        store = self.results.inputs.collection("a judgment")
-        return frames.judgments_frame(store, layers=input_kinds.words_of(layers), every=every)
+        store, words = self.results.inputs.collection("a judgment"), input_kinds.words_of(layers)
+        rows = events.events(store, layers=words) if every else events.standing(store, layers=words)
+        frame = pd.DataFrame(map(attrgetter(*_EVENT_COLUMNS), rows), columns=list(_EVENT_COLUMNS))
+        return frame.astype({"grade": "Int64", "seconds": "float64", "confidence": "float64"})
 
     def agreement(
         self,
@@ -390,9 +396,9 @@ class Opened:
         blocks: int = 5,
     ) -> pd.DataFrame:
         """Say how far assessors agree: one row for each coefficient, with its interval."""
-        store, chosen = self.results.inputs.collection("agreement"), input_kinds.words_of(layers)
-        judge = judge_workflow.Judge(store)
-        return judge.agreement(by=by, layers=chosen, seed=seed, draws=draws, blocks=blocks).table().frame()
+        judge = judge_workflow.Judge(self.results.inputs.collection("agreement"))
+        words = input_kinds.words_of(layers)
+        return judge.agreement(by=by, layers=words, seed=seed, draws=draws, blocks=blocks).frame()
 
     def report(
         self,
@@ -407,8 +413,24 @@ class Opened:
         `public` leaves out the names of assessors and the titles of documents; `card` is a file for the collection
         card.
         """
-        told = None if card is None else Path(card)
-        return frames.written_report(self.results.inputs, Path(path), measures, public=public, card=told)
+        inputs = self.results.inputs
+        store, qrels = inputs.collection("a report"), inputs.qrels
+        if qrels is not None and not isinstance(qrels, str | Path):
+            raise UsageError(
+                "a report is made of the collection's judgments, a release or a file; these qrels were given"
+            )
+        request = report_material.ReportRequest(
+            measures=input_kinds.words_of(measures),
+            qrels=None if qrels is None else str(qrels),
+            public=public,
+            layers=inputs.layers,
+        )
+        with inputs.progress() as progress:
+            made = report_workflow.report_on(store, request, with_card=card is not None, progress=progress)
+        if card is not None:
+            made.write_card(Path(card))
+        made.write_page(Path(path))
+        return Path(path)
 
     def _facts(self) -> dict[str, Value]:
         known = self.results.inputs
@@ -429,6 +451,67 @@ class Opened:
         return display.grouped([facts_table(self._facts(), caption="Opened")])
 
 
+class Plots:
+    """Figures of scores. Each is drawn on `ax`, or on a new figure of pyplot, and gives the axes."""
+
+    def __init__(self, inputs: input_kinds.Inputs) -> None:
+        self._inputs = inputs
+
+    def _scores(
+        self, measure: str, runs: Sequence[str] | None, topics: PathLike | Sequence[str], *, curve: bool = False
+    ) -> evaluate_workflow.Evaluation:
+        request = self._inputs.request(measure, runs, topics=topics, curve=curve)
+        return self._inputs.evaluated(request, verdicts=False)
+
+    def strips(
+        self,
+        measure: str = "AP",
+        *,
+        runs: Sequence[str] | None = None,
+        topics: PathLike | Sequence[str] = "qrels",
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics.
+
+        Of a measure that takes another summary, as `AP(agg=median)`, the bar is at that.
+        It is the figure of `cranfield evaluate --plot`.
+        """
+        return evaluate_figures.draw_strips(self._scores(measure, runs, topics).scores, on=ax or figures.shown_axes)
+
+    def precision_recall(
+        self,
+        *,
+        runs: Sequence[str] | None = None,
+        topics: PathLike | Sequence[str] = "qrels",
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Interpolated precision at the eleven recall levels, averaged over topics, one line per run.
+
+        It is the figure of `cranfield evaluate --curve --plot`.
+        """
+        curve = self._scores("AP", runs, topics, curve=True).curve
+        if curve is None:
+            raise UsageError("there is no curve to draw")
+        return evaluate_figures.draw_curves(curve, on=ax or figures.shown_axes)
+
+    def differences(
+        self,
+        first: str,
+        second: str,
+        measure: str = "AP",
+        *,
+        topics: PathLike | Sequence[str] = "qrels",
+        ax: Axes | None = None,
+    ) -> Axes:
+        """The difference of two runs, first − second, on each topic, from the largest win to the largest loss.
+
+        It is the figure of `cranfield compare --plot` for two runs.
+        """
+        scores = self._scores(measure, [first, second], topics).scores
+        (compared,) = by_measure.compare_scores(scores, by_measure.Options())
+        return compare_workflow.draw_differences(compared, scores.topic_ids, on=ax or figures.shown_axes)
+
+
 def open_collection(
     path: PathLike,
     *,
@@ -446,12 +529,12 @@ def open_collection(
     main layer, unless `layers` are named. Verdicts look at the latest pool, at the one that `pool` names, or at what
     `groups`, `pool_depth` and `card` tell, as in `open_files`. `progress=False` shows no bars.
     """
-    told = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
+    options = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
     # Checked before the collection is opened, so that nothing stays open if they are wrong.
     judged = qrels if qrels is None or isinstance(qrels, str) else input_kinds.qrels_or_file(qrels)
     chosen = (layers,) if isinstance(layers, str) else tuple(layers)
     store, watch = collections.open_collection(Path(path)), partial(display.shown_progress, wanted=progress)
-    return Opened(Collection(input_kinds.Inputs(store, judged, told, watch, layers=chosen)))
+    return Opened(Collection(input_kinds.Inputs(store, judged, options, watch, layers=chosen)))
 
 
 def open_files(
@@ -471,6 +554,6 @@ def open_files(
     pooled runs. `pool_depth` is the rank that the pool went down to; `card` a file in which a published collection
     tells of its pool. `progress=False` shows no bars.
     """
-    told = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card)
+    options = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card)
     watch = partial(display.shown_progress, wanted=progress)
-    return Opened(Files(input_kinds.FilesInputs(qrels, runs, told, watch)))
+    return Opened(Files(input_kinds.FilesInputs(qrels, runs, options, watch)))

@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import Any
 
 import cranfield as cf
-from cranfield.workflows.results import Plots
+from cranfield.collection import Plots
 from cranfield.workflows.reuse.reuse import ReusePlots
 
 HEAD = """# Python
@@ -69,8 +69,8 @@ def function(value: Callable[..., Any], name: str, *, level: int = 2) -> str:
     node = definition(value)
     lines = [f"    {line}," for line in parameters(node.args)]
     arguments = "\n" + "\n".join(lines) + "\n" if lines else ""
-    given = "DataFrame" if hasattr(value, "__wrapped__") else written(node.returns)
-    code = f"{name}({arguments}) -> {given}"
+    returned = written(ast.Constant(value.__annotations__["return"]))
+    code = f"{name}({arguments}) -> {returned}"
     return f"{'#' * level} {name}\n\n```text\n{code}\n```\n\n{prose(value)}\n"
 
 
@@ -102,6 +102,7 @@ def written(annotation: ast.expr | None) -> str:
     for long, short in (
         ("pandas.", ""),
         ("pd.", ""),
+        ("reuse_workflow.", ""),
         ("os.PathLike[str]", "PathLike"),
         ("str | PathLike", "PathLike"),
     ):

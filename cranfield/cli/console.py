@@ -9,7 +9,8 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
@@ -295,7 +296,7 @@ def opened(
     with nullcontext() if is_ignored else collection_if_any(path) as store:
         if warn is not None:
             _refuse_nothing(store, qrels, runs, layers)
-        request = inputs.CommandInputs(store, qrels, options, progress, layers=layers or (), warn=warn)
+        request = inputs.CommandInputs(store, qrels, options, watch(), layers=layers or (), warn=warn)
         yield collection_module.Collection(request)
 
 
@@ -326,14 +327,16 @@ def _is_default() -> bool:
     return source is not None and source.name == "DEFAULT"
 
 
-@contextmanager
-def progress() -> Iterator[files.Progress]:
-    """What a step reports to: a bar on a terminal, nothing elsewhere."""
+def watch() -> Callable[[], AbstractContextManager[files.Progress]]:
+    """What makes a reporter for a step: a bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield files.silent
-        return
-    with display.bar_on(sys.stderr) as report:
-        yield report
+        return partial(nullcontext, files.silent)
+    return partial(display.bar_on, sys.stderr)
+
+
+def progress() -> AbstractContextManager[files.Progress]:
+    """What a step reports to."""
+    return watch()()
 
 
 def put_document(document: Document) -> None:

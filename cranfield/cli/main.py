@@ -15,6 +15,7 @@ import typer
 
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, not_utf8
+from cranfield.base.registry import keep_out
 from cranfield.cli import console
 
 MODULES = {
@@ -80,7 +81,7 @@ def run() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open to the end)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.meta_path.insert(0, _WithoutPandas())
+    keep_out("pandas")  # the commands never need it, but pyarrow and sqlite-utils would load it for half a second
     try:
         status = status_of(sys.argv[1:])
     except KeyboardInterrupt:  # before the command could say anything
@@ -96,15 +97,6 @@ def run() -> None:
             sys.stderr.flush()
             os._exit(status)
     sys.exit(status)
-
-
-class _WithoutPandas:
-    """Keeps pandas out: the commands never need it, but pyarrow and sqlite-utils would load it for half a second."""
-
-    def find_spec(self, name: str, path: object, target: object = None) -> None:
-        """Answer for pandas alone: it is not there."""
-        if name == "pandas":
-            raise ModuleNotFoundError("pandas is not used by the command line", name=name)
 
 
 def status_of(arguments: list[str]) -> int:

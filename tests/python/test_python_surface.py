@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.workflows.results import Plots
+from cranfield.collection import Plots
 from cranfield.workflows.reuse.reuse import ReusePlots
 
 HEAVY = {"pandas", "numpy", "pyarrow", "scipy", "matplotlib", "textual", "sqlite3", "sqlite_utils", "typer", "rich"}
