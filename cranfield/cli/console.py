@@ -330,7 +330,7 @@ def _is_default() -> bool:
 def watch() -> Callable[[], AbstractContextManager[files.Progress]]:
     """What makes a reporter for a step: a bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return partial(nullcontext, files.silent)
+        return partial(nullcontext[files.Progress], files.silent)
     return partial(display.bar_on, sys.stderr)
 
 
