@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
@@ -330,7 +330,7 @@ def _is_default() -> bool:
 def watch() -> Callable[[], AbstractContextManager[files.Progress]]:
     """What makes a reporter for a step: a bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return partial(nullcontext[files.Progress], files.silent)
+        return cast("Callable[[], AbstractContextManager[files.Progress]]", partial(nullcontext, files.silent))
     return partial(display.bar_on, sys.stderr)
 
 
