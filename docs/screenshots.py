@@ -21,7 +21,7 @@ from assessor_ui.adjudication import Adjudication
 from assessor_ui.app import AssessorApp
 from assessor_ui.session import Session
 from cranfield.base.records import Document, Topic
-from cranfield.corpus.documents import read_documents, read_topics
+from cranfield.corpus.reading import read_documents, read_topics
 from cranfield.judge.events import Evidence
 from cranfield.judge.session import Case, Opinion
 from cranfield.workflows.collection import parse_scale

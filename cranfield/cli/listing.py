@@ -15,7 +15,7 @@ from cranfield.report.rendering import renderers
 
 with deferred:
     from cranfield.compare import comparison, corrections, significance
-    from cranfield.corpus import formats as corpus_formats
+    from cranfield.corpus import reading as corpus_reading
     from cranfield.evaluate import foreign
     from cranfield.evaluate import measure as measuring
     from cranfield.evaluate.trec_eval import names as trec_names
@@ -76,8 +76,8 @@ def list_formats() -> Table:
     """Every format: of what, name, summary, whether it is read and written."""
     rows: list[tuple[Value, ...]] = []
     registries: dict[str, Registry[Any]] = {
-        "documents": corpus_formats.document_formats,
-        "topics": corpus_formats.topic_formats,
+        "documents": corpus_reading.document_formats,
+        "topics": corpus_reading.topic_formats,
         "runs": runs_reading.run_formats,
         "qrels": qrels_reading.qrels_formats,
     }

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cranfield.base.errors import Problem, quoted
+from cranfield.base.errors import Problem, Severity, quoted
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.corpus.format import decoded, is_error, one_line
+from cranfield.corpus.reading import decoded, is_error, one_line
 
 TAG = re.compile(
     r"""<(?P<end>/?)(?P<name>[A-Za-z][\w.:-]*+)
@@ -34,6 +34,7 @@ def _words(names: str) -> frozenset[str]:
 PARAGRAPHS = _words("p div h1 h2 h3 h4 h5 h6 ul ol table pre blockquote center")
 LINES = _words("br hr li tr td th")
 INLINE = _words("a b big code em font i img small span strong sub sup tt u")
+_GAPS = {**dict.fromkeys(PARAGRAPHS, "\n\n"), **dict.fromkeys(LINES, "\n"), **dict.fromkeys(INLINE, "")}
 MARKUP = PARAGRAPHS | LINES | INLINE
 """The tags that are never fields: they shape text."""
 
@@ -79,17 +80,15 @@ def without_specials(text: str) -> str:
 
 def plain(raw: str) -> str:
     """Give the text of markup: tags gone, paragraphs kept, entities resolved, blanks at line ends gone."""
-    text = TAG.sub(_gap, raw) if "<" in raw else raw
+    text = TAG.sub(lambda tag: _GAPS.get(tag["name"].lower(), " "), raw) if "<" in raw else raw
     return tidied(unescaped(text))
 
 
 def unescaped(text: str) -> str:
     """Resolve entities that end with a semicolon (so that `AT&T` and `?a=1&copy=2` stay as they are)."""
-    return (
-        _ENTITY.sub(lambda one: _TREC_ENTITIES.get(one.group()) or html.unescape(one.group()), text)
-        if "&" in text
-        else text
-    )
+    if "&" not in text:
+        return text
+    return _ENTITY.sub(lambda one: _TREC_ENTITIES.get(one.group()) or html.unescape(one.group()), text)
 
 
 def escaped(text: str) -> str:
@@ -156,15 +155,6 @@ def open_fields(text: str) -> Iterator[Field]:
         yield Field(name, given, text[start:])
 
 
-def _gap(tag: re.Match[str]) -> str:
-    name = tag["name"].lower()
-    if name in PARAGRAPHS:
-        return "\n\n"
-    if name in INLINE:
-        return ""
-    return "\n" if name in LINES else " "
-
-
 # Records between tags, cut out of a stream: `<DOC> … </DOC>`, `<top> … </top>`.
 
 LARGEST_RECORD = 1 << 26
@@ -176,34 +166,18 @@ _INNER = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
 _ANY_TAG = re.compile(rb"<[^<>]*>")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Element:
     """A record as it lies between its tags, still bytes, with the line its start tag is on."""
 
     line: int
     tag: bytes
-    body: bytes
-
-
-@dataclass(slots=True)
-class _Open:
-    """A record whose end tag has not been met yet."""
-
-    line: int
-    tag: bytes
-    parts: list[bytes] = field(default_factory=list)
+    body: bytearray = field(default_factory=bytearray)
     size: int = 0
 
-    def add(self, part: bytes) -> None:
-        self.size += len(part)
-        if self.size <= LARGEST_RECORD:
-            self.parts.append(part)
-
-    def finished(self) -> Element | Problem:
-        if self.size > LARGEST_RECORD:
-            message = f"a record of more than {LARGEST_RECORD >> 20} MB; is an end tag missing?"
-            return Problem("too-long", message, lines=(self.line,))
-        return Element(self.line, self.tag, b"".join(self.parts))
+    def unclosed(self, severity: Severity, where: str) -> Problem:
+        message = f"{quoted(self.tag.decode('utf-8', 'replace'), limit=40)} has no end tag{where}"
+        return Problem("unclosed", message, severity, lines=(self.line,))
 
 
 def tag_pattern(*names: str) -> re.Pattern[bytes]:
@@ -221,26 +195,29 @@ def elements(source: Source, pattern: re.Pattern[bytes]) -> Iterator[Element | P
     line, opened = 1, None
     for text, tag in _pieces(source, pattern):
         if opened:
-            opened.add(text)
+            opened.size += len(text)
+            if opened.size <= LARGEST_RECORD:
+                opened.body += text
         elif problem := _outside(text, line):
             yield problem
         line += text.count(b"\n")
         if not tag:
             continue
-        if opened:
-            if not tag.startswith(b"</"):
-                yield _unclosed(opened, "warning")
-            yield opened.finished()
-        elif tag.startswith(b"</"):
-            yield Problem(
-                "no-start",
-                f"an end tag {quoted(tag.decode('utf-8', 'replace'), limit=40)} without its start",
-                lines=(line,),
-            )
-        opened = None if tag.startswith(b"</") else _Open(line, tag)
+        is_end = tag.startswith(b"</")
+        if opened and not is_end:
+            yield opened.unclosed("warning", " before the next record")
+        if opened and opened.size > LARGEST_RECORD:
+            message = f"a record of more than {LARGEST_RECORD >> 20} MB; is an end tag missing?"
+            yield Problem("too-long", message, lines=(opened.line,))
+        elif opened:
+            yield opened
+        elif is_end:
+            message = f"an end tag {quoted(tag.decode('utf-8', 'replace'), limit=40)} without its start"
+            yield Problem("no-start", message, lines=(line,))
+        opened = None if is_end else Element(line, tag)
         line += tag.count(b"\n")
     if opened:
-        yield _unclosed(opened, "error")
+        yield opened.unclosed("error", "; the file may be incomplete")
 
 
 def _pieces(source: Source, pattern: re.Pattern[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -273,14 +250,6 @@ def _outside(text: bytes, line: int) -> Problem | None:
     message = f"text outside of any record, passed over: {quoted(seen[:100].decode('utf-8', 'replace'), limit=40)}"
     at = line + text.count(b"\n", 0, max(text.find(seen[:10]), 0))
     return Problem("outside", message, "warning", lines=(at,))
-
-
-def _unclosed(opened: _Open, severity: str) -> Problem:
-    tag = quoted(opened.tag.decode("utf-8", "replace"), limit=40)
-    if severity == "warning":
-        return Problem("unclosed", f"{tag} has no end tag before the next record", "warning", lines=(opened.line,))
-    message = f"{tag} has no end tag; the file may be incomplete"
-    return Problem("unclosed", message, lines=(opened.line,))
 
 
 # Title and text of a page of HTML.

@@ -70,7 +70,7 @@ def find_clusters(
     links = _Components(len(texts.copies))
     compared: set[tuple[int, int]] = set()
     for pair in _candidates(texts, permutations=permutations, rows=rows_per_band(threshold, permutations)):
-        if pair not in compared and not links.are_joined(*pair):
+        if pair not in compared and links.root(pair[0]) != links.root(pair[1]):
             compared.add(pair)
             if similarity(texts.shingles[pair[0]], texts.shingles[pair[1]]) >= threshold:
                 links.join(*pair)
@@ -130,9 +130,6 @@ class _Components:
             self._parent[item] = self._parent[parent]
             item = parent
         return item
-
-    def are_joined(self, one: int, other: int) -> bool:
-        return self.root(one) == self.root(other)
 
     def join(self, one: int, other: int) -> None:
         low, high = sorted((self.root(one), self.root(other)))

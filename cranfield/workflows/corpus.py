@@ -30,8 +30,7 @@ from cranfield.store import pools
 from cranfield.store.store import Store
 
 with deferred:
-    from cranfield.corpus import documents as reading
-    from cranfield.corpus import near_duplicates
+    from cranfield.corpus import near_duplicates, reading
 
 BATCH = 1_000
 PROBLEMS_KEPT = 1_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.base.records import Document, Topic
-from cranfield.corpus.documents import read_documents, read_topics
+from cranfield.corpus.reading import read_documents, read_topics
 from cranfield.workflows.collection import parse_scale
 from cranfield.workflows.runs.runs import read_requests
 

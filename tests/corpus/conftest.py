@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.corpus.documents import read_documents, read_topics
+from cranfield.corpus.reading import read_documents, read_topics
 
 Reader = Callable[..., list[Any]]
 

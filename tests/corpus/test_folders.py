@@ -9,8 +9,8 @@ from kept import Kept
 from cranfield.base.errors import InputError, Problem, SourceError
 from cranfield.base.files import Source
 from cranfield.base.records import Document
-from cranfield.corpus.documents import document_format_of, read_documents, topic_format_of
 from cranfield.corpus.markup import html_to_text
+from cranfield.corpus.reading import document_format_of, read_documents, topic_format_of
 
 
 def test_each_file_is_a_document_called_by_its_path(tmp_path, brief):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.base.records import Document, Topic
-from cranfield.corpus.documents import read_documents
-from cranfield.corpus.formats import document_formats
+from cranfield.corpus.reading import document_formats, read_documents
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,14 @@ from kept import Kept
 from cranfield.base.errors import InputError, SourceError, UnknownName
 from cranfield.base.files import Source
 from cranfield.base.records import Document
-from cranfield.corpus.documents import document_format_of, read_documents, read_topics, topic_format_of
-from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.corpus.reading import (
+    document_format_of,
+    document_formats,
+    read_documents,
+    read_topics,
+    topic_format_of,
+    topic_formats,
+)
 
 SAMPLES = {
     "trec": b"<DOC><DOCNO>1</DOCNO>text</DOC>\n",

@@ -8,8 +8,8 @@ import pytest
 
 from cranfield.base.errors import Problem
 from cranfield.base.records import Document, Topic
-from cranfield.corpus.documents import document_format_of, read_documents, read_topics, topic_format_of
 from cranfield.corpus.near_duplicates import Cluster, find_clusters
+from cranfield.corpus.reading import document_format_of, read_documents, read_topics, topic_format_of
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 pytestmark = pytest.mark.shared

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.base.records import Document
-from cranfield.corpus.documents import read_documents
-from cranfield.corpus.formats import document_formats
 from cranfield.corpus.markup import tidied
+from cranfield.corpus.reading import document_formats, read_documents
 
 
 def test_a_document_has_number_title_text_and_the_rest_as_metadata(documents_in):

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.base.records import Topic
-from cranfield.corpus.documents import read_topics
-from cranfield.corpus.formats import topic_formats
 from cranfield.corpus.markup import tidied
+from cranfield.corpus.reading import read_topics, topic_formats
 
 OLD = """<top>
 

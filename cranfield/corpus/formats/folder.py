@@ -10,20 +10,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cranfield.base.errors import Problem, SourceError
 from cranfield.base.files import UTF8_BOM, Source
-from cranfield.base.records import Document
 from cranfield.base.text import shortened
-from cranfield.corpus.format import checked_document, decoded, is_error, one_line
-from cranfield.corpus.formats import document_formats
 from cranfield.corpus.markup import html_to_text, tidied
+from cranfield.corpus.reading import (
+    DOCUMENT,
+    MARKDOWN,
+    PAGES,
+    TEXTS,
+    checked,
+    decoded,
+    document_formats,
+    files_in,
+    is_error,
+    one_line,
+)
 
 LARGEST_FILE = 1 << 26
 LONGEST_TITLE = 200
-PLAIN, MARKDOWN, PAGES = (".txt", ".text"), (".md", ".markdown"), (".html", ".htm", ".xhtml")
-TEXTS = PLAIN + MARKDOWN + PAGES
 ALONE = "convert the file to UTF-8; or load the others with --keep-going, and it alone with --encoding latin-1"
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNFIT = re.compile(r"[\s%\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
@@ -42,7 +49,7 @@ class FolderDocuments:
         return False
 
     @staticmethod
-    def read(source: Source) -> Iterator[Document | Problem]:
+    def read(source: Source) -> Iterator[Any]:
         """Give one document per file, in the order of the paths. Hidden files and other kinds are passed over."""
         if not source.is_folder:
             raise SourceError(source.name, "this is not a folder")
@@ -70,7 +77,7 @@ class TextDocument:
         return False
 
     @staticmethod
-    def read(source: Source) -> Iterator[Document | Problem]:
+    def read(source: Source) -> Iterator[Any]:
         """Give the document, or the problem with it."""
         yield from document_in(source, id_of(Path(source.path.name if not source.is_stdin else source.bare_name)))
 
@@ -83,20 +90,7 @@ def id_of(path: Path) -> str:
     )
 
 
-def files_in(folder: Path) -> list[Path]:
-    """Give the files of a folder that are documents, hidden ones left out, in the order of their paths."""
-    parts = {path: path.relative_to(folder).parts for path in folder.rglob("*")}
-    found = [
-        path
-        for path, names in parts.items()
-        if not any(name.startswith(".") for name in names)
-        and Source(path).bare_name.lower().endswith(TEXTS)
-        and path.is_file()
-    ]
-    return sorted(found, key=parts.__getitem__)
-
-
-def document_in(file: Source, id: str) -> Iterator[Document | Problem]:
+def document_in(file: Source, id: str) -> Iterator[Any]:
     """Give the one document that a file is, or the problems with it."""
     with file.open() as stream:
         data = stream.read(LARGEST_FILE + 1).removeprefix(UTF8_BOM)
@@ -115,5 +109,5 @@ def document_in(file: Source, id: str) -> Iterator[Document | Problem]:
         heading = _HEADING.search(text) if name.endswith(MARKDOWN) else None
         first = heading.group(1).rstrip("# \t") if heading else text.lstrip().split("\n", 1)[0]
         title = shortened(one_line(first), LONGEST_TITLE)
-    for record in checked_document(id=id, title=title, text=text, metadata={}, line=1):
+    for record in checked(DOCUMENT, {"id": id, "title": title, "text": text}, {}, 1):
         yield record.at(file.name) if isinstance(record, Problem) else record

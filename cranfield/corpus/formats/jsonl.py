@@ -9,14 +9,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar, TextIO
 
 from cranfield.base.errors import Problem, SourceError, quoted
 from cranfield.base.files import LONGEST_LINE, UTF8_BOM, Source
 from cranfield.base.records import Document, Topic
 from cranfield.base.tables import Schema
-from cranfield.corpus.format import DOCUMENT, TOPIC, checked, decoded, is_error, lone_carriage_return, nul_problem
-from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.corpus.reading import (
+    DOCUMENT,
+    TOPIC,
+    checked,
+    decoded,
+    document_formats,
+    is_error,
+    lone_carriage_return,
+    nul_problem,
+    topic_formats,
+)
 
 LONGEST_ARRAY = 1 << 26
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -40,8 +50,7 @@ class JsonLinesDocuments:
     @classmethod
     def read(cls, source: Source) -> Iterator[Any]:
         """Give the records and problems, one per line."""
-        is_array = source.head(1024).lstrip(_BLANK).startswith(b"[")
-        for line, value, has_escapes in _array(source) if is_array else _lines(source):
+        for line, value, has_escapes in _values(source):
             try:
                 record = value if isinstance(value, Problem) else _record(value, cls.schema, line)
             except RecursionError:
@@ -51,9 +60,12 @@ class JsonLinesDocuments:
                 continue
             parts, metadata = record
             if has_escapes:
-                parts, metadata, replaced = _cleaned(parts, metadata)
-                if replaced:
+                # JSON can escape what a text cannot hold: NUL and lone surrogates.
+                pairs = [(name, text) for texts in record for name, text in texts.items()]
+                if replaced := sum(len(_UNSTORABLE.findall(word)) for pair in pairs for word in pair):
                     yield nul_problem(replaced, line)
+                    clean = partial(_UNSTORABLE.sub, "\ufffd")
+                    parts, metadata = ({clean(name): clean(text) for name, text in one.items()} for one in record)
             yield from checked(cls.schema, parts, metadata, line)
 
     @staticmethod
@@ -87,35 +99,33 @@ def _write(record: dict[str, Any], metadata: Mapping[str, str], stream: TextIO) 
     stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _lines(source: Source) -> Iterator[tuple[int, Any, bool]]:
-    """Give (line, what it holds, whether characters are escaped in it that no text may hold)."""
-    for line, data in source.byte_lines():
+def _values(source: Source) -> Iterator[tuple[int, Any, bool]]:
+    """(line, what it holds, whether characters are escaped in it that no text may hold)."""
+    is_array = source.head(1024).lstrip(_BLANK).startswith(b"[")
+    for line, data in _whole(source) if is_array else source.byte_lines():
         if data.isspace():
             continue
-        if len(data) > LONGEST_LINE:
+        if len(data) > LONGEST_LINE and not is_array:
             yield line, Problem("too-long", f"a line of more than {LONGEST_LINE >> 20} MB", lines=(line,)), False
             continue
         text, problems = decoded(data, line)
         for problem in problems:
             yield line, problem, False
         if not any(map(is_error, problems)):
-            yield line, _loaded(text, line), "\\u" in text
+            value = _loaded(text, line)
+            for item in value if is_array and isinstance(value, list) else [value]:
+                yield line, item, "\\u" in text
 
 
-def _array(source: Source) -> Iterator[tuple[int, Any, bool]]:
+def _whole(source: Source) -> Iterator[tuple[int, bytes]]:
+    """A small file in one piece, as if it were one line."""
     with source.open() as stream:
         data = stream.read(LONGEST_ARRAY + 1).removeprefix(UTF8_BOM)
     if len(data) > LONGEST_ARRAY:
         limit = LONGEST_ARRAY >> 20
         message = f"a JSON array of more than {limit} MB; write one object per line instead: jq -c '.[]'"
         raise SourceError(source.name, message)
-    text, problems = decoded(data, 1)
-    for problem in problems:
-        yield 1, problem, False
-    if not any(map(is_error, problems)):
-        value = _loaded(text, 1)
-        for item in value if isinstance(value, list) else [value]:
-            yield 1, item, "\\u" in text
+    yield 1, data
 
 
 def _loaded(text: str, line: int) -> Any:
@@ -167,16 +177,3 @@ def _as_text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return "\n".join(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _cleaned(parts: dict[str, str], metadata: dict[str, str]) -> tuple[dict[str, str], dict[str, str], int]:
-    """Replace what JSON can escape but a text cannot hold, NUL and lone surrogates, and count it."""
-    replaced, clean = 0, []
-    for texts in (parts, metadata):
-        found = {}
-        for name, value in texts.items():
-            (clean_name, in_name), (text, in_value) = (_UNSTORABLE.subn("\ufffd", one) for one in (name, value))
-            found[clean_name] = text
-            replaced += in_name + in_value
-        clean.append(found)
-    return clean[0], clean[1], replaced

@@ -15,15 +15,22 @@ from cranfield.base.files import LONGEST_LINE, Source
 from cranfield.base.records import Topic
 from cranfield.base.tables import Schema, csv_rows
 from cranfield.base.text import counted
-from cranfield.corpus.format import DOCUMENT, TOPIC, Lines, checked, is_error, looks_like_header, one_line
-from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.corpus.reading import (
+    DOCUMENT,
+    TOPIC,
+    Lines,
+    checked,
+    document_formats,
+    is_error,
+    looks_like_header,
+    one_line,
+    topic_formats,
+)
 
 Forms = dict[int, tuple[str, ...]]
 
 COLUMNS: Forms = {2: ("id", "text"), 3: ("id", "title", "text"), 4: ("id", "url", "title", "body")}
 """What columns without names mean, by their number. Topics have the first kind only."""
-
-Rows = Iterator[tuple[int, list[str] | Problem]]
 
 
 @document_formats.register("tsv")
@@ -32,22 +39,49 @@ class TabDocuments:
 
     summary = "tab separated, one document per line: id text | id title text | id url title body, or a header"
     suffixes: ClassVar[tuple[str, ...]] = (".tsv", ".tab")
+    separator: ClassVar[str] = "\t"
     schema: ClassVar[Schema] = DOCUMENT
     forms: ClassVar[Forms] = COLUMNS
 
     @classmethod
     def sniff(cls, head: bytes, name: str) -> bool:
-        """Recognise a row of names, or lines that all have the same number of tabs."""
+        """Recognise a row of names; between tabs, also lines that all have the same number of them."""
+        first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+        if looks_like_header([cell.strip('"') for cell in first.split(cls.separator)], cls.schema):
+            return True
         lines = [line for line in head.split(b"\n")[:100] if line.strip()]
         complete = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
         counts = {line.count(b"\t") + 1 for line in complete}
-        is_text = b"\0" not in head
-        return (len(counts) == 1 and is_text and counts <= cls.forms.keys()) or _has_header(head, "\t", cls.schema)
+        return cls.separator == "\t" and len(counts) == 1 and b"\0" not in head and counts <= cls.forms.keys()
 
     @classmethod
     def read(cls, source: Source) -> Iterator[Any]:
-        """Give the records and problems, one per line."""
-        return _records(_tab_rows(source), cls.schema, cls.forms)
+        """The record of each row, and the problems; columns that are none of its parts are its metadata."""
+        names: list[str] = []
+        for line, cells in _rows(source, cls.separator):
+            if isinstance(cells, Problem):
+                yield cells
+                continue
+            if not names:
+                is_header = looks_like_header(cells, cls.schema)
+                keys = [cell.strip() for cell in (cells if is_header else cls.forms.get(len(cells), ()))]
+                part_of = {key: part for part, key in cls.schema.roles(keys).items()}
+                names = [part_of.get(key, f".{key}") for key in keys]  # no part begins with a point
+                if is_header:
+                    continue
+                if not names:
+                    known = " | ".join(" ".join(columns) for columns in cls.forms.values())
+                    count = f"{counted(len(cells), 'column')} without names"
+                    message = f"{count}; without a header row there are these forms: {known}"
+                    yield Problem("columns", message, lines=(line,), remedy="add a first row that names the columns")
+                    return
+            if len(cells) == len(names):
+                parts = dict(zip(names, cells, strict=True))
+                metadata = {name[1:]: value for name, value in parts.items() if value and name.startswith(".")}
+                yield from checked(cls.schema, parts | {"id": parts["id"].strip()}, metadata, line)
+            else:
+                message = f"{counted(len(cells), 'column')}, the first row has {len(names)}"
+                yield Problem("columns", message, lines=(line,))
 
 
 @topic_formats.register("tsv")
@@ -66,23 +100,12 @@ class TabTopics(TabDocuments):
 
 
 @document_formats.register("csv")
-class CommaDocuments:
+class CommaDocuments(TabDocuments):
     """Documents as comma separated rows."""
 
     summary = "comma separated with quoting, one document per row: as tsv"
-    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    schema: ClassVar[Schema] = DOCUMENT
-    forms: ClassVar[Forms] = COLUMNS
-
-    @classmethod
-    def sniff(cls, head: bytes, name: str) -> bool:
-        """Recognise a row of names."""
-        return _has_header(head, ",", cls.schema)
-
-    @classmethod
-    def read(cls, source: Source) -> Iterator[Any]:
-        """Give the records and problems, one per row."""
-        return _records(_comma_rows(source), cls.schema, cls.forms)
+    suffixes = (".csv",)
+    separator = ","
 
 
 @topic_formats.register("csv")
@@ -101,53 +124,15 @@ class CommaTopics(CommaDocuments):
         rows.writerows([topic.id, topic.title, topic.description, topic.narrative] for topic in topics)
 
 
-def _has_header(head: bytes, separator: str, schema: Schema) -> bool:
-    first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    return looks_like_header([cell.strip('"') for cell in first.split(separator)], schema)
-
-
-def _records(rows: Rows, schema: Schema, forms: Forms) -> Iterator[Any]:
-    """Give the record of each row; columns that are none of its parts are its metadata."""
-    names: list[str] = []
+def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Problem]]:
+    lines = Lines(source)
+    rows: Iterable[tuple[int, list[str] | str]]
+    if separator == "\t":
+        rows = ((lines.number, [] if line.isspace() else line.rstrip("\n").split("\t")) for line in lines)
+    else:
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+        rows = csv_rows(lines, strict=True)
     for line, cells in rows:
-        if isinstance(cells, Problem):
-            yield cells
-            continue
-        if not names:
-            is_header = looks_like_header(cells, schema)
-            keys = [cell.strip() for cell in (cells if is_header else forms.get(len(cells), ()))]
-            part_of = {key: part for part, key in schema.roles(keys).items()}
-            names = [part_of.get(key, f".{key}") for key in keys]  # no part begins with a point
-            if is_header:
-                continue
-            if not names:
-                known = " | ".join(" ".join(columns) for columns in forms.values())
-                count = f"{counted(len(cells), 'column')} without names"
-                message = f"{count}; without a header row there are these forms: {known}"
-                yield Problem("columns", message, lines=(line,), remedy="add a first row that names the columns")
-                return
-        if len(cells) == len(names):
-            found = dict(zip(names, cells, strict=True))
-            metadata = {name[1:]: value for name, value in found.items() if value and name.startswith(".")}
-            yield from checked(schema, found | {"id": found["id"].strip()}, metadata, line)
-        else:
-            message = f"{counted(len(cells), 'column')}, the first row has {len(names)}"
-            yield Problem("columns", message, lines=(line,))
-
-
-def _tab_rows(source: Source) -> Rows:
-    lines = Lines(source)
-    for line in lines:
-        problems = lines.take_problems()
-        yield from ((lines.number, problem) for problem in problems)
-        if not any(map(is_error, problems)) and not line.isspace():
-            yield lines.number, line.rstrip("\n").split("\t")
-
-
-def _comma_rows(source: Source) -> Rows:
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    lines = Lines(source)
-    for line, cells in csv_rows(lines, strict=True):
         problems = lines.take_problems()
         yield from ((line, problem) for problem in problems)
         if isinstance(cells, str):

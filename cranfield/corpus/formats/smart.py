@@ -17,13 +17,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Any, ClassVar, TextIO
 
 from cranfield.base.errors import Problem, quoted
 from cranfield.base.files import LONGEST_LINE, Source
-from cranfield.base.records import Document, Topic
-from cranfield.corpus.format import Lines, checked_document, checked_topic, is_error, one_line
-from cranfield.corpus.formats import document_formats, topic_formats
+from cranfield.base.records import Topic
+from cranfield.base.tables import Schema
+from cranfield.corpus.reading import (
+    DOCUMENT,
+    TOPIC,
+    Lines,
+    checked,
+    document_formats,
+    is_error,
+    one_line,
+    topic_formats,
+)
 
 METADATA = {
     "A": "author",
@@ -90,57 +99,40 @@ class SmartDocuments:
     """Documents in the SMART format."""
 
     summary = "SMART: fields under .I .T .A .B .W (Cranfield, CACM, CISI, MED)"
-    suffixes = (".all",)
+    suffixes: ClassVar[tuple[str, ...]] = (".all",)
+    schema: ClassVar[Schema] = DOCUMENT
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
         """Recognise `.I` and an id."""
         return _FIRST.match(head) is not None
 
-    @staticmethod
-    def read(source: Source) -> Iterator[Document | Problem]:
-        """Give the documents and problems, record by record."""
+    @classmethod
+    def read(cls, source: Source) -> Iterator[Any]:
+        """The records and the problems, in the order of the file."""
         for record in _records(source):
             if isinstance(record, Problem):
                 yield record
-                continue
-            yield from checked_document(
-                id=record.id,
-                title=one_line(record.text("T")),
-                text=record.text("W"),
-                metadata=record.metadata(),
-                line=record.line,
-            )
+            else:
+                parts = cls.parts(record.text("T"), record.text("W")) | {"id": record.id}
+                yield from checked(cls.schema, parts, record.metadata(), record.line)
+
+    @staticmethod
+    def parts(title: str, text: str) -> dict[str, str]:
+        return {"title": one_line(title), "text": text}
 
 
 @topic_formats.register("smart")
-class SmartTopics:
+class SmartTopics(SmartDocuments):
     """Topics in the SMART format. A topic without a title (most) has its text as its title: that is the query."""
 
     summary = "SMART: queries under .I and .W (Cranfield, CACM, CISI, MED)"
     suffixes = (".qry",)
+    schema = TOPIC
 
     @staticmethod
-    def sniff(head: bytes, name: str) -> bool:
-        """Recognise `.I` and an id."""
-        return _FIRST.match(head) is not None
-
-    @staticmethod
-    def read(source: Source) -> Iterator[Topic | Problem]:
-        """Give the topics and problems, record by record."""
-        for record in _records(source):
-            if isinstance(record, Problem):
-                yield record
-                continue
-            title, text = record.text("T"), record.text("W")
-            yield from checked_topic(
-                id=record.id,
-                title=title or text,
-                description=text if title else "",
-                narrative="",
-                metadata=record.metadata(),
-                line=record.line,
-            )
+    def parts(title: str, text: str) -> dict[str, str]:
+        return {"title": title or text, "description": text if title else ""}
 
     @staticmethod
     def write(topics: Iterable[Topic], stream: TextIO) -> None:

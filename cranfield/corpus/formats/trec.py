@@ -10,15 +10,12 @@ Topics: with or without end tags, with or without the words "Number:", "Topic:",
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TextIO
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TextIO
 
 from cranfield.base.errors import Problem
 from cranfield.base.files import Source
 from cranfield.base.records import Document, Topic
-from cranfield.corpus.format import checked_document, checked_topic, decoded, is_error, one_line
-from cranfield.corpus.formats import document_formats, topic_formats
 from cranfield.corpus.markup import (
     DROPPED,
     Field,
@@ -30,6 +27,16 @@ from cranfield.corpus.markup import (
     plain,
     tag_pattern,
     without_specials,
+)
+from cranfield.corpus.reading import (
+    DOCUMENT,
+    TOPIC,
+    checked,
+    decoded,
+    document_formats,
+    is_error,
+    one_line,
+    topic_formats,
 )
 
 DOCUMENT_ID = ("docno", "docid", "id")
@@ -78,20 +85,16 @@ class TrecDocuments:
         return found is not None and (topic is None or found.start() < topic.start())
 
     @staticmethod
-    def read(source: Source) -> Iterator[Document | Problem]:
+    def read(source: Source) -> Iterator[Any]:
         """Give the documents and problems, record by record."""
         for record in _records(source, _DOC):
             if isinstance(record, Problem):
                 yield record
                 continue
             found, metadata = _sorted_out(closed_fields(record.text), record.attributes, DOCUMENT_TEXT)
-            yield from checked_document(
-                id=_first(found, DOCUMENT_ID).strip(),
-                title=one_line(_first(found, DOCUMENT_TITLE)),
-                text=found.pop("", ""),
-                metadata=found | metadata,
-                line=record.line,
-            )
+            id, title = _first(found, DOCUMENT_ID).strip(), one_line(_first(found, DOCUMENT_TITLE))
+            parts = {"id": id, "title": title, "text": found.pop("", "")}
+            yield from checked(DOCUMENT, parts, found | metadata, record.line)
 
     @staticmethod
     def write(documents: Iterable[Document], stream: TextIO) -> None:
@@ -117,13 +120,25 @@ class TrecTopics:
         return tag_pattern(*_TOPICS).search(head) is not None
 
     @staticmethod
-    def read(source: Source) -> Iterator[Topic | Problem]:
+    def read(source: Source) -> Iterator[Any]:
         """Give the topics and problems, record by record."""
         head = source.head()
         starts = {name: match.start() for name in _TOPICS if (match := tag_pattern(name).search(head))}
         # Only the first tag that can start a topic starts topics in this file.
         for record in _records(source, tag_pattern(min(starts, key=starts.__getitem__, default="top"))):
-            yield from [record] if isinstance(record, Problem) else _topic(record)
+            if isinstance(record, Problem):
+                yield record
+                continue
+            found, metadata = _sorted_out(open_fields(record.text), record.attributes, frozenset({""}), _LABEL)
+            found.pop("head", None)
+            parts = {
+                "id": _first(found, TOPIC_ID).strip(),
+                "title": _first(found, TOPIC_TITLE) or found.get("", ""),
+                "description": _first(found, TOPIC_DESCRIPTION).strip(),
+                "narrative": _first(found, TOPIC_NARRATIVE).strip(),
+            }
+            about = {TOPIC_LABELS.get(name, name): value.strip() for name, value in found.items() if name}
+            yield from checked(TOPIC, parts, about | metadata, record.line)
 
     @staticmethod
     def write(topics: Iterable[Topic], stream: TextIO) -> None:
@@ -139,8 +154,7 @@ class TrecTopics:
             stream.write("</top>\n\n")
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     """A record as text: the attributes of its start tag, and what stands between the tags."""
 
     line: int
@@ -160,27 +174,18 @@ def _records(source: Source, pattern: re.Pattern[bytes]) -> Iterator[_Record | P
             yield _Record(found.line, attributes(tag), without_specials(text))
 
 
-def _topic(record: _Record) -> Iterator[Topic | Problem]:
-    found, metadata = _sorted_out(map(_without_label, open_fields(record.text)), record.attributes, frozenset({""}))
-    found.pop("head", None)
-    return checked_topic(
-        id=_first(found, TOPIC_ID).strip(),
-        title=_first(found, TOPIC_TITLE) or found.get("", ""),
-        description=_first(found, TOPIC_DESCRIPTION).strip(),
-        narrative=_first(found, TOPIC_NARRATIVE).strip(),
-        metadata={TOPIC_LABELS.get(name, name): value.strip() for name, value in found.items() if name} | metadata,
-        line=record.line,
-    )
-
-
 def _sorted_out(
-    fields: Iterable[Field], given: dict[str, str], text: frozenset[str]
+    fields: Iterable[Field], given: dict[str, str], text: frozenset[str], labels: Mapping[str, re.Pattern[str]] = {}
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Give (field values by name, text under the empty name; what `<META NAME="…">` says)."""
+    """(Field values by name, text under the empty name; what `<META NAME="…">` says).
+
+    A field loses the label that repeats its tag, as in `<num> Number: 101`.
+    """
     found: dict[str, str] = {name: value for name, value in given.items() if value}
     metadata: dict[str, str] = {}
     for part in fields:
-        value = "" if part.name in DROPPED else plain(part.raw)
+        label = labels[part.name].match(part.raw) if part.name in labels else None
+        value = "" if part.name in DROPPED else plain(part.raw[label.end() :].lstrip() if label else part.raw)
         if not value:
             continue
         name, target = ("" if part.name in text else part.name), found
@@ -194,13 +199,6 @@ def _sorted_out(
             value = f"{target[name]}\n\n{value}" if not name else f"{target[name]}\n{value}"
         target[name] = value
     return found, metadata
-
-
-def _without_label(part: Field) -> Field:
-    """Give a field without the word that repeats its tag, as in `<num> Number: 101`."""
-    label = _LABEL.get(part.name)
-    match = label.match(part.raw) if label else None
-    return replace(part, raw=part.raw[match.end() :].lstrip()) if match else part
 
 
 def _first(found: dict[str, str], names: tuple[str, ...]) -> str:

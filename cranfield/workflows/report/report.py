@@ -27,7 +27,7 @@ from cranfield.workflows.report.material import Material, ReportRequest
 from cranfield.workflows.reuse.reuse import card_for
 
 with deferred:
-    from cranfield.corpus import formats as corpus_formats
+    from cranfield.corpus import reading as corpus_reading
     from cranfield.qrels import reading as qrels_reading
     from cranfield.report import figures
 
@@ -276,7 +276,7 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
         material = materials.gather(store, ReportRequest(qrels=release, public=True), progress=progress)
         folder.mkdir(parents=True, exist_ok=True)
         topics = documents.topics(store)
-        write("topics.trec", lambda stream: corpus_formats.topic_formats.get("trec").write(topics, stream))
+        write("topics.trec", lambda stream: corpus_reading.topic_formats.get("trec").write(topics, stream))
         path = folder / "qrels.txt"
         with whole_file(path) as unfinished, unfinished.open("wb") as binary:
             qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), binary)

@@ -1,0 +1,375 @@
+"""Documents and topics out of files: what a format is, which one a file has, and what is wrong with its records.
+
+Reading gives records and problems in the order of the file. A bad record is a problem of severity `error` in its
+place, and reading goes on behind it; a `warning` stands before the record it is about, which is given all the same.
+A format has no state, so a class with static methods is one: the class itself is what is registered.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Protocol, TextIO, TypeVar
+from unicodedata import category
+
+from cranfield.base.errors import InputError, Problem, SourceError, quoted
+from cranfield.base.files import LONGEST_LINE, Source, codec_name
+from cranfield.base.records import Document, Topic
+from cranfield.base.registry import Registry
+from cranfield.base.tables import Schema
+
+
+class DocumentFormat(Protocol):
+    """A file format of documents. `summary` is its line in the help; `suffixes` are the usual file endings.
+
+    Where documents can be written in it too, it has `write(documents, stream)`.
+    """
+
+    @property
+    def summary(self) -> str: ...
+    @property
+    def suffixes(self) -> tuple[str, ...]: ...
+
+    def sniff(self, head: bytes, name: str) -> bool:
+        """Whether a file that begins with `head` is of this format."""
+        ...
+
+    def read(self, source: Source) -> Iterator[Any]:
+        """Give the records and the problems, streamed."""
+        ...
+
+
+class TopicFormat(DocumentFormat, Protocol):
+    """A file format of topics."""
+
+    def write(self, topics: Iterable[Topic], stream: TextIO) -> None:
+        """Write all topics so that reading them gives them back."""
+        ...
+
+
+document_formats: Registry[DocumentFormat] = Registry(
+    "document format", package="cranfield.corpus.formats", group="cranfield.document_formats"
+)
+topic_formats: Registry[TopicFormat] = Registry(
+    "topic format", package="cranfield.corpus.formats", group="cranfield.topic_formats"
+)
+
+
+# Which format a file has: by name if one is given, else by what it begins with, else by how it is called.
+
+Format = TypeVar("Format", DocumentFormat, TopicFormat)
+
+ONE_TEXT = "text"
+"""The format of what is a document by its name alone: whatever else the content looks like goes before it."""
+
+
+# Topics out of files.
+
+TopicIds = Literal["given", "position"]
+
+
+def read_documents(path: Path | Source, *, format: str | None = None) -> Iterator[Document | Problem]:
+    """The documents of a file or folder and the problems with it, in the order of the file, streamed.
+
+    The format is named or recognised. Every problem names the file. A file without any document is a problem.
+    Give a `Source` instead of a path to name another encoding or to watch the progress.
+    """
+    source = path if isinstance(path, Source) else Source(path)
+    reader = document_formats.get(document_format_of(source, format))
+    yield from _placed(source, reader.read(source), "documents")
+    if codec_name(source.encoding) != "utf-8" and not source.is_piped:
+        # Warn of files that are UTF-8 as they lie there, and were read in the encoding that was named.
+        files = files_in(source.path) if source.is_folder else [source.path]
+        spoiled = [file for file in files if _is_utf8_beyond_ascii(Source(file))]
+        if spoiled:
+            others = f"this and {len(spoiled) - 1:,} more are UTF-8 and were"
+            what = "this file is UTF-8 already and was" if len(spoiled) == 1 else others
+            message = f"{what} read as {source.encoding}: é has become Ã©, or the like"
+            again = "load what is UTF-8 again without --encoding and with --update"
+            remedy = f"{again} (--keep-going passes the others over)"
+            problem = Problem("utf-8-after-all", message, "warning", count=len(spoiled), remedy=remedy)
+            yield problem.at(str(spoiled[0]))
+
+
+def read_topics(
+    path: Path | Source, *, format: str | None = None, ids: TopicIds = "given"
+) -> Iterator[Topic | Problem]:
+    """The topics of a file and the problems with it, in the order of the file.
+
+    With `ids="position"` a topic is called 1, 2, 3 … by its place in the file, and what the file calls it is kept
+    as metadata `given_id`. That is for collections whose qrels count topics so: the Cranfield query file says 001,
+    002, 004, 008 …, its qrels 1 … 225.
+    """
+    source = path if isinstance(path, Source) else Source(path)
+    records = topic_formats.get(topic_format_of(source, format)).read(source)
+    yield from _placed(source, _numbered(records) if ids == "position" else records, "topics")
+
+
+def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
+    """Give each problem the name of the file; one without a record or an error is empty."""
+    is_empty = True
+    for record in records:
+        is_empty = is_empty and isinstance(record, Problem) and not is_error(record)
+        yield record.at(source.name) if isinstance(record, Problem) and not record.file else record
+    if is_empty:
+        yield Problem("empty", f"there are no {noun} in it", file=source.name)
+
+
+def _numbered(records: Iterator[Topic | Problem]) -> Iterator[Topic | Problem]:
+    """Call topics by their position. Behind a bad record no position is sure, so there is nothing behind it."""
+    position, is_sure = 0, True
+    for record in records:
+        if isinstance(record, Problem):
+            is_sure = is_sure and not is_error(record)
+            yield record
+        elif is_sure:
+            position += 1
+            yield replace(record, id=str(position), metadata={**record.metadata, "given_id": record.id})
+    if not is_sure:
+        message = f"topics after number {position} have no sure position, because of the errors above"
+        yield Problem("no-position", message)
+
+
+# Which format a file has: by name if one is given, else by what it begins with, else by how it is called.
+
+
+def document_format_of(path: Path | Source, format: str | None = None) -> str:
+    """Give the name of the format in which `path` is read, or say what each format expects."""
+    source = path if isinstance(path, Source) else Source(path)
+    if format is not None:
+        document_formats.get(format)
+        return format
+    if source.is_folder:
+        return "folder"
+    found = recognised(source, document_formats)
+    head, name = source.head(), source.bare_name
+    if found == ONE_TEXT and any(known.sniff(head, name) for _, known in topic_formats.items()):
+        found = None
+    if found is not None:
+        return found
+    is_topics = recognised(source, topic_formats) is not None
+    raise no_format(
+        source, document_formats, "it looks like a file of topics: cranfield corpus topics" if is_topics else ""
+    )
+
+
+def topic_format_of(path: Path | Source, format: str | None = None) -> str:
+    """Give the name of the format in which `path` is read, or say what each format expects."""
+    source = path if isinstance(path, Source) else Source(path)
+    if format is not None:
+        topic_formats.get(format)
+        return format
+    if found := recognised(source, topic_formats):
+        return found
+    documents = recognised(source, document_formats)
+    hint = "it looks like a file of documents: cranfield corpus add" if documents not in (None, ONE_TEXT) else ""
+    raise no_format(source, topic_formats, hint)
+
+
+def recognised(source: Source, formats: Registry[Format]) -> str | None:
+    """Give the name of the format that fits, if any.
+
+    The content decides. Where several formats would take it, the name of the file decides between them; where
+    none would (an empty file), the name alone.
+    """
+    head, name = source.head(), source.bare_name
+    by_content = [known for known, format in formats.items() if format.sniff(head, name)]
+    by_name = [known for known, format in formats.items() if name.lower().endswith(format.suffixes)]
+    both = [known for known in by_content if known in by_name]
+    return next(iter(both or by_content or by_name), None)
+
+
+def no_format(source: Source, formats: Registry[Format], hint: str = "") -> InputError:
+    """Give the error that no format fits, with what each of them expects."""
+    known = "\n".join(f"  {name}: {format.summary}" for name, format in formats.items())
+    advice = f"{hint}; " if hint else ""
+    message = f"no {formats.noun} fits this file; {advice}name one with --from if you know better"
+    return InputError(f"{source.name}: {message}:\n{known}")
+
+
+# Records made out of parts, with what is wrong about them.
+
+LONGEST_ID = 1000
+
+
+def checked(
+    schema: Schema, parts: Mapping[str, str], metadata: Mapping[str, str], line: int
+) -> Iterator[Document | Topic | Problem]:
+    """The document or topic that some parts are, after a warning if it is empty; or what is wrong with it.
+
+    The title of a topic is the query, so it is never empty: where the source has none, it is the description, else
+    the narrative, else all other fields in a row. It is always one line.
+    """
+    noun = "document" if schema is DOCUMENT else "topic"
+    id, title, *texts = (parts.get(part, "") for part in schema.columns)
+    if problem := id_problem(noun, id, line):
+        yield problem
+    elif schema is DOCUMENT:
+        if not texts[0] and not title:
+            message = f"document {quoted(id)} has neither title nor text"
+            yield Problem("empty-document", message, "warning", lines=(line,))
+        yield Document(id, texts[0], title, metadata)
+    elif query := one_line(title or texts[0] or texts[1] or "; ".join(metadata.values())):
+        yield Topic(id, query, texts[0], texts[1], metadata)
+    else:
+        yield Problem("empty-topic", f"topic {quoted(id)} has no text", lines=(line,))
+
+
+def id_problem(noun: str, id: str, line: int) -> Problem | None:
+    """Say what is wrong with an id, if anything: it must be one word, because run files are split at blanks."""
+    if not id:
+        return Problem("no-id", f"a {noun} without an id", lines=(line,))
+    if len(id) > LONGEST_ID:
+        return Problem("bad-id", f"a {noun} id of {len(id):,} characters: {quoted(id, limit=40)}", lines=(line,))
+    if id.isprintable() and " " not in id:
+        return None
+    splitting = {"Cc", "Cs", "Zs", "Zl", "Zp"}
+    if bad := next((one for one in id if one.isspace() or one == "\ufeff" or category(one) in splitting), None):
+        what = f"white space or control characters (U+{ord(bad):04X})"
+        return Problem("bad-id", f"the {noun} id {quoted(id)} contains {what}", lines=(line,))
+    return None
+
+
+def one_line(text: str) -> str:
+    """Give `text` with every run of white space as one blank."""
+    return " ".join(text.split())
+
+
+# Bytes to text, for files in which one bad record must not hide the others.
+
+_BLOCK = 1 << 20
+REMEDY = "convert the file to UTF-8, or name its encoding: --encoding latin-1 (the usual one of old files)"
+
+
+def decoded(data: bytes, line: int) -> tuple[str, list[Problem]]:
+    """Give the text of `data`, which starts on `line`, and what is wrong with it."""
+    try:
+        text, problems = data.decode("utf-8"), []
+    except UnicodeDecodeError as error:
+        at = line + data.count(b"\n", 0, error.start)
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        text = data.decode("utf-8", "replace")
+        problems = [Problem("not-utf-8", message, lines=(at,), remedy=REMEDY)]
+    if "\0" in text:
+        at = line + text.count("\n", 0, text.index("\0"))
+        problems.append(nul_problem(text.count("\0"), at))
+        text = text.replace("\0", "\ufffd")
+    return text, problems
+
+
+def nul_problem(count: int, line: int) -> Problem:
+    """Say that NUL characters were replaced."""
+    characters = "a NUL character" if count == 1 else f"{count:,} NUL characters"
+    return Problem("nul", f"{characters}, replaced by U+FFFD", "warning", lines=(line,))
+
+
+def lone_carriage_return(line: int) -> Problem:
+    """Say that a carriage return stands alone: old Macs ended lines so, and records would run into each other."""
+    message = "a carriage return stands alone, not before a line feed"
+    return Problem("lone-carriage-return", message, lines=(line,), remedy="end lines with a line feed")
+
+
+def _is_utf8_beyond_ascii(source: Source) -> bool:
+    """Whether a file, as it lies there, is UTF-8 with characters of several bytes.
+
+    Text in another encoding hardly ever passes for that. A file that cannot be read does not.
+    """
+    decoder, is_ascii = codecs.getincrementaldecoder("utf-8")(), True
+    try:
+        with source.open() as stream:
+            while block := stream.read(_BLOCK):
+                is_ascii = is_ascii and block.isascii()
+                decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except (UnicodeDecodeError, SourceError):
+        return False
+    return not is_ascii
+
+
+def is_error(problem: Problem) -> bool:
+    """Whether the record that a problem is about cannot be taken."""
+    return problem.severity == "error"
+
+
+class Lines:
+    """The decoded lines of a file, each with its line end as LF, and the problems met on the way.
+
+    `number` is the line that was given last. `take_problems` empties the list of problems; whoever reads asks for
+    it after each record, and drops the record if an error is among them.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._lines = source.byte_lines()
+        self._problems: list[Problem] = []
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        self.number, data = next(self._lines)
+        if len(data) > LONGEST_LINE:
+            message = f"a line of more than {LONGEST_LINE >> 20} MB"
+            self._problems.append(Problem("too-long", message, lines=(self.number,)))
+            return "\n"
+        text, problems = decoded(data, self.number)
+        self._problems += problems
+        text = text[:-2] + "\n" if text.endswith("\r\n") else text
+        if "\r" in text:
+            self._problems.append(lone_carriage_return(self.number))
+        return text
+
+    def take_problems(self) -> list[Problem]:
+        """Give the problems since the last time."""
+        taken, self._problems = self._problems, []
+        return taken
+
+
+# Which field of a foreign record is the id, the title, the text: the usual spellings, best first.
+
+DOCUMENT = Schema(
+    {
+        "id": ("_id", "id", "doc_id", "pid", "docid", "docno", "document_id", "passage_id"),
+        "title": ("title", "headline"),
+        "text": ("text", "contents", "body", "passage", "segment", "content", "abstract"),
+    },
+    faults=(),
+    needed=("id",),
+)
+TOPIC = Schema(
+    {
+        "id": ("_id", "id", "query_id", "qid", "topic_id", "number", "num", "topic"),
+        "title": ("title", "query", "text", "question"),
+        "description": ("description", "desc", "question"),
+        "narrative": ("narrative", "narr"),
+    },
+    faults=(),
+    needed=("id",),
+)
+
+
+def looks_like_header(cells: Sequence[str], schema: Schema) -> bool:
+    """Whether the cells of a first row are names of fields: an id and at least one other part."""
+    roles = schema.roles(cells)
+    return "id" in roles and len(roles) > 1
+
+
+# The files of a folder that are documents.
+
+PLAIN, MARKDOWN, PAGES = (".txt", ".text"), (".md", ".markdown"), (".html", ".htm", ".xhtml")
+TEXTS = PLAIN + MARKDOWN + PAGES
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Give the files of a folder that are documents, hidden ones left out, in the order of their paths."""
+    parts = {path: path.relative_to(folder).parts for path in folder.rglob("*")}
+    found = [
+        path
+        for path, names in parts.items()
+        if not any(name.startswith(".") for name in names)
+        and Source(path).bare_name.lower().endswith(TEXTS)
+        and path.is_file()
+    ]
+    return sorted(found, key=parts.__getitem__)
