@@ -88,9 +88,9 @@ MARKING = (
     Command("move_mark", "left", "←", "one word less at the end", step="word less"),
     Command("move_mark", "shift+right", "⇧→", "one word less at the beginning", step="start later"),
     Command("move_mark", "shift+left", "⇧←", "one word more at the beginning", step="start earlier"),
-    Command("keep_mark", "enter,v", "Enter v", "keep it as evidence"),
-    Command("drop_mark", "d,backspace,delete", "d", "take the mark away"),
-    Command("leave_mark", "escape,q", "Esc", "leave without marking"),
+    Command("end_mark", "enter,v", "Enter v", "keep it as evidence", step="keep"),
+    Command("end_mark", "d,backspace,delete", "d", "take the mark away", step="drop"),
+    Command("end_mark", "escape,q", "Esc", "leave without marking", step="leave"),
 )
 
 PLAIN_ONLY = (

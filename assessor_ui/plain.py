@@ -295,7 +295,7 @@ class Lines:
             return
         session.drag_mark(reading.found[0])
         reading.found, reading.current = (), None
-        self._tell(session.keep_mark())
+        self._tell(session.end_mark("keep"))
 
     def do_unmark(self, _: str) -> None:
         if self._session.reading is not None:

@@ -352,13 +352,15 @@ class Reader(ABC, Generic[Opened]):
             self.reading.marker = self.reading.marker.moved(move)
         return self.notice
 
-    def keep_mark(self) -> Notice:
-        """Take what is being marked as evidence; marks that touch it become one with it."""
+    def end_mark(self, how: Literal["keep", "drop", "leave"]) -> Notice:
+        """Stop marking: keep the span as evidence, joined with marks it touches; drop those; or leave them all."""
         reading = self.reading
         if reading is None or reading.marker is None:
             return self._say(messages.MARK_LEFT)
         (start, end), reading.marker = reading.marker.span, None
         touching = [span for span in reading.marked if span[0] < end and start < span[1]]
+        if how != "keep":
+            return self.unmark(touching if how == "drop" else ())
         joined = min([start, *(span[0] for span in touching)]), max([end, *(span[1] for span in touching)])
         reading.marked = tuple(sorted([span for span in reading.marked if span not in touching] + [joined]))
         place = reading.page.to_document(joined)
@@ -366,26 +368,12 @@ class Reader(ABC, Generic[Opened]):
             return self._say(messages.MARK_LEFT)
         return self._say(messages.MARKED, text=shortened(reading.document.text[slice(*place)], 40))
 
-    def drop_mark(self) -> Notice:
-        """Stop marking, and take the marks under the marker away."""
-        reading = self.reading
-        if reading is None or reading.marker is None:
-            return self._say(messages.MARK_LEFT)
-        (start, end), reading.marker = reading.marker.span, None
-        return self.unmark([span for span in reading.marked if span[0] < end and start < span[1]])
-
     def unmark(self, spans: Sequence[Span]) -> Notice:
         """Take marks away."""
         if self.reading is None or not spans:
             return self._say(messages.MARK_LEFT)
         self.reading.marked = tuple(span for span in self.reading.marked if span not in spans)
         return self._say(messages.UNMARKED, marks=counted(len(spans), "mark"))
-
-    def leave_mark(self) -> Notice:
-        """Stop marking, and leave the evidence as it is."""
-        if self.reading is not None:
-            self.reading.marker = None
-        return self._say(messages.MARK_LEFT)
 
     # Inner workings
 

@@ -70,7 +70,7 @@ def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, ju
     session.judge(2)
     session.set_note("not yet")
     session.begin_mark(0)
-    session.keep_mark()
+    session.end_mark("keep")
     clock.now += 11
     session.reopen("T1", "d1")
     clock.now += 3
@@ -88,7 +88,7 @@ def test_a_document_put_aside_keeps_its_note_marks_and_time(session: Session, ju
 def test_undo_gives_note_and_evidence_of_the_answer_back(session: Session, judging: FakeJudging):
     session.set_note("why")
     session.begin_mark(0)
-    session.keep_mark()
+    session.end_mark("keep")
     session.judge(2)
     session.undo()
     assert (open_document(session), session.note) == ("d1", "why")
@@ -345,7 +345,7 @@ def test_an_answer_counts_as_given_before_the_next_document_is_opened(
 
 def test_notes_and_marks_are_not_called_saved_before_the_answer(session: Session, kept: Kept):
     session.begin_mark(0)
-    told = [session.set_note("why").text, session.keep_mark().text]
+    told = [session.set_note("why").text, session.end_mark("keep").text]
     kept(told)
 
 

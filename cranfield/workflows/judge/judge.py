@@ -14,7 +14,6 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, Value, facts_table, table_of
 from cranfield.base.text import counted, in_words
 from cranfield.judge.events import MAIN, Disagreement
-from cranfield.judge.queue import Overlap, Probes
 from cranfield.store import judging
 from cranfield.store.store import Store
 
@@ -128,38 +127,12 @@ class Judge:
             trial = organise.trial_of(self._store, topic, few=few, many=many)
         return replace(trial, hint=self._hint)
 
-    def assign(
-        self,
-        assessors: Sequence[str] = (),
-        *,
-        topics: Sequence[str] = (),
-        pool: str = "",
-        together: bool = False,
-        again: bool = False,
-        overlap: float | None = None,
-        by: int = 2,
-        probes: float | None = None,
-        probe_after: int = 10,
-        seed: int = 0,
-    ) -> organise.Assignments:
-        """Give topics to assessors, in equal shares; plan overlap and probes; list what is assigned."""
-        twice = None if overlap is None else Overlap(overlap, by, seed)
-        probing = None if probes is None else Probes(probes, probe_after, seed)
-        if assessors:
-            organise.assign_topics(
-                self._store,
-                assessors,
-                topics=topics,
-                pool=pool,
-                again=again,
-                shared=together,
-                overlap=twice,
-                probes=probing,
-            )
-        elif twice is not None or probing is not None:
-            with self._store.write():
-                judging.plan(self._store, overlap=twice, probes=probing)
-        return organise.assignments(self._store)
+    def assign(self, assessors: Sequence[str] = (), **options: Any) -> organise.Assignments:
+        """Give topics to assessors, in equal shares; plan overlap and probes; list what is assigned.
+
+        The options are those of `cranfield judge assign`.
+        """
+        return organise.assign(self._store, assessors, **options)
 
     def progress(
         self, *, by: str = "topic", pool: str = "", queue: str = "", layer: str = ""

@@ -175,63 +175,70 @@ class Assignments(Result):
         return told if self.made else [*told, "no topic is assigned: everybody may judge everything"]
 
 
-def assignments(store: Store) -> Assignments:
-    """Give what is assigned and planned."""
-    planned = judging.planned_overlap(store), judging.planned_probes(store)
-    return Assignments(tuple(judging.assigned(store)), *planned)
-
-
-def assign_topics(
+def assign(
     store: Store,
-    assessors: Sequence[str],
+    assessors: Sequence[str] = (),
     *,
     topics: Sequence[str] = (),
     pool: str = "",
+    together: bool = False,
     again: bool = False,
-    shared: bool = False,
-    overlap: Overlap | None = None,
-    probes: Probes | None = None,
-) -> None:
-    """Give topics to assessors in equal shares, or all to all of them where they are `shared`.
+    overlap: float | None = None,
+    by: int = 2,
+    probes: float | None = None,
+    probe_after: int = 10,
+    seed: int = 0,
+) -> Assignments:
+    """Give topics to assessors in equal shares, or all to all of them (`together`); then what is assigned.
 
     Without `topics`, those that nobody has yet, or `again` all. A topic's earlier assignment is replaced; judgments
     stay. What is planned for overlap and probes stays as it was where nothing else is said.
     """
-    names = [checked_name(store, name) for name in assessors]
-    pooled = [facts.name for facts in pools.pool_facts(store)]
-    if pool and pool not in pooled:
-        raise UnknownName("pool", pool, pooled)
-    if pooled:
-        pool = pool or pooled[-1]
-        in_pool = pools.pool_topics(store, pool)
-        sizes = {topic: len(pools.documents_to_judge(store, pool, topic)) for topic in in_pool}
-    else:
-        # Before there is a pool, all topics are taken for equal.
-        sizes = dict.fromkeys(documents.topic_ids(store), 1)
-    for topic in judging.refused_topics(store):
-        sizes.pop(topic, None)
-    if again and topics:
-        raise UsageError("say which topics, or that all are to be given out again, not both")
-    unknown = [topic for topic in topics if topic not in sizes]
-    if unknown:
-        raise UnknownName("pooled topic", unknown[0], sizes)
-    taken = set() if again else {one.topic for one in judging.assigned(store)}
-    chosen = list(dict.fromkeys(topics)) or [topic for topic in sizes if topic not in taken]
-    if not chosen:
-        raise InputError("every topic has its assessor; name topics with --topic, or give all out again with --again")
-    twice = judging.planned_overlap(store) if overlap is None else overlap
-    seconds = twice.by - 1 if twice.share and not shared else 0
-    rules.check_names(names, seconds=seconds if overlap is not None else 0)
-    if shared:
-        made = rules.together(chosen, names)
-    else:
-        wanted = {topic: sizes[topic] for topic in chosen}
-        made = rules.equal_shares(wanted, names, seconds=min(seconds, len(names) - 1))
-    with store.write():
-        for name in names:
-            events.add_assessor(store, name, now=now())
-        judging.put_assignments(store, made, topics=chosen, now=now())
-        judging.plan(store, overlap=overlap, probes=probes)
+    plan = None if overlap is None else Overlap(overlap, by, seed)
+    probing = None if probes is None else Probes(probes, probe_after, seed)
+    names, chosen, made = [checked_name(store, name) for name in assessors], list[str](), list[Assigned]()
+    if names:
+        if again and topics:
+            raise UsageError("say which topics, or that all are to be given out again, not both")
+        sizes = _topic_sizes(store, pool)
+        unknown = [topic for topic in topics if topic not in sizes]
+        if unknown:
+            raise UnknownName("pooled topic", unknown[0], sizes)
+        taken = set() if again else {one.topic for one in judging.assigned(store)}
+        chosen = list(dict.fromkeys(topics)) or [topic for topic in sizes if topic not in taken]
+        if not chosen:
+            raise InputError(
+                "every topic has its assessor; name topics with --topic, or give all out again with --again"
+            )
+        twice = plan or judging.planned_overlap(store)
+        seconds = twice.by - 1 if twice.share and not together else 0
+        rules.check_names(names, seconds=seconds if plan is not None else 0)
+        if together:
+            made = rules.together(chosen, names)
+        else:
+            wanted = {topic: sizes[topic] for topic in chosen}
+            made = rules.equal_shares(wanted, names, seconds=min(seconds, len(names) - 1))
+    if names or plan is not None or probing is not None:
+        with store.write():
+            for name in names:
+                events.add_assessor(store, name, now=now())
+            if chosen:
+                judging.put_assignments(store, made, topics=chosen, now=now())
+            judging.plan(store, overlap=plan, probes=probing)
+    return Assignments(tuple(judging.assigned(store)), judging.planned_overlap(store), judging.planned_probes(store))
+
+
+def _topic_sizes(store: Store, pool: str) -> dict[str, int]:
+    """How many documents each topic has in a pool; before there is one, all topics are taken for equal."""
+    known, sizes = [facts.name for facts in pools.pool_facts(store)], dict.fromkeys(documents.topic_ids(store), 1)
+    if pool and pool not in known:
+        raise UnknownName("pool", pool, known)
+    if known:
+        name = pool or known[-1]
+        topics = pools.pool_topics(store, name)
+        sizes = {topic: len(pools.documents_to_judge(store, name, topic)) for topic in topics}
+    refused = judging.refused_topics(store)
+    return {topic: size for topic, size in sizes.items() if topic not in refused}
 
 
 # The organiser's view: how far each topic and each assessor is, how fast it goes, and what is left.
