@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,6 +37,13 @@ TAU_RULE = 0.9
 
 _OF_TWO = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
 _OF_SEVERAL = ("raw", "positive", "fleiss", "alpha-ordinal")
+_WIDE = {
+    "pair": (("first", "second"), "Pairs of assessors"),
+    "topic": (("topic",), "Topics"),
+    "time": (("from", "to"), "Over time"),
+    "probes": (("assessor",), "The first answer and the one to the same document seen again"),
+}
+"""By what a table names its rows, and its caption."""
 _LONG: tuple[Column | str, ...] = (
     *("of", "and", "coefficient"),
     *(Column(name, kind="number", digits=3) for name in ("value", "low", "high")),
@@ -46,27 +53,18 @@ _LONG: tuple[Column | str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two assessors (or one with themselves): their table of grades and the coefficients.
+    """Opinions with their coefficients: of two assessors or one with themselves; of all, a topic, a stretch of time.
 
-    `shift` is by how much the second gives higher grades than the first, in the mean.
+    `table` are the grades of the two, `shift` is by how much the second gives higher grades than the first, in the
+    mean. All others have a `share_relevant`; of a stretch of time `second` is when it began and ended.
     """
 
     first: str
     second: str
-    table: npt.NDArray[np.int64]
     estimates: tuple[coefficients.Estimate, ...]
-    shift: float
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Some opinions with their coefficients: all, those of a topic, or those of a stretch of time."""
-
-    name: str
-    estimates: tuple[coefficients.Estimate, ...]
-    share_relevant: float
-    start: str = ""
-    end: str = ""
+    table: npt.NDArray[np.int64] | None = None
+    shift: float = float("nan")
+    share_relevant: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -79,11 +77,11 @@ class AgreementReport(Result):
     """
 
     steps: coefficients.Steps
-    overall: Group
+    overall: Compared
     confusion: npt.NDArray[np.int64]
     pairs: tuple[Compared, ...]
-    topics: tuple[Group, ...]
-    periods: tuple[Group, ...]
+    topics: tuple[Compared, ...]
+    periods: tuple[Compared, ...]
     probes: tuple[Compared, ...]
     opinions: int = 0
     older: int = 0
@@ -123,13 +121,12 @@ class AgreementReport(Result):
                 if row <= column
             ]
             return table_of(["grade", "other", "pairs"], rows, caption="Pairs of opinions by their grades")
-        if by in ("pair", "probes"):
-            compared = self.pairs if by == "pair" else self.probes
-            named = [(one.first, one.second, one.estimates) for one in compared]
-        else:
-            groups = {"overall": (self.overall,), "topic": self.topics, "time": self.periods}[by]
-            named = [(one.name, f"{one.start}/{one.end}" if one.start else "", one.estimates) for one in groups]
-        return estimates_table(named)
+        return estimates_table(self.compared(by))
+
+    def compared(self, kind: str) -> tuple[Compared, ...]:
+        """What one of the tables compares."""
+        kinds = {"pair": self.pairs, "topic": self.topics, "time": self.periods, "probes": self.probes}
+        return (self.overall,) if kind == "overall" else kinds[kind]
 
     def tables(self) -> Iterable[Table]:
         """The tables for people."""
@@ -147,48 +144,51 @@ class AgreementReport(Result):
                 caption = "Pairs of opinions on the same document: the lower grade by rows, the higher by columns"
                 yield table_of(columns, rows, caption=caption)
             else:
-                yield self._wide_table(kind)
+                yield self.wide_table(kind)
         if self.by is None and self.effect is not None:
             yield effect_table(self.effect)
 
-    def _wide_table(self, kind: str) -> Table:
-        """One row per pair, topic or stretch of time, with a column per coefficient."""
-        last = Column("shift", kind="number", digits=3)
-        head: list[Column | str]
-        names: tuple[str, ...] = _OF_TWO
-        notes = ["shift: by how much the second gives more, in the mean"]
-        rows: list[tuple[tuple[str, ...], Sequence[coefficients.Estimate], float]]
-        if kind == "pair":
-            head, caption = ["first", "second"], "Pairs of assessors"
-            rows = [((one.first, one.second), one.estimates, one.shift) for one in self.pairs]
-        elif kind == "probes":
-            head, caption = ["assessor"], "The first answer and the one to the same document seen again"
-            rows = [((one.first,), one.estimates, one.shift) for one in self.probes]
+    def wide_table(
+        self,
+        kind: str,
+        *,
+        caption: str = "",
+        notes: Sequence[str] | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> Table:
+        """One row per pair, topic or stretch of time, with a column per coefficient; `names` replace assessors'."""
+        head, usual = _WIDE[kind]
+        of_two = kind in ("pair", "probes")
+        shown = _OF_TWO if of_two else _OF_SEVERAL
+        rows = []
+        for one in self.compared(kind):
+            labels = [one.first, one.second][: len(head)]
+            if kind == "time":
+                labels = [moment[:16] for moment in one.second.split("/")]
+            elif of_two and names is not None:
+                labels = [names.get(name, "?") for name in labels]
+            known = {each.coefficient: each.value for each in one.estimates}
+            items = max((each.items for each in one.estimates), default=0)
+            last = one.shift if of_two else one.share_relevant
+            rows.append((*labels, items, *(known.get(name) for name in shown), last))
+        columns = [*map(Column, head), Column("items", kind="number")]
+        columns += [Column(name, kind="number", digits=3) for name in shown]
+        if of_two:
+            columns.append(Column("shift", kind="number", digits=3))
+            notes = ["shift: by how much the second gives more, in the mean"] if notes is None else notes
         else:
-            names, notes, last = _OF_SEVERAL, [], Column("relevant", "share relevant", kind="number", digits=3)
-            if kind == "topic":
-                head, caption = ["topic"], "Topics"
-                rows = [((one.name,), one.estimates, one.share_relevant) for one in self.topics]
-            else:
-                head, caption = ["from", "to"], "Over time"
-                rows = [((one.start[:16], one.end[:16]), one.estimates, one.share_relevant) for one in self.periods]
-        cells = []
-        for first, estimates, value in rows:
-            known = {one.coefficient: one.value for one in estimates}
-            items = max((one.items for one in estimates), default=0)
-            cells.append((*first, items, *(known[name] for name in names), value))
-        columns = [*head, "items", *(Column(name, kind="number", digits=3) for name in names), last]
-        return table_of(columns, cells, caption=caption, notes=notes)
+            columns.append(Column("relevant", "share relevant", kind="number", digits=3))
+        return table_of(columns, rows, caption=caption or usual, notes=notes or ())
 
 
-def estimates_table(comparisons: Iterable[tuple[str, str, Sequence[coefficients.Estimate]]]) -> Table:
-    """The coefficients of comparisons (of whom, with whom), with intervals as numbers: for data formats."""
+def estimates_table(comparisons: Iterable[Compared]) -> Table:
+    """The coefficients of comparisons, with intervals as numbers: for data formats."""
     return table_of(
         _LONG,
         [
-            (of, other, one.coefficient, one.value, one.low, one.high, one.items)
-            for of, other, estimates in comparisons
-            for one in estimates
+            (compared.first, compared.second, one.coefficient, one.value, one.low, one.high, one.items)
+            for compared in comparisons
+            for one in compared.estimates
         ],
     )
 
@@ -247,9 +247,10 @@ def agreement_report(
     steps = _steps(store, [row[3] for row in rows])
     labels, older = _labels(rows, steps), store.other_scales()
 
-    def group(name: str, part: coefficients.Labels, start: str = "", end: str = "") -> Group:
+    def group(name: str, part: coefficients.Labels, when: str = "") -> Compared:
         estimates = tuple(coefficients.agreement(part, rng=np.random.default_rng(seed), draws=draws))
-        return Group(name, estimates, coefficients.share_relevant(part) if len(part) else float("nan"), start, end)
+        share = coefficients.share_relevant(part) if len(part) else float("nan")
+        return Compared(name, when, estimates, share_relevant=share)
 
     periods = enumerate(coefficients.over_time(labels, blocks=blocks), start=1)
     again: dict[str, list[tuple[Graded, Graded]]] = {}
@@ -264,7 +265,7 @@ def agreement_report(
             for first, second, table in coefficients.by_pair(labels)
         ),
         topics=tuple(group(topic, part) for topic, part in coefficients.by_topic(labels)),
-        periods=tuple(group(str(number), part, start, end) for number, (start, end, part) in periods),
+        periods=tuple(group(str(number), part, f"{start}/{end}") for number, (start, end, part) in periods),
         probes=tuple(_compared(store, name, name, grades, seed, draws) for name, grades in again.items()),
         opinions=len(rows),
         older=sum(row[5] in older for row in rows),
@@ -303,7 +304,7 @@ def _of_table(
 ) -> Compared:
     estimates = coefficients.agreement_of_two(table, steps, rng=np.random.default_rng(seed), draws=draws)
     higher = np.subtract.outer(-steps.values, -steps.values)
-    return Compared(first, second, table, tuple(estimates), float((higher * table).sum() / table.sum()))
+    return Compared(first, second, tuple(estimates), table, float((higher * table).sum() / table.sum()))
 
 
 def _steps(store: Store, seen: Sequence[Graded]) -> coefficients.Steps:

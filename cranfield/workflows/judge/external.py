@@ -205,7 +205,7 @@ class MachineJudged(Result):
 
     def table(self) -> Table:
         """Give the agreement with people, one row per coefficient."""
-        return estimates_table([("people", self.layer, self.agreement.estimates if self.agreement else ())])
+        return estimates_table([self.agreement] if self.agreement else ())
 
     def tables(self) -> Sequence[Table]:
         """Give the same for people to read, where they have judged some of the documents."""
@@ -250,7 +250,7 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
         notes.append(
             "people have judged none of these documents: nothing is known of this judge's agreement with them"
         )
-    elif (both := int(agreement.table.sum())) < ENOUGH:
+    elif (both := agreement.estimates[0].items) < ENOUGH:
         remarks = (f"warning: {both:,} documents were judged by both; {ENOUGH} or more would say something",)
     problems = tuple(listener.problems())
     return MachineJudged(layer, len(pairs), labelled, unable, before, problems, agreement, tuple(notes), remarks)

@@ -14,7 +14,7 @@ import numpy as np
 from cranfield._version import __version__
 from cranfield.base.tables import Column, Table, Value, facts_table, table_of, with_best
 from cranfield.base.text import counted
-from cranfield.judge.agreement import COEFFICIENTS, Estimate
+from cranfield.judge.agreement import COEFFICIENTS
 from cranfield.report.page import Block, Callout, Drawing, Fold, Literal, Page, Prose, Section, TableBlock
 from cranfield.reuse.tables import groups_table, hold_out_table, trust_table, verdicts_table
 from cranfield.workflows.evaluate.evaluate import best_group
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
     from cranfield.reuse.collection import CollectionReport
     from cranfield.workflows.evaluate.evaluate import Evaluation
-    from cranfield.workflows.judge.agreement import AgreementReport, Compared, Group
+    from cranfield.workflows.judge.agreement import AgreementReport
     from cranfield.workflows.pool.show import PoolView
     from cranfield.workflows.report.material import Material, TopicPart
 
@@ -165,43 +165,8 @@ def judging_section(material: Material) -> Section:
     return Section("Judging", tuple(blocks), lead)
 
 
-_OF_PAIRS = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
-_OF_GROUPS = ("raw", "positive", "fleiss", "alpha-ordinal")
-
-
 def _agreement(material: Material, report: AgreementReport) -> Iterator[TableBlock]:
-    def values(estimates: Sequence[Estimate], names: Sequence[str]) -> tuple[Value, ...]:
-        by_name = {one.coefficient: one.value for one in estimates}
-        return max((one.items for one in estimates), default=0), *(by_name.get(name) for name in names)
-
-    def columns(head: Sequence[str], names: Sequence[str]) -> list[Column]:
-        numbers = [Column(name, kind="number", digits=3) for name in names]
-        return [*map(Column, head), Column("items", kind="number"), *numbers]
-
-    def of_pairs(compared: Sequence[Compared], head: Sequence[str], caption: str) -> Table:
-        rows = [
-            (
-                *(material.names.get(name, "?") for name in (one.first, one.second)[: len(head)]),
-                *values(one.estimates, _OF_PAIRS),
-                one.shift,
-            )
-            for one in compared
-        ]
-        note = "shift: by how much the second gives higher grades, in the mean"
-        return table_of(columns(head, (*_OF_PAIRS, "shift")), rows, caption=caption, notes=[note])
-
-    def of_groups(groups: Sequence[Group], head: Sequence[str], caption: str, *notes: str) -> Table:
-        rows = [
-            (
-                *((one.name,) if len(head) == 1 else (one.start[:16], one.end[:16])),
-                *values(one.estimates, _OF_GROUPS),
-                one.share_relevant,
-            )
-            for one in groups
-        ]
-        relevant = Column("relevant", "share relevant", "number", digits=3)
-        return table_of([*columns(head, _OF_GROUPS), relevant], rows, caption=caption, notes=notes)
-
+    of_two = ["shift: by how much the second gives higher grades, in the mean"]
     if report.overall.estimates and report.pairs:
         numbers = [Column(name, kind="number", digits=3) for name in ("value", "low", "high")]
         heads = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "what it is")]
@@ -211,16 +176,17 @@ def _agreement(material: Material, report: AgreementReport) -> Iterator[TableBlo
         ]
         overall = table_of(heads, rows, caption="Agreement of all assessors, with 95 % intervals")
         yield TableBlock("agreement", overall)
-        pairs = of_pairs(report.pairs, ("first", "second"), "Agreement of two")
+        pairs = report.wide_table("pair", caption="Agreement of two", notes=of_two, names=material.names)
         yield TableBlock("agreement-pairs", pairs, folded=True)
-        topics = of_groups(report.topics, ("topic",), "Agreement topic by topic")
+        topics = report.wide_table("topic", caption="Agreement topic by topic")
         yield TableBlock("agreement-topics", topics, folded=True)
         note = "a share of relevant documents that rises or falls from block to block means that the standard drifted"
-        drift = of_groups(report.periods, ("from", "to"), "Over time: did the standard drift?", note)
+        drift = report.wide_table("time", caption="Over time: did the standard drift?", notes=[note])
         yield TableBlock("agreement-over-time", drift)
     if report.probes:
         caption = "The same document seen again: how far assessors agree with themselves"
-        yield TableBlock("agreement-with-oneself", of_pairs(report.probes, ("assessor",), caption))
+        probes = report.wide_table("probes", caption=caption, notes=of_two, names=material.names)
+        yield TableBlock("agreement-with-oneself", probes)
 
 
 def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
