@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
+from itertools import islice
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, Severity, quoted
 from cranfield.base.registry import deferred
@@ -36,7 +37,7 @@ ROWS_IN_HTML = 60
 class Column:
     """A column: its name in data formats, its heading for people, how its values are printed and what they mean.
 
-    `kind` is text, number, p or verdict. A verdict stands out where a surface can show it. A `p` that would be
+    `kind` is text, number, p or verdict. A `p` that would be
     printed as 0 is printed as below the smallest number that is not: no finite experiment shows a 0.
     """
 
@@ -57,6 +58,20 @@ class Column:
         return self.kind in NUMBERS
 
 
+class Cell(NamedTuple):
+    """One cell as people read it: its text, whether that stands out, and what it is made of."""
+
+    column: Column
+    value: Value
+    text: str
+    bold: bool
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether it says how far something can be trusted: that stands out where a surface can show it."""
+        return self.column.kind == "verdict" and bool(self.value)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Columns and rows, with a caption and notes for people; data formats carry the rows alone.
@@ -71,6 +86,13 @@ class Table:
     notes: tuple[str, ...] = ()
     facts: bool = False
     bold: frozenset[tuple[int, int]] = frozenset()
+
+    def cells(self, escape: Callable[[str], str]) -> Iterator[list[Cell]]:
+        """The rows as every surface writes them, in text that is escaped for it."""
+        for number, row in enumerate(self.rows):
+            texts = map(escape, map(printed, row, self.columns))
+            bold = [(number, place) in self.bold for place in range(len(row))]
+            yield list(map(Cell, self.columns, row, texts, bold))
 
     def records(self) -> list[dict[str, Value]]:
         """Give the rows as dictionaries by column name."""
@@ -191,36 +213,29 @@ def printed(value: Value, column: Column) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
+def html_text(text: str) -> str:
+    """Foreign text as one harmless line of HTML."""
+    return escape(visible_line(text))
+
+
 def html(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = ()) -> str:
-    """Give tables as HTML that stands in somebody else's page, a notebook: no script, and no style that leaks."""
-
-    def line(text: str) -> str:
-        return escape(visible_line(text))
-
-    def whole(table: Table) -> str:
+    """Tables as HTML that stands in somebody else's page, a notebook: no script, and no style that leaks."""
+    parts = [f"<p><strong>{html_text(heading)}</strong></p>"] if heading else []
+    for table in tables:
         # Notebooks put everything to the right, as numbers: words need a style of their own.
         sides = ["" if column.numeric else ' style="text-align: left"' for column in table.columns]
+        titles = zip(sides, table.columns, strict=True)
+        head = "".join(f'<th scope="col"{side}>{html_text(column.title)}</th>' for side, column in titles)
         rows = []
-        for number, row in enumerate(table.rows[:ROWS_IN_HTML]):
-            cells = []
-            for place, (column, value, side) in enumerate(zip(table.columns, row, sides, strict=True)):
-                text = line(printed(value, column))
-                stands_out = (number, place) in table.bold or (column.kind == "verdict" and value)
-                cells.append(f"<td{side}>{f'<strong>{text}</strong>' if stands_out else text}</td>")
-            rows.append(f"<tr>{''.join(cells)}</tr>")
-        head = "".join(
-            f'<th scope="col"{side}>{line(column.title)}</th>'
-            for column, side in zip(table.columns, sides, strict=True)
-        )
-        caption = f"<caption>{line(table.caption)}</caption>" if table.caption else ""
+        for cells in islice(table.cells(html_text), ROWS_IN_HTML):
+            texts = (f"<strong>{one.text}</strong>" if one.bold or one.is_verdict else one.text for one in cells)
+            rows.append("".join(f"<td{side}>{text}</td>" for side, text in zip(sides, texts, strict=True)))
+        caption = f"<caption>{html_text(table.caption)}</caption>" if table.caption else ""
+        body = f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody>"
         cut = [f"the first {ROWS_IN_HTML} of {len(table.rows):,} rows"] if len(table.rows) > ROWS_IN_HTML else []
-        below = "".join(f"<p>{line(note)}</p>" for note in (*table.notes, *cut))
-        body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-        return f'<table class="dataframe">{caption}{body}</table>{below}'
-
-    parts = [f"<p><strong>{line(heading)}</strong></p>"] if heading else []
-    parts += [*map(whole, tables), *(f"<p>{line(note)}</p>" for note in notes)]
-    return f"<div>{''.join(parts)}</div>"
+        parts.append(f'<table class="dataframe">{caption}<thead><tr>{head}</tr></thead>{body}</table>')
+        parts += [f"<p>{html_text(note)}</p>" for note in (*table.notes, *cut)]
+    return f"<div>{''.join(parts)}{''.join(f'<p>{html_text(note)}</p>' for note in notes)}</div>"
 
 
 # A table as plain text, where there is no terminal that it would have to fit.

@@ -9,8 +9,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from cranfield.base.tables import Table, Value, printed
-from cranfield.base.text import visible, visible_line
+from cranfield.base.tables import Cell, Table, html_text
+from cranfield.base.text import visible
 from cranfield.report.renderers.markdown import escaped, render_markdown
 
 
@@ -145,38 +145,38 @@ def _html_page(page: Page) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="color-scheme" content="light dark">'
-    yield f"<title>{_line(page.title)}</title>"
+    yield f"<title>{html_text(page.title)}</title>"
     yield f"<style>\n{(assets / 'page.css').read_text(encoding='utf-8')}</style>"
     yield "</head>"
     yield "<body>"
     yield '<a class="skip" href="#content">Skip to the content</a>'
     yield "<header>"
-    yield f"<h1>{_line(page.title)}</h1>"
+    yield f"<h1>{html_text(page.title)}</h1>"
     if page.subtitle:
-        yield f'<p class="subtitle">{_line(page.subtitle)}</p>'
+        yield f'<p class="subtitle">{html_text(page.subtitle)}</p>'
     if page.facts:
-        cells = (f"<div><dt>{_line(name)}</dt><dd>{_line(value)}</dd></div>" for name, value in page.facts)
+        cells = (f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>" for name, value in page.facts)
         yield f'<dl class="facts">{"".join(cells)}</dl>'
     yield "</header>"
     yield '<div class="frame">'
     yield '<nav aria-label="Contents">'
     yield "<ul>"
-    yield from (f'<li><a href="#{one.anchor}">{_line(one.title)}</a></li>' for one in page.sections)
+    yield from (f'<li><a href="#{one.anchor}">{html_text(one.title)}</a></li>' for one in page.sections)
     yield "</ul>"
     yield "</nav>"
     yield '<main id="content">'
     for section in page.sections:
         yield f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-title">'
-        yield f'<h2 id="{section.anchor}-title">{_line(section.title)}</h2>'
+        yield f'<h2 id="{section.anchor}-title">{html_text(section.title)}</h2>'
         if section.lead:
-            yield f'<p class="lead">{_line(section.lead)}</p>'
+            yield f'<p class="lead">{html_text(section.lead)}</p>'
         for block in section.blocks:
             yield from _html_block(block)
         yield "</section>"
     yield "</main>"
     yield "</div>"
     yield "<footer>"
-    yield from (f"<p>{_line(sentence)}</p>" for sentence in page.foot)
+    yield from (f"<p>{html_text(sentence)}</p>" for sentence in page.foot)
     yield "</footer>"
     yield f"<script>\n{(assets / 'page.js').read_text(encoding='utf-8')}</script>"
     yield "</body>"
@@ -187,42 +187,42 @@ def _html_block(block: Block) -> Iterator[str]:
     match block:
         case Prose(text, points):
             if text:
-                yield f"<p>{_line(text)}</p>"
+                yield f"<p>{html_text(text)}</p>"
             if points:
-                yield "<ul>" + "".join(f"<li>{_line(point)}</li>" for point in points) + "</ul>"
+                yield "<ul>" + "".join(f"<li>{html_text(point)}</li>" for point in points) + "</ul>"
         case Callout(text, tone, heading):
-            bold = f"<strong>{_line(heading)}</strong> " if heading else ""
-            yield f'<p class="callout {escape(tone)}">{bold}{_line(text)}</p>'
+            bold = f"<strong>{html_text(heading)}</strong> " if heading else ""
+            yield f'<p class="callout {escape(tone)}">{bold}{html_text(text)}</p>'
         case TableBlock(name, table, folded):
             if folded:
-                yield f'<details class="table-fold"><summary>{_line(table.caption or name)}</summary>'
+                yield f'<details class="table-fold"><summary>{html_text(table.caption or name)}</summary>'
             yield from _html_table(table, name)
             if folded:
                 yield "</details>"
         case Drawing(name=name, data=data):
             yield f'<figure id="figure-{escape(name)}">'
-            yield f'<div class="drawing" role="img" aria-label="{_line(block.alternative)}" tabindex="0">'
+            yield f'<div class="drawing" role="img" aria-label="{html_text(block.alternative)}" tabindex="0">'
             yield themed(block.svg, name)
             yield "</div>"
-            yield f"<figcaption>{_line(block.caption)}</figcaption>"
+            yield f"<figcaption>{html_text(block.caption)}</figcaption>"
             if data is not None:
                 yield "<details><summary>The figure as a table</summary>"
                 yield from _html_table(data, f"figure-{name}")
                 yield "</details>"
             yield "</figure>"
         case Literal(text, label):
-            label = _line(label or "text")
+            label = html_text(label or "text")
             yield f'<pre tabindex="0" role="region" aria-label="{label}">{escape(visible(text))}</pre>'
         case Fold(title, blocks, hint):
-            beside = f' <span class="hint">{_line(hint)}</span>' if hint else ""
-            yield f"<details><summary>{_line(title)}{beside}</summary>"
+            beside = f' <span class="hint">{html_text(hint)}</span>' if hint else ""
+            yield f"<details><summary>{html_text(title)}{beside}</summary>"
             for inner in blocks:
                 yield from _html_block(inner)
             yield "</details>"
 
 
 def _html_table(table: Table, name: str) -> Iterator[str]:
-    label = _line(table.caption or name.replace("-", " "))
+    label = html_text(table.caption or name.replace("-", " "))
     yield f'<div class="table" data-name="{escape(name)}">'
     if not table.facts and len(table.rows) >= (_FILTERED_FROM if len(table.columns) > 2 else _PAIRS_FILTERED_FROM):
         yield (
@@ -233,33 +233,32 @@ def _html_table(table: Table, name: str) -> Iterator[str]:
     yield '<table class="named">' if table.facts else "<table>"
     yield f"<caption>{label}</caption>"
     kinds = [' class="number"' if column.numeric else "" for column in table.columns]
-    titles = [_line(column.title) for column in table.columns]
+    titles = [html_text(column.title) for column in table.columns]
     heads = (f'<th scope="col"{kind}>{title}</th>' for kind, title in zip(kinds, titles, strict=True))
     yield f"<thead><tr>{''.join(heads)}</tr></thead>"
     yield "<tbody>"
-    for number, row in enumerate(table.rows):
-        yield "<tr>" + "".join(_html_cells(table, number, row)) + "</tr>"
+    for cells in table.cells(html_text):
+        row = "".join(_html_cell(cell, heads_row=place == 0) for place, cell in enumerate(cells))
+        yield f"<tr>{row}</tr>"
     yield "</tbody>"
     yield "</table>"
     yield "</div>"
-    yield from (f'<p class="note">{_line(note)}</p>' for note in table.notes)
+    yield from (f'<p class="note">{html_text(note)}</p>' for note in table.notes)
     yield "</div>"
 
 
-def _html_cells(table: Table, number: int, row: tuple[Value, ...]) -> Iterator[str]:
-    for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
-        whole = text = _line(printed(value, column))
-        is_long = len(text) > _LONG
-        if (number, place) in table.bold:
-            text = f"<strong>{text}</strong>"
-        if column.kind == "verdict" and value:
-            text = f'<span class="verdict {_slug(str(value), "a-z")}">{text}</span>'
-        attributes = ' class="number"' if column.numeric else ' class="long"' if is_long else ""
-        if isinstance(value, float) and value == value:
-            attributes += f' data-value="{value!r}"'
-        if is_long and place == 0:
-            attributes += f' title="{whole}"'
-        yield f'<th scope="row"{attributes}>{text}</th>' if place == 0 else f"<td{attributes}>{text}</td>"
+def _html_cell(cell: Cell, *, heads_row: bool) -> str:
+    text, is_long = cell.text, len(cell.text) > _LONG
+    if cell.bold:
+        text = f"<strong>{text}</strong>"
+    if cell.is_verdict:
+        text = f'<span class="verdict {_slug(str(cell.value), "a-z")}">{text}</span>'
+    attributes = ' class="number"' if cell.column.numeric else ' class="long"' if is_long else ""
+    if isinstance(cell.value, float) and cell.value == cell.value:
+        attributes += f' data-value="{cell.value!r}"'
+    if is_long and heads_row:
+        attributes += f' title="{cell.text}"'
+    return f'<th scope="row"{attributes}>{text}</th>' if heads_row else f"<td{attributes}>{text}</td>"
 
 
 def themed(svg: str, name: str) -> str:
@@ -275,11 +274,6 @@ def themed(svg: str, name: str) -> str:
 
 def _slug(text: str, letters: str) -> str:
     return re.sub(rf"[^{letters}]+", "-", text.lower()).strip("-")
-
-
-def _line(text: str) -> str:
-    """Give foreign text as one harmless line of HTML."""
-    return escape(visible_line(text))
 
 
 # Pages as Markdown: the same content in the same order, for repositories and mail.

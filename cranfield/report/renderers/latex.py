@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import accumulate
 
-from cranfield.base.tables import Table, printed
+from cranfield.base.tables import Table
 from cranfield.base.text import visible_line
 from cranfield.report.rendering import renderers
 
@@ -112,17 +113,14 @@ def _head(table: Table) -> list[str]:
     return [r"\toprule", _row([_escaped(column.title) for column in table.columns]), r"\midrule"]
 
 
-def _body(table: Table) -> list[str]:
-    return [_row(_cells(table, number)) for number in range(len(table.rows))]
-
-
-def _cells(table: Table, number: int) -> list[str]:
-    cells = []
-    for place, (column, value) in enumerate(zip(table.columns, table.rows[number], strict=True)):
-        cell = _escaped(printed(value, column))
-        cell = _MINUS.sub("$-$", cell) if column.numeric or _INTERVAL.fullmatch(cell) else cell
-        cells.append(rf"\textbf{{{cell.strip()}}}" if (number, place) in table.bold else cell)
-    return cells
+def _body(table: Table) -> Iterator[str]:
+    for cells in table.cells(_escaped):
+        texts = []
+        for cell in cells:
+            is_number = cell.column.numeric or _INTERVAL.fullmatch(cell.text)
+            text = _MINUS.sub("$-$", cell.text) if is_number else cell.text
+            texts.append(rf"\textbf{{{text.strip()}}}" if cell.bold else text)
+        yield _row(texts)
 
 
 def _row(cells: list[str]) -> str:
