@@ -49,7 +49,7 @@ class Problem:
     repairable: bool = False
 
     def at(self, file: str) -> Problem:
-        """Give the same problem with the name of the file it is in."""
+        """The same problem with the name of the file it is in."""
         return replace(self, file=file)
 
     @property
@@ -125,18 +125,18 @@ class MissingExtra(CranfieldError):
 
 
 def quoted(value: object, *, limit: int = 80) -> str:
-    """Give `value` in quotes, shortened, with what a terminal would act on made visible."""
+    """`value` in quotes, shortened, with what a terminal would act on made visible."""
     text = str(value)
     shown = text if len(text) <= limit else f"{text[: limit - 1]}…"
     return repr(shown)
 
 
 def not_utf8(error: UnicodeEncodeError) -> InputError:
-    """Give the sentence about words that are not UTF-8: those of a command line come as lone surrogates."""
+    """The sentence about words that are not UTF-8: those of a command line come as lone surrogates."""
     return InputError(f"{quoted(error.object)} is not UTF-8; write it in UTF-8, as the collection stores all text")
 
 
 def nearest(name: str, known: Sequence[str]) -> list[str]:
-    """Give at most two of the known words that are spelled most like `name`, whatever the case."""
+    """At most two of the known words that are spelled most like `name`, whatever the case."""
     by_folded = {word.casefold(): word for word in known}
     return [by_folded[word] for word in get_close_matches(name.casefold(), list(by_folded), n=2, cutoff=0.6)]

@@ -106,7 +106,11 @@ class Source:
         is_utf8 = codec_name(self.encoding) == "utf-8"
         raw = self._raw()
         with _translated(self.name):
-            blocks = _decompressed(raw, self.watch)
+            begin = _decompressor_for(raw.read(6))
+            raw.seek(0)
+        blocks = iter(partial(raw.read, _FEED if begin else _BLOCK), b"")
+        blocks = blocks if self.watch is None else _watched(blocks, self.watch)
+        blocks = _members(blocks, begin) if begin else blocks
         blocks = blocks if is_utf8 else _transcoded(blocks, self)
         return cast(BinaryIO, io.BufferedReader(_Stream(raw, self.name, blocks), buffer_size=_BLOCK))
 
@@ -124,12 +128,12 @@ class Source:
         return None
 
     def head(self, size: int = HEAD) -> bytes:
-        """Give the first decompressed bytes, without a byte order mark."""
+        """The first decompressed bytes, without a byte order mark."""
         with self.open() as stream:
             return stream.read(size).removeprefix(UTF8_BOM)
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Give (line number from 1, text without its line end). Bytes that are not UTF-8 are an error."""
+        """Each (line number from 1, text without its line end). Bytes that are not UTF-8 are an error."""
         for number, line in self.byte_lines():
             if len(line) > LONGEST_LINE:
                 message = f"a line of more than {LONGEST_LINE >> 20} MB; is this a text file?"
@@ -137,7 +141,7 @@ class Source:
             yield number, self.decode(line, number).rstrip("\r\n")
 
     def byte_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Give (line number from 1, bytes with their line end), without a byte order mark.
+        """Each (line number from 1, bytes with their line end), without a byte order mark.
 
         Of a line longer than `LONGEST_LINE` one byte more than that is given, and the rest is passed over.
         """
@@ -179,8 +183,8 @@ class Source:
                 with nullcontext(sys.stdin.buffer) if self.is_stdin else self.path.open("rb") as stream:
                     shutil.copyfileobj(stream, copy, _BLOCK)
             self.__dict__["_copy"] = Path(copy.name)
-        found: Path = self.__dict__["_copy"]
-        return found
+        copied: Path = self.__dict__["_copy"]
+        return copied
 
     def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
@@ -195,14 +199,14 @@ class Source:
 
 
 def codec_name(encoding: str) -> str:
-    """Give the one name of an encoding that has several, or say that there is no such encoding."""
+    """The one name of an encoding that has several; one that does not exist is a `UsageError`."""
     try:
-        found = codecs.lookup(encoding)
+        known = codecs.lookup(encoding)
         "".encode(encoding)
     except (LookupError, ValueError):
-        known = "utf-8, utf-16, latin-1, cp1252 and the others Python has"
-        raise UsageError(f"unknown encoding {quoted(encoding)}; there are {known}") from None
-    return found.name
+        there_are = "utf-8, utf-16, latin-1, cp1252 and the others Python has"
+        raise UsageError(f"unknown encoding {quoted(encoding)}; there are {there_are}") from None
+    return known.name
 
 
 @contextmanager
@@ -260,21 +264,12 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _decompressed(raw: BinaryIO, watch: Callable[[int], None] | None) -> Iterator[bytes]:
-    begin = _decompressor_for(raw.read(6))
-    raw.seek(0)
-    read = partial(raw.read, _FEED if begin else _BLOCK)
-
-    def watched() -> Iterator[bytes]:
-        done = 0
-        for block in iter(read, b""):
-            yield block
-            done += len(block)
-            if watch is not None:
-                watch(done)
-
-    blocks = watched() if watch else iter(read, b"")
-    return _members(blocks, begin) if begin else blocks
+def _watched(blocks: Iterator[bytes], watch: Callable[[int], None]) -> Iterator[bytes]:
+    done = 0
+    for block in blocks:
+        yield block
+        done += len(block)
+        watch(done)
 
 
 def _decompressor_for(magic: bytes) -> Callable[[], _Decompressor] | None:
@@ -329,7 +324,7 @@ def _transcoded(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
 
 @contextmanager
 def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Give a temporary path beside `path`; what is written there takes its place at the end, if all went well.
+    """A temporary path beside `path`; what is written there takes its place at the end, if all went well.
 
     Without `replace` an existing file is refused, also one that another process makes in the meantime: a hard link
     fails where a rename would overwrite. Whoever is killed leaves at most a file called `…unfinished-PID`.
@@ -370,7 +365,7 @@ def silent(what: str, done: int, total: int | None) -> None:
 
 @contextmanager
 def workers(count: int) -> Iterator[futures.ThreadPoolExecutor]:
-    """Give some threads to read in; where something goes wrong here they are left alone.
+    """Some threads to read in; where something goes wrong here they are left alone.
 
     A thread that reads from a pipe can wait for ever, and whoever presses Ctrl-C does not want to wait with it.
     """

@@ -62,7 +62,27 @@ class GradeScale:
     relevant_from: int
 
     def __post_init__(self) -> None:
-        problems = list(_scale_problems(self))
+        numbers = [step.grade for step in self.grades]
+        labels = [step.label for step in self.grades]
+        problems = []
+        if len(numbers) < 2:
+            problems.append(f"a scale needs at least two grades, this one has {len(numbers)}")
+        if numbers != sorted(set(numbers)):
+            problems.append(f"grades must rise and not repeat, these are {numbers}")
+        if any(number < 0 for number in numbers):
+            problems.append("grades below 0 are reserved for documents that were not judged")
+        if any(number > HIGHEST_GRADE for number in numbers):
+            problems.append(f"grades go up to {HIGHEST_GRADE}")
+        if any(not letter.isprintable() for label in labels for letter in label):
+            problems.append("a label must be printable text")
+        if len(set(labels)) != len(labels) or not all(labels):
+            problems.append(f"every grade needs a label of its own, these are {labels}")
+        if any(later.gain < earlier.gain for earlier, later in zip(self.grades, self.grades[1:], strict=False)):
+            problems.append("a higher grade must not have a lower gain")
+        if any(not 0 <= step.gain < float("inf") for step in self.grades):
+            problems.append("a gain must be a number from 0 up")
+        if self.relevant_from not in numbers[1:]:
+            problems.append(f"'relevant from' must be a grade above the lowest; {self.relevant_from} is not")
         if problems:
             raise ProblemsFound("this is not a scale", [Problem("bad-scale", text) for text in problems])
 
@@ -93,37 +113,12 @@ class GradeScale:
         return tuple(named)
 
     def named(self, grade: int) -> Grade:
-        """Give the step with this number."""
+        """The step with this number."""
         for step in self.grades:
             if step.grade == grade:
                 return step
         known = ", ".join(str(step.grade) for step in self.grades)
         raise InputError(f"grade {grade} is not on the scale (it has {known})")
-
-
-def _scale_problems(scale: GradeScale) -> list[str]:
-    numbers = [step.grade for step in scale.grades]
-    labels = [step.label for step in scale.grades]
-    problems = []
-    if len(numbers) < 2:
-        problems.append(f"a scale needs at least two grades, this one has {len(numbers)}")
-    if numbers != sorted(set(numbers)):
-        problems.append(f"grades must rise and not repeat, these are {numbers}")
-    if any(number < 0 for number in numbers):
-        problems.append("grades below 0 are reserved for documents that were not judged")
-    if any(number > HIGHEST_GRADE for number in numbers):
-        problems.append(f"grades go up to {HIGHEST_GRADE}")
-    if any(not letter.isprintable() for label in labels for letter in label):
-        problems.append("a label must be printable text")
-    if len(set(labels)) != len(labels) or not all(labels):
-        problems.append(f"every grade needs a label of its own, these are {labels}")
-    if any(later.gain < earlier.gain for earlier, later in zip(scale.grades, scale.grades[1:], strict=False)):
-        problems.append("a higher grade must not have a lower gain")
-    if any(not 0 <= step.gain < float("inf") for step in scale.grades):
-        problems.append("a gain must be a number from 0 up")
-    if scale.relevant_from not in numbers[1:]:
-        problems.append(f"'relevant from' must be a grade above the lowest; {scale.relevant_from} is not")
-    return problems
 
 
 def _hash_of(content: list[object]) -> str:

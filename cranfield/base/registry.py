@@ -134,7 +134,7 @@ class Registry(Generic[Part]):
         return decorate
 
     def get(self, name: str) -> Part:
-        """Give the part called `name`, or say which names there are.
+        """The part called `name`; an unknown name is an error that lists the known ones.
 
         One of ours is found without a look at what other distributions bring: that takes longer than all else here.
         """
@@ -147,12 +147,12 @@ class Registry(Generic[Part]):
             raise UnknownName(self.noun, name, [*self._parts, *self._aliases]) from None
 
     def canonical(self, name: str) -> str:
-        """Give the name of the part that `name`, perhaps an alias, means, or say which names there are."""
+        """The name of the part that `name`, perhaps an alias, means."""
         self.get(name)
         return self._aliases.get(name, name)
 
     def __contains__(self, name: str) -> bool:
-        """Say whether a part, or an alias of one, has this name."""
+        """Whether a part, or an alias of one, has this name."""
         try:
             self.get(name)
         except UnknownName:
@@ -160,16 +160,16 @@ class Registry(Generic[Part]):
         return True
 
     def names(self) -> list[str]:
-        """Give the names of all parts, sorted, without aliases."""
+        """The names of all parts, sorted, without aliases."""
         self._discover()
         return sorted(self._parts)
 
     def items(self) -> Iterator[tuple[str, Part]]:
-        """Give all (name, part), sorted by name."""
+        """All (name, part), sorted by name."""
         return ((name, self._parts[name]) for name in self.names())
 
     def first(self, fits: Callable[[Part], bool]) -> Part | None:
-        """Give the first part, by name, that fits: of ours, and only if there is none of what others bring."""
+        """The first part, by name, that fits: of ours, and only if there is none of what others bring."""
         self._discover_ours()
         ours = sorted(self._parts)
         for name in ours:
@@ -178,7 +178,7 @@ class Registry(Generic[Part]):
         return next((part for name, part in self.items() if name not in ours and fits(part)), None)
 
     def aliases(self, name: str) -> list[str]:
-        """Give the other words that mean the part called `name`."""
+        """The other words that mean the part called `name`."""
         self._discover()
         return sorted(alias for alias, target in self._aliases.items() if target == name)
 
@@ -236,7 +236,7 @@ class DescribedOption:
 
 
 def configured(part: Callable[..., Any], words: Mapping[str, Any]) -> Any:
-    """Give the function with its options filled in, or the dataclass made, from words or values.
+    """The function with its options filled in, or the dataclass made, from words or values.
 
     An unknown option or a value that cannot be meant is a `UsageError` that says what there is. A dash in a name
     means an underscore.
@@ -275,7 +275,7 @@ def described_options(part: Callable[..., Any]) -> list[DescribedOption]:
 
 
 def _declared(part: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
-    """Give the type of each option, what is said of it, and its default."""
+    """The type of each option, what is said of it, and its default."""
     hints, found = get_type_hints(part, include_extras=True), {}
     for name, parameter in inspect.signature(part).parameters.items():
         if isinstance(part, type) or parameter.kind is parameter.KEYWORD_ONLY:

@@ -95,12 +95,12 @@ class Table:
             yield list(map(Cell, self.columns, row, texts, bold))
 
     def records(self) -> list[dict[str, Value]]:
-        """Give the rows as dictionaries by column name."""
+        """The rows as dictionaries by column name."""
         names = [column.name for column in self.columns]
         return [dict(zip(names, row, strict=True)) for row in self.rows]
 
     def frame(self) -> pd.DataFrame:
-        """Give the rows as a pandas frame, under the names of data formats; numbers are never rounded.
+        """The rows as a pandas frame, under the names of data formats; numbers are never rounded.
 
         A column of numbers in which some are missing is one of floats, with NaN for them.
         """
@@ -117,7 +117,7 @@ class Table:
         return replace(self, notes=(*self.notes, *notes))
 
     def select(self, places: Sequence[int]) -> Table:
-        """Give the table with these columns alone."""
+        """The table with these columns alone."""
         return replace(
             self,
             columns=tuple(self.columns[place] for place in places),
@@ -141,19 +141,19 @@ class Result:
     only_notes = False
 
     def table(self) -> Table:
-        """Give the rows as data formats and frames have them."""
+        """The rows as data formats and frames have them."""
         raise NotImplementedError
 
     def tables(self) -> Iterable[Table]:
-        """Give what people read."""
+        """What people read."""
         return [] if self.only_notes else [self.table()]
 
     def attributes(self) -> Mapping[str, object]:
-        """Give what is the same in all rows, for the attributes of the frame."""
+        """What is the same in all rows, for the attributes of the frame."""
         return {}
 
     def frame(self) -> pd.DataFrame:
-        """Give the rows as a pandas frame; its `attrs` have the notes, and what is the same in all rows."""
+        """The rows as a pandas frame; its `attrs` have the notes, and what is the same in all rows."""
         frame = self.table().frame()
         frame.attrs.update(self.attributes(), notes=[*self.notes, *self.remarks])
         return frame
@@ -182,7 +182,7 @@ def facts_table(facts: Mapping[str, Value], *, caption: str = "", notes: Sequenc
 
 
 def with_best(table: Table, columns: Sequence[int]) -> Table:
-    """Give the table with the highest value of each of these columns in bold; equal ones, as printed, all of them."""
+    """The table with the highest value of each of these columns in bold; equal ones, as printed, all of them."""
     if len(table.rows) < 2:
         return table
     bold = set(table.bold)
@@ -196,7 +196,7 @@ def with_best(table: Table, columns: Sequence[int]) -> Table:
 
 
 def printed(value: Value, column: Column) -> str:
-    """Give a value as people read it: numbers rounded to the column's digits, nothing for None, - for no number."""
+    """A value as people read it: numbers rounded to the column's digits, nothing for None, - for no number."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -242,7 +242,7 @@ def html(tables: Iterable[Table], *, heading: str = "", notes: Iterable[str] = (
 
 
 def plain_text(table: Table) -> str | None:
-    """Give the text that is drawn on a terminal wide enough, without colours.
+    """The text that is drawn on a terminal wide enough, without colours.
 
     None where not everything is ASCII: how much room other letters take is for whoever draws them to know.
     """
@@ -265,7 +265,7 @@ def plain_text(table: Table) -> str | None:
 
 
 def column_texts(table: Table, place: int) -> list[str]:
-    """Give what stands in a column, its title first, as it is seen."""
+    """What stands in a column, its title first, as it is seen."""
     column = table.columns[place]
     return [visible_line(text) for text in (column.title, *(printed(row[place], column) for row in table.rows))]
 
@@ -306,7 +306,7 @@ class Schema:
     wording: str = "{meaning}{often}{seen}"
 
     def roles(self, names: Iterable[str]) -> Mapping[str, str]:
-        """Give the name of the column that is each of ours; one serves once, and the first of two alike."""
+        """The name of the column that is each of ours; one serves once, and the first of two alike."""
         return _roles(self, tuple(names))
 
     def problem(
@@ -323,7 +323,7 @@ class Schema:
         remedy: str = "",
         repairable: bool = True,
     ) -> Problem:
-        """Give a problem in the words of the schema, unless others fit the case better.
+        """A problem in the words of the schema, unless others fit the case better.
 
         Without `repairable` it has to be mended by hand, though the schema knows a repair for other cases.
         """
@@ -377,7 +377,7 @@ class Findings:
             self._words.setdefault(code, (example, meaning))
 
     def problems(self) -> tuple[Problem, ...]:
-        """Give one problem per code, in the order of the schema."""
+        """One problem per code, in the order of the schema."""
         found = []
         for code in [fault.code for fault in self.schema.faults if fault.code in self._lines]:
             problem = self.schema.problem(
@@ -411,7 +411,7 @@ class Columns:
             column.append(cell)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """Give the line and the cells of each row."""
+        """The line and the cells of each row."""
         return zip(self.lines, *self.values.values(), strict=True)
 
     def refuse(self, summary: str) -> None:
@@ -452,7 +452,7 @@ def read_list(source: Source, schema: Schema) -> Columns:
 
 
 def object_in(text: str | bytes) -> dict[str, Any] | None:
-    """Give the JSON object that a line is, if it is one. Deep nesting and endless digits are none."""
+    """The JSON object that a line is, if it is one. Deep nesting and endless digits are none."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -463,7 +463,7 @@ def object_in(text: str | bytes) -> dict[str, Any] | None:
 def csv_rows(
     lines: Iterable[str], delimiter: str = ",", *, strict: bool = False
 ) -> Iterator[tuple[int, list[str] | str]]:
-    """Give the line that each row begins on, and its cells, or what keeps it from being cut into cells."""
+    """The line that each row begins on, and its cells, or what keeps it from being cut into cells."""
     rows = csv.reader(lines, delimiter=delimiter, strict=strict)
     while True:
         line = rows.line_num + 1

@@ -26,7 +26,7 @@ HIT_START, HIT_END = "\ufdd0", "\ufdd1"
 
 
 def visible(text: str) -> str:
-    """Give `text` with control, escape and bidi-override characters replaced by something harmless to see.
+    """`text` with control, escape and bidi-override characters replaced by something harmless to see.
 
     Line feeds and tabs stay. The other ASCII controls become their control pictures (ESC is ␛); C1 controls,
     directional overrides, exotic line separators and lone surrogates become `<U+202E>` and the like.
@@ -36,7 +36,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """Give `text` as one visible line: line feeds and tabs are shown as pictures too."""
+    """`text` as one visible line: line feeds and tabs are shown as pictures too."""
     return "".join(_PICTURES[ord(letter)] if letter in _KEPT else letter for letter in visible(text))
 
 
@@ -46,23 +46,23 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def storable(name: str) -> str:
-    """Give a file's name with bytes that are not UTF-8 as backslash escapes: SQLite stores nothing but UTF-8."""
+    """A file's name with bytes that are not UTF-8 as backslash escapes: SQLite stores nothing but UTF-8."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def shortened(text: str, width: int) -> str:
-    """Give `text` with white space folded and cut to `width` characters, an ellipsis marking the cut."""
+    """`text` with white space folded and cut to `width` characters, an ellipsis marking the cut."""
     folded = " ".join(text.split())
     return folded if len(folded) <= width else f"{folded[: max(width - 1, 0)]}…"
 
 
 def cell_width(text: str) -> int:
-    """Give how many cells of a terminal a visible line takes: wide letters two, marks upon other letters none."""
+    """How many cells of a terminal a visible line takes: wide letters two, marks upon other letters none."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
 def shortened_in_the_middle(text: str, width: int, *, head: int | None = None) -> str:
-    """Give a visible line cut to `width` cells, an ellipsis in the middle: names of one group often begin alike.
+    """A visible line cut to `width` cells, an ellipsis in the middle: names of one group often begin alike.
 
     `head` is how many cells before the ellipsis are kept, half of them unless told.
     """
@@ -89,7 +89,7 @@ def _cells(letter: str) -> int:
 
 
 def begins_with(text: str, title: str) -> bool:
-    """Say whether a text begins with its title, as that of a file whose first line was taken for one.
+    """Whether a text begins with its title, as that of a file whose first line was taken for one.
 
     White space and the marks of a Markdown heading do not matter; of a title that was cut, what is left of it counts.
     """
@@ -99,7 +99,7 @@ def begins_with(text: str, title: str) -> bool:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Give "1 run", "2 runs", "1,000 runs"."""
+    """A number with its noun: 1 run, 2 runs, 1,000 runs."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -109,23 +109,23 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def now() -> str:
-    """Give the time as it is stored: UTC, ISO 8601, to the millisecond. Nobody else looks at the clock."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """The time as it is stored: UTC, ISO 8601, to the millisecond. Nobody else looks at the clock."""
+    return _stored(datetime.now(UTC))
 
 
 def moment() -> float:
-    """Give the time as leases count it: seconds since 1970."""
+    """The time as leases count it: seconds since 1970."""
     return time()
 
 
 def start_of_today() -> str:
-    """Give the last midnight where the user sits, as times are stored."""
+    """The last midnight where the user sits, as times are stored."""
     midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _stored(midnight.astimezone(UTC))
 
 
 def stored_moment(text: str, *, end_of_day: bool = False) -> str:
-    """Give a moment in ISO 8601 as it is stored: UTC, to the millisecond. Without a zone it is taken as UTC.
+    """A moment in ISO 8601 as it is stored: UTC, to the millisecond. Without a zone it is taken as UTC.
 
     A date alone is the beginning of that day, or its end where that is asked for.
     """
@@ -139,12 +139,15 @@ def stored_moment(text: str, *, end_of_day: bool = False) -> str:
             moment = datetime.fromisoformat(words)
     except ValueError:
         raise InputError(f"{quoted(text)} is not a time; write 2026-01-31 or 2026-01-31T17:30Z") from None
-    known = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return known.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _stored(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
+
+
+def _stored(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def in_words(seconds: float) -> str:
-    """Give how long something may take, rounded up: minutes, from two hours on hours, from two days on days."""
+    """How long something may take, rounded up: minutes, from two hours on hours, from two days on days."""
     for unit, name in ((_DAY, "day"), (_HOUR, "hour")):
         if seconds > 2 * unit:
             return counted(ceil(seconds / unit), name)

@@ -121,7 +121,7 @@ def say(text: str = "") -> None:
 
 
 def hint(command: str, collection: Path) -> str:
-    """Give a command that can be typed as it stands: with the collection, where it is not the usual one."""
+    """A command that can be typed as it stands: with the collection, where it is not the usual one."""
     if collection == COLLECTION or os.environ.get(COLLECTION_VARIABLE) == str(collection):
         return f"cranfield {command}"
     return f"cranfield {command} -C {shlex.quote(str(collection))}"
@@ -200,15 +200,20 @@ def put_marked(lines: Sequence[tuple[str, str]], *, start: str, end: str) -> Non
 def put_problems(problems: Sequence[Problem], *, total: int = 0) -> None:
     """Narrate problems, errors before warnings, with the places they were seen at; `total` counts unlisted ones."""
     ordered = sorted(problems, key=lambda problem: (problem.severity != "error", problem.file))
-    told: set[tuple[str, str]] = set()
+    remedies: set[tuple[str, str]] = set()
     for problem in ordered[:PROBLEMS_SHOWN]:
-        say(f"{problem.severity}: {problem}{_elsewhere(problem)} [{problem.code}]")
-        if problem.remedy and (problem.code, problem.remedy) not in told:
+        others, unlisted = list(map(str, problem.lines[1:])), problem.count - len(problem.lines)
+        also = ""
+        if others:
+            more = f" and {unlisted:,} more" if unlisted > 0 else ""
+            also = f" (also on line{'s' if len(others) > 1 or more else ''} {', '.join(others)}{more})"
+        say(f"{problem.severity}: {problem}{also} [{problem.code}]")
+        if problem.remedy and (problem.code, problem.remedy) not in remedies:
             say(f"    {problem.remedy}")
-        told.add((problem.code, problem.remedy))
-    more = max(total, len(ordered)) - min(len(ordered), PROBLEMS_SHOWN)
-    if more > 0:
-        say(f"… and {more:,} more")
+        remedies.add((problem.code, problem.remedy))
+    more_problems = max(total, len(ordered)) - min(len(ordered), PROBLEMS_SHOWN)
+    if more_problems > 0:
+        say(f"… and {more_problems:,} more")
 
 
 def put_warnings(warnings: Sequence[Problem]) -> None:
@@ -221,16 +226,6 @@ def put_warnings(warnings: Sequence[Problem]) -> None:
         files = counted(len({warning.file for warning in alike}), "file")
         say(f"warning: {files}, for example {alike[0]} [{code}]")
     say("cranfield runs show RUN lists what was found in each")
-
-
-def _elsewhere(problem: Problem) -> str:
-    if len(problem.lines) < 2:
-        return ""
-    if len(problem.lines) == 2 and problem.count <= 2:
-        return f" (also on line {problem.lines[1]})"
-    rest = problem.count - len(problem.lines)
-    more = f" and {rest:,} more" if rest > 0 else ""
-    return f" (also on lines {', '.join(str(line) for line in problem.lines[1:])}{more})"
 
 
 def fail(error: CranfieldError) -> int:
@@ -246,13 +241,13 @@ def fail(error: CranfieldError) -> int:
 @contextmanager
 def collection(path: Path) -> Iterator[Store]:
     """Open the collection for one command, and tell the user when another process makes us wait."""
-    told = False
+    has_said = False
 
     def waiting(seconds: float) -> None:
-        nonlocal told
-        if not told and seconds > 1:
+        nonlocal has_said
+        if not has_said and seconds > 1:
             say("another process is writing to this collection; waiting for it to finish …")
-            told = True
+            has_said = True
 
     with collections.open_collection(path, waiting=waiting) as store:
         if store.kept_as:
@@ -349,7 +344,7 @@ def put_document(document: Document) -> None:
 
 @contextmanager
 def binary_output(path: Path | None, *, replace: bool = False) -> Iterator[BinaryIO]:
-    """Give a stream for bytes: standard output, or a file that is complete or not there at all.
+    """A stream for bytes: standard output, or a file that is complete or not there at all.
 
     An existing file is overwritten only where `replace` says so, as `--replace` does.
     """

@@ -45,7 +45,7 @@ def _show_version(wanted: bool) -> None:
 
 
 def program(command: str = "") -> typer.Typer:
-    """Give the program; for a command that is known, with what its file holds alone: the rest takes a while."""
+    """The program; for a command that is known, with what its file holds alone: the rest takes a while."""
     app = typer.Typer(
         name="cranfield",
         help="Build information-retrieval test collections, and say how far each score can be trusted.",
