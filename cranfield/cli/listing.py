@@ -14,7 +14,7 @@ from cranfield.cli.console import Format
 from cranfield.report.rendering import renderers
 
 with deferred:
-    from cranfield.compare import comparison, corrections, significance
+    from cranfield.compare import comparison, significance
     from cranfield.corpus import reading as corpus_reading
     from cranfield.evaluate import foreign
     from cranfield.evaluate import measure as measuring
@@ -108,7 +108,7 @@ def _tests() -> list[tuple[str, str, list[str], object]]:
     """(kind, name, aliases, part) of all tests and corrections. Tukey's test is of all runs, not of pairs."""
     registries: tuple[tuple[str, Registry[Any]], ...] = (
         ("test", significance.tests),
-        ("correction", corrections.corrections),
+        ("correction", comparison.corrections),
     )
     ours, theirs = (
         [(kind, name, registry.aliases(name), part) for name, part in registry.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
@@ -17,16 +17,17 @@ from cranfield.base.text import counted
 from cranfield.compare import power as topic_power
 from cranfield.compare.comparison import (
     SAID,
+    TITLES,
     TUKEY,
     PairedScores,
     PairResult,
     beaten,
     compare_all,
+    corrections,
     letters_of,
     paired_scores,
     pairs,
 )
-from cranfield.compare.corrections import TITLES, corrections
 from cranfield.compare.differences import COVERAGE, DRAWS, Values, check_share, draws_needed, enough_draws, seeded
 from cranfield.compare.significance import tests
 from cranfield.evaluate.measure import SMALLEST, AnyMeasure
@@ -69,7 +70,21 @@ class Options:
                 raise UnknownName("significance test", str(test), [TUKEY, *tests.names()])
             test = tests.canonical(test)
         object.__setattr__(self, "test", test)
-        object.__setattr__(self, "correction", _correction(self.correction, self.test))
+        correction: object = self.correction
+        if test == TUKEY:
+            if correction not in ("", TUKEY):
+                raise UsageError(
+                    "Tukey's test corrects for all pairs itself, and takes no"
+                    f" {quoted(correction)}; leave the correction out"
+                )
+            correction = TUKEY
+        elif correction == TUKEY:
+            raise UsageError("Tukey's test is chosen as the test: --test tukey, without a correction")
+        elif not isinstance(correction, str):
+            raise UnknownName("correction", str(correction), corrections.names())
+        else:
+            correction = corrections.canonical(correction or "holm")
+        object.__setattr__(self, "correction", correction)
         _check_number("alpha", self.alpha, 1.0)
         _check_number("tolerance", self.tolerance, inf)
         seeded(self.seed)
@@ -136,20 +151,6 @@ class Options:
             if system in runs and system not in members:
                 raise UsageError(f"{quoted(system)} is a run of its own; give the system another name")
         return [belongs.get(run, run) for run in runs]
-
-
-def _correction(name: object, test: str) -> str:
-    if test == TUKEY:
-        if name not in ("", TUKEY):
-            raise UsageError(
-                f"Tukey's test corrects for all pairs itself, and takes no {quoted(name)}; leave the correction out"
-            )
-        return TUKEY
-    if name == TUKEY:
-        raise UsageError("Tukey's test is chosen as the test: --test tukey, without a correction")
-    if not isinstance(name, str):
-        raise UnknownName("correction", str(name), corrections.names())
-    return corrections.canonical(name or "holm")
 
 
 def _check_number(name: str, value: object, highest: float) -> None:
@@ -231,30 +232,30 @@ class MeasureComparison:
         words = (_title(self.options.test), drawn, correction, f"alpha {self.options.alpha:g}")
         return ", ".join(word for word in words if word)
 
-    def detectable_difference(self) -> float:
-        """Give the true difference that these topics would show; a `UsageError` says why where it is not known."""
+    def _detectable(self) -> float | str:
+        """The true difference that these topics would show, or why it is not known."""
         if why := self._why_unknown():
-            raise UsageError(why)
+            return why
         chance = {"power": self.options.power, "alpha": self.options.alpha}
-        return topic_power.detectable_difference(self.topics, deviation=self.deviation, **chance)
+        try:
+            return topic_power.detectable_difference(self.topics, deviation=self.deviation, **chance)
+        except UsageError as error:
+            return str(error)
 
-    def topics_needed(self, difference: float) -> int:
-        """Give how many topics a difference needs; a `UsageError` says why where that cannot be said."""
+    def _topics_needed(self, difference: float) -> int | str:
+        """How many topics a true difference needs, or why that cannot be said."""
         if not difference:
-            raise UsageError("no number of topics finds a true difference of 0")
+            return "no number of topics finds a true difference of 0"
         if difference > self.largest:
-            raise UsageError(
-                f"no two runs differ by {difference:g}: the largest possible difference is {self.largest:.4g}"
-            )
+            return f"no two runs differ by {difference:g}: the largest possible difference is {self.largest:.4g}"
         if why := self._why_unknown():
-            raise UsageError(f"how many topics a true difference of {difference:g} needs cannot be said: {why}")
+            return f"how many topics a true difference of {difference:g} needs cannot be said: {why}"
         chance = {"power": self.options.power, "alpha": self.options.alpha}
         try:
             return topic_power.topics_needed(difference=difference, deviation=self.deviation, **chance)
         except UsageError:
             most = f"{topic_power.MOST_TOPICS:,}"
-            message = f"a true difference of {difference:g} needs more than {most} topics to be found"
-            raise UsageError(message) from None
+            return f"a true difference of {difference:g} needs more than {most} topics to be found"
 
     def _why_unknown(self) -> str:
         """Say why nothing is known about how much differences vary; nothing where it is."""
@@ -267,13 +268,15 @@ class MeasureComparison:
 
         With a wanted difference also how many topics it needs.
         """
-        detectable = _known(self.detectable_difference)
-        record: dict[str, float | int | None] = {
+        detectable = self._detectable()
+        is_possible = not isinstance(detectable, str) and detectable <= self.largest
+        record: dict[str, Any] = {
             "discriminative_power": self.power.share,
-            "detectable_difference": None if detectable is None or detectable > self.largest else detectable,
+            "detectable_difference": detectable if is_possible else None,
         }
         if (wanted := self.options.difference) is not None:
-            record["topics_needed"] = _known(lambda: self.topics_needed(wanted))
+            needed = self._topics_needed(wanted)
+            record["topics_needed"] = None if isinstance(needed, str) else needed
         return record
 
     def power_notes(self) -> list[str]:
@@ -282,29 +285,20 @@ class MeasureComparison:
         smallest = f", the smallest difference {power.smallest_difference:.4f}" if power.significant else ""
         significant = f"{power.significant:,} of {counted(power.pairs, 'pair')} significant"
         told = f"discriminative power {power.share:.0%} ({significant} on {counted(self.topics, 'topic')}{smallest})"
-        try:
-            detectable = self.detectable_difference()
-            if detectable > self.largest:
-                found = f"no difference that is possible would be found {chance}: it takes more topics"
-            else:
-                found = f"a single true difference of {detectable:.4f} would be found {chance}"
-        except UsageError as error:
-            found = f"which difference would be found cannot be said: {error}"
-        notes = [f"{self.measure}: {told}; {found}"]
+        detectable = self._detectable()
+        if isinstance(detectable, str):
+            would = f"which difference would be found cannot be said: {detectable}"
+        elif detectable > self.largest:
+            would = f"no difference that is possible would be found {chance}: it takes more topics"
+        else:
+            would = f"a single true difference of {detectable:.4f} would be found {chance}"
+        notes = [f"{self.measure}: {told}; {would}"]
         if (wanted := self.options.difference) is not None:
-            try:
-                needs = f"{self.topics_needed(wanted):,} topics to be found {chance}"
-                notes.append(f"{self.measure}: a true difference of {wanted:g} needs {needs}")
-            except UsageError as error:
-                notes.append(f"{self.measure}: {error}")
+            needed = self._topics_needed(wanted)
+            if not isinstance(needed, str):
+                needed = f"a true difference of {wanted:g} needs {needed:,} topics to be found {chance}"
+            notes.append(f"{self.measure}: {needed}")
         return notes
-
-
-def _known(value: Callable[[], float | int]) -> float | int | None:
-    try:
-        return value()
-    except UsageError:
-        return None
 
 
 def _title(test: str) -> str:
@@ -366,7 +360,7 @@ def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], op
         options=options,
         test_draws=drawn,
         notes=tuple(_notes_on_test(results, options, drawn)),
-        interval_notes=tuple(_notes_on_intervals(results)),
+        interval_notes=_notes_on_intervals(results),
     )
 
 
@@ -412,7 +406,10 @@ def _notes_on_test(results: Sequence[PairResult], options: Options, draws: int) 
 def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
     """Say why no pair at all can be significant, where that is so, and what would help."""
     pairs, topics, alpha, is_tukey = len(results), results[0].topics, options.alpha, options.test == TUKEY
-    times = 1 if is_tukey else smallest_factor(options.correction, pairs)
+    # By how much the correction raises the smallest p of so many pairs at the least, where all have it.
+    tiny = 2.0**-40
+    raised = tiny if is_tukey else float(np.min(corrections.get(options.correction)(np.full(pairs, tiny))))
+    times = round(raised / tiny)
     after = f" after {TITLES.get(options.correction, options.correction)}" if times > 1 else ""
     others = "--test t or tukey" if pairs > 1 and not options.baselines else "--test t"
     smallest = min(2.0 ** (1 - topics), 1.0)
@@ -428,16 +425,10 @@ def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Opti
     return []
 
 
-def smallest_factor(correction: str, pairs: int) -> int:
-    """Give by how much a correction raises the smallest p of so many pairs at the least, where all have it."""
-    tiny = 2.0**-40
-    return round(float(np.min(corrections.get(correction)(np.full(pairs, tiny)))) / tiny)
-
-
-def _notes_on_intervals(results: Sequence[PairResult]) -> list[str]:
+def _notes_on_intervals(results: Sequence[PairResult]) -> tuple[str, ...]:
     """Say how far intervals on few topics can be believed, where there are any."""
     topics = results[0].topics
     if topics not in COVERAGE or not any(result.high > result.low for result in results):
-        return []
+        return ()
     held = f"they hold the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
-    return [f"on {topics} topics these intervals are too narrow: {held}, and less where differences are skewed"]
+    return (f"on {topics} topics these intervals are too narrow: {held}, and less where differences are skewed",)

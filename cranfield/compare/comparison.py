@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
-from cranfield.base.registry import deferred
+from cranfield.base.registry import Registry, deferred
 from cranfield.compare import differences as effect
-from cranfield.compare.corrections import Correction, corrections, holm
 from cranfield.compare.differences import (
     DRAWS,
     Counts,
@@ -35,6 +34,85 @@ from cranfield.compare.significance.student import student
 with deferred:
     import scipy.special as special
 
+# Corrections for many tests: p-values in, adjusted p-values out, in the same order.
+#
+# An adjusted p-value is compared with alpha as it stands. The family is exactly the p-values that are given: a run
+# against itself, or a pair that was not tested, must not be among them.
+
+
+class Correction(Protocol):
+    """A rule that raises p-values so that all of them together keep an error rate."""
+
+    def __call__(self, p: ArrayLike) -> Values:
+        """Give the adjusted p-values."""
+        ...
+
+
+corrections: Registry[Correction] = Registry(
+    "correction", package="cranfield.compare.comparison", group="cranfield.corrections"
+)
+
+TITLES = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini-hochberg": "Benjamini-Hochberg",
+    "none": "not corrected",
+    "tukey": "",
+}
+"""What stands below a table; a stranger's correction goes by its name."""
+
+
+@corrections.register("none")
+def uncorrected(p: ArrayLike) -> Values:
+    """The p-values as they are: right for one comparison that was planned, and for nothing else."""
+    return _checked(p).copy()
+
+
+@corrections.register("bonferroni")
+def bonferroni(p: ArrayLike) -> Values:
+    """Bonferroni's correction: min(1, m · p) for m tests. Keeps the chance of even one false win below alpha.
+
+    Holm's keeps the same promise and never finds less. Source: Dunn, JASA 56, 1961.
+    """
+    raw = _checked(p)
+    return np.minimum(raw * len(raw), 1.0)
+
+
+@corrections.register("holm", "holm-bonferroni")
+def holm(p: ArrayLike) -> Values:
+    """Holm's step-down correction: the largest of (m − j + 1) · p₍ⱼ₎ over all j up to the rank of p, at most 1.
+
+    Keeps the chance of even one false win below alpha, whatever the dependence. Source: Holm, Scandinavian Journal
+    of Statistics 6, 1979.
+    """
+    raw = _checked(p)
+    order = np.argsort(raw, kind="stable")
+    adjusted = np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1))
+    return np.asarray(np.minimum(adjusted, 1.0)[np.argsort(order)])
+
+
+@corrections.register("benjamini-hochberg", "bh", "fdr")
+def benjamini_hochberg(p: ArrayLike) -> Values:
+    """Benjamini and Hochberg's step-up correction: the smallest of m / j · p₍ⱼ₎ over all j from the rank of p on.
+
+    Keeps the expected share of false wins among the wins below alpha, for independent or positively dependent tests;
+    it does not promise that there is none. Source: Benjamini and Hochberg, JRSS B 57, 1995.
+    """
+    raw = _checked(p)
+    order = np.argsort(raw, kind="stable")
+    scaled = raw[order] * (len(raw) / np.arange(1, len(raw) + 1))
+    return np.asarray(np.minimum.accumulate(scaled[::-1])[::-1][np.argsort(order)])
+
+
+def _checked(p: ArrayLike) -> Values:
+    values = np.asarray(p, dtype=np.float64)
+    if values.ndim != 1:
+        raise UsageError(f"p-values are corrected as one row, not as an array of {values.ndim} dimensions")
+    if not ((values >= 0) & (values <= 1)).all():
+        raise InputError("a p-value is a number from 0 to 1; a missing one must be left out, not given as NaN")
+    return values
+
+
 # Scores of several systems on the same topics, and which of them meet.
 
 Indices = NDArray[np.intp]
@@ -44,12 +122,11 @@ Indices = NDArray[np.intp]
 class Seeds:
     """What several seeds of one system looked like before they became one entry.
 
-    `count` is the number of seeds of each entry. `variance` (entries × topics) is that of the seeds' scores on each
-    topic and `deviation` the standard deviation of the seeds' means, both with count − 1; 0 where there is one seed.
+    `count` is the number of seeds of each entry, `deviation` the standard deviation of the seeds' means, with
+    count − 1; 0 where there is one seed.
     """
 
     count: Counts
-    variance: Values
     deviation: Values
 
 
@@ -87,14 +164,11 @@ def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two rows are called {quoted(twice)}; seeds of one system are merged by naming the systems")
 
-    def variance(seeds: Values) -> Values:
-        return np.asarray(seeds.var(axis=0, ddof=1) if len(seeds) > 1 else np.zeros(seeds.shape[1:]))
-
     groups = [matrix[[name == entry for name in names]] for entry in entries]
+    means = [group.mean(axis=1) for group in groups]
     seeds = Seeds(
         count=np.array([len(group) for group in groups], dtype=np.int64),
-        variance=np.stack([variance(group) for group in groups]),
-        deviation=np.array([np.sqrt(variance(group.mean(axis=1))) for group in groups]),
+        deviation=np.array([mean.std(ddof=1) if len(mean) > 1 else 0.0 for mean in means]),
     )
     return PairedScores(tuple(entries), np.stack([group.mean(axis=0) for group in groups]), seeds)
 
@@ -124,9 +198,8 @@ def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indi
         for row in range(entries)
         if row not in baselines[: place + 1]
     ]
-    return np.array([row for row, _ in meeting], dtype=np.intp), np.array(
-        [base for _, base in meeting], dtype=np.intp
-    )
+    rows, others = np.array(meeting, dtype=np.intp).T
+    return rows, others
 
 
 # Tukey's honestly significant differences, by randomisation over all runs at once.

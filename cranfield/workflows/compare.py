@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from cranfield.evaluate.align import Alignment
-    from cranfield.reuse.intervals import Identities
     from cranfield.reuse.pairs import Claim
     from cranfield.store.store import Store
     from cranfield.workflows.inputs import Inputs
@@ -74,16 +72,27 @@ def compare_runs(
         raise UsageError("a comparison needs at least two runs")
     verdicts, store = verdicts and not by_topic, inputs.store
     ours = all(isinstance(measure, Measure) for measure in parse_measures(request.measures))
-    why = list(_why_no_claims(request, options)) if verdicts else []
+    why = []  # no claims can be worked out, and what the verdicts are then
+    if verdicts and not ours:
+        why = ["no verdicts and no claims here, because nothing is known about holes under measures of ir_measures"]
+    elif verdicts:
+        if options.systems:
+            why.append("no claims here, because an entry is a mean over seeds; its verdict is the worst of its seeds")
+        if request.duplicates == "novelty":
+            why.append("no claims here, because they are about plain scores; so are the verdicts")
+
+    def compared_by_measure(found: Evaluation) -> list[MeasureComparison]:
+        return compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
+
     with inputs.progress() as progress:
         if not verdicts or not ours:
             known = inputs.known(request)
             found = evaluate(request, store=store, progress=progress, kept=inputs.alignment, read=known)
-            return Comparison(found, _compared(request, options, found), by_topic=by_topic, notes=why)
+            return Comparison(found, compared_by_measure(found), by_topic=by_topic, notes=why)
         request = evaluate_inputs.without_pipes(request)  # claims look at the runs again
         field = inputs.field(request, progress)
         found = evaluate(request, store=store, read=first_runs(field.read, field.asked))
-        compared = _compared(request, options, found)
+        compared = compared_by_measure(found)
         measures = own_measures(evaluate_inputs.measures_asked(request.measures, store))
         trust = trusted(field, measures, store=store, learn="where unjudged")
         levels = {
@@ -102,31 +111,32 @@ def compare_runs(
     return Comparison(found, compared, claims=claims, verdicts=levels, notes=[*notes, *_about(claims.values())])
 
 
-def _compared(request: Request, options: Options, found: Evaluation) -> list[MeasureComparison]:
-    return compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
-
-
-def _why_no_claims(request: Request, options: Options) -> Iterator[str]:
-    """Say why no claims can be worked out, and what the verdicts are then; nothing where they can."""
-    if not all(isinstance(measure, Measure) for measure in parse_measures(request.measures)):
-        yield "no verdicts and no claims here, because nothing is known about holes under measures of ir_measures"
-        return
-    if options.systems:
-        yield "no claims here, because an entry is a mean over seeds; its verdict is the worst of its seeds"
-    if request.duplicates == "novelty":
-        yield "no claims here, because they are about plain scores; so are the verdicts"
-
-
 def _claims(
     compared: Sequence[MeasureComparison], request: Request, trust: Trusted, store: Store | None, progress: Progress
 ) -> Claims:
     """Work out what may be said of the pairs that are shown, and of the clearest; nothing where all is judged."""
     by_name = {str(one.measure): one.measure for one in trust.trusts}
     aligned, documents = with_documents(request, store, topics=trust.field.read.aligned.topic_ids)
+    place = {name: run for run, name in enumerate(aligned.run_names)}
+    knowledge = trust.field.knowledge
     claims: dict[tuple[str, str, str], Claim] = {}
     for done, one in enumerate(compared, start=1):
         for result in claimed_pairs(one) if one.measure in by_name else ():
-            claim = _claim(result, by_name[one.measure], trust, aligned, documents, store)
+            measure, first, second = by_name[one.measure], place[result.a], place[result.b]
+            depth = intervals.interval_depth(measure, pool_depth=knowledge.pool_depth)
+            pair = reuse_pairs.open_score(
+                aligned, documents, measure, first, second, depth=depth, highest=highest_grade(store)
+            )
+            known = trust.of(measure)
+            loss = None if known is None else known.loss
+            claim = reuse_pairs.claim_of(
+                pair,
+                loss95=None if loss is None else (float(loss.upper[first]), float(loss.upper[second])),
+                p_value=float(result.adjusted_p),
+                name_documents=False,
+                corrected=result.adjusted_p != result.p,
+            )
+            claim = replace(claim, reason=f"{claim.reason} (guessed)") if knowledge.inferred else claim
             claims[one.measure, result.a, result.b] = claim
         progress("looking at pairs", done, len(compared))
     return claims if any(one.unjudged for one in claims.values()) else {}
@@ -136,36 +146,6 @@ def claimed_pairs(one: MeasureComparison) -> list[PairResult]:
     """Give the pairs that claims are worked out for: those that are shown, and then the clearest."""
     chosen = [*shown_pairs(one).pairs, *sorted(one.results, key=lambda result: result.clearness)]
     return list({(result.a, result.b): result for result in chosen}.values())[:MOST_PAIRS]
-
-
-def _claim(
-    result: PairResult,
-    measure: Measure,
-    trust: Trusted,
-    aligned: Alignment,
-    documents: Identities,
-    store: Store | None,
-) -> Claim:
-    first, second = (aligned.run_names.index(name) for name in (result.a, result.b))
-    pair = reuse_pairs.open_score(
-        aligned,
-        documents,
-        measure,
-        first,
-        second,
-        depth=intervals.interval_depth(measure, pool_depth=trust.field.knowledge.pool_depth),
-        highest=highest_grade(store),
-    )
-    known = trust.of(measure)
-    loss = None if known is None else known.loss
-    claim = reuse_pairs.claim_of(
-        pair,
-        loss95=None if loss is None else (float(loss.upper[first]), float(loss.upper[second])),
-        p_value=float(result.adjusted_p),
-        name_documents=False,
-        corrected=result.adjusted_p != result.p,
-    )
-    return replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.knowledge.inferred else claim
 
 
 def _about(claims: Iterable[Claim]) -> list[str]:
@@ -212,11 +192,15 @@ class Comparison(Result):
 
     def table(self) -> Table:
         """Give one row per measure and pair, or per measure, pair and topic, with what all were made with."""
-        scores = self.evaluation.scores
-        made = {"qrels": short_hash(scores.qrels_hash), "reference": scores.order}
-        rows = [{**row, **made} for row in (self._topics() if self.by_topic else self._pairs())]
-        if not self.by_topic:
-            self._add_claims(rows)
+        rows = [
+            row
+            for one in self.compared
+            for row in (
+                (row for result in one.results for row in self._topics(one, result))
+                if self.by_topic
+                else self._pairs(one)
+            )
+        ]
         return table_of(list(rows[0]), [tuple(row.values()) for row in rows])
 
     def frame(self) -> pd.DataFrame:
@@ -226,41 +210,36 @@ class Comparison(Result):
         frame.attrs.update(made, notes=[*self.notes, *self.remarks_on()])
         return frame
 
-    def _pairs(self) -> Iterator[dict[str, Any]]:
-        for one in self.compared:
-            power, seeds = one.power_record(), one.scores.seeds
-            for result in one.results:
-                row = {"measure": one.measure, **dict(zip(_PAIR, astuple(result), strict=True))}
-                row["test_draws"] = one.test_draws
-                if one.options.systems:
-                    places = {"a": one.scores.labels.index(result.a), "b": one.scores.labels.index(result.b)}
-                    row |= {f"seeds_{side}": int(seeds.count[place]) for side, place in places.items()}
-                    row |= {f"seed_deviation_{side}": between_seeds(one, place) for side, place in places.items()}
-                yield {**row, **power, **one.options.record()}
+    def _made(self) -> dict[str, Any]:
+        scores = self.evaluation.scores
+        return {"qrels": short_hash(scores.qrels_hash), "reference": scores.order}
 
-    def _topics(self) -> Iterator[dict[str, Any]]:
+    def _pairs(self, one: MeasureComparison) -> Iterator[dict[str, Any]]:
+        """Give the rows of a measure; claims on the pair and verdicts on either score where any were worked out."""
+        power, seeds = one.power_record(), one.scores.seeds
+        for result in one.results:
+            row = {"measure": one.measure, **dict(zip(_PAIR, astuple(result), strict=True))}
+            row["test_draws"] = one.test_draws
+            if one.options.systems:
+                places = {"a": one.scores.labels.index(result.a), "b": one.scores.labels.index(result.b)}
+                row |= {f"seeds_{side}": int(seeds.count[place]) for side, place in places.items()}
+                row |= {f"seed_deviation_{side}": between_seeds(one, place) for side, place in places.items()}
+            row |= {**power, **one.options.record(), **self._made()}
+            if self.claims:
+                claim = self.claims.get((one.measure, result.a, result.b))
+                row["claim"] = None if claim is None else claim.level
+                row["claim_depth"] = None if claim is None else claim.down_to
+                row["claim_reason"] = None if claim is None else claim.reason
+            if self.verdicts:
+                row |= {f"verdict_{side}": self._verdict(one, row[side]) or None for side in ("a", "b")}
+            yield row
+
+    def _topics(self, one: MeasureComparison, result: PairResult) -> Iterator[dict[str, Any]]:
         """Give both scores and their difference as they were compared: of a geometric mean these are logarithms."""
-        for one in self.compared:
-            for result in one.results:
-                yield from self._topics_of(one, result)
-
-    def _topics_of(self, one: MeasureComparison, result: PairResult) -> Iterator[dict[str, Any]]:
         scores = (one.scores.of(result.a).tolist(), one.scores.of(result.b).tolist())
         for topic, first, second in zip(self.evaluation.scores.topic_ids, *scores, strict=True):
             names = {"measure": one.measure, "a": result.a, "b": result.b, "topic": topic}
-            yield {**names, "score_a": first, "score_b": second, "difference": first - second}
-
-    def _add_claims(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Add the claim on each pair and the verdict on either score, where any were worked out at all."""
-        of = {one.measure: one for one in self.compared}
-        for row in rows if self.claims else ():
-            claim = (self.claims or {}).get((row["measure"], row["a"], row["b"]))
-            row["claim"] = None if claim is None else claim.level
-            row["claim_depth"] = None if claim is None else claim.down_to
-            row["claim_reason"] = None if claim is None else claim.reason
-        for row in rows if self.verdicts else ():
-            for side in ("a", "b"):
-                row[f"verdict_{side}"] = self._verdict(of[row["measure"]], row[side]) or None
+            yield {**names, "score_a": first, "score_b": second, "difference": first - second, **self._made()}
 
     def _verdict(self, one: MeasureComparison, entry: str) -> str:
         """Give the verdict of a run, or the worst one of the seeds of a system; nothing where there is none."""
@@ -275,29 +254,26 @@ class Comparison(Result):
         A table carries what stands behind it where it goes without the sentences that a terminal has beside it: the
         qrels into a file, everything where it is pasted into a text.
         """
+        made, alone = made_with(self.evaluation.scores), carried == "everything"
         for one in self.compared:
-            behind = [made_with(self.evaluation.scores)] if carried == "qrels" else []
-            behind = [*self.evaluation.notes, *one.notes] if carried == "everything" else behind
-            shown = shown_pairs(one)
+            listed = shown_pairs(one)
+            behind = [*self.evaluation.notes, *one.notes] if alone else [made] if carried == "qrels" else []
             if self.by_topic:
-                yield _with_notes(self._topics_table(one, shown), [*behind, *shown.notes])
+                yield self._topics_table(one, listed, behind)
                 continue
-            yield _with_notes(self._standing_table(one), behind)
-            behind = self._behind_pairs(one) if carried == "everything" else []
-            yield _with_notes(self._pairs_table(one, shown), [*behind, *shown.notes])
+            yield self._standing_table(one, behind)
+            drawn = f"95% intervals by {one.options.interval_draws:,} draws, seed {one.options.seed}"
+            claims = [claim for (measure, _, _), claim in (self.claims or {}).items() if measure == one.measure]
+            behind = [
+                made,
+                *([drawn] if one.topics > 1 else []),
+                *all_notes([one]),
+                *one.power_notes(),
+                *_about(claims),
+            ]
+            yield self._pairs_table(one, listed, behind if alone else [])
 
-    def _behind_pairs(self, one: MeasureComparison) -> list[str]:
-        drawn = f"95% intervals by {one.options.interval_draws:,} draws, seed {one.options.seed}"
-        claims = [claim for (measure, _, _), claim in (self.claims or {}).items() if measure == one.measure]
-        return [
-            made_with(self.evaluation.scores),
-            *([drawn] if one.topics > 1 else []),
-            *all_notes([one]),
-            *one.power_notes(),
-            *_about(claims),
-        ]
-
-    def _standing_table(self, one: MeasureComparison) -> Table:
+    def _standing_table(self, one: MeasureComparison, behind: Sequence[str]) -> Table:
         """Give the entries from best to worst, with what they beat or share; of seeds also how far they differ."""
         last, cells, meaning = _last_column(one)
         seeded, verdicts = bool(one.options.systems), any(name == one.title for name, _ in self.verdicts or ())
@@ -311,10 +287,10 @@ class Comparison(Result):
             rows.append((name, value, *seeds, cells[name], *([self._verdict(one, name)] if verdicts else [])))
         of_what = "mean logarithms" if one.logarithms else "means"
         notes = [meaning, *([f"between seeds: the standard deviation of their {of_what}"] if seeded else [])]
-        table = table_of(columns, rows, caption=one.title, notes=notes)
+        table = table_of(columns, rows, caption=one.title, notes=[*notes, *behind])
         return with_best(table, [1]) if one.quality else table
 
-    def _pairs_table(self, one: MeasureComparison, shown: ShownPairs) -> Table:
+    def _pairs_table(self, one: MeasureComparison, listed: ShownPairs, behind: Sequence[str]) -> Table:
         is_tukey = one.options.test == TUKEY
         columns = [
             Column("run"),
@@ -329,29 +305,30 @@ class Comparison(Result):
             *([Column("claim", "while documents are unjudged")] if self.claims else []),
         ]
         rows: list[tuple[Value, ...]] = []
-        for one_pair in shown.pairs:
-            pair = _turned(one_pair) if one_pair.b == shown.best else one_pair
+        for result in listed.pairs:
+            pair = result
+            if result.b == listed.best:  # the best run stands first
+                turned: dict[str, Any] = {"difference": -pair.difference, "low": -pair.high, "high": -pair.low}
+                turned |= {"wins": pair.losses, "losses": pair.wins, "effect": -pair.effect}
+                pair = replace(pair, a=pair.b, b=pair.a, **turned)
             numbers = (pair.difference, pair.low, pair.high, f"{pair.wins}/{pair.ties}/{pair.losses}", pair.effect)
-            claim = (self.claims or {}).get((one.measure, one_pair.a, one_pair.b))
-            said = ("" if claim is None else claim.said,) if self.claims else ()
-            rows.append((pair.a, pair.b, *numbers, pair.p, pair.adjusted_p, *said))
-        return table_of(columns, rows, caption=f"Differences in {one.measure}")
+            claim = (self.claims or {}).get((one.measure, result.a, result.b))
+            claimed = ("" if claim is None else claim.said,) if self.claims else ()
+            rows.append((pair.a, pair.b, *numbers, pair.p, pair.adjusted_p, *claimed))
+        return table_of(columns, rows, caption=f"Differences in {one.measure}", notes=[*behind, *listed.notes])
 
-    def _topics_table(self, one: MeasureComparison, shown: ShownPairs) -> Table:
+    def _topics_table(self, one: MeasureComparison, listed: ShownPairs, behind: Sequence[str]) -> Table:
         columns = [Column("run"), Column("against"), Column("topic"), Column("score_a", "score", "number")]
         columns += [Column("score_b", "other score", "number"), Column("difference", kind="number")]
-        rows = [tuple(row.values())[1:] for pair in shown.pairs for row in self._topics_of(one, pair)]
-        return table_of(columns, rows, caption=f"Differences in {one.measure}, topic by topic")
+        rows = [tuple(row.values())[1:7] for pair in listed.pairs for row in self._topics(one, pair)]
+        caption = f"Differences in {one.measure}, topic by topic"
+        return table_of(columns, rows, caption=caption, notes=[*behind, *listed.notes])
 
 
 def between_seeds(one: MeasureComparison, place: int) -> float | None:
     """Give the standard deviation of the means of an entry's seeds; nothing where there is only one."""
     seeds = one.scores.seeds
     return float(seeds.deviation[place]) if seeds.count[place] > 1 else None
-
-
-def _with_notes(table: Table, notes: Sequence[str]) -> Table:
-    return replace(table, notes=(*table.notes, *notes))
 
 
 class ShownPairs(NamedTuple):
@@ -385,12 +362,6 @@ def shown_pairs(one: MeasureComparison) -> ShownPairs:
     against = sorted(against, key=lambda result: place[result.other(best)])[:PAIRS_SHOWN]
     which = "each other run" if len(against) == len(place) - 1 else f"the next {len(against)} runs"
     return ShownPairs(tuple(against), best, (f"{best} against {which}, of {total}; {ALL_IN_DATA}",))
-
-
-def _turned(pair: PairResult) -> PairResult:
-    """Give a pair with b first."""
-    ends: dict[str, Any] = {"difference": -pair.difference, "low": -pair.high, "high": -pair.low}
-    return replace(pair, a=pair.b, b=pair.a, **ends, wins=pair.losses, losses=pair.wins, effect=-pair.effect)
 
 
 def _last_column(one: MeasureComparison) -> tuple[Column, dict[str, str], str]:

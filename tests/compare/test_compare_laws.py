@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cranfield.compare import differences as effect
-from cranfield.compare.corrections import corrections
+from cranfield.compare.comparison import corrections
 from cranfield.compare.differences import difference_interval, mean_interval, paired_differences
 from cranfield.compare.significance import tests as significance_tests
 

@@ -6,7 +6,7 @@ from kept import Kept
 from statsmodels.stats.multitest import multipletests
 
 from cranfield.base.errors import InputError, UsageError
-from cranfield.compare.corrections import corrections
+from cranfield.compare.comparison import corrections
 
 PEERS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini-hochberg": "fdr_bh"}
 
