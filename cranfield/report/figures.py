@@ -23,7 +23,6 @@ from cranfield.base.text import cell_width, shortened_in_the_middle, visible_lin
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Text
 
 
 Values = NDArray[np.float64]
@@ -93,7 +92,9 @@ def strips(
     points: Any = {"color": BLUE, "alpha": 0.45, "markersize": 7, "mew": 0, "rasterized": as_image}
     for place, name in enumerate(names):
         values = scores[name]
-        axes.plot(values, place + _jitter(len(values)), ".", **points)
+        # Points are spread over a row the same way each time: the golden ratio never piles them up.
+        jitter = ((np.arange(len(values)) * 0.6180339887) % 1 - 0.5) * 0.5
+        axes.plot(values, place + jitter, ".", **points)
         axes.plot([bars[name]] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
     if against is not None:
         axes.axvline(0, color=GREY, linewidth=1, zorder=0.5)
@@ -135,20 +136,15 @@ def differences(
         axes.set_xticks([])
         axes.set_xlabel(f"{len(topics):,} topics")
     axes.set_axisbelow(True)
-    axes.set_ylabel(_difference_label(measure, first, second))
+    subtracted = f"{measure_label(measure)}: {label(first)} − {label(second)}"
+    if cell_width(subtracted) > _AXIS_HIGH:  # long names stand on lines of their own, as long as the axis is high
+        minuend, subtrahend = (label(name, longest=_AXIS_HIGH - 2) for name in (first, second))
+        subtracted = f"{measure_label(measure)}\n{minuend}\n− {subtrahend}"
+    axes.set_ylabel(subtracted)
     mean = f"{values.mean():+.4f}"
     mean = mean if mean.strip("+-0.") else mean[1:]
     axes.set_title(f"won {wins}, tied {ties}, lost {losses}; mean {mean} (dashed)", fontsize=9)
     return axes
-
-
-def _difference_label(measure: str, first: str, second: str) -> str:
-    """Say what is subtracted; long names stand on lines of their own, as long as the axis is high."""
-    said = f"{measure_label(measure)}: {label(first)} − {label(second)}"
-    if cell_width(said) <= _AXIS_HIGH:
-        return said
-    of, taken = (label(name, longest=_AXIS_HIGH - 2) for name in (first, second))
-    return f"{measure_label(measure)}\n{of}\n− {taken}"
 
 
 def precision_recall(curves: Mapping[str, Values], *, on: On = None) -> Axes:
@@ -194,19 +190,16 @@ def save(figure: Figure, path: Path, *, footer: str = "") -> str:
     import matplotlib as mpl
 
     with whole_file(path, replace=True) as unfinished, mpl.rc_context(_STYLE), _letters_lacking() as lacking:
-        written = [_below(figure, footer)] if footer else []
-        metadata |= {_DESCRIBED[kind]: footer} if footer else {}
+        below = None
+        if footer:  # just below all that the figure shows, from its left edge on
+            metadata[_DESCRIBED[kind]] = footer
+            drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+            left, top = drawn.x0 / width, (drawn.y0 - _FOOTER_GAP) / height
+            below = figure.text(left, top, label_in_full(footer), fontsize=6, color=GREY, va="top")
         figure.savefig(unfinished, format=kind[1:], bbox_inches="tight", metadata=metadata)
-        for text in written:
-            text.remove()
+        if below is not None:
+            below.remove()
     return "" if kind == ".svg" else "".join(dict.fromkeys(lacking))
-
-
-def _below(figure: Figure, footer: str) -> Text:
-    """Write a footer just below all that a figure shows, from its left edge on."""
-    shown, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
-    left, top = shown.x0 / width, (shown.y0 - _FOOTER_GAP) / height
-    return figure.text(left, top, label_in_full(footer), fontsize=6, color=GREY, va="top")
 
 
 @contextmanager
@@ -245,50 +238,40 @@ def axes_on(on: On, *, width: float = 6.5, height: float = 3.6) -> Axes:
     return on(width, height) if callable(on) else on
 
 
-def figure_and_axes(*, width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
-    """Give an empty figure in the house's style, in inches, and its axes."""
-    axes = own_axes(width, height)
-    return figure_of(axes), axes
-
-
 def own_axes(width: float, height: float) -> Axes:
     """Give the axes of an empty figure in the house's style, which no window or notebook knows of."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("a figure", "plots") from None
-    with mpl.rc_context(_STYLE):
-        return Figure(figsize=_size(width, height)).add_subplot()
+    return _empty_axes(width, height, shown=False)
 
 
 def shown_axes(width: float, height: float) -> Axes:
     """Give the axes of an empty figure in the house's style that pyplot knows of: a notebook shows it.
 
-    Its layout leaves room for names and legends: whoever saves it himself loses nothing at the edges.
+    Its layout leaves room for names and legends: whoever saves it themselves loses nothing at the edges.
     """
+    return _empty_axes(width, height, shown=True)
+
+
+def _empty_axes(width: float, height: float, *, shown: bool) -> Axes:
+    size = min(width, _WIDEST), min(height, _TALLEST)
     try:
         import matplotlib as mpl
-        from matplotlib import pyplot
+
+        style = {name: value for name, value in _STYLE.items() if not (shown and name == "figure.dpi")}
+        with mpl.rc_context(style):
+            if shown:
+                from matplotlib import pyplot
+
+                return pyplot.figure(figsize=size, layout="constrained").add_subplot()
+            from matplotlib.figure import Figure
+
+            return Figure(figsize=size).add_subplot()
     except ImportError:
         raise MissingExtra("a figure", "plots") from None
-    style = {name: value for name, value in _STYLE.items() if name != "figure.dpi"}
-    with mpl.rc_context(style):
-        return pyplot.figure(figsize=_size(width, height), layout="constrained").add_subplot()
 
 
 def figure_of(axes: Axes) -> Figure:
     """Give the figure that axes are in."""
     return cast("Figure", axes.figure)
-
-
-def _size(width: float, height: float) -> tuple[float, float]:
-    return min(width, _WIDEST), min(height, _TALLEST)
-
-
-def _jitter(size: int) -> Values:
-    """Spread points over a row the same way each time: the golden ratio never piles them up."""
-    return np.asarray(((np.arange(size) * 0.6180339887) % 1 - 0.5) * 0.5, dtype=np.float64)
 
 
 def label(text: str, *, longest: int = _LONGEST) -> str:
@@ -378,7 +361,9 @@ def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, dept
     Beside each row stands its mean: a run that the pool hardly knows can have dark cells too.
     """
     order = np.argsort(-np.nan_to_num(judged).mean(axis=1), kind="stable")
-    each = _column_inches(topics)
+    # A column is as wide as its name where all names fit beside each other, else as a name that stands.
+    needed = _LETTER * (2 + max((len(label(topic)) for topic in topics), default=0))
+    each = needed if needed > _UPRIGHT and needed * len(topics) <= _LEVEL else _UPRIGHT
     width, height = (min(inches, _TALLEST_BIAS_FIGURES) for inches in (each * len(topics) + 3.0, 0.24 * len(runs)))
     axes = axes_on(on, width=max(6.0, width), height=1.6 + height)
     axes.grid(visible=False)
@@ -387,30 +372,19 @@ def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, dept
     level = each > _UPRIGHT
     axes.set_xticks(*_named(topics), rotation=0 if level else 90, fontsize=8 if level else 7)
     apart = max(judged.shape) <= _NAMED
-    if apart:
-        _cells_apart(axes, np.nan_to_num(judged[order]).mean(axis=1))
+    if apart:  # by thin lines of paper, with the mean of each row at its end
+        rows, columns = judged.shape
+        axes.set_xticks(np.arange(columns - 1) + 0.5, minor=True)
+        axes.set_yticks(np.arange(rows - 1) + 0.5, minor=True)
+        axes.grid(visible=True, which="minor", color="white", linewidth=1, alpha=1)
+        axes.tick_params(which="minor", length=0)
+        for place, share in enumerate(np.nan_to_num(judged[order]).mean(axis=1).tolist()):
+            axes.text(columns - 0.3, place, f"{100 * share:.0f} %", fontsize=8, va="center")
+        axes.text(columns - 0.3, -0.8, "mean", fontsize=8, va="center")
     axes.set_xlabel("topic")
     said = f"judged among the first {depth}"
     axes.figure.colorbar(image, ax=axes, label=said, fraction=0.03, pad=0.1 if apart else 0.02)
     return axes
-
-
-def _column_inches(topics: Sequence[str]) -> float:
-    """Give how wide a column is: as its name where all names fit beside each other, else as a name that stands."""
-    needed = _LETTER * (2 + max((len(label(topic)) for topic in topics), default=0))
-    return needed if needed > _UPRIGHT and needed * len(topics) <= _LEVEL else _UPRIGHT
-
-
-def _cells_apart(axes: Axes, shares: Values) -> None:
-    """Part the cells by thin lines of paper, and write the mean of each row at its end."""
-    rows, columns = axes.images[0].get_size()
-    axes.set_xticks(np.arange(columns - 1) + 0.5, minor=True)
-    axes.set_yticks(np.arange(rows - 1) + 0.5, minor=True)
-    axes.grid(visible=True, which="minor", color="white", linewidth=1, alpha=1)
-    axes.tick_params(which="minor", length=0)
-    for place, share in enumerate(shares.tolist()):
-        axes.text(columns - 0.3, place, f"{100 * share:.0f} %", fontsize=8, va="center")
-    axes.text(columns - 0.3, -0.8, "mean", fontsize=8, va="center")
 
 
 def hold_out_loss(
@@ -488,8 +462,11 @@ def replayed(found: Mapping[str, Curve], taus: Mapping[str, Curve], *, measure: 
         side.tick_params(labelsize=9)
     for place, name in enumerate(found):
         style, colour = ("-", "--", "-.", ":")[place // 10 % 4], f"C{place % 10}"
-        left.plot(*_thinned(found[name]), style, color=colour, linewidth=1.6, label=label(name))
-        left.plot(found[name][0][-1], found[name][1][-1], "o", color=colour, markersize=4)
+        costs, shares = found[name]
+        # No more points than can be seen; the last one stays.
+        seen = np.unique(np.linspace(0, len(costs) - 1, min(400, len(costs))).astype(np.int64))
+        left.plot(costs[seen], shares[seen], style, color=colour, linewidth=1.6, label=label(name))
+        left.plot(costs[-1], shares[-1], "o", color=colour, markersize=4)
         right.plot(*taus[name], style, marker="o", color=colour, markersize=4, linewidth=1.3)
     left.set_ylabel("share of the known relevant documents found", fontsize=9)
     right.set_ylabel(f"tau-b of the ranking by {measure_label(measure)}", fontsize=9)
@@ -497,16 +474,6 @@ def replayed(found: Mapping[str, Curve], taus: Mapping[str, Curve], *, measure: 
         side.set_xlabel("documents judged", fontsize=9)
         side.set_xlim(left=0)
     left.set_ylim(bottom=0)
-    figure.legend(fontsize=8, frameon=False, loc="lower center", ncols=_columns(list(found)))
+    columns = max(1, min(len(found), 130 // (max(map(len, found), default=1) + 8)))
+    figure.legend(fontsize=8, frameon=False, loc="lower center", ncols=columns)
     return figure
-
-
-def _thinned(curve: Curve, most: int = 400) -> Curve:
-    """Give a curve with no more points than can be seen; the last one stays."""
-    places = np.unique(np.linspace(0, len(curve[0]) - 1, min(most, len(curve[0]))).astype(np.int64))
-    return curve[0][places], curve[1][places]
-
-
-def _columns(names: Sequence[str]) -> int:
-    longest = max(map(len, names), default=1)
-    return max(1, min(len(names), 130 // (longest + 8)))

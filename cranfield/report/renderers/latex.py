@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from cranfield.base.tables import Table
@@ -49,68 +49,38 @@ def render_latex(table: Table) -> str:
 
     Its first line is a comment that names the packages it needs.
     """
-    long = len(table.rows) > _ONE_PAGE
-    lines = _over_pages(table) if long else _floating(table)
-    return "\n".join([rf"% \usepackage{{booktabs{',longtable' if long else ''}}}", *lines]) + "\n"
+    alignment = "".join("r" if column.numeric else "l" for column in table.columns)
+    titles = [column.title for column in table.columns]
+    head = [r"\toprule", _row(map(_escaped, titles)), r"\midrule"]
+    body = list(_body(table))
+    notes = [_escaped(note) for note in table.notes]
+    # A label alone has no number: a table without caption is called by the names of its numbers.
+    named = [column.title for column in table.columns if column.numeric] or titles
+    more = ", …" if len(named) > _TITLES_NAMED else ""
+    text = table.caption or f"{', '.join(named[:_TITLES_NAMED])}{more}"
+    caption, label = rf"\caption{{{_escaped(text)}}}", rf"\label{{tab:{_label(text)}}}"
+    if len(table.rows) <= _ONE_PAGE:
+        lines = [
+            r"% \usepackage{booktabs}",
+            *(r"\begin{table}", r"\centering", caption, label, rf"\begin{{tabular}}{{{alignment}}}"),
+            *(*head, *body, r"\bottomrule", r"\end{tabular}"),
+            *(*(rf"\\[0.5ex] \footnotesize {note}" for note in notes), r"\end{table}"),
+        ]
+    else:
+        lines = [
+            r"% \usepackage{booktabs,longtable}",
+            *(rf"\begin{{longtable}}{{{alignment}}}", caption, rf"{label} \\"),
+            *(*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot", *body, r"\end{longtable}"),
+            *(rf"\par\noindent{{\footnotesize {note}\par}}" for note in notes),
+        ]
+    return "\n".join(lines) + "\n"
 
 
-def _floating(table: Table) -> list[str]:
-    notes = [rf"\\[0.5ex] \footnotesize {_escaped(note)}" for note in table.notes]
-    return [
-        r"\begin{table}",
-        r"\centering",
-        *_caption(table),
-        rf"\begin{{tabular}}{{{_alignment(table)}}}",
-        *_head(table),
-        *_body(table),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *notes,
-        r"\end{table}",
-    ]
-
-
-def _over_pages(table: Table) -> list[str]:
-    *caption, label = _caption(table)
-    notes = [rf"\par\noindent{{\footnotesize {_escaped(note)}\par}}" for note in table.notes]
-    return [
-        rf"\begin{{longtable}}{{{_alignment(table)}}}",
-        *caption,
-        rf"{label} \\",
-        *_head(table),
-        r"\endfirsthead",
-        *_head(table),
-        r"\endhead",
-        r"\bottomrule",
-        r"\endfoot",
-        *_body(table),
-        r"\end{longtable}",
-        *notes,
-    ]
-
-
-def _caption(table: Table) -> list[str]:
-    """Give caption and label; of a table without caption the names of its numbers: a label alone has no number."""
-    numbers = [column.title for column in table.columns if column.numeric]
-    titles = numbers or [column.title for column in table.columns]
-    more = ", …" if len(titles) > _TITLES_NAMED else ""
-    said = table.caption or f"{', '.join(titles[:_TITLES_NAMED])}{more}"
-    return [rf"\caption{{{_escaped(said)}}}", rf"\label{{tab:{_label(said)}}}"]
-
-
-def _label(said: str) -> str:
+def _label(text: str) -> str:
     """Give the first words of a caption as the name of a label."""
-    words = re.findall(r"[a-z0-9]+", said.lower())
+    words = re.findall(r"[a-z0-9]+", text.lower())
     lengths = accumulate(len(word) + 1 for word in words)
     return "-".join(word for word, length in zip(words, lengths, strict=True) if length <= _LABEL_LETTERS) or "table"
-
-
-def _alignment(table: Table) -> str:
-    return "".join("r" if column.numeric else "l" for column in table.columns)
-
-
-def _head(table: Table) -> list[str]:
-    return [r"\toprule", _row([_escaped(column.title) for column in table.columns]), r"\midrule"]
 
 
 def _body(table: Table) -> Iterator[str]:
@@ -123,7 +93,7 @@ def _body(table: Table) -> Iterator[str]:
         yield _row(texts)
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
