@@ -44,15 +44,12 @@ for name in sys.argv[2:]:
 AGAIN = """
 import sys, time
 from pathlib import Path
-from cranfield.workflows.evaluate.evaluate import evaluate
-from cranfield.workflows.evaluate.inputs import AlignmentCache, Request
-from cranfield.workflows.collection import open_collection
-asked = Request(qrels=Path(sys.argv[2]), runs=tuple(sys.argv[3:]), measures=("AP", "nDCG@10", "P@10"))
-kept = AlignmentCache()
-with open_collection(Path(sys.argv[1])) as store:
-    evaluate(asked, store=store, kept=kept)
+import cranfield
+with cranfield.open_collection(sys.argv[1], qrels=Path(sys.argv[2]), progress=False) as opened:
+    asked = {"measures": ("AP", "nDCG@10", "P@10"), "runs": sys.argv[3:], "verdicts": False}
+    opened.results.evaluate(**asked)
     start, work = time.perf_counter(), time.process_time()
-    evaluate(asked, store=store, kept=kept).scores.summary
+    opened.results.evaluate(**asked).scores.summary
     print(time.perf_counter() - start, time.process_time() - work)
 """
 RANX = """

@@ -31,8 +31,7 @@ with deferred:
 
     from cranfield import collection as collection_module
     from cranfield.workflows import collection as collections
-    from cranfield.workflows import display, inputs
-    from cranfield.workflows.evaluate import inputs as evaluate_inputs
+    from cranfield.workflows import display, inputs, reading
     from cranfield.workflows.reuse import field
 
 if TYPE_CHECKING:
@@ -291,7 +290,7 @@ def opened(
     with nullcontext() if is_ignored else collection_if_any(path) as store:
         if warn is not None:
             _refuse_nothing(store, qrels, runs, layers)
-        request = inputs.CommandInputs(store, qrels, options, watch(), layers=layers or (), warn=warn)
+        request = inputs.Inputs(store, qrels, options, watch(), layers=layers or (), once=True, warn=warn)
         yield collection_module.Collection(request)
 
 
@@ -307,7 +306,7 @@ def _refuse_nothing(
         raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
     if "" in (runs or ()):
         raise typer.BadParameter("a run without a name; is a variable of the shell empty?")
-    if not runs and not evaluate_inputs.stored_names(store):
+    if not runs and not reading.stored_names(store):
         raise typer.BadParameter("which runs? name their files, or a collection that has some with -C")
 
 

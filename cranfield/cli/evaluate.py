@@ -17,8 +17,9 @@ from cranfield.cli.console import (
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
 with deferred:
+    from cranfield.workflows import reading
     from cranfield.workflows.evaluate import evaluate as workflow
-    from cranfield.workflows.evaluate import figures, inputs
+    from cranfield.workflows.evaluate import figures
 
 if TYPE_CHECKING:
     from cranfield.workflows.evaluate.evaluate import Evaluation
@@ -118,7 +119,7 @@ def evaluate(
         if idle:
             said = f"--explain lays open the lists of one topic; {', '.join(idle)} would change nothing"
             raise typer.BadParameter(said)
-    measures = measure or inputs.DEFAULT_MEASURES
+    measures = measure or reading.DEFAULT_MEASURES
     named = [words[0], *words[2:]] if explain else runs
     chosen: dict[str, Any] = {"like": like, "ties": ties, "duplicates": duplicates, "clusters": clusters}
     with console.opened(
@@ -134,7 +135,7 @@ def evaluate(
     ) as files:
         if explain:
             lists = files.explain(
-                words[1], *(named or ()), depth=depth, measures=measure or inputs.DEFAULT_MEASURES, **chosen
+                words[1], *(named or ()), depth=depth, measures=measure or reading.DEFAULT_MEASURES, **chosen
             )
             _put_lists(lists, format)
             return

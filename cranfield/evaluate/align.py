@@ -13,18 +13,9 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import CollectionError, InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.text import counted
-from cranfield.evaluate.lists import (
-    LARGEST_TABLE,
-    NOT_POOLED,
-    THREADS,
-    Counts,
-    Lists,
-    ValueTable,
-    strata_of,
-    stratified_sample,
-)
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, strata_of
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes, Places, Scores, places_in, taken
+from cranfield.runs.columns import Codes, Places, Scores, as_text, places_in, taken
 from cranfield.runs.encoding import CodedOrder
 from cranfield.runs.run import Run, arranged, as_float32, matrix_of, order_as_float32, ties, worth_a_matrix
 
@@ -102,6 +93,15 @@ class Alignment:
         """Runs by topics."""
         return len(self.run_names), len(self.topic_ids)
 
+    def ties_matter(self, lowest: int) -> bool:
+        """Whether documents with different grades are tied, where all up to the `lowest` grade are alike.
+
+        Otherwise no order of tied documents changes a score.
+        """
+        rows = np.flatnonzero(self.tied)
+        grades, above = (np.maximum(self.lists.grades[places], lowest) for places in (rows, rows - 1))
+        return bool((grades != above).any())
+
     def counts(self, *, rel: int = 1) -> tuple[TopicCounts, ...]:
         """Give the topic counts of each run."""
         relevant = self.lists.relevant_count(rel).reshape(self.shape)
@@ -158,7 +158,17 @@ def align(
     if qrels.strata is not None:
         strata = strata_of(qrels)
         at_rank = at_each_rank(strata.of_row, qrels, runs, chosen=chosen, reference=reference, placed=placed)
-        sample = stratified_sample(qrels, strata, at_rank=at_rank, topics=chosen, levels=levels)
+        total, judged = int(strata.count.sum()), qrels.grades >= 0
+        level = np.searchsorted(levels, qrels.grades[judged])
+        cells = strata.of_row[judged].astype(np.int64) * len(levels) + level
+        drawn = np.bincount(cells, minlength=total * len(levels))
+        sample = Sample(
+            at_rank=at_rank,
+            first=strata.first[chosen],
+            count=strata.count[chosen],
+            size=np.bincount(strata.of_row, minlength=total),
+            level_counts=drawn.reshape(total, len(levels)),
+        )
         lists = replace(lists, stratified=sample)
     present = np.array([rows.lengths > 0 for rows in placed])
     return Alignment(
@@ -331,6 +341,74 @@ def first_repeat(run: Run) -> Problem | None:
     return None
 
 
+# What the rows of qrels are worth, looked up for whole columns of documents at once.
+
+LARGEST_TABLE = 1 << 24
+THREADS = 2
+_PIECE = 1 << 16
+"""So many rows are looked up at once: what numpy makes of their numbers stays in the cache."""
+
+
+class ValueTable:
+    """Values of the rows of qrels by (topic, document): a dense table if that is small, else one row of it at a time.
+
+    Everywhere else is NOT_POOLED. The row of the table for one topic is filled anew where it is not small.
+    """
+
+    def __init__(self, values: NDArray[np.int32], qrels: Qrels, runs: Sequence[Run]) -> None:
+        self._values, self._qrels = values, qrels
+        self._value_of_row = np.concatenate([[NOT_POOLED], values]).astype(np.int32, copy=False)
+        self._documents = _document_codes(qrels, runs)
+        self._width = len(qrels.document_ids) + 1
+        self.is_small = len(qrels.topic_ids) * self._width <= LARGEST_TABLE
+        shape = (len(qrels.topic_ids) if self.is_small else 1, self._width if runs else 0)
+        self._table = np.full(shape, NOT_POOLED, dtype=np.int32)
+        if self.is_small and runs:
+            self._table[qrels.topic_of_row, qrels.documents] = values
+
+    def of_rows(self, rows: Codes, out: NDArray[np.int32]) -> None:
+        """Fill in the value of each row of the qrels; that of -1 is NOT_POOLED."""
+        for start in range(0, len(rows), _PIECE):
+            piece = slice(start, start + _PIECE)
+            self._value_of_row.take(rows[piece] + 1, out=out[piece], mode="clip")
+
+    def of_documents(self, run: Run, topics: Codes, counts: Counts, documents: Codes, out: NDArray[np.int32]) -> None:
+        """Fill in the values of documents, codes of the run, that stand topic by topic."""
+        known = self._documents[id(run.document_ids)].take(documents, mode="clip")
+        if self.is_small:
+            known += np.repeat((topics * self._width).astype(np.int32), counts)
+            self._table.ravel().take(known, out=out, mode="clip")
+            return
+        row, starts = self._table[0], self._qrels.offsets
+        ends = np.cumsum(counts)
+        for topic, start, end in zip(topics.tolist(), ends - counts, ends, strict=True):
+            judged = slice(starts[topic], starts[topic + 1])
+            row[self._qrels.documents[judged]] = self._values[judged]
+            row.take(known[start:end], out=out[start:end], mode="clip")
+            row[self._qrels.documents[judged]] = NOT_POOLED
+
+
+def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
+    """Give for each array of ids the qrels code of each id; one past the last where the qrels lack it.
+
+    Runs that share one array of ids are looked up once, and many arrays in one go: the hash of the qrels' ids is made
+    anew for every call.
+    """
+    distinct = {id(run.document_ids): run.document_ids for run in runs}
+    parts = [as_text(ids) for ids in distinct.values()]
+    shares = [parts[start::THREADS] for start in range(min(THREADS, len(parts)))]
+
+    def look_up(arrays: list[pa.Array]) -> list[Codes]:
+        codes = places_in(qrels.document_ids, pa.concat_arrays(arrays))
+        codes = np.where(codes < 0, np.int32(len(qrels.document_ids)), codes)
+        return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        looked_up = list(threads.map(look_up, shares))
+    in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
+    return dict(zip(distinct, in_turn, strict=True))
+
+
 # The short way from a stored ranking to what the qrels say of it: codes of the collection lead to their rows.
 
 NONE = -1
@@ -351,7 +429,9 @@ class CodedPairs:
     def known(self, ranking: CodedOrder, topic_ids: pa.Array, *, name: str, has_ties: bool) -> KnownRun:
         """Give what is known of a ranking; without ties it means its own order. A stored run repeats no document."""
         topics, documents = ranking.topics, ranking.documents
-        if _beyond(documents, self.width) or _beyond(topics, len(self.lines)):
+        for codes, size in ((documents, self.width), (topics, len(self.lines))):
+            if not len(codes) or (int(codes.min()) >= 0 and int(codes.max()) < size):
+                continue
             raise CollectionError("a stored run is damaged: it names ids that the collection does not have")
         first = np.repeat((self.lines[topics] * self.width).astype(np.int32), np.diff(ranking.offsets))
         first += documents
@@ -371,10 +451,6 @@ def coded_pairs(qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array) -> Co
     there = np.flatnonzero(document >= 0)
     rows[qrels.topic_of_row[there].astype(np.int64) * width + document[there]] = there
     return CodedPairs(rows, np.where(lines < 0, np.int32(topics), lines), width)
-
-
-def _beyond(codes: Codes, size: int) -> bool:
-    return bool(len(codes)) and (int(codes.min()) < 0 or int(codes.max()) >= size)
 
 
 # The documents of one ranked list, by their ids.

@@ -1,4 +1,4 @@
-"""Qrels and runs given from Python: pandas frames, or mappings of topic -> document -> number.
+"""Qrels, runs and groups given from Python: pandas frames, or mappings of topic -> document -> number.
 
 They are checked as files are, and everything that is wrong is told at once. Rows count from 1. Ids are text; whole
 numbers become their decimal digits, and anything else is refused: 7.0 is no topic. The columns of a frame may have
@@ -7,9 +7,11 @@ any of the names that files may give them.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -17,12 +19,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, UsageError, quoted
+from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.reading import QRELS, QrelsRows
 from cranfield.runs.columns import Scores, encoded
-from cranfield.runs.reading import SPELLINGS, expected_columns, roles_of
+from cranfield.runs.reading import ROLES, SPELLINGS, Member, expected_columns, read_groups, roles_of
 from cranfield.runs.run import LineNumbers, Rows, Run, ranked
 
 if TYPE_CHECKING:
@@ -151,6 +154,67 @@ def _flattened(value: object, noun: str, number: str) -> _Columns:
     return _Columns([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
 
 
+def groups_given(value: object) -> tuple[Member, ...]:
+    """Give the runs with their groups.
+
+    A file has run tag, group and `pooled` or `new` on each line; a frame has the columns run, group and, where some
+    runs are new, role; a mapping of run -> group names the runs that were pooled. Everything wrong is told at once.
+    """
+    if is_path(value):
+        return read_groups(Source(Path(value)))
+    if isinstance(value, Mapping):
+        rows = [(run, group, "pooled") for run, group in value.items()]
+    elif is_frame(value):
+        names = [str(name) for name in value.columns]
+        missing = [name for name in ("run", "group") if name not in names]
+        if missing:
+            raise UsageError(f"the frame of groups has no column {' or '.join(missing)}; it has {', '.join(names)}")
+        roles = value["role"] if "role" in names else ["pooled"] * len(value)
+        rows = list(zip(value["run"], value["group"], roles, strict=True))
+    else:
+        raise UsageError(f"groups are a file, a frame, or a mapping of run -> group, not {type(value).__name__}")
+    good, runs = _Good(len(rows), "groups"), [row[0] for row in rows]
+    nameless = (not all(_is_word(cell) for cell in row[:2]) for row in rows)
+    good.tell("bad-row", "a run and its group are words", [row[:2] for row in rows], nameless)
+    strange = (row[2] not in ROLES for row in rows)
+    good.tell("unknown-role", f"a run is {' or '.join(ROLES)}", [row[2] for row in rows], strange)
+    repeated = (run in runs[:place] for place, run in enumerate(runs))
+    good.tell("repeated-run", "a run is named twice", runs, repeated)
+    if good.problems or not rows:
+        problems = good.problems or [Problem("empty", "the groups name no run")]
+        raise ProblemsFound("these groups cannot be used", problems)
+    return tuple(Member(str(run), str(group), role == "pooled") for run, group, role in rows)
+
+
+def named_runs(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, ...]]:
+    """Give the names of files, frames and mappings, where they were given, and the paths or runs themselves."""
+    if is_path(runs) or is_frame(runs):
+        runs = [runs]
+    if not isinstance(runs, Mapping | Sequence):
+        raise UsageError(f"runs are files, frames, or a mapping of name -> run, not {type(runs).__name__}")
+    named = isinstance(runs, Mapping)
+    found: list[str | Run] = []
+    for name, one in runs.items() if isinstance(runs, Mapping) else (("", one) for one in runs):
+        if named and not _is_word(name):
+            raise UsageError(f"the name of a run is a word, not {quoted(name)}")
+        inner = list(one.values()) if named and isinstance(one, Mapping) else []
+        if inner and not any(isinstance(value, Mapping) for value in inner):
+            raise UsageError("runs map names to runs; this looks like a single run: give runs={'name': …}")
+        found += [os.fspath(one)] if is_path(one) else runs_given(one, name=str(name))
+    if not found:
+        raise UsageError("there is no run to evaluate")
+    return tuple(str(name) for name in runs) if named else None, tuple(found)
+
+
+def is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Say whether this is the path of a file."""
+    return isinstance(value, str | os.PathLike)
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
 class _Good:
     """Which rows are good, and what is wrong with the others. Columns that are in order are taken as a whole."""
 
@@ -165,30 +229,29 @@ class _Good:
         if whole is not None:
             return whole
         texts = [_text(value) for value in values]
-        self._tell("bad-id", "an id is neither text nor a whole number", values, (not text for text in texts))
+        self.tell("bad-id", "an id is neither text nor a whole number", values, (not text for text in texts))
         texts = [text if text is None or _is_unicode(text) else None for text in texts]
         halves = (isinstance(value, str) and not _is_unicode(value) for value in values)
-        self._tell("not-utf-8", "an id holds half of a surrogate pair", values, halves)
+        self.tell("not-utf-8", "an id holds half of a surrogate pair", values, halves)
         unfit = (bool(text and (_CONTROL.search(text) or text.split() != [text])) for text in texts)
-        self._tell("blank-in-id", "an id holds white space or a control character", values, unfit)
+        self.tell("blank-in-id", "an id holds white space or a control character", values, unfit)
         return pa.array([text or "?" for text in texts], pa.large_string())
 
     def grades(self, values: Sequence[object]) -> NDArray[np.int32]:
         """Give grades; only whole numbers of at most nine digits count."""
         numbers = _numbers(values)
         unfit = ~np.isfinite(numbers) | (np.abs(numbers) >= _LONGEST_GRADE) | (numbers != np.rint(numbers))
-        self._tell("grade-not-an-integer", "a grade is not a whole number of at most nine digits", values, unfit)
+        self.tell("grade-not-an-integer", "a grade is not a whole number of at most nine digits", values, unfit)
         return np.where(unfit, 0, numbers).astype(np.int32)
 
     def scores(self, values: Sequence[object]) -> Scores:
         """Give scores; only finite numbers count."""
         scores = _numbers(values)
-        self._tell("score-not-a-number", "a score is not a finite number", values, ~np.isfinite(scores))
+        self.tell("score-not-a-number", "a score is not a finite number", values, ~np.isfinite(scores))
         return scores
 
-    def _tell(
-        self, code: str, said: str, values: Sequence[object], wrong: Iterable[bool] | NDArray[np.bool_]
-    ) -> None:
+    def tell(self, code: str, said: str, values: Sequence[object], wrong: Iterable[bool] | NDArray[np.bool_]) -> None:
+        """Add one problem for all rows that are wrong in this way, with the first of them."""
         places = np.flatnonzero(np.fromiter(wrong, dtype=bool, count=len(values)))
         if len(places):
             often = f" ({counted(len(places), 'row')})" if len(places) > 1 else ""

@@ -7,20 +7,16 @@ list are made with `bincount`, which adds in the order of the ranks, as trec_eva
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.qrels.qrels import Qrels
-from cranfield.runs.columns import Codes, as_text, places_in
-from cranfield.runs.run import Run
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -66,11 +62,6 @@ class Sample:
         """How many documents of its stratum each drawn one stands for: 1 / inclusion probability."""
         return np.where(self.drawn > 0, self.size / np.maximum(self.drawn, 1), 0.0)
 
-    @cached_property
-    def weight_beside(self) -> Values:
-        """The same for a second document, given that one of the stratum was drawn: (n - 1) / (drawn - 1)."""
-        return np.where(self.drawn > 1, (self.size - 1) / np.maximum(self.drawn - 1, 1), 0.0)
-
     def estimated_counts(self) -> Values:
         """Give for each topic the estimated number of documents of each grade, drawn or not."""
         return self._by_topic(self.level_counts * self.weight[:, np.newaxis])
@@ -78,10 +69,6 @@ class Sample:
     def strata_without_draws(self) -> int:
         """Count the strata of the topics from which nothing was drawn: of their documents nothing is known."""
         return int(self._by_topic((self.drawn == 0)[:, np.newaxis].astype(float)).sum())
-
-    def only(self, rows: NDArray[np.generic] | slice) -> Sample:
-        """Give the sample with some rows of the lists alone, by mask, by place, or from one to another."""
-        return replace(self, at_rank=self.at_rank[rows])
 
     def _by_topic(self, values: Values) -> Values:
         ends = np.stack([self.first, self.first + self.count], axis=1).ravel()
@@ -106,22 +93,6 @@ def strata_of(qrels: Qrels) -> Strata:
     distinct, numbers = np.unique(pairs, return_inverse=True)
     bounds = np.searchsorted(distinct, np.arange(len(qrels.topic_ids) + 1) * len(qrels.stratum_names))
     return Strata(numbers.astype(np.int32), bounds[:-1], np.diff(bounds))
-
-
-def stratified_sample(
-    qrels: Qrels, strata: Strata, *, at_rank: NDArray[np.int32], topics: Counts, levels: NDArray[np.int32]
-) -> Sample:
-    """Count what was drawn. `topics` are the places of the topics that the lists have."""
-    total = int(strata.count.sum())
-    judged = qrels.grades >= 0
-    cells = strata.of_row[judged].astype(np.int64) * len(levels) + np.searchsorted(levels, qrels.grades[judged])
-    return Sample(
-        at_rank=at_rank,
-        first=strata.first[topics],
-        count=strata.count[topics],
-        size=np.bincount(strata.of_row, minlength=total),
-        level_counts=np.bincount(cells, minlength=total * len(levels)).reshape(total, len(levels)),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,14 +247,9 @@ class Lists:
     @cached_property
     def first_unjudged(self) -> Counts:
         """The rank of the first document of each list without a grade, one past the end where there is none."""
-        return self._first_below(0)
+        return self.first_below(0)
 
-    @cached_property
-    def first_not_pooled(self) -> Counts:
-        """The rank of the first document of each list that is not in the qrels, one past the end without one."""
-        return self._first_below(int(NOT_POOLED) + 1)
-
-    def _first_below(self, grade: int) -> Counts:
+    def first_below(self, grade: int) -> Counts:
         """Give the rank of the first document of each list with a lower grade, one past the end without one."""
         passed = np.zeros(len(self), dtype=np.int64)
         still = np.flatnonzero(self.length > 0)
@@ -292,11 +258,6 @@ class Lists:
             passed[still] += 1
             still = still[passed[still] < self.length[still]]
         return passed + 1
-
-    @cached_property
-    def pooled_so_far(self) -> Running:
-        """How many documents that are in the qrels stand before each."""
-        return Running.of(self.grades != NOT_POOLED, self.offsets)
 
     @cached_property
     def unjudged(self) -> Found:
@@ -311,14 +272,12 @@ class Lists:
 
     def relevant_count(self, rel: int) -> Counts:
         """Give for each cell how many documents of its topic have a grade of at least `rel`, retrieved or not."""
-        return self._counted(self.levels >= rel)
+        by_topic: Counts = self.level_counts[:, self.levels >= rel].sum(axis=1)
+        return by_topic[self.topics]
 
     def nonrelevant_count(self, rel: int) -> Counts:
         """Give for each cell how many documents of its topic are judged and below `rel`."""
-        return self._counted(self.levels < rel)
-
-    def _counted(self, levels: NDArray[np.bool_]) -> Counts:
-        by_topic: Counts = self.level_counts[:, levels].sum(axis=1)
+        by_topic: Counts = self.level_counts[:, self.levels < rel].sum(axis=1)
         return by_topic[self.topics]
 
     @cached_property
@@ -326,7 +285,7 @@ class Lists:
         """The same lists with everything unjudged taken out, and the rest moved up."""
         kept = self.grades >= 0
         running = np.concatenate([[0], np.cumsum(kept)])
-        return self._with(kept, running[self.offsets])
+        return self.with_rows(kept, running[self.offsets])
 
     def cut(self, depth: int) -> Lists:
         """Give the same lists, cut after the rank `depth`."""
@@ -334,32 +293,33 @@ class Lists:
             return self
         length = np.minimum(self.length, depth)
         rank = np.arange(len(self.grades)) - np.repeat(self.offsets[:-1], self.length)
-        return self._with(rank < depth, np.concatenate([[0], np.cumsum(length)]))
+        return self.with_rows(rank < depth, np.concatenate([[0], np.cumsum(length)]))
 
     def chosen(self, cells: Counts) -> Lists:
         """Give some of the lists, in the order asked for."""
         length = self.length[cells]
         offsets = np.concatenate([[0], np.cumsum(length)])
         places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
-        return replace(self._with(places, offsets), topics=self.topics[cells])
-
-    def between(self, first: int, last: int) -> Lists:
-        """Give the lists from one cell up to, and without, another; no row is copied."""
-        begin, end = int(self.offsets[first]), int(self.offsets[last])
-        return replace(
-            self._with(slice(begin, end), self.offsets[first : last + 1] - begin), topics=self.topics[first:last]
-        )
+        return replace(self.with_rows(places, offsets), topics=self.topics[cells])
 
     def pieces(self, rows: int) -> list[Lists]:
-        """Give the lists in parts of about so many rows each, in their order."""
+        """Give the lists in parts of about so many rows each, in their order; no row is copied."""
         marks = np.arange(rows, max(len(self.grades), 1), rows)
         edges = sorted({0, *np.searchsorted(self.offsets, marks).tolist(), len(self)})
-        return [self.between(first, last) for first, last in pairwise(edges)] or [self]
+        parts = []
+        for first, last in pairwise(edges):
+            begin, end = int(self.offsets[first]), int(self.offsets[last])
+            part = self.with_rows(slice(begin, end), self.offsets[first : last + 1] - begin)
+            parts.append(replace(part, topics=self.topics[first:last]))
+        return parts or [self]
 
-    def _with(self, rows: NDArray[np.generic] | slice, offsets: Counts) -> Lists:
-        """Give lists of some of the rows, by mask, by place, or from one to another."""
-        sample = None if self.stratified is None else self.stratified.only(rows)
-        return replace(self, grades=self.grades[rows], offsets=offsets, stratified=sample, _relevant={})
+    def with_rows(self, rows: NDArray[np.generic] | slice, offsets: Counts | None = None) -> Lists:
+        """Give lists of some of the rows, by mask, by place, or from one to another; of the same shape by default."""
+        sample = self.stratified
+        if sample is not None:
+            sample = replace(sample, at_rank=sample.at_rank[rows])
+        shape = self.offsets if offsets is None else offsets
+        return replace(self, grades=self.grades[rows], offsets=shape, stratified=sample, _relevant={})
 
     @cached_property
     def sample(self) -> Sample:
@@ -449,73 +409,3 @@ def log2_of_ranks(ranks: Counts, *, shift: int = 1) -> Values:
     deepest = int(ranks.max(initial=0))
     table: Values = np.array([math.nan] + [math.log2(rank + shift) for rank in range(1, deepest + 1)])
     return table[ranks]
-
-
-# What the rows of qrels are worth, looked up for whole columns of documents at once.
-
-Numbers = NDArray[np.int32]
-
-LARGEST_TABLE = 1 << 24
-THREADS = 2
-_PIECE = 1 << 16
-"""So many rows are looked up at once: what numpy makes of their numbers stays in the cache."""
-
-
-class ValueTable:
-    """Values of the rows of qrels by (topic, document): a dense table if that is small, else one row of it at a time.
-
-    Everywhere else is NOT_POOLED. The row of the table for one topic is filled anew where it is not small.
-    """
-
-    def __init__(self, values: Numbers, qrels: Qrels, runs: Sequence[Run]) -> None:
-        self._values, self._qrels = values, qrels
-        self._value_of_row = np.concatenate([[NOT_POOLED], values]).astype(np.int32, copy=False)
-        self._documents = _document_codes(qrels, runs)
-        self._width = len(qrels.document_ids) + 1
-        self.is_small = len(qrels.topic_ids) * self._width <= LARGEST_TABLE
-        shape = (len(qrels.topic_ids) if self.is_small else 1, self._width if runs else 0)
-        self._table = np.full(shape, NOT_POOLED, dtype=np.int32)
-        if self.is_small and runs:
-            self._table[qrels.topic_of_row, qrels.documents] = values
-
-    def of_rows(self, rows: Codes, out: Numbers) -> None:
-        """Fill in the value of each row of the qrels; that of -1 is NOT_POOLED."""
-        for start in range(0, len(rows), _PIECE):
-            piece = slice(start, start + _PIECE)
-            self._value_of_row.take(rows[piece] + 1, out=out[piece], mode="clip")
-
-    def of_documents(self, run: Run, topics: Codes, counts: Counts, documents: Codes, out: Numbers) -> None:
-        """Fill in the values of documents, codes of the run, that stand topic by topic."""
-        known = self._documents[id(run.document_ids)].take(documents, mode="clip")
-        if self.is_small:
-            known += np.repeat((topics * self._width).astype(np.int32), counts)
-            self._table.ravel().take(known, out=out, mode="clip")
-            return
-        row, starts = self._table[0], self._qrels.offsets
-        ends = np.cumsum(counts)
-        for topic, start, end in zip(topics.tolist(), ends - counts, ends, strict=True):
-            judged = slice(starts[topic], starts[topic + 1])
-            row[self._qrels.documents[judged]] = self._values[judged]
-            row.take(known[start:end], out=out[start:end], mode="clip")
-            row[self._qrels.documents[judged]] = NOT_POOLED
-
-
-def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
-    """Give for each array of ids the qrels code of each id; one past the last where the qrels lack it.
-
-    Runs that share one array of ids are looked up once, and many arrays in one go: the hash of the qrels' ids is made
-    anew for every call.
-    """
-    distinct = {id(run.document_ids): run.document_ids for run in runs}
-    parts = [as_text(ids) for ids in distinct.values()]
-    shares = [parts[start::THREADS] for start in range(min(THREADS, len(parts)))]
-
-    def look_up(arrays: list[pa.Array]) -> list[Codes]:
-        codes = places_in(qrels.document_ids, pa.concat_arrays(arrays))
-        codes = np.where(codes < 0, np.int32(len(qrels.document_ids)), codes)
-        return np.split(codes, np.cumsum([len(ids) for ids in arrays])[:-1])
-
-    with ThreadPoolExecutor(THREADS) as threads:
-        looked_up = list(threads.map(look_up, shares))
-    in_turn = [looked_up[place % len(shares)][place // len(shares)] for place in range(len(parts))]
-    return dict(zip(distinct, in_turn, strict=True))

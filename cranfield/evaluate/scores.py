@@ -140,7 +140,7 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
     """
     if qrels.strata is not None:
         raise InputError("novelty needs full judgments: a cluster has no place in the strata of a sample")
-    cluster = _cluster_codes(qrels, clusters)
+    cluster = cluster_codes(qrels, clusters)
     chosen = np.flatnonzero(np.isin(qrels.topics, aligned.topic_ids))
     rows = cluster[qrels.documents]
     at_rank = at_each_rank(rows, qrels, runs, chosen=chosen, reference=aligned.reference)
@@ -161,36 +161,30 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
     return replace(
         aligned,
         lists=replace(lists, grades=grades, levels=levels, level_counts=counts[chosen], _relevant={}),
-        qrels_hash=_hash(qrels, cluster),
+        qrels_hash=novelty_hash(qrels, cluster),
     )
-
-
-def novelty_hash(qrels: Qrels, clusters: Clusters) -> str:
-    """Give the hash that stands for qrels together with those clusters that matter to them."""
-    return _hash(qrels, _cluster_codes(qrels, clusters))
 
 
 def rank_changes(novel: Scores, plain: Scores) -> list[RankChange]:
     """Give every run under every measure with its place in both rankings of runs."""
+    ranks, plain_ranks = (
+        1 + (one.summary[:, np.newaxis, :] > one.summary[:, :, np.newaxis]).sum(axis=2) for one in (novel, plain)
+    )
     return [
         RankChange(
             measure=str(measure),
             run=run,
             value=float(novel.summary[place, number]),
             plain=float(plain.summary[place, number]),
-            rank=_rank(novel.summary[place], number),
-            plain_rank=_rank(plain.summary[place], number),
+            rank=int(ranks[place, number]),
+            plain_rank=int(plain_ranks[place, number]),
         )
         for place, measure in enumerate(novel.measures)
         for number, run in enumerate(novel.run_names)
     ]
 
 
-def _rank(values: NDArray[np.float64], number: int) -> int:
-    return 1 + int((values > values[number]).sum())
-
-
-def _cluster_codes(qrels: Qrels, clusters: Clusters) -> Codes:
+def cluster_codes(qrels: Qrels, clusters: Clusters) -> Codes:
     """Give for each document of the qrels the first one of its cluster there; itself where it is alone."""
     codes = np.arange(len(qrels.document_ids), dtype=np.int32)
     first: dict[Hashable, int] = {}
@@ -200,7 +194,7 @@ def _cluster_codes(qrels: Qrels, clusters: Clusters) -> Codes:
     return codes
 
 
-def _hash(qrels: Qrels, cluster: Codes) -> str:
+def novelty_hash(qrels: Qrels, cluster: Codes) -> str:
     """Give a hash of the qrels and of those clusters that matter to them, whatever they are called."""
     digest = sha256(f"cranfield-novelty-1\n{qrels.content_hash}\n".encode())
     ids = qrels.document_ids.to_pylist()
@@ -263,7 +257,10 @@ def explain(
     for rank, (place, grade) in enumerate(zip(chosen, counted.tolist(), strict=True), start=1):
         found += grade >= rel
         dcg += (gain[rank - 1] if grade >= 0 else 0.0) / np.log2(rank + 1)
-        state = _state(int(aligned.lists.grades[place]), grade)
+        own = int(aligned.lists.grades[place])
+        state = str(own) if own == grade else f"{own} copy"
+        if own < 0:
+            state = "not pooled" if own == NOT_POOLED else "unjudged"
         steps.append(Step(rank, documents[place], state, grade >= rel, found / rank, found / relevant, float(dcg)))
     return steps
 
@@ -278,11 +275,3 @@ def relevant_documents(qrels: Qrels, topic: str, *, rel: int = 1) -> dict[str, i
     rows = rows[np.argsort(-qrels.grades[rows], kind="stable")]
     documents = qrels.document_ids.take(pa.array(qrels.documents[rows])).to_pylist()
     return dict(zip(documents, qrels.grades[rows].tolist(), strict=True))
-
-
-def _state(grade: int, counted: int) -> State:
-    if grade == NOT_POOLED:
-        return "not pooled"
-    if grade < 0:
-        return "unjudged"
-    return str(grade) if grade == counted else f"{grade} copy"

@@ -88,13 +88,7 @@ class TiedLists:
         """Give the lists with the documents of each tie in the order of rising keys."""
         rows = np.arange(len(self.lists.grades))
         rows[self.places] = self.places[np.lexsort((keys, self.group))]
-        return with_rows(self.lists, rows)
-
-
-def with_rows(lists: Lists, rows: Places) -> Lists:
-    """Give lists of the same shape with other rows at their places."""
-    sample = None if lists.stratified is None else lists.stratified.only(rows)
-    return replace(lists, grades=lists.grades[rows], stratified=sample, _relevant={})
+        return self.lists.with_rows(rows)
 
 
 Grades = NDArray[np.int32]
@@ -329,7 +323,7 @@ def _variants(
         # Rows of a list are looked up in the first of its copies, which holds the same.
         shift = chosen.offsets[np.searchsorted(copies, copies)] - lists.offsets[copies]
         source = np.concatenate([part.ravel() for part in parts])
-        yield copies, with_rows(chosen, source + np.repeat(shift, chosen.length)), np.concatenate(weights)
+        yield copies, chosen.with_rows(source + np.repeat(shift, chosen.length)), np.concatenate(weights)
         portion, waiting = [], 0
 
 

@@ -27,8 +27,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
-from cranfield.evaluate.align import Alignment, AnyRun
-from cranfield.evaluate.lists import THREADS, Counts, Found, Lists, Values
+from cranfield.evaluate.align import THREADS, Alignment, AnyRun
+from cranfield.evaluate.lists import Counts, Found, Lists, Values
 from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse import completions, extremes

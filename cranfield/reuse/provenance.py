@@ -505,7 +505,7 @@ def _refused(alignment: Alignment, reason: str) -> InferredPool:
 def _clear_depths(alignment: Alignment) -> Counts:
     """Give runs by topics: after how many documents the first comes that is not in the qrels; -1 where none does."""
     lists = alignment.lists
-    clear = lists.first_not_pooled - 1
+    clear = lists.first_below(int(NOT_POOLED) + 1) - 1
     return np.where(clear < lists.length, clear, -1).reshape(alignment.shape)
 
 

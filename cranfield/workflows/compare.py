@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -16,10 +17,9 @@ from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, 
 from cranfield.compare.comparison import TUKEY, PairResult
 from cranfield.evaluate.measure import Measure, own_measures, parse_measures
 from cranfield.reuse.verdict import WORST_FIRST
-from cranfield.workflows.evaluate import inputs as evaluate_inputs
+from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
-from cranfield.workflows.evaluate.inputs import Request
-from cranfield.workflows.evaluate.verdicts import first_runs
+from cranfield.workflows.reading import Request
 from cranfield.workflows.reuse.field import Trusted, trusted
 from cranfield.workflows.settle import highest_grade, with_documents
 
@@ -86,14 +86,14 @@ def compare_runs(
 
     with inputs.progress() as progress:
         if not verdicts or not ours:
-            known = inputs.known(request)
-            found = evaluate(request, store=store, progress=progress, kept=inputs.alignment, read=known)
+            read = partial(inputs.read, request, progress)
+            found = evaluate(request, store=store, progress=progress, read=read)
             return Comparison(found, compared_by_measure(found), by_topic=by_topic, notes=why)
-        request = evaluate_inputs.without_pipes(request)  # claims look at the runs again
+        request = reading.without_pipes(request)  # claims look at the runs again
         field = inputs.field(request, progress)
-        found = evaluate(request, store=store, read=first_runs(field.read, field.asked))
+        found = evaluate(request, store=store, read=lambda: field.read.first(field.asked))
         compared = compared_by_measure(found)
-        measures = own_measures(evaluate_inputs.measures_asked(request.measures, store))
+        measures = own_measures(reading.parse_measures(request.measures, store))
         trust = trusted(field, measures, store=store, learn="where unjudged")
         levels = {
             (str(one.measure), name): verdict.level

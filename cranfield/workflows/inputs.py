@@ -1,7 +1,7 @@
-"""What is evaluated, compared and doubted: qrels and runs, from wherever they come, found in one way for both fronts.
+"""Which qrels and runs are meant, in one way for both fronts.
 
-`Inputs` are those of an open collection. `FilesInputs` are files, frames and mappings that Python users give;
-`CommandInputs` are the words of a command line. What is read and aligned is kept for the next question about it.
+`Inputs` are those of an open collection, or the words of a command line; `FilesInputs` are files, frames and mappings
+that Python users give. What is read and aligned is kept for the next question about it.
 """
 
 from __future__ import annotations
@@ -9,71 +9,40 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from cranfield.base.errors import (
-    LINES_KEPT,
-    CranfieldError,
-    InputError,
-    Problem,
-    ProblemsFound,
-    UnknownName,
-    UsageError,
-    quoted,
-)
-from cranfield.base.files import Progress, Source, silent
+from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
+from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
-from cranfield.base.text import counted
 from cranfield.judge.events import MAIN
-from cranfield.qrels.qrels import judged_only, qrels_of
-from cranfield.qrels.reading import read_qrels
 from cranfield.qrels.release import NOW
-from cranfield.runs.reading import ROLES, Member, read_groups
 from cranfield.store import releases
 from cranfield.store import runs as stored_runs
-from cranfield.workflows.evaluate.inputs import (
-    TOPIC_SETS,
-    AlignmentCache,
-    Cache,
-    Request,
-    contents_of,
-    measures_asked,
-    read_aligned,
-    read_all_in_full,
-    read_runs,
-    stored_names,
-    what_qrels_say,
-)
-from cranfield.workflows.reuse.field import Field, PoolOptions, field_of
+from cranfield.workflows import reading
+from cranfield.workflows.reading import As, Read, Request
 
 with deferred:
-    from cranfield.evaluate import frames as given_tables
+    from cranfield.evaluate import frames
     from cranfield.evaluate import measure as measuring
+    from cranfield.qrels import qrels as qrels_columns
+    from cranfield.runs import reading as runs_reading
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import status
     from cranfield.workflows.evaluate import evaluate as evaluation
-    from cranfield.workflows.evaluate import verdicts as trust
+    from cranfield.workflows.reuse import field as fields
 
 if TYPE_CHECKING:
     from cranfield.base.tables import Value
     from cranfield.evaluate.align import AnyRun
-    from cranfield.evaluate.measure import Measure
     from cranfield.qrels.qrels import Qrels
-    from cranfield.runs.run import Run
+    from cranfield.runs.reading import Member
     from cranfield.store.store import Store
-    from cranfield.workflows.evaluate.evaluate import Evaluation
-    from cranfield.workflows.evaluate.inputs import As, Read
 
 Watch = Callable[[], AbstractContextManager[Progress]]
 """Gives something to report to while work goes on."""
-
-AnyNamed = TypeVar("AnyNamed", "Run", "AnyRun")
-
-NAMES_SHOWN = 12
-"""How many runs are named where what is open is shown."""
 
 CHOICES: Mapping[str, tuple[object, ...]] = {
     "like": (None, "9", "10"),
@@ -82,25 +51,59 @@ CHOICES: Mapping[str, tuple[object, ...]] = {
     "letters": (None, "tukey", "t"),
     "closure": ("at-k", "list", "open"),
 }
+NAMES_SHOWN = 12
+"""How many runs are named where what is open is shown."""
+
+Made = TypeVar("Made")
+
+
+@dataclass
+class Cache(Generic[Made]):
+    """The last thing that was made of stored runs, or of runs at hand, in memory, as long as this object lives.
+
+    It is found again by contents: the hash of the qrels and of each run, and whatever else made it what it is. So it
+    can never be stale, and a file that is only read is never written. Only the last one is kept: it is the large one.
+    """
+
+    _key: Hashable = None
+    _kept: list[Made] = field(default_factory=list)
+
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Give what is kept under this key, else make it and keep it, unless the key is None."""
+        if key is None:
+            return make()
+        if not self._kept or key != self._key:
+            self._kept, self._key = [make()], key
+        return self._kept[0]
+
+    def known(self, key: Hashable) -> Made | None:
+        """Give what is kept under this key; None where it is not there."""
+        return self._kept[0] if self._kept and key is not None and key == self._key else None
 
 
 class Inputs:
-    """The runs of an open collection, its qrels (as judged now, a release, or others), and what is made of them."""
+    """The runs of an open collection, its qrels (as judged now, a release, or others), and what is made of them.
+
+    `layers` are those whose judgments count. `once` says that nothing is asked twice, as on the command line, so that
+    nothing need be kept, and files are read with all else. `warn` takes what should be known about the qrels.
+    """
 
     def __init__(
         self,
         store: Store | None,
         qrels: str | Path | Qrels | None,
-        pool: PoolOptions,
+        pool: fields.PoolOptions,
         progress: Watch,
         *,
         layers: Sequence[str] = (),
+        once: bool = False,
+        warn: Callable[[str], None] | None = None,
     ) -> None:
         self.store, self.qrels, self.pool, self.progress = store, qrels, pool, progress
         self.layers = tuple(layers) or (MAIN,)
-        self.is_closed = False
-        self.alignment: AlignmentCache | None = AlignmentCache()
-        self._fields: Cache[Field] = Cache()
+        self.once, self.warn, self.is_closed = once, warn, False
+        self._aligned: Cache[Read] = Cache()
+        self._fields: Cache[fields.Field] = Cache()
 
     def collection(self, word: str) -> Store:
         """Give the collection that a word of the command line needs."""
@@ -110,19 +113,19 @@ class Inputs:
 
     def names(self) -> tuple[str, ...]:
         """Give the names of all runs that have not been withdrawn."""
-        return stored_names(self.store)
+        return reading.stored_names(self.store)
 
     def members(self) -> Sequence[Member]:
         """Give who the runs belong to."""
         facts = stored_runs.facts(self.collection("groups"))
-        return [Member(one.name, one.group_name, one.role == "contributing") for one in facts]
+        return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
 
     def judged(self, *, unjudged: bool) -> Qrels:
         """Give the qrels; with `unjudged` also what is pooled and not judged, as grade -1, as far as it is known."""
         if self.qrels is None or isinstance(self.qrels, str):
             selection = qrels_workflow.Selection(layers=self.layers, unjudged=unjudged)
             return qrels_workflow.qrels_for(self.store, self.qrels, selection)
-        return read_qrels(Source(self.qrels)) if isinstance(self.qrels, Path) else self.qrels
+        return reading.read_qrels(self.qrels)
 
     def facts(self) -> dict[str, Value]:
         """Give what is in the collection."""
@@ -163,140 +166,132 @@ class Inputs:
             raise UsageError(f"runs is a list of names: give [{runs!r}]")
         refuse_unknown(options)
         listed = isinstance(topics, Sequence) and not isinstance(topics, str)
-        asked = Request(
-            qrels=qrels_of([]),
-            runs=(),
-            measures=words_of(measures),
+        with self.progress() as progress:
+            words, like = words_of(measures), cast("As", options.get("like") or "10")
+            qrels, chosen = self._qrels_and_runs(runs, words, like, with_ids=with_ids, progress=progress)
+        return Request(
+            qrels=qrels,
+            runs=chosen,
+            measures=words,
             topics=tuple(map(str, cast("Sequence[str]", topics))) if listed else str(topics),
             clusters=clusters if clusters is None or isinstance(clusters, Mapping) else Path(clusters),
             **options,
         )
-        with self.progress() as progress:
-            return self._with_runs(asked, runs, with_ids=with_ids, progress=progress)
 
-    def own_measures(self, measures: str | Sequence[str]) -> list[Measure]:
+    def own_measures(self, measures: str | Sequence[str]) -> list[measuring.Measure]:
         """Give measures that take a verdict or might; the collection's scale says what is relevant."""
-        return list(measuring.own_measures(measures_asked(words_of(measures), self.store)))
+        return list(measuring.own_measures(reading.parse_measures(words_of(measures), self.store)))
 
-    def evaluated(self, asked: Request, *, verdicts: bool, progress: Progress = silent) -> Evaluation:
+    def evaluated(self, request: Request, *, verdicts: bool, progress: Progress = silent) -> evaluation.Evaluation:
         """Score, with verdicts or without."""
-        store = self.store
-        if verdicts:
-            reading = partial(self.field, asked, progress)
-            return evaluation.evaluate(asked, pool=self.pool, store=store, progress=progress, reading=reading)
-        known = self.known(asked)
-        return evaluation.evaluate(asked, store=store, progress=progress, kept=self.alignment, read=known)
+        if not verdicts:
+            read = partial(self.read, request, progress)
+            return evaluation.evaluate(request, store=self.store, progress=progress, read=read)
+        trusting = partial(self.field, request, progress)
+        return evaluation.evaluate(request, store=self.store, progress=progress, field=trusting)
 
-    def field(self, asked: Request, progress: Progress = silent) -> Field:
+    def read(self, request: Request, progress: Progress = silent) -> Read:
+        """Read and align runs; what was last read of them, for scores or for verdicts, is kept."""
+        if self.once:
+            return reading.read_aligned(request, self.store, progress)
+        request, key = self._keyed(request)
+        known = self._fields.known(key)
+        if known is not None:
+            return known.read.first(known.asked)
+        return self._aligned.get(key, lambda: reading.read_aligned(request, self.store, progress))
+
+    def field(self, request: Request, progress: Progress = silent) -> fields.Field:
         """Give the field of runs that verdicts need; the last one is kept."""
-        known = replace(asked, qrels=_read(asked.qrels))
-        key = self._key(known)
-        if key is None:
-            return self._field(asked, progress)
-        return self._fields.get(key, lambda: self._field(known, progress))
-
-    def known(self, asked: Request) -> Read | None:
-        """Give what was read and aligned of these runs where that is at hand already."""
-        found = self._fields.known(self._key(replace(asked, qrels=_read(asked.qrels))))
-        return None if found is None else trust.first_runs(found.read, found.asked)
+        if self.once:
+            return fields.field_of(request, self.pool, store=self.store, progress=progress)
+        request, key = self._keyed(request)
+        return self._fields.get(key, lambda: self._field(request, progress))
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
         """Give runs of a request so that their documents are known by name."""
         return runs
 
-    def _with_runs(
-        self, asked: Request, names: Sequence[str] | None, *, with_ids: bool, progress: Progress
-    ) -> Request:
+    def _qrels_and_runs(
+        self,
+        names: Sequence[str] | None,
+        measures: Sequence[str],
+        like: As,
+        *,
+        with_ids: bool,
+        progress: Progress,
+    ) -> tuple[Path | Qrels, tuple[str | AnyRun, ...]]:
         known = self.names()
+        if self.once:
+            runs = tuple(names or known)
+            if not runs:
+                raise UsageError("which runs? name their files, and the qrels with --qrels; or a collection with -C")
+            return self._qrels(), runs
         for name in names or ():
             if name not in known and not Path(name).exists():
                 raise UnknownName("run", str(name), known)
-        return replace(asked, qrels=self._qrels(), runs=known if names is None else tuple(map(str, names)))
+        return self._qrels(), known if names is None else tuple(map(str, names))
 
     def _qrels(self) -> Path | Qrels:
         """Give the qrels that are meant; what is judged now is looked up anew each time, a file is read later."""
-        word = self.qrels
+        word, store = self.qrels, self.store
         if word is not None and not isinstance(word, str):
             return word
-        is_ours = word is None or word == NOW or word in releases.names(self.collection("a release"))
-        return self.judged(unjudged=True) if is_ours else Path(cast("str", word))
-
-    def _teachers(self, asked: Request) -> Request:
-        """Add the runs that are at hand and not asked for; a collection itself knows who fed its pool."""
-        return asked
-
-    def _field(self, asked: Request, progress: Progress) -> Field:
-        everything = self._teachers(asked)
-        if len(everything.runs) > len(asked.runs) and asked.topics == "common":
-            everything = replace(everything, topics=read_aligned(asked, self.store).aligned.topic_ids)
-        found = field_of(everything, self.pool, store=self.store, progress=progress)
-        progress("weighing what is unjudged", 0, None)
-        return replace(found, words=tuple(asked.runs))
-
-    def _key(self, asked: Request) -> Hashable:
-        """Give what makes a field what it is; None where that is not known before files are read."""
-        contents = contents_of(self._teachers(asked).runs, self.store)
-        topics_are_a_file = isinstance(asked.topics, str) and asked.topics not in TOPIC_SETS
-        if contents is None or isinstance(asked.qrels, Path) or topics_are_a_file:
-            return None
-        state = None
-        if self.store is not None:  # numbers that change with anything that is written, here or by others
-            state = int(self.store.value("PRAGMA data_version")), self.store.connection.total_changes
-        return what_qrels_say(asked.qrels), contents, len(asked.runs), asked.topics, asked.like, state
-
-
-class CommandInputs(Inputs):
-    """The words of a command line: names of stored runs, and files, which are read with all else.
-
-    Nothing is kept, since a command asks once. `warn` takes what should be known about the qrels.
-    """
-
-    def __init__(
-        self,
-        store: Store | None,
-        qrels: str | None,
-        pool: PoolOptions,
-        progress: Watch,
-        *,
-        layers: Sequence[str] = (),
-        warn: Callable[[str], None] | None = None,
-    ) -> None:
-        super().__init__(store, qrels, pool, progress, layers=layers)
-        self.alignment, self.warn = None, warn
-
-    def field(self, asked: Request, progress: Progress = silent) -> Field:
-        """Give the field of runs that verdicts need."""
-        return field_of(asked, self.pool, store=self.store, progress=progress)
-
-    def known(self, asked: Request) -> Read | None:
-        """Give nothing: nothing is kept."""
-        return None
-
-    def _with_runs(
-        self, asked: Request, names: Sequence[str] | None, *, with_ids: bool, progress: Progress
-    ) -> Request:
-        runs = tuple(names or self.names())
-        if not runs:
-            raise UsageError("which runs? name their files, and the qrels with --qrels; or a collection with -C")
-        return replace(asked, qrels=self._qrels(), runs=runs)
-
-    def _qrels(self) -> Path | Qrels:
-        word = cast("str | None", self.qrels)
-        if self.warn is None:
+        if self.once and self.warn is None:
             return self.judged(unjudged=True)
-        if self.store is None:
+        if store is None:
             return Path(str(word))
-        named = word in (None, NOW, *releases.names(self.store))
-        if not named and (Path(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"):
+        is_ours = word in (None, NOW, *releases.names(store))
+        may_be_file = not self.once or Path(str(word)).exists() or bool({"/", "."} & set(str(word))) or word == "-"
+        if not is_ours and may_be_file:
             return Path(str(word))
         qrels = self.judged(unjudged=True)
+        if self.warn is None:
+            return qrels
         if word == NOW and not (qrels.grades >= 0).any():
             raise InputError(qrels_workflow.NOTHING_JUDGED)
-        scale = qrels_workflow.scale_warning(self.store, word, qrels_workflow.Selection(layers=self.layers))
-        for warning in (scale, qrels_workflow.sample_warning(self.store, qrels)):
+        scale = qrels_workflow.scale_warning(store, word, qrels_workflow.Selection(layers=self.layers))
+        for warning in (scale, qrels_workflow.sample_warning(store, qrels)):
             if warning:
                 self.warn(f"warning: {warning}")
         return qrels
+
+    def _teachers(self, request: Request) -> Request:
+        """Add the runs that are at hand and not asked for; a collection itself knows who fed its pool."""
+        return request
+
+    def _field(self, request: Request, progress: Progress) -> fields.Field:
+        everything = self._teachers(request)
+        if len(everything.runs) > len(request.runs) and request.topics == "common":
+            everything = replace(everything, topics=reading.read_aligned(request, self.store).aligned.topic_ids)
+        found = fields.field_of(everything, self.pool, store=self.store, progress=progress)
+        progress("weighing what is unjudged", 0, None)
+        return replace(found, words=tuple(request.runs))
+
+    def _keyed(self, request: Request) -> tuple[Request, Hashable]:
+        """Read a file of qrels, and give what makes an alignment or a field of runs what it is.
+
+        That is None where it is not known before files are read: runs or topics that are files, and qrels that cannot
+        be read, which are refused together with all else.
+        """
+        if isinstance(request.qrels, Path):
+            try:
+                request = replace(request, qrels=reading.read_qrels(request.qrels))
+            except CranfieldError:
+                return request, None
+        qrels = cast("Qrels", request.qrels)
+        facts = [] if self.store is None else stored_runs.facts(self.store)
+        known = {one.name: (one.name, one.content_hash, one.ordered_by) for one in facts}
+        words = self._teachers(request).runs
+        if any(word not in known or Path(word).exists() for word in words if isinstance(word, str)):
+            return request, None
+        if isinstance(request.topics, str) and request.topics not in reading.TOPIC_SETS:
+            return request, None
+        state = None
+        if self.store is not None:  # numbers that change with anything that is written, here or by others
+            state = int(self.store.value("PRAGMA data_version")), self.store.connection.total_changes
+        strata = None if qrels.strata is None else (qrels.strata.tobytes(), qrels.stratum_names)
+        runs = tuple(known[word] if isinstance(word, str) else word for word in words)  # those at hand as they are
+        return request, (qrels.content_hash, strata, runs, len(request.runs), request.topics, request.like, state)
 
 
 class FilesInputs(Inputs):
@@ -305,9 +300,9 @@ class FilesInputs(Inputs):
     `given` are paths, or runs that are at hand; `called` are their names where those were given.
     """
 
-    def __init__(self, qrels: object, runs: object, pool: PoolOptions, progress: Watch) -> None:
+    def __init__(self, qrels: object, runs: object, pool: fields.PoolOptions, progress: Watch) -> None:
         super().__init__(None, qrels_or_file(qrels), pool, progress)
-        self.called, self.given = _ranked(runs)
+        self.called, self.given = frames.named_runs(runs)
         files = [str(self.qrels)] if isinstance(self.qrels, Path) else []
         files += [one for one in self.given if isinstance(one, str)]
         missing = [Problem("unreadable", "there is no such file", file=file) for file in files if _is_missing(file)]
@@ -315,13 +310,13 @@ class FilesInputs(Inputs):
             raise ProblemsFound("these files cannot be opened", missing)
         # By the version of trec_eval whose order of ties they have; and with all their ids.
         self._runs: dict[str, tuple[Qrels, dict[str, AnyRun]]] = {}
-        self._in_full: dict[str, Run] = {}
+        self._in_full: dict[str, AnyRun] = {}
 
     def names(self) -> tuple[str, ...]:
         """Give the names of all runs; files are read for that where they were not yet."""
         if self.called is not None:
             return self.called
-        return tuple((next(iter(self._runs.values()), None) or self._read("10"))[1])
+        return tuple((next(iter(self._runs.values()), None) or self._read_all("10"))[1])
 
     def members(self) -> Sequence[Member]:
         """Give who the runs belong to; a run that is not here is refused."""
@@ -333,8 +328,8 @@ class FilesInputs(Inputs):
 
     def judged(self, *, unjudged: bool) -> Qrels:
         """Give the qrels as they are; without `unjudged`, no rows that say pooled and not judged."""
-        qrels = self._read("10")[0]
-        return qrels if unjudged else judged_only(qrels)
+        qrels = self._read_all("10")[0]
+        return qrels if unjudged else qrels_columns.judged_only(qrels)
 
     def facts(self) -> dict[str, Value]:
         """Give what was given; nothing is read for that."""
@@ -358,46 +353,54 @@ class FilesInputs(Inputs):
         self._in_full.clear()
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
-        """Give runs of a request so that their documents are known by name."""
+        """Give runs of a request so that their documents are known by name; only those are read, and once."""
         return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
 
-    def _with_runs(
-        self, asked: Request, names: Sequence[str] | None, *, with_ids: bool, progress: Progress
-    ) -> Request:
+    def _qrels_and_runs(
+        self,
+        names: Sequence[str] | None,
+        measures: Sequence[str],
+        like: As,
+        *,
+        with_ids: bool,
+        progress: Progress,
+    ) -> tuple[Path | Qrels, tuple[str | AnyRun, ...]]:
         # Measures of others see documents by name.
-        parsed = measuring.parse_measures(asked.measures)
+        parsed = measuring.parse_measures(measures)
         with_ids = with_ids or any(not isinstance(one, measuring.Measure) for one in parsed)
-        known: Iterable[str] = self.names() if with_ids else self._read(asked.like or "10", progress)[1]
+        known: Iterable[str] = self.names() if with_ids else self._read_all(like, progress)[1]
         for name in names or ():
             if name not in known:
                 raise UnknownName("run", str(name), known)
         chosen = tuple(known) if names is None else names
         if with_ids:
-            qrels = cast("Path | Qrels", self.qrels)
-            return replace(asked, qrels=qrels, runs=self._read_in_full(chosen, progress))
-        judged, read = self._read(asked.like or "10", progress)
-        return replace(asked, qrels=judged, runs=tuple(read[name] for name in chosen))
+            return cast("Path | Qrels", self.qrels), self._read_in_full(chosen, progress)
+        judged, read = self._read_all(like, progress)
+        return judged, tuple(read[name] for name in chosen)
 
-    def _teachers(self, asked: Request) -> Request:
-        _, runs = self._read(asked.like or "10")
-        known = {run if isinstance(run, str) else run.tag for run in asked.runs}
-        return replace(asked, runs=(*asked.runs, *(run for name, run in runs.items() if name not in known)))
+    def _teachers(self, request: Request) -> Request:
+        _, runs = self._read_all(request.like or "10")
+        known = {run if isinstance(run, str) else run.tag for run in request.runs}
+        return replace(request, runs=(*request.runs, *(run for name, run in runs.items() if name not in known)))
 
-    def _read(self, like: str, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
+    def _read_all(self, like: As, progress: Progress = silent) -> tuple[Qrels, dict[str, AnyRun]]:
         if like not in self._runs:
-            files = cast("Path | Qrels", self.qrels)
-            qrels, found = read_runs(files, self.given, like=cast("As", like), progress=progress)
+            request = Request(qrels=cast("Path | Qrels", self.qrels), runs=self.given, like=like)
+            qrels, found = reading.read_short(request, None, progress)
             names = self.called or tuple(run.tag for run in found)
-            self._runs[like] = qrels, {name: _renamed(run, name) for run, name in zip(found, names, strict=True)}
+            self._runs[like] = (
+                qrels,
+                {name: reading.renamed(run, name) for run, name in zip(found, names, strict=True)},
+            )
         return self._runs[like]
 
-    def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[Run, ...]:
-        """Give runs with all their ids; only those are read, and once."""
+    def _read_in_full(self, names: Sequence[str], progress: Progress) -> tuple[AnyRun, ...]:
         given = dict(zip(self.names(), self.given, strict=True))
         new = [name for name in dict.fromkeys(names) if name not in self._in_full]
         if new:
-            found = read_all_in_full([given[name] for name in new], progress)
-            self._in_full.update({name: _renamed(run, name) for run, name in zip(found, new, strict=True)})
+            request = Request(qrels=qrels_columns.qrels_of([]), runs=tuple(given[name] for name in new))
+            found = reading.read_in_full(request, None, progress)[1]
+            self._in_full.update({name: reading.renamed(run, name) for run, name in zip(found, new, strict=True)})
         return tuple(self._in_full[name] for name in names)
 
 
@@ -418,14 +421,26 @@ def refuse_unknown(options: Mapping[str, object]) -> None:
             raise UsageError(f"{name} is one of {known}, not {value!r}")
 
 
-def _read(qrels: Path | Qrels) -> Path | Qrels:
-    """Read a file of qrels; one that cannot be read stays a file, to be refused together with all else."""
-    if not isinstance(qrels, Path):
-        return qrels
-    try:
-        return read_qrels(Source(qrels))
-    except CranfieldError:
-        return qrels
+def qrels_or_file(value: object) -> Path | Qrels:
+    """Give qrels from a frame or a mapping; a path is read later."""
+    return Path(value) if isinstance(value, str | os.PathLike) else frames.qrels_given(value)
+
+
+def pool_given(
+    *, groups: object = None, depth: int | None = None, card: str | os.PathLike[str] | None = None, pool: str = ""
+) -> fields.PoolOptions:
+    """Give what Python users tell about the pool, checked as far as that goes without the runs."""
+    if depth is not None and (type(depth) is not int or depth < 1):
+        raise UsageError(f"pool_depth is the rank that the pool went down to, from 1, not {depth!r}")
+    path = None if card is None else Path(card)
+    if path is not None and _is_missing(str(path)):
+        raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
+    members = None if groups is None else frames.groups_given(groups)
+    return fields.PoolOptions(groups=members, depth=depth, card=path, pool=pool)
+
+
+def _is_missing(file: str) -> bool:
+    return file != "-" and not Path(file).exists()
 
 
 def _called(qrels: str | Path | Qrels) -> str:
@@ -436,109 +451,3 @@ def _listed(names: Sequence[str]) -> str:
     """Give the number of names and the first of them."""
     more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
     return f"{len(names):,}: {', '.join(names[:NAMES_SHOWN])}{more}" if names else "none"
-
-
-def _renamed(run: AnyNamed, name: str) -> AnyNamed:
-    return run if run.tag == name else replace(run, tag=name)
-
-
-# What Python users may give for qrels, runs, and the pool.
-
-
-def qrels_or_file(value: object) -> Path | Qrels:
-    """Give qrels from a frame or a mapping; a path is read later."""
-    return Path(cast("str", value)) if _is_path(value) else given_tables.qrels_given(value)
-
-
-def pool_given(
-    *, groups: object = None, depth: int | None = None, card: str | os.PathLike[str] | None = None, pool: str = ""
-) -> PoolOptions:
-    """Give what is told about the pool, checked as far as that goes without the runs."""
-    if depth is not None and (type(depth) is not int or depth < 1):
-        raise UsageError(f"pool_depth is the rank that the pool went down to, from 1, not {depth!r}")
-    path = None if card is None else Path(card)
-    if path is not None and _is_missing(str(path)):
-        raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
-    return PoolOptions(groups=None if groups is None else groups_given(groups), depth=depth, card=path, pool=pool)
-
-
-def groups_given(value: object) -> tuple[Member, ...]:
-    """Give the runs with their groups.
-
-    A file has run tag, group and `pooled` or `new` on each line; a frame has the columns run, group and, where some
-    runs are new, role; a mapping of run -> group names the runs that were pooled. Everything wrong is told at once.
-    """
-    if _is_path(value):
-        return read_groups(Source(Path(cast("str", value))))
-    rows = list(_group_rows(value))
-    nameless = [place for place, row in enumerate(rows) if not all(_is_word(cell) for cell in row[:2])]
-    strange = [place for place, row in enumerate(rows) if row[2] not in ROLES]
-    runs = [row[0] for row in rows]
-    repeated = [place for place, run in enumerate(runs) if run in runs[:place]]
-    problems = [
-        *_problem("bad-row", "a run and its group are words", nameless, [row[:2] for row in rows]),
-        *_problem("unknown-role", f"a run is {' or '.join(ROLES)}", strange, [row[2] for row in rows]),
-        *_problem("repeated-run", "a run is named twice", repeated, runs),
-    ]
-    if problems or not rows:
-        raise ProblemsFound("these groups cannot be used", problems or [Problem("empty", "the groups name no run")])
-    return tuple(Member(str(run), str(group), role == "pooled") for run, group, role in rows)
-
-
-def _group_rows(value: object) -> Iterable[tuple[object, object, object]]:
-    if isinstance(value, Mapping):
-        return ((run, group, "pooled") for run, group in value.items())
-    if not given_tables.is_frame(value):
-        raise UsageError(f"groups are a file, a frame, or a mapping of run -> group, not {type(value).__name__}")
-    names = [str(name) for name in value.columns]
-    missing = [name for name in ("run", "group") if name not in names]
-    if missing:
-        raise UsageError(f"the frame of groups has no column {' or '.join(missing)}; it has {', '.join(names)}")
-    frame: Any = value
-    roles = frame["role"] if "role" in names else ["pooled"] * len(frame)
-    return zip(frame["run"], frame["group"], roles, strict=True)
-
-
-def _problem(code: str, said: str, places: list[int], cells: Sequence[Any]) -> list[Problem]:
-    """Give one problem for all rows that have it, with the first of them; none where no row has."""
-    if not places:
-        return []
-    often = f" ({counted(len(places), 'row')})" if len(places) > 1 else ""
-    message = f"{said}{often}: {quoted(cells[places[0]])}"
-    lines = tuple(place + 1 for place in places[:LINES_KEPT])
-    return [Problem(code, message, file="groups", lines=lines, count=len(places))]
-
-
-def _ranked(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, ...]]:
-    """Give names, where there are any, and paths or runs."""
-    if _is_path(runs) or given_tables.is_frame(runs):
-        runs = [runs]
-    if not isinstance(runs, Mapping | Sequence):
-        raise UsageError(f"runs are files, frames, or a mapping of name -> run, not {type(runs).__name__}")
-    named = isinstance(runs, Mapping)
-    found: list[str | Run] = []
-    for name, one in runs.items() if isinstance(runs, Mapping) else ((None, one) for one in runs):
-        if named and not _is_word(name):
-            raise UsageError(f"the name of a run is a word, not {quoted(name)}")
-        inner = list(one.values()) if named and isinstance(one, Mapping) else []
-        if inner and not any(isinstance(value, Mapping) for value in inner):
-            raise UsageError("runs map names to runs; this looks like a single run: give runs={'name': …}")
-        if _is_path(one):
-            found.append(os.fspath(cast("str", one)))
-        else:
-            found += given_tables.runs_given(one, name=str(name)) if named else given_tables.runs_given(one)
-    if not found:
-        raise UsageError("there is no run to evaluate")
-    return tuple(str(name) for name in runs) if named else None, tuple(found)
-
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, str | os.PathLike)
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_missing(file: str) -> bool:
-    return file != "-" and not Path(file).exists()

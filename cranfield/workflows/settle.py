@@ -7,15 +7,15 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
+from cranfield.base.errors import InputError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted, now
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging
-from cranfield.workflows.evaluate.inputs import Request, read_in_full, runs_without_pipes
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
+from cranfield.workflows.reading import Request, read_in_full, without_pipes
 from cranfield.workflows.reuse.field import Trusted, trusted
 from cranfield.workflows.reuse.reuse import account_of
 
@@ -78,10 +78,7 @@ def settle(
     refuse_unknown({"closure": closure})
     store = inputs.collection("a queue") if queue else inputs.store
     asked = inputs.request(measures, [first] if second is None else [first, second])
-    problems: list[Problem] = []
-    asked = replace(asked, runs=runs_without_pipes(asked.runs, problems))  # they are looked at twice
-    if problems:
-        raise ProblemsFound("these runs cannot be read", problems)
+    asked = without_pipes(asked)  # the runs are looked at twice
     wanted, runs = inputs.own_measures(measures), tuple(inputs.in_full(asked.runs))
     with inputs.progress() as progress:
         field = inputs.field(asked, progress)

@@ -13,9 +13,9 @@ from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
-from cranfield.workflows.evaluate.inputs import Request, align_as_asked, measures_asked, read_in_full
 from cranfield.workflows.pool import inputs
 from cranfield.workflows.pool.show import Speed, judging_speed
+from cranfield.workflows.reading import Request, align_runs, parse_measures, read_in_full
 
 with deferred:
     import numpy as np
@@ -205,7 +205,7 @@ def simulate_plans(
     words = how.plans or (STRATEGIES if how.budgets else _depths(known, store))
     parsed = [study.open_ended(plan) if how.budgets else plan for plan in map(plans.parse, words)]
     played = list({str(plan): plan for plan in parsed}.values())
-    own = measuring.own_measures(measures_asked(asked.measures, store, relevant_from=known.relevant_from))
+    own = measuring.own_measures(parse_measures(asked.measures, store, relevant_from=known.relevant_from))
     without: study.Without = "replay" if how.outsiders else "deletion" if field.has_groups else "nothing"
     total, done = study.replays(known, played, without=without), 0
 
@@ -261,7 +261,7 @@ def _field(asked: Request, how: Simulating, store: Store | None) -> Field:
         qrels,
         runs,
         _contributing(runs, members, store),
-        alignment=align_as_asked(asked, qrels, runs, keep_rows=True),
+        alignment=align_runs(asked, qrels, runs, keep_rows=True),
         relevant_from=how.relevant_from or (1 if store is None else store.scale().relevant_from),
         texts=None if store is None else inputs.reader(store),
         queries=None if store is None else inputs.queries(store),

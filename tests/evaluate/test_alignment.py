@@ -6,7 +6,7 @@ from kept import Kept
 from mappings import qrels_from, ranking_from, run_from
 
 from cranfield.base.errors import InputError, ProblemsFound, UsageError
-from cranfield.evaluate import lists as value_table
+from cranfield.evaluate import align as value_table
 from cranfield.evaluate.align import TopicCounts, align, strangers
 from cranfield.evaluate.lists import NOT_POOLED
 

@@ -1,16 +1,13 @@
 """Stored runs are read and aligned once for whoever evaluates them again."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from command import call
 
-from cranfield.workflows.collection import open_collection
-from cranfield.workflows.evaluate import evaluate as step
-from cranfield.workflows.evaluate import inputs as evaluate_reading
-from cranfield.workflows.evaluate.inputs import AlignmentCache
+import cranfield as cf
+from cranfield.evaluate.scores import Scores
 
 QRELS = "1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 z 0\n"
 RUN = "1 Q0 a 1 2 first\n1 Q0 b 2 1 first\n2 Q0 x 1 2 first\n2 Q0 a 2 1 first\n"
@@ -27,17 +24,19 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "collection.db"
 
 
+def scored(opened: cf.collection.Opened, measures: str = "AP", **options) -> Scores:
+    return opened.results.evaluate(measures.split(), verdicts=False, **options).scores
+
+
 def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path, monkeypatch):
-    kept = AlignmentCache()
-    asked = step.Request(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
-    with open_collection(collection) as store:
-        first = step.evaluate(asked, store=store, kept=kept).scores
-        monkeypatch.setattr(evaluate_reading, "_runs", None)
-        other = replace(asked, measures=("AP", "P@5"))
-        second = step.evaluate(other, store=store, kept=kept).scores
+    with cf.open_collection(collection, qrels=Path("qrels")) as opened:
+        first = scored(opened)
+        monkeypatch.setattr("cranfield.workflows.reading.read_aligned", None)
+        second = scored(opened, "AP P@5")
         monkeypatch.undo()
-        monkeypatch.chdir(collection.parent)
-        anew = step.evaluate(other, store=store).scores
+    monkeypatch.chdir(collection.parent)
+    with cf.open_collection(collection, qrels=Path("qrels")) as opened:
+        anew = scored(opened, "AP P@5")
     assert np.array_equal(second.values, anew.values)
     assert np.array_equal(second.values[0], first.values[0])
 
@@ -45,23 +44,20 @@ def test_the_second_evaluation_takes_the_alignment_of_the_first(collection: Path
 @pytest.mark.parametrize(
     "change",
     [
-        lambda asked: replace(asked, runs=("second", "first")),
-        lambda asked: replace(asked, like="9"),
-        lambda asked: replace(asked, topics="run"),
-        lambda asked: replace(asked, topics="chosen"),
-        lambda asked: replace(asked, qrels=Path("others")),
-        lambda asked: replace(asked, runs=("first", "./two.run")),
+        {"runs": ["second", "first"]},
+        {"like": "9"},
+        {"topics": "run"},
+        {"topics": "chosen"},
+        {"runs": ["first", "./two.run"]},
     ],
 )
 def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
     Path("chosen").write_text("1\n", encoding="utf-8")
-    Path("others").write_text(QRELS.replace("1 0 b 0", "1 0 b 1"), encoding="utf-8")
-    kept = AlignmentCache()
-    asked = step.Request(qrels=Path("qrels"), runs=("first", "second"), measures=("AP",))
-    with open_collection(collection) as store:
-        step.evaluate(asked, store=store, kept=kept)
-        found = step.evaluate(change(asked), store=store, kept=kept).scores
-        anew = step.evaluate(change(asked), store=store).scores
+    with cf.open_collection(collection, qrels=Path("qrels")) as opened:
+        scored(opened)
+        found = scored(opened, **change)
+    with cf.open_collection(collection, qrels=Path("qrels")) as opened:
+        anew = scored(opened, **change)
     assert (found.run_names, found.topic_ids, found.reference) == (anew.run_names, anew.topic_ids, anew.reference)
     assert (found.qrels_hash, found.values.tolist(), found.scored.tolist()) == (
         anew.qrels_hash,
@@ -71,11 +67,9 @@ def test_whatever_is_asked_otherwise_is_aligned_anew(collection: Path, change):
 
 
 def test_what_the_qrels_file_says_counts_and_not_its_name(collection: Path):
-    kept = AlignmentCache()
-    asked = step.Request(qrels=Path("qrels"), runs=("first",), measures=("P@5",))
-    with open_collection(collection) as store:
-        before = step.evaluate(asked, store=store, kept=kept).scores
+    with cf.open_collection(collection, qrels=Path("qrels")) as opened:
+        before = scored(opened, "P@5", runs=["first"])
         Path("qrels").write_text(QRELS.replace("1 0 b 0", "1 0 b 1"), encoding="utf-8")
-        after = step.evaluate(asked, store=store, kept=kept).scores
+        after = scored(opened, "P@5", runs=["first"])
     assert before.values.tolist() == [[[0.2, 0.2, 0.0]]]
     assert after.values.tolist() == [[[0.4, 0.2, 0.0]]]

@@ -15,7 +15,7 @@ from cranfield.evaluate.align import KnownRun, align, coded_pairs
 from cranfield.runs.encoding import CodedOrder, decode, decode_order, encode
 from cranfield.runs.run import Run
 from cranfield.workflows.collection import open_collection
-from cranfield.workflows.evaluate.inputs import StoredRuns
+from cranfield.workflows.reading import StoredRuns
 
 TEXT = pa.large_string()
 

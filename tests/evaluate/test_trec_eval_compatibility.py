@@ -223,7 +223,7 @@ RANKED = "".join(
 )  # fmt: skip
 def test_evaluate_takes_the_same_words_and_gives_the_same_numbers(tmp_path: Path, spelling: str):
     from cranfield.workflows.evaluate.evaluate import evaluate
-    from cranfield.workflows.evaluate.inputs import Request
+    from cranfield.workflows.reading import Request
 
     printed = numbers(call(tmp_path, f"-q -m {spelling}", qrels=GRADED, run=RANKED))
     asked = Request(qrels=tmp_path / "qrels", runs=(str(tmp_path / "run"),), measures=(spelling,), like="10")

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.evaluate.lists import (
+    NOT_POOLED,
     Counts,
     Found,
     Gain,
     GradeGains,
     Lists,
+    Running,
     Values,
     gain_function,
     log2_of_ranks,
@@ -52,7 +54,7 @@ def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """
     found = lists.relevant(rel)
     relevant, judged = found.ordinal - 1, lists.judged_so_far.above(found)
-    pooled_above = lists.pooled_so_far.above(found)
+    pooled_above = Running.of(lists.grades != NOT_POOLED, lists.offsets).above(found)
     above = (found.rank - 1).astype(float)
     guess = (relevant + _EPSILON) / (judged + 2 * _EPSILON)
     expected = 1.0 / (above + 1.0) + (above / (above + 1.0)) * ratio(pooled_above, above) * guess
@@ -171,11 +173,13 @@ def sampled_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     found, sample = lists.relevant(rel), lists.sample
     stratum, local = _strata(lists, found)
     first = sample.first[lists.topics[found.cell]]
+    # For a second document, given that one of the stratum was drawn: (n - 1) / (s - 1).
+    beside = np.where(sample.drawn > 1, (sample.size - 1) / np.maximum(sample.drawn - 1, 1), 0.0)
     above = np.zeros(len(found))
     for number in range(sample.most):
         inside = local == number
         other = sample.weight[np.minimum(first + number, len(sample.weight) - 1)]
-        above += found.before(inside) * np.where(inside, sample.weight_beside[stratum], other)
+        above += found.before(inside) * np.where(inside, beside[stratum], other)
     terms = sample.weight[stratum] * (1.0 + above) / found.rank
     return ratio(found.total(terms), _estimated_relevant(lists, rel))
 

@@ -13,14 +13,15 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, printed, table_of, with_best
 from cranfield.base.text import counted
 from cranfield.store.store import Store
-from cranfield.workflows.evaluate import inputs
-from cranfield.workflows.evaluate.inputs import ALL, AlignmentCache, LetterTest, Read, Request
+from cranfield.workflows import reading
+from cranfield.workflows.reading import ALL, LetterTest, Read, Request
 
 with deferred:
     import numpy as np
 
     from cranfield.compare import comparison, differences
     from cranfield.evaluate import foreign as foreign_measures
+    from cranfield.evaluate import lists
     from cranfield.evaluate import measure as measuring
     from cranfield.evaluate import scores as scoring
     from cranfield.evaluate import ties as tie_orders
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from cranfield.evaluate.measure import AnyMeasure
     from cranfield.evaluate.scores import RankChange, Scores
     from cranfield.evaluate.ties import Moved
-    from cranfield.workflows.reuse.field import Field, PoolOptions, Trusted
+    from cranfield.workflows.reuse.field import Field, Trusted
 
 
 SEED = 1
@@ -273,35 +274,32 @@ def short_hash(qrels_hash: str) -> str:
 def evaluate(
     request: Request,
     *,
-    pool: PoolOptions | None = None,
     store: Store | None = None,
     progress: Progress = silent,
-    kept: AlignmentCache | None = None,
-    read: Read | None = None,
-    reading: Callable[[], Field] | None = None,
+    read: Callable[[], Read] | None = None,
+    field: Callable[[], Field] | None = None,
 ) -> Evaluation:
-    """Read, align and score; with what is told about the `pool`, give a verdict on each score too.
+    """Read, align and score; with a `field`, give a verdict on each score too.
 
-    Whoever evaluates the same runs again and again hands in `kept`: then they are read and aligned once. Whoever has
-    read and aligned them already hands in `read`, or where verdicts are wanted `reading`, which gives their field.
+    Whoever keeps what is read and aligned hands in `read`, and where verdicts are wanted `field`.
     """
-    measures = inputs.measures_asked(request.measures, store)
+    measures = reading.parse_measures(request.measures, store)
     if not measures:
         raise UsageError("no measure was given; see cranfield measures")
     foreign = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
-    if pool is not None and not foreign:
-        return verdicts.with_verdicts(request, pool, store=store, progress=progress, reading=reading)
+    if field is not None and not foreign:
+        return verdicts.with_verdicts(request, field(), store=store)
     if foreign:
         found = _score_with_foreign(request, measures, store, progress)
     else:
         if request.duplicates == "novelty" and request.ties != "trec":
-            said = "with --duplicates novelty ties stay as they are: which copy is first hangs on their order"
-            raise UsageError(said)
+            message = "with --duplicates novelty ties stay as they are: which copy is first hangs on their order"
+            raise UsageError(message)
         clusters = corpus.clusters_for(request.clusters, store) if request.duplicates == "novelty" else None
-        read = read or inputs.read_aligned(request, store, progress, kept)
-        found = _score(request, measures, read, clusters, store)
-    facts = [*found.facts, *inputs.grade_notes(measures, store)]
-    if foreign and pool is not None:
+        known = reading.read_aligned(request, store, progress) if read is None else read()
+        found = _score(request, measures, known, clusters, store)
+    facts = [*found.facts, *_grade_notes(measures, store)]
+    if foreign and field is not None:
         facts.append("no verdicts: measures of ir_measures see documents, and nothing is known about their holes")
     letters = None if request.letters is None else letters_of(found.scores, request.letters)
     return replace(found, letters=letters, facts=tuple(facts))
@@ -333,7 +331,10 @@ def _score(
     moved: tuple[Moved, ...] = ()
     if request.ties == "trec":
         found = scoring.score(aligned, measures, rounding=rounding)
-        moved = tuple(tie_orders.moved_by_ties(aligned, found)) if aligned.tied.any() else ()
+        ours = measuring.own_measures(measures)
+        by_grade = all(one.kind.rises_with == "grade" and not dict(one.settings).get("gains") for one in ours)
+        if aligned.ties_matter(lowest=0 if by_grade else int(lists.NOT_POOLED)):
+            moved = tuple(tie_orders.moved_by_ties(aligned, found))
     elif request.ties == "expected":
         plain = scoring.score(aligned, measures, rounding=rounding)
         expected = tie_orders.expected_scores(aligned, plain, rng=np.random.default_rng(SEED))
@@ -358,12 +359,10 @@ def _score_with_foreign(
     theirs = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
     if request.ties != "trec" or request.duplicates != "plain":
         raise UsageError(f"{theirs[0]} is computed by ir_measures, which has neither --ties nor --duplicates")
-    judged, qrels, qrels_hash, runs = inputs.read_with_subtopics(request, store, progress)
+    judged, qrels, qrels_hash, runs = reading.read_with_subtopics(request, store, progress)
     if ours and qrels_hash != qrels.content_hash:
         raise InputError(f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade each")
-    highest = 0 if store is None else store.scale().highest
-    aligned = inputs.on_scale(inputs.align_as_asked(request, qrels, runs), highest)
-    aligned = replace(aligned, qrels_hash=qrels_hash)
+    aligned = replace(reading.align_runs(request, qrels, runs, store), qrels_hash=qrels_hash)
     own = scoring.score(aligned, ours, rounding=request.like or "exact")
     values, rounded = iter(own.values), iter(own.measures)
     foreign = iter(foreign_measures.foreign_values(theirs, judged, runs, aligned))
@@ -372,11 +371,38 @@ def _score_with_foreign(
     return Evaluation(scores=found, curve=_curve(request, aligned, store), facts=tuple(_tag_notes(runs)))
 
 
+def _grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
+    """Say where grades, or unjudged documents, are worth something else than one would think."""
+    scale_gains = () if store is None else store.scale().own_gains
+    by_grade, below_zero = [], []
+    for one in measures:
+        own = dict(one.settings) if isinstance(one, measuring.Measure) else {}
+        gains = own.get("gains")
+        if isinstance(one, measuring.Measure) and "gains" in one.kind.parameters:
+            otherwise = gains != scale_gains
+        else:
+            otherwise = not isinstance(one, measuring.Measure) or one.kind.graded or "gain" in own
+        if scale_gains and otherwise:
+            by_grade.append(str(one))
+        if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0:
+            below_zero.append(str(one))
+    notes = []
+    if by_grade:
+        said = "made from the grades themselves; the gains of the scale have no part in it"
+        notes.append(f"{', '.join(by_grade)}: {said}")
+    if below_zero:
+        said = (
+            "a document without a judgment counts 0, and so less than one of grade 0: where there are some, a score"
+        )
+        notes.append(f"{', '.join(below_zero)}: {said} can lie below what is possible in the end")
+    return notes
+
+
 def _curve(request: Request, aligned: Alignment, store: Store | None) -> Scores | None:
     """Score at the recall levels of a precision–recall curve, with ties as asked, where one is asked for."""
     if not request.curve:
         return None
-    levels = inputs.measures_asked(RECALL_LEVELS, store)
+    levels = reading.parse_measures(RECALL_LEVELS, store)
     rng = np.random.default_rng(SEED) if request.ties == "expected" else None
     return tie_orders.score_with_ties(aligned, levels, ties=request.ties, rng=rng, rounding=request.like or "exact")
 

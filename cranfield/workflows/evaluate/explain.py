@@ -11,9 +11,9 @@ from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.store.store import Store
-from cranfield.workflows.evaluate import inputs
+from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import few, short_hash
-from cranfield.workflows.evaluate.inputs import Request
+from cranfield.workflows.reading import Request
 
 with deferred:
     from cranfield.evaluate import measure as measuring
@@ -111,7 +111,7 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
         raise UsageError("with novelty ties stay as they are: which copy is first hangs on their order")
     rel, gains = _threshold_and_gains(request, store)
     clusters = corpus.clusters_for(request.clusters, store) if novel else None
-    qrels, runs = inputs.read_in_full(request, store)
+    qrels, runs = reading.read_in_full(request, store)
     reference = request.like or "10"
     explained = partial(
         scoring.explain, rel=rel, gains=gains, reference=reference, ties=request.ties, clusters=clusters
@@ -121,7 +121,9 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
         names = ", ".join(quoted(name) for name, _ in whole)
         raise InputError(f"there is no document for topic {quoted(topic)} in {names}")
     order = f"trec_eval {reference}" + ("" if request.ties == "trec" else f", ties {request.ties}")
-    made_of = qrels.content_hash if clusters is None else scoring.novelty_hash(qrels, clusters)
+    made_of = qrels.content_hash
+    if clusters is not None:
+        made_of = scoring.novelty_hash(qrels, scoring.cluster_codes(qrels, clusters))
     relevant = scoring.relevant_documents(qrels, topic, rel=rel) if clusters is None else {}
     remarks = tuple(note for name, steps in whole for note in _not_shown(name, steps, depth, relevant))
     lists = tuple((name, steps[:depth]) for name, steps in whole)
@@ -141,7 +143,7 @@ def _not_shown(name: str, steps: list[Step], depth: int, relevant: Mapping[str, 
 
 def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, GradeGains]:
     """Give the lowest grade that is relevant, and gains: what the measures say, else what the collection does."""
-    measures = measuring.own_measures(inputs.measures_asked(request.measures, store))
+    measures = measuring.own_measures(reading.parse_measures(request.measures, store))
     idle = [str(one) for one in measures if {name for name, _ in one.settings} - {"rel", "gains"}]
     if idle:
         raise UsageError(f"a list is laid open with P, R and DCG; of {idle[0]} only rel and gains could be shown")

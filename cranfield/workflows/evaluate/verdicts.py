@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.files import Progress
 from cranfield.base.tables import Value
 from cranfield.base.text import counted
-from cranfield.evaluate import ties as tie_orders
 from cranfield.reuse.assess import Assessment
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, account
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate import evaluate as evaluation
-from cranfield.workflows.evaluate.inputs import ALL, Read, Request
+from cranfield.workflows.reading import ALL, Request
 from cranfield.workflows.reuse import field as fields
 from cranfield.workflows.reuse import reuse
-from cranfield.workflows.reuse.field import Field, PoolOptions, Trusted
+from cranfield.workflows.reuse.field import Field, Trusted
 
 if TYPE_CHECKING:
     from cranfield.evaluate.align import Alignment
@@ -40,17 +38,9 @@ OF_PLAIN = "of the plain score"
 _NOISE = 1e-9
 
 
-def with_verdicts(
-    request: Request,
-    pool: PoolOptions,
-    *,
-    store: Store | None,
-    progress: Progress,
-    reading: Callable[[], Field] | None,
-) -> evaluation.Evaluation:
+def with_verdicts(request: Request, field: Field, *, store: Store | None) -> evaluation.Evaluation:
     """Score, and give a verdict on each score."""
-    field = fields.field_of(request, pool, store=store, progress=progress) if reading is None else reading()
-    found = evaluation.evaluate(request, store=store, read=first_runs(field.read, field.asked))
+    found = evaluation.evaluate(request, store=store, read=lambda: field.read.first(field.asked))
     # The measures of the scores, not those that were asked for: rounding as trec_eval 9 is part of a measure.
     trusting = partial(fields.trusted, measures=found.scores.measures, store=store, learn="where unjudged")
     trust = trusting(field)
@@ -60,32 +50,6 @@ def with_verdicts(
     elif request.ties != "trec":
         trust, notes = trust_by_ties(trust, found.scores, trusting)
     return replace(found, trust=trust, facts=(*found.facts, *trust.notes, *notes))
-
-
-def first_runs(read: Read, count: int) -> Read:
-    """Give what was read of the first runs only."""
-    if count == len(read.runs):
-        return read
-    aligned, lists = read.aligned, read.aligned.lists
-    cells = count * len(aligned.topic_ids)
-    rows = int(lists.offsets[cells])
-    fewer = replace(
-        aligned,
-        run_names=aligned.run_names[:count],
-        lists=replace(
-            lists,
-            grades=lists.grades[:rows],
-            offsets=lists.offsets[: cells + 1],
-            topics=lists.topics[:cells],
-            _relevant={},
-        ),
-        present=aligned.present[:count],
-        scored=aligned.scored[:count],
-        extra_topics=aligned.extra_topics[:count],
-        tied=aligned.tied[:rows],
-        qrels_row=None if aligned.qrels_row is None else aligned.qrels_row[:rows],
-    )
-    return Read(read.qrels, read.runs[:count], fewer)
 
 
 def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> dict[str, list[Value]]:
@@ -189,7 +153,7 @@ def _unjudged_first(aligned: Alignment, count: int) -> Alignment | None:
     if (rows == np.arange(len(rows))).all():
         return None
     known = None if aligned.qrels_row is None else aligned.qrels_row[rows]
-    return replace(aligned, lists=tie_orders.with_rows(aligned.lists, rows), qrels_row=known)
+    return replace(aligned, lists=aligned.lists.with_rows(rows), qrels_row=known)
 
 
 def _moved(trust: Trusted, shown: Scores) -> Hidden:

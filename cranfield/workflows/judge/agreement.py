@@ -17,7 +17,7 @@ from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
 from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
-from cranfield.workflows.evaluate import inputs as evaluation
+from cranfield.workflows import reading
 
 with deferred:
     import numpy as np
@@ -355,8 +355,8 @@ def effect_on_rankings(
             grades.setdefault(assessor, np.full(len(qrels), np.nan))[places[topic, document]] = grade
     if len(grades) < 2:
         return None
-    read = evaluation.read_aligned(evaluation.Request(qrels=qrels, runs=runs), store, keep_rows=True)
-    chosen = evaluation.measures_asked(measures, store)
+    read = reading.read_aligned(reading.Request(qrels=qrels, runs=runs), store, keep_rows=True)
+    chosen = reading.parse_measures(measures, store)
     rng = np.random.default_rng(seed)
     found = correlation.assessor_effect(read.aligned, qrels, read.runs, list(grades.values()), chosen, rng=rng)
     return found if found.topics_with_choice else None

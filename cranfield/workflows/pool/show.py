@@ -30,7 +30,7 @@ with deferred:
     from cranfield.pool import pool as pooling
     from cranfield.reuse import hold_out, provenance
     from cranfield.workflows import qrels as qrels_workflow
-    from cranfield.workflows.evaluate import inputs as evaluate_inputs
+    from cranfield.workflows import reading
     from cranfield.workflows.pool import inputs
 
 # How long judging takes: measured where something was judged, else assumed, and which of the two.
@@ -110,7 +110,7 @@ def new_run_loss(store: Store, made: pooling.Pool) -> NewRunLoss | None:
     What only its group brought then counts as unjudged (leave-out-uniques). None too for every other plan: without
     the group it would have chosen other documents, and has to be played again (`cranfield reuse` does).
     """
-    stored = evaluate_inputs.StoredRuns(store)
+    stored = reading.StoredRuns(store)
     here = [source for source in made.sources if source.name in stored]
     too_few = len({source.group for source in here}) < FEWEST_GROUPS
     if too_few or not is_depth_pool(made) or not has_grades(store, MAIN):

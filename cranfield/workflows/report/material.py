@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,11 @@ from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import evaluate, letters_of
-from cranfield.workflows.evaluate.inputs import Request, stored_names
 from cranfield.workflows.judge.agreement import agreement_report
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import show_pool
-from cranfield.workflows.reuse.field import PoolOptions
+from cranfield.workflows.reading import Request, stored_names
+from cranfield.workflows.reuse.field import PoolOptions, field_of
 from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
 
@@ -155,7 +156,8 @@ def _scores(
         missing += [] if runs else ["scores, since no run was submitted"]
         return None, None
     scoring = Request(qrels=qrels, runs=runs, measures=request.measures, curve=True)
-    evaluation = evaluate(scoring, pool=PoolOptions(), store=store, progress=progress)
+    field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
+    evaluation = evaluate(scoring, store=store, field=field)
     trust = evaluation.trust
     if 2 <= len(runs) <= LETTERED and evaluation.scores.scored.all():
         evaluation = replace(evaluation, letters=letters_of(evaluation.scores, "tukey"))

@@ -13,7 +13,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
-from cranfield.workflows.evaluate.inputs import (
+from cranfield.workflows.reading import (
     Read,
     Request,
     StoredName,

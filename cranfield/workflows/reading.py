@@ -1,0 +1,431 @@
+"""What an evaluation is asked for, and how it is read: qrels and runs, from files, a collection, or as they are.
+
+Whatever is wrong with any of the files is told at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
+
+from cranfield.base.errors import (
+    CollectionError,
+    CranfieldError,
+    Problem,
+    ProblemsFound,
+    SourceError,
+    UsageError,
+    quoted,
+)
+from cranfield.base.files import Progress, Source, silent, workers
+from cranfield.base.registry import deferred
+from cranfield.base.text import counted
+from cranfield.store import runs as stored_runs
+
+with deferred:
+    from cranfield.evaluate import align, direct
+    from cranfield.evaluate import measure as measuring
+    from cranfield.qrels import reading as qrels_reading
+    from cranfield.runs import check, columns
+    from cranfield.runs import reading as runs_reading
+    from cranfield.runs import run as runs_run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cranfield.evaluate.align import Alignment, AnyRun
+    from cranfield.qrels.qrels import Qrels
+    from cranfield.runs.run import Run
+    from cranfield.store.store import Store
+
+As = Literal["9", "10"]
+Ties = Literal["trec", "best", "worst", "expected"]
+Duplicates = Literal["plain", "novelty"]
+LetterTest = Literal["tukey", "t"]
+
+TOPIC_SETS = ("qrels", "common", "run")
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
+ALL = "all"
+"""What stands for the topic in rows that sum up all topics."""
+
+WORKERS = 2
+Made = TypeVar("Made")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be evaluated: runs as stored names or files, against a file of qrels; both also as they are.
+
+    `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
+    scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids, or
+    the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
+    which those are, in a file or as document -> cluster. With `curve` there are also scores for a precision–recall
+    curve. `letters` names the test behind significance letters, where they are wanted.
+    """
+
+    qrels: Path | Qrels
+    runs: tuple[str | AnyRun, ...]
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    topics: str | tuple[str, ...] = "qrels"
+    like: As | None = None
+    ties: Ties = "trec"
+    duplicates: Duplicates = "plain"
+    clusters: Path | Mapping[str, Hashable] | None = None
+    curve: bool = False
+    letters: LetterTest | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse to take two things from one stream: the second would find nothing there."""
+        if [str(one) for one in (self.qrels, self.topics, *self.runs) if isinstance(one, str | Path)].count("-") > 1:
+            raise UsageError(
+                "standard input can be read once: give - for the qrels, the topics or one run, not for more"
+            )
+
+    def topic_set(self) -> str | tuple[str, ...]:
+        """Give the topics by the name of their set, or the ids that were given or that a file names."""
+        if isinstance(self.topics, tuple) or self.topics in TOPIC_SETS:
+            return self.topics
+        if not self.topics.strip():
+            raise UsageError(f"topics are {', '.join(TOPIC_SETS)}, or a file of ids; nothing was named")
+        lines = Source(Path(self.topics)).lines()
+        return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
+
+
+def parse_measures(
+    texts: Sequence[str], store: Store | None, *, relevant_from: int | None = None
+) -> list[measuring.AnyMeasure]:
+    """Give the measures that expressions mean; what they do not say themselves, the scale of the collection says.
+
+    There a bare `AP` takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
+    """
+    if store is None:
+        return measuring.parse_measures(texts, threshold=relevant_from or 1)
+    scale = store.scale()
+    threshold = relevant_from or scale.relevant_from
+    return measuring.parse_measures(texts, threshold=threshold, gains=scale.own_gains)
+
+
+# The runs of a collection, as an evaluation needs them.
+
+
+class StoredName(str):
+    """The name of a stored run that nobody typed: it means that run, whatever files lie about."""
+
+    __slots__ = ()
+
+
+def stored_names(store: Store | None) -> tuple[StoredName, ...]:
+    """Give the names of all runs of a collection; none where there is no collection."""
+    return tuple(StoredName(facts.name) for facts in stored_runs.facts(store)) if store is not None else ()
+
+
+class StoredRuns:
+    """The runs of a collection; their ids are read once, so that all runs share them.
+
+    Where `judged` gives qrels, a run is only held against these, and its ids and scores are not needed. They are
+    asked for when the first run is decoded: until then they may still be on their way.
+    """
+
+    def __init__(self, store: Store | None, judged: Callable[[], Qrels | None] | None = None) -> None:
+        self._store, self._judged = store, judged
+        self._facts = {facts.name: facts for facts in stored_runs.facts(store)} if store is not None else {}
+        self._topic_ids: dict[bytes, pa.Array] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._facts
+
+    @cached_property
+    def _ids(self) -> tuple[pa.Array, pa.Array]:
+        store = cast("Store", self._store)
+        return stored_runs.id_table(store, "topic").ids, stored_runs.id_table(store, "document").ids
+
+    @cached_property
+    def _pairs(self) -> align.CodedPairs | None:
+        qrels = None if self._judged is None else self._judged()
+        return None if qrels is None else align.coded_pairs(qrels, *self._ids)
+
+    def fetched(self, name: str) -> Callable[[], AnyRun]:
+        """Fetch one run; what is given decodes it, under the name it is stored by, with the ids of the collection."""
+        log.info("fetching the stored run %s", name)
+        _ = self._ids  # read here, since what is given may run in any thread
+        return partial(self._decoded, name, stored_runs.fetch(cast("Store", self._store), name))
+
+    def _decoded(self, name: str, stored: stored_runs.StoredRanking) -> AnyRun:
+        ordered_by = self._facts[name].ordered_by
+        try:
+            if self._pairs is not None:
+                known = stored.order()
+                return self._pairs.known(known, self._named(known.topics), name=name, has_ties=ordered_by == "score")
+            coded = stored.run()
+            topics, documents = self._named(coded.topics), self._ids[1]
+            return runs_run.Run(name, topics, coded.offsets, documents, coded.documents, coded.scores, ordered_by)  # type: ignore[arg-type]
+        except CollectionError as error:
+            remedy = "cranfield check says what else is damaged; go back to a backup, or withdraw and submit it again"
+            problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
+            raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
+
+    def _named(self, topics: columns.Codes) -> pa.Array:
+        """Give the ids of topics; runs with the same topics share one array."""
+        key = topics.tobytes()
+        if key not in self._topic_ids:
+            self._topic_ids[key] = columns.taken(self._ids[0], topics)
+        return self._topic_ids[key]
+
+
+# Reading and aligning.
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Qrels and runs, and both brought together."""
+
+    qrels: Qrels
+    runs: list[AnyRun]
+    aligned: Alignment
+
+    def first(self, count: int) -> Read:
+        """Give what was read of the first runs only."""
+        if count == len(self.runs):
+            return self
+        aligned, whole = self.aligned, self.aligned.lists
+        cells = count * len(aligned.topic_ids)
+        rows = int(whole.offsets[cells])
+        fewer = replace(
+            aligned,
+            run_names=aligned.run_names[:count],
+            lists=replace(
+                whole,
+                grades=whole.grades[:rows],
+                offsets=whole.offsets[: cells + 1],
+                topics=whole.topics[:cells],
+                _relevant={},
+            ),
+            present=aligned.present[:count],
+            scored=aligned.scored[:count],
+            extra_topics=aligned.extra_topics[:count],
+            tied=aligned.tied[:rows],
+            qrels_row=None if aligned.qrels_row is None else aligned.qrels_row[:rows],
+        )
+        return Read(self.qrels, self.runs[:count], fewer)
+
+
+def read_aligned(
+    request: Request, store: Store | None, progress: Progress = silent, *, keep_rows: bool = False
+) -> Read:
+    """Read and align everything; with `keep_rows` the alignment knows the rows of the qrels, as pools need them."""
+    qrels, runs = read_short(request, store, progress)
+    return Read(qrels, runs, align_runs(request, qrels, runs, store, keep_rows=keep_rows))
+
+
+def read_short(request: Request, store: Store | None, progress: Progress = silent) -> tuple[Qrels, list[AnyRun]]:
+    """Read qrels and runs; of an ordinary run only what the qrels say of its rows is kept."""
+    return _read(partial(read_qrels, request.qrels), request, store, progress)
+
+
+def read_in_full(request: Request, store: Store | None, progress: Progress = silent) -> tuple[Qrels, list[Run]]:
+    """Read qrels, and runs with all their ids."""
+    qrels, runs = _read(partial(read_qrels, request.qrels), request, store, progress, in_full=True)
+    return qrels, cast("list[Run]", runs)
+
+
+def read_with_subtopics(
+    request: Request, store: Store | None, progress: Progress
+) -> tuple[list[qrels_reading.SubtopicRow], Qrels, str, list[Run]]:
+    """Read everything with ids and subtopics; the qrels have a hash of their own then."""
+
+    def judged() -> tuple[list[qrels_reading.SubtopicRow], Qrels, str]:
+        if isinstance(request.qrels, Path):
+            return qrels_reading.read_subtopics(Source(request.qrels))
+        rows = [qrels_reading.SubtopicRow(topic, "0", document, grade) for topic, document, grade in request.qrels]
+        return rows, request.qrels, request.qrels.content_hash
+
+    found, runs = _read(judged, request, store, progress, in_full=True)
+    return *found, cast("list[Run]", runs)
+
+
+def without_pipes(request: Request) -> Request:
+    """Give the same request with everything read that comes through pipes: who reads twice would find nothing."""
+    piped = tuple(word for word in request.runs if _is_piped(word))
+    topics = request.topic_set() if _is_piped(request.topics) else request.topics
+    if not piped and not _is_piped(request.qrels):
+        return replace(request, topics=topics)
+    qrels, read = read_in_full(replace(request, runs=piped, topics=topics), None)
+    named = dict(zip(piped, read, strict=True))
+    runs = tuple(named.get(word, word) if isinstance(word, str) else word for word in request.runs)
+    return replace(request, qrels=qrels, runs=runs, topics=topics)
+
+
+def _read(
+    judged: Callable[[], Made],
+    request: Request,
+    store: Store | None,
+    progress: Progress = silent,
+    *,
+    in_full: bool = False,
+) -> tuple[Made, list[AnyRun]]:
+    """Read judgments and runs, or raise everything that is wrong with any of them.
+
+    A file of qrels is read in another thread, while runs are fetched; then its hash is made there, which every score
+    needs. What comes through a pipe is read here: nobody could interrupt another thread that waits for it.
+    """
+    problems: list[Problem] = []
+    qrels_problems: list[Problem] = []
+    aside = ThreadPoolExecutor(1)
+    coming: Future[Made | None] = Future()
+    if isinstance(request.qrels, Path) and request.qrels.is_file():
+        coming = aside.submit(_collected, judged, qrels_problems)
+        aside.submit(lambda: getattr(coming.result(), "content_hash", None))
+    else:
+        coming.set_result(_collected(judged, qrels_problems))
+    aside.shutdown(wait=False)
+    qrels_come = None if in_full else cast("Callable[[], Qrels | None]", coming.result)
+    found = _read_runs(request, store, qrels_come, problems, progress)
+    qrels = coming.result()
+    if qrels is None or problems:
+        problems = [*qrels_problems, *problems]
+        mended = any(problem.repairable for problem in problems)
+        hint = "; cranfield runs check --repair FOLDER FILE… writes corrected copies" if mended else ""
+        raise ProblemsFound(f"these files cannot be evaluated{hint}", problems)
+    return qrels, _named_apart(found, request.runs)
+
+
+def _read_runs(
+    request: Request,
+    store: Store | None,
+    qrels_come: Callable[[], Qrels | None] | None,
+    problems: list[Problem],
+    progress: Progress,
+) -> list[AnyRun]:
+    """Load stored runs and read files, two at a time; problems of files are added to `problems`.
+
+    Where qrels come, only what they say of each row is kept: stored runs are held against them by codes, and an
+    ordinary file takes the short way. No file of another format is ordinary: the format is looked for only where the
+    short way is closed. Without qrels, which then have been refused, all that is wanted is what is wrong with a run.
+    """
+    reference = request.like or "10"
+    stored = StoredRuns(store, None if reference == "9" else qrels_come)
+    named = dict.fromkeys(word for word in request.runs if isinstance(word, str))
+    absent = set()
+    for word in named:
+        is_file = word == "-" or Path(word).exists()
+        if word in stored and not isinstance(word, StoredName) and is_file and word != "-":
+            raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
+        if word not in stored and not is_file and store is not None:
+            try:
+                stored_runs.find(store, word)
+            except CranfieldError as why:
+                problems.append(Problem("no-such-run", f"there is no such file, and {why}", file=word))
+                absent.add(word)
+    all_stored = all(word in stored for word in named)
+    qrels = None if qrels_come is None or all_stored else qrels_come()
+    pairs = None if qrels is None else direct.judged_pairs(qrels)
+
+    def read(source: Source) -> AnyRun:
+        known = None if pairs is None else direct.read_direct(source, pairs, reference=reference)
+        log.info("reading %s, %s", source.name, "the long way" if known is None else "an ordinary file")
+        return _in_full(source) if known is None else known
+
+    runs: list[AnyRun] = []
+    with workers(max(WORKERS, sum(map(_is_piped, named)))) as threads:  # one process may fill all pipes
+        coming = {
+            word: threads.submit(stored.fetched(word) if word in stored else partial(read, Source(Path(word))))
+            for word in named
+            if word not in absent
+        }
+        for done, given in enumerate(request.runs, start=1):
+            run = given if not isinstance(given, str) else None
+            if isinstance(given, str) and given in coming:
+                run = _collected(coming[given].result, problems)
+            if run is not None:
+                runs.append(run)
+            progress("reading runs", done, len(request.runs))
+    return runs
+
+
+def _is_piped(word: object) -> bool:
+    return isinstance(word, str | Path) and not isinstance(word, StoredName) and Source(Path(word)).is_piped
+
+
+def _in_full(source: Source) -> Run:
+    """Read and rank a run file with all its ids, or raise everything that is wrong with it."""
+    rows = runs_reading.read_rows(source)
+    errors = [problem for problem in rows.problems if problem.severity == "error"]
+    errors += [problem.at(rows.source_name) for problem in check.repeat_problems(rows)]
+    if errors:
+        raise ProblemsFound(f"{rows.source_name} cannot be evaluated", errors)
+    return runs_run.ranked(rows)
+
+
+def read_qrels(given: Path | Qrels) -> Qrels:
+    if not isinstance(given, Path):
+        return given
+    log.info("reading qrels %s", given)
+    return qrels_reading.read_qrels(Source(given))
+
+
+def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None:
+    """Make something; where something is wrong with a file, that is added to `problems`."""
+    try:
+        return make()
+    except ProblemsFound as error:
+        problems += error.problems
+    except SourceError as error:
+        problems.append(error.problem)
+    return None
+
+
+def _named_apart(runs: list[AnyRun], words: Sequence[str | AnyRun]) -> list[AnyRun]:
+    """Give runs with the same tag the names of their files, or their paths where those are the same too.
+
+    A run that has no file, since it came through a pipe or was made in Python, is then called (given).
+    """
+    tags = [run.tag for run in runs]
+    paths = [word if isinstance(word, str) else word.tag for word in words]
+    given = [word if isinstance(word, str) else f"{word.tag} (given)" for word in words]
+    for others in ([Path(path).name for path in paths], paths, given):
+        names = [other if not tag or tags.count(tag) > 1 else tag for tag, other in zip(tags, others, strict=True)]
+        if len(set(names)) == len(names):
+            return [renamed(run, name) for run, name in zip(runs, names, strict=True)]
+    twice = next((path for path in paths if paths.count(path) > 1), "")
+    if not twice:
+        return [replace(run, tag=path) for run, path in zip(runs, paths, strict=True)]
+    raise UsageError(f"run {quoted(twice)} is given twice")
+
+
+def renamed(run: AnyRun, name: str) -> AnyRun:
+    return run if run.tag == name else replace(run, tag=name)
+
+
+def align_runs(
+    request: Request, qrels: Qrels, runs: Sequence[AnyRun], store: Store | None = None, *, keep_rows: bool = False
+) -> Alignment:
+    """Align over the topics that are asked for; a run of another collection is refused.
+
+    The scale of the collection may go up to a grade that nobody has given yet.
+    """
+    topics = request.topic_set()
+    log.info("aligning %s with %s", counted(len(runs), "run"), counted(len(qrels), "judgment"))
+    make = partial(align.align, qrels, runs, reference=request.like or "10")
+    aligned = make(topics=topics, keep_rows=keep_rows)
+    if ALL in aligned.topic_ids:
+        message = "a topic is called 'all', which is the word for the summary over all topics; call it otherwise"
+        raise ProblemsFound(f"{qrels.name} cannot be evaluated", [Problem("topic-called-all", message, topic=ALL)])
+    strange = align.strangers(aligned)
+    if strange and topics != "qrels":
+        # A run may well have nothing of some topics: whether it is one of another collection all of them tell.
+        strange = align.strangers(make())
+    if strange:
+        whose = f"the qrels {qrels.name}" if qrels.name else "these qrels"
+        problems = [Problem("nothing-in-common", f"{message} of {whose}") for message in strange]
+        raise ProblemsFound("is this a run of another collection?", problems)
+    highest = 0 if store is None else store.scale().highest
+    if highest <= aligned.lists.highest_grade:
+        return aligned
+    return replace(aligned, lists=replace(aligned.lists, highest_grade=highest, _relevant={}))
