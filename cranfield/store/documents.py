@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.records import Document, Topic
 from cranfield.base.text import HIT_END, HIT_START
-from cranfield.store.store import IntegrityError, Store
+from cranfield.store.store import IntegrityError, Store, marks
 
 if TYPE_CHECKING:
     from cranfield.corpus.near_duplicates import Cluster
@@ -41,8 +41,7 @@ def _add_rows(
     A record that is there with the same content is left alone; one with other content is replaced when `update` is
     asked for, and is clashing otherwise. The usual batch has neither, so it is tried as a whole first.
     """
-    marks = ", ".join("?" * len(columns))
-    insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+    insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks(columns)})"
     connection = store.connection
     connection.execute("SAVEPOINT batch")
     try:
@@ -133,19 +132,17 @@ def ids(store: Store) -> Iterator[str]:
 
 def known(store: Store, identifiers: Sequence[str]) -> set[str]:
     """Give those of the ids that are documents of the collection."""
-    return {row[0] for row in _select(store, "id", identifiers)}
+    return {row[0] for row in store.among("SELECT id FROM documents WHERE id IN ({})", identifiers)}
 
 
 def content_hashes(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
     """Give id -> content hash of those of the ids that are documents of the collection."""
-    return dict(_select(store, "id, content_hash", identifiers))
+    return dict(store.among("SELECT id, content_hash FROM documents WHERE id IN ({})", identifiers))
 
 
-def _select(store: Store, columns: str, identifiers: Sequence[str]) -> Iterator[Any]:
-    for start in range(0, len(identifiers), _AT_ONCE):
-        part = identifiers[start : start + _AT_ONCE]
-        marks = ",".join("?" * len(part))
-        yield from store.rows(f"SELECT {columns} FROM documents WHERE id IN ({marks})", *part)
+def texts(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
+    """Title and text, in a row, of those of the ids that are documents of the collection."""
+    return dict(store.among("SELECT id, title || ' ' || text FROM documents WHERE id IN ({})", identifiers))
 
 
 def _document(row: Sequence[Any]) -> Document:
@@ -155,10 +152,10 @@ def _document(row: Sequence[Any]) -> Document:
 
 def ids_near(store: Store, identifier: str) -> list[str]:
     """Give a few ids that stand next to `identifier` in the order of ids: what a mistyped id may have meant."""
-    after = store.rows("SELECT id FROM documents WHERE id >= ? ORDER BY id LIMIT 3", identifier)
-    before = store.rows("SELECT id FROM documents WHERE id < ? ORDER BY id DESC LIMIT 2", identifier)
-    cased = store.rows("SELECT id FROM documents WHERE id IN (?, ?)", identifier.upper(), identifier.lower())
-    return list(dict.fromkeys(row[0] for row in [*cased, *before, *after]))
+    cased = store.column("SELECT id FROM documents WHERE id IN (?, ?)", identifier.upper(), identifier.lower())
+    before = store.column("SELECT id FROM documents WHERE id < ? ORDER BY id DESC LIMIT 2", identifier)
+    after = store.column("SELECT id FROM documents WHERE id >= ? ORDER BY id LIMIT 3", identifier)
+    return list(dict.fromkeys([*cased, *before, *after]))
 
 
 # Topics: few, so read and written whole.
@@ -196,12 +193,7 @@ def topics_with_hash(store: Store) -> list[tuple[Topic, str]]:
 
 def topic_ids(store: Store) -> list[str]:
     """Give the ids of all topics in the order they were given."""
-    return [row[0] for row in store.rows("SELECT id FROM topics ORDER BY number")]
-
-
-def topic_count(store: Store) -> int:
-    """Give the number of topics."""
-    return int(store.value("SELECT count(*) FROM topics"))
+    return store.column("SELECT id FROM topics ORDER BY number")
 
 
 # The files that documents and topics came from.
@@ -219,11 +211,8 @@ class LoadedFile:
 
 def add_source(store: Store, file: LoadedFile, *, now: str) -> int:
     """Record a file that is being loaded and give its number; to be called inside `store.write()`."""
-    cursor = store.connection.execute(
-        "INSERT INTO sources (kind, name, format, sha256, records, added) VALUES (?, ?, ?, ?, 0, ?)",
-        [file.kind, file.name, file.format, file.sha256, now],
-    )
-    return int(cursor.lastrowid or 0)
+    columns = "kind, name, format, sha256, records, added"
+    return store.insert(f"INSERT INTO sources ({columns}) VALUES (?, ?, ?, ?, 0, ?)", *astuple(file), now)
 
 
 def source_of(store: Store, table: str, identifier: str) -> int:

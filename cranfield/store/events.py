@@ -10,7 +10,7 @@ from typing import Any
 
 from cranfield.base.errors import CollectionError
 from cranfield.judge.events import Event, Evidence, PairKey, SourceKind, fold, key_of
-from cranfield.store.store import Store
+from cranfield.store.store import Store, marks
 
 _COLUMNS = (
     *("uuid", "kind", "layer", "topic", "document", "assessor", "grade", "undoes", "reason", "note", "evidence"),
@@ -23,7 +23,6 @@ _PROJECT = f"INSERT INTO judgments VALUES ({', '.join('?' * 10)})"
 _FIELDS = attrgetter(*("order" if name == "shown_order" else name for name in _COLUMNS))
 _EVIDENCE = _COLUMNS.index("evidence")
 _NO_EVIDENCE = "[]"
-_AT_ONCE = 500
 
 
 def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: str) -> None:
@@ -57,7 +56,7 @@ def append_events(store: Store, events: Iterable[Event], *, now: str) -> list[Ev
 def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Event]:
     """Do what `append_events` does, for thousands of events at once: an import, a packet."""
     uuids = [event.uuid for event in events]
-    known = _among(store, "SELECT uuid FROM judgment_events WHERE uuid IN ({})", uuids)
+    known = {row[0] for row in store.among("SELECT uuid FROM judgment_events WHERE uuid IN ({})", uuids)}
     by_uuid: dict[str, Event] = {}
     for event in events:
         if event.uuid not in known:
@@ -72,10 +71,10 @@ def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Even
     # ones have to be folded in; everywhere else they are all there is.
     layers = list({key.layer for key in subjects})
     query = f"""SELECT DISTINCT layer, topic, document, assessor FROM judgment_events
-                WHERE sequence < ? AND layer IN ({", ".join("?" * len(layers))})"""
+                WHERE sequence < ? AND layer IN ({marks(layers)})"""
     before = set(store.rows(query, first, *layers))
     query = f"SELECT undoes FROM judgment_events WHERE sequence < {first} AND undoes IN ({{}}) AND undoes <> ''"
-    undone = _among(store, query, [event.uuid for event in added])
+    undone = {row[0] for row in store.among(query, [event.uuid for event in added])}
     before |= {(event.layer, event.topic, event.document, event.assessor) for event in added if event.uuid in undone}
     answers = fold(added)
     fresh = [key for key in subjects if (key.layer, key.topic, key.document, key.assessor) not in before]
@@ -83,12 +82,6 @@ def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Even
     for key in subjects.keys() - set(fresh):
         project(store, key)
     return added
-
-
-def _among(store: Store, query: str, values: Sequence[str]) -> set[str]:
-    """Give what a query with `IN ({})` finds, some hundred values at a time."""
-    parts = [values[start : start + _AT_ONCE] for start in range(0, len(values), _AT_ONCE)]
-    return {row[0] for part in parts for row in store.rows(query.format(", ".join("?" * len(part))), *part)}
 
 
 def _subject(store: Store, event: Event) -> PairKey:
@@ -116,8 +109,8 @@ def events_of_pair(store: Store, key: PairKey) -> list[Event]:
     """Give what one assessor did with one document, and the undoing of it, in the order it was recorded."""
     own = f"{_SELECT} WHERE topic = ? AND document = ? AND layer = ? AND assessor = ? ORDER BY sequence"
     found = [_event(row) for row in store.rows(own, key.topic, key.document, key.layer, key.assessor)]
-    marks = ", ".join("?" * len(found))
-    others = store.rows(f"{_SELECT} WHERE undoes IN ({marks}) AND undoes <> ''", *(event.uuid for event in found))
+    query = f"{_SELECT} WHERE undoes IN ({marks(found)}) AND undoes <> ''"
+    others = store.rows(query, *(event.uuid for event in found))
     known = {event.uuid for event in found}
     undoing = [event for row in others if (event := _event(row)).uuid not in known]
     return sorted([*found, *undoing], key=lambda event: event.sequence)
@@ -146,13 +139,13 @@ def latest_answer(store: Store, layer: str, topic: str, document: str, *, assess
 def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()) -> Iterator[Event]:
     """Give all events in the order they were recorded, up to a sequence number, of some layers or of all."""
     limit = "" if up_to is None else f" AND sequence <= {int(up_to)}"
-    only = f" AND layer IN ({', '.join('?' * len(layers))})" if layers else ""
+    only = f" AND layer IN ({marks(layers)})" if layers else ""
     return map(_event, store.each(f"{_SELECT} WHERE 1{limit}{only} ORDER BY sequence", *layers))
 
 
 def standing(store: Store, *, layers: Sequence[str] = (), pair: tuple[str, str] | None = None) -> list[Event]:
     """Give the events that count now, of some layers or all, of one document or all, as they were recorded."""
-    only = f" AND layer IN ({', '.join('?' * len(layers))})" if layers else ""
+    only = f" AND layer IN ({marks(layers)})" if layers else ""
     only += " AND topic = ? AND document = ?" if pair else ""
     counting = f"SELECT event FROM judgments WHERE 1{only}"
     rows = store.rows(f"{_SELECT} WHERE sequence IN ({counting}) ORDER BY sequence", *layers, *(pair or ()))
@@ -223,7 +216,7 @@ def opinion_text(store: Store, layers: Sequence[str]) -> list[tuple[str, int, st
 
 
 def _graded(layers: Sequence[str]) -> str:
-    return f"grade IS NOT NULL AND layer IN ({', '.join('?' * len(layers))})"
+    return f"grade IS NOT NULL AND layer IN ({marks(layers)})"
 
 
 def layers_with_grades(store: Store) -> list[tuple[str, int]]:
@@ -335,7 +328,7 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
             JOIN scales AS earlier ON earlier.version = early.scale
             JOIN scales AS later ON later.version = probe.scale
             WHERE probe.purpose = 'probe' AND probe.kind = 'judged'
-              AND probe.layer IN ({", ".join("?" * len(layers))}) AND {kept.format("probe")}
+              AND probe.layer IN ({marks(layers)}) AND {kept.format("probe")}
             ORDER BY probe.sequence""",
         *layers,
     )
@@ -360,12 +353,12 @@ def add_found(store: Store, topic: str, document: str, *, assessor: str, words: 
 def found_documents(store: Store, topic: str) -> list[str]:
     """Give what was found for a topic, in the order it was found."""
     query = "SELECT document FROM found_documents WHERE topic = ? ORDER BY found, document"
-    return [row[0] for row in store.rows(query, topic)]
+    return store.column(query, topic)
 
 
 def found_topics(store: Store) -> list[str]:
     """Give the topics for which something was found."""
-    return [row[0] for row in store.rows("SELECT DISTINCT topic FROM found_documents ORDER BY topic")]
+    return store.column("SELECT DISTINCT topic FROM found_documents ORDER BY topic")
 
 
 # What can be wrong with the tables of judging, beyond what their constraints keep out.
@@ -377,21 +370,9 @@ _LONGEST_LEASE = 400 * 86_400.0
 def faults(store: Store, *, moment: float) -> Iterator[str]:
     """Give what cannot be: in what counts now, in events, leases, queues and assignments."""
     yield from projection_faults(store)
-    for query, told in _FAULTS:
-        for row in store.rows(query):
-            yield told.format(*row)
-    for sequence, happened, seconds in store.rows(
-        """SELECT sequence, happened, seconds FROM judgment_events
-           WHERE seconds < 0 OR happened NOT GLOB '????-??-??T??:??:??.???Z' OR julianday(happened) IS NULL"""
-    ):
-        took = "" if seconds is None else f", and took {seconds:g} seconds"
-        yield f"event {sequence} happened at {happened!r}{took}"
-    query = "SELECT topic, document, assessor, expires FROM leases WHERE session = '' OR expires > ? OR expires <= 0"
-    for topic, document, assessor, expires in store.rows(query, moment + _LONGEST_LEASE):
-        yield f"the lease of {document!r} for topic {topic!r} by {assessor!r} makes no sense (until {expires})"
-    for query, told in _PLAN_FAULTS:
-        for row in store.rows(query):
-            yield told.format(*row)
+    for query, sentence in _FAULTS:
+        for row in store.rows(query, *([moment + _LONGEST_LEASE] if "?1" in query else [])):
+            yield sentence.format(*row)
 
 
 _FAULTS = (
@@ -409,8 +390,17 @@ _FAULTS = (
                SELECT 1 FROM grades WHERE grades.scale = event.scale AND grades.grade = event.grade)""",
         "event {} has the grade {}, which version {} of the scale does not have",
     ),
-)
-_PLAN_FAULTS = (
+    (
+        """SELECT sequence, happened, iif(seconds IS NULL, '', printf(', and took %g seconds', seconds))
+           FROM judgment_events
+           WHERE seconds < 0 OR happened NOT GLOB '????-??-??T??:??:??.???Z' OR julianday(happened) IS NULL""",
+        "event {} happened at {!r}{}",
+    ),
+    (
+        """SELECT document, topic, assessor, expires FROM leases
+           WHERE session = '' OR expires > ?1 OR expires <= 0""",
+        "the lease of {!r} for topic {!r} by {!r} makes no sense (until {})",
+    ),
     (
         """SELECT queues.name, topic, count(*) FROM queue_entries JOIN queues ON number = queue GROUP BY queue, topic
            HAVING (count(DISTINCT position), min(position), max(position)) <> (count(*), 1, count(*))""",

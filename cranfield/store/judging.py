@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from cranfield.base.errors import CollectionError, CranfieldError, InputError, UnknownName, quoted
 from cranfield.judge.queue import NOTHING, Answers, Assigned, Overlap, Probes, Tried
@@ -125,7 +125,7 @@ def judged_and_probed(store: Store, layer: str, topic: str, *, assessor: str) ->
 def own_topics(store: Store, layer: str, *, assessor: str) -> list[str]:
     """Give the topics in which one assessor has answered something, that of the latest answer first."""
     query = "SELECT topic FROM judgments WHERE assessor = ? AND layer = ? GROUP BY topic ORDER BY max(event) DESC"
-    return [row[0] for row in store.rows(query, assessor, layer)]
+    return store.column(query, assessor, layer)
 
 
 def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, str]]:
@@ -388,10 +388,8 @@ def add_queue(
     """Add a queue inside `store.write()` and give its number; positions count the entries of each topic."""
     if store.row("SELECT 1 FROM queues WHERE name = ?", name):
         raise InputError(f"there is a queue called {quoted(name)} already; choose another name")
-    cursor = store.connection.execute(
-        "INSERT INTO queues (name, purpose, layer, made) VALUES (?, ?, ?, ?)", [name, purpose, layer, now]
-    )
-    number = int(cursor.lastrowid or 0)
+    query = "INSERT INTO queues (name, purpose, layer, made) VALUES (?, ?, ?, ?)"
+    number = store.insert(query, name, purpose, layer, now)
     places: dict[str, int] = {}
     rows = []
     for one in queued:
@@ -405,14 +403,14 @@ def queue_named(store: Store, name: str) -> QueueFacts:
     """Give the queue of this name."""
     row = store.row("SELECT number, name, purpose, layer, made FROM queues WHERE name = ?", name)
     if row is None:
-        raise UnknownName("queue", name, [known for (known,) in store.rows("SELECT name FROM queues")])
+        raise UnknownName("queue", name, store.column("SELECT name FROM queues"))
     return QueueFacts(*row)
 
 
 def queue_topics(store: Store, number: int) -> list[str]:
     """Give the topics of a queue."""
     query = "SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic"
-    return [row[0] for row in store.rows(query, number)]
+    return store.column(query, number)
 
 
 def queue_documents(store: Store, number: int, topic: str) -> list[tuple[str, int]]:
@@ -473,27 +471,37 @@ def refusals(store: Store, layer: str) -> list[Refusal]:
     return [Refusal(*row) for row in rows]
 
 
-def judged_pairs(store: Store, layer: str) -> int:
-    """Give how many different (topic, document) have a grade."""
-    query = (
-        "SELECT count(*) FROM (SELECT DISTINCT topic, document FROM judgments WHERE layer = ? AND grade IS NOT NULL)"
-    )
-    return int(store.value(query, layer))
+class Counts(NamedTuple):
+    """How much there is of everything; `pooled` and `judged` are different (topic, document)."""
+
+    documents: int
+    topics: int
+    clusters: int
+    pooled: int
+    judged: int
+    unjudged: int
+    assigned_topics: int
+    releases: int
 
 
-def open_pairs(store: Store, layer: str) -> int:
-    """Give how many different (topic, document) of all pools and finds have no grade."""
-    return int(
-        store.value(
-            """SELECT count(*) FROM (SELECT topic, document FROM pool_entries
-                                     UNION SELECT topic, document FROM found_documents) AS wanted
-               WHERE NOT EXISTS (SELECT 1 FROM judgments WHERE judgments.topic = wanted.topic
-                                 AND judgments.document = wanted.document AND layer = ? AND grade IS NOT NULL)
-                 AND NOT EXISTS (SELECT 1 FROM topic_drafts WHERE topic_drafts.topic = wanted.topic
-                                 AND state = 'refused')""",
-            layer,
-        )
+def counts(store: Store, layer: str) -> Counts:
+    """How far the collection is; judged, and unjudged of all pools and finds, count in one layer."""
+    row = store.row(
+        """SELECT (SELECT coalesce(max(number), 0) FROM documents), (SELECT count(*) FROM topics),
+                  (SELECT count(DISTINCT cluster) FROM duplicates),
+                  (SELECT count(*) FROM (SELECT DISTINCT topic, document FROM pool_entries)),
+                  (SELECT count(*) FROM (SELECT DISTINCT topic, document FROM judgments
+                                         WHERE layer = ?1 AND grade IS NOT NULL)),
+                  (SELECT count(*) FROM (SELECT topic, document FROM pool_entries
+                                         UNION SELECT topic, document FROM found_documents) AS wanted
+                   WHERE NOT EXISTS (SELECT 1 FROM judgments WHERE judgments.topic = wanted.topic
+                                     AND judgments.document = wanted.document AND layer = ?1 AND grade IS NOT NULL)
+                     AND NOT EXISTS (SELECT 1 FROM topic_drafts WHERE topic_drafts.topic = wanted.topic
+                                     AND state = 'refused')),
+                  (SELECT count(DISTINCT topic) FROM assignments), (SELECT count(*) FROM releases)""",
+        layer,
     )
+    return Counts(*row)
 
 
 def older_than(store: Store, *, scale: int, guidelines: int, layer: str = "", assessor: str = "") -> int:
@@ -524,8 +532,3 @@ def off_scale(store: Store, *, scale: int) -> int:
             scale,
         )
     )
-
-
-def release_count(store: Store) -> int:
-    """Give how many qrels are frozen."""
-    return int(store.value("SELECT count(*) FROM releases"))

@@ -11,8 +11,6 @@ from typing import Any
 from cranfield.judge.events import MAIN
 from cranfield.store.store import Store
 
-_AT_ONCE = 500
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedChoice:
@@ -156,14 +154,14 @@ def documents_touched(store: Store, topic: str, *, after: tuple[int, str]) -> se
     sequence, uuid = after
     if not store.value("SELECT 1 FROM judgment_events WHERE sequence = ? AND uuid = ?", sequence, uuid):
         return None
-    rows = store.rows(
+    rows = store.column(
         """SELECT DISTINCT coalesce(undone.document, event.document) FROM judgment_events AS event
            LEFT JOIN judgment_events AS undone ON event.undoes <> '' AND undone.uuid = event.undoes
            WHERE event.sequence > ? AND coalesce(undone.topic, event.topic) = ?""",
         sequence,
         topic,
     )
-    return {row[0] for row in rows}
+    return set(rows)
 
 
 def last_event(store: Store) -> tuple[int, str]:
@@ -178,13 +176,13 @@ def topics_touched(store: Store, *, after: tuple[int, str]) -> set[str]:
     """
     sequence, uuid = after
     is_there = store.value("SELECT 1 FROM judgment_events WHERE sequence = ? AND uuid = ?", sequence, uuid)
-    rows = store.rows(
+    rows = store.column(
         """SELECT DISTINCT coalesce(undone.topic, event.topic) FROM judgment_events AS event
            LEFT JOIN judgment_events AS undone ON event.undoes <> '' AND undone.uuid = event.undoes
            WHERE event.sequence > ?""",
         sequence if is_there else 0,
     )
-    return {row[0] for row in rows}
+    return set(rows)
 
 
 def thresholds(store: Store) -> dict[int, int]:
@@ -195,15 +193,4 @@ def thresholds(store: Store) -> dict[int, int]:
 def seconds_of_judging(store: Store) -> list[float]:
     """Give the seconds of attention of every judgment that people gave."""
     query = "SELECT seconds FROM judgment_events WHERE kind = 'judged' AND source = 'person' AND seconds > 0"
-    return [row[0] for row in store.rows(query)]
-
-
-def texts_of(store: Store, documents: Sequence[str]) -> dict[str, str]:
-    """Give the words of those of some documents that are there: title and text."""
-    found: dict[str, str] = {}
-    for start in range(0, len(documents), _AT_ONCE):
-        part: Sequence[Any] = documents[start : start + _AT_ONCE]
-        marks = ",".join("?" * len(part))
-        rows = store.rows(f"SELECT id, title, text FROM documents WHERE id IN ({marks})", *part)
-        found.update((row[0], f"{row[1]} {row[2]}") for row in rows)
-    return found
+    return store.column(query)

@@ -18,7 +18,7 @@ from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import Duplicate, Pool, Source, Stratum
 from cranfield.runs.columns import named
-from cranfield.store.store import Store
+from cranfield.store.store import Store, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,8 +61,7 @@ _FACTS = "name, plan, plan_in_full, grammar, seed, judging_order, one_per_cluste
 def add_pool(store: Store, facts: PoolFacts) -> int:
     """Store what is known of a new pool, inside `store.write()`, and give its number; the rest is its versions'."""
     row = astuple(facts)
-    cursor = store.connection.execute(f"INSERT INTO pools ({_FACTS}) VALUES ({', '.join('?' * len(row))})", row)
-    return int(cursor.lastrowid or 0)
+    return store.insert(f"INSERT INTO pools ({_FACTS}) VALUES ({marks(row)})", *row)
 
 
 def pool_number(store: Store, name: str) -> int:
@@ -102,7 +101,7 @@ def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[
     """Give the topics of a pool, or those it had up to a version."""
     query = """SELECT topic FROM pool_topics JOIN pools ON number = pool
                WHERE name = ? AND version <= coalesce(?, version) ORDER BY topic"""
-    return [row[0] for row in store.rows(query, name, version)]
+    return store.column(query, name, version)
 
 
 def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
@@ -145,13 +144,13 @@ def represented_by(store: Store, name: str, topic: str, document: str) -> list[s
     """Give the near-duplicates that stay out of a pool because a document stands for them."""
     query = """SELECT document FROM pool_duplicates WHERE pool = ? AND topic = ? AND representative = ?
                ORDER BY document"""
-    return [row[0] for row in store.rows(query, pool_number(store, name), topic, document)]
+    return store.column(query, pool_number(store, name), topic, document)
 
 
 def passed_over_by(store: Store, name: str, topic: str, document: str) -> list[str]:
     """Give the strata whose sample passed over a document."""
     query = "SELECT stratum FROM pool_undrawn WHERE pool = ? AND topic = ? AND document = ? ORDER BY step"
-    return [row[0] for row in store.rows(query, pool_number(store, name), topic, document)]
+    return store.column(query, pool_number(store, name), topic, document)
 
 
 def judged_of_topics(store: Store, name: str) -> dict[str, int]:
@@ -178,11 +177,6 @@ def clusters_by_document(store: Store) -> dict[str, int]:
     return dict(store.rows("SELECT document, cluster FROM duplicates"))
 
 
-def pooled_pairs(store: Store) -> int:
-    """Give the number of different (topic, document) in all pools together."""
-    return int(store.value("SELECT count(*) FROM (SELECT DISTINCT topic, document FROM pool_entries)"))
-
-
 def pooled_pairs_of(store: Store, pairs: Sequence[tuple[str, str]]) -> int:
     """Give how many of some (topic, document) are in a pool."""
     query = "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ?"
@@ -191,8 +185,8 @@ def pooled_pairs_of(store: Store, pairs: Sequence[tuple[str, str]]) -> int:
 
 def documents_to_judge(store: Store, name: str, topic: str) -> list[tuple[str, int]]:
     """Give (document, position) of one topic of a pool."""
-    number = store.value("SELECT number FROM pools WHERE name = ?", name)
-    return store.rows("SELECT document, position FROM pool_entries WHERE pool = ? AND topic = ?", number, topic)
+    query = "SELECT document, position FROM pool_entries WHERE pool = ? AND topic = ?"
+    return store.rows(query, pool_number(store, name), topic)
 
 
 # What a pool was made with, in one hash: a change of it is seen even where the pool would come out the same.
@@ -297,7 +291,7 @@ def add_content(store: Store, number: int, table: str, rows: Sequence[tuple[Any,
     """
     for start in range(0, len(rows), _AT_ONCE):
         part = rows[start : start + _AT_ONCE]
-        row = f"({number}, {', '.join('?' * len(part[0]))})"
+        row = f"({number}, {marks(part[0])})"
         values = list(chain.from_iterable(part))
         store.connection.execute(f"INSERT INTO {table} VALUES {', '.join([row] * len(part))}", values)
 
@@ -362,27 +356,19 @@ _ENTRIES = """SELECT topic, document, step, stratum, probability, version FROM p
               WHERE pool = ? ORDER BY topic, position"""
 
 
-def stored_pool(store: Store, name: str) -> Pool:
-    """Give a pool with every run and rank that brought each of its entries."""
-    return _loaded(
-        store,
-        name,
-        store.rows("SELECT topic, document, run, rank FROM pool_ranks WHERE pool = ?", pool_number(store, name)),
-    )
+def stored_pool(store: Store, name: str, *, contributions: bool = True) -> Pool:
+    """A pool with every run and rank that contributed each of its entries.
 
-
-def stored_entries(store: Store, name: str) -> Pool:
-    """Give a pool without who brought its entries: all that choosing the next ones needs, and quicker to read."""
-    return _loaded(store, name, [])
-
-
-def _loaded(store: Store, name: str, ranks: list[tuple[str, str, str, int]]) -> Pool:
-    """Put the tables of a pool together, or say that they do not fit together."""
+    Without the `contributions` it is quicker to read, and all that choosing the next documents needs.
+    """
+    ranks = "SELECT topic, document, run, rank FROM pool_ranks WHERE pool = ?"
     try:
-        return _put_together(store, name, ranks)
+        return _put_together(store, name, store.rows(ranks, pool_number(store, name)) if contributions else [])
     except KeyError as error:
-        said = f"pool {quoted(name)} does not fit together (it does not know {error})"
-        raise CollectionError(f"{said}: cranfield pool verify tells more; restore the file from a backup") from None
+        message = f"pool {quoted(name)} does not fit together (it does not know {error})"
+        raise CollectionError(
+            f"{message}: cranfield pool verify tells more; restore the file from a backup"
+        ) from None
 
 
 def _put_together(store: Store, name: str, ranks: list[tuple[str, str, str, int]]) -> Pool:

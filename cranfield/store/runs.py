@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cranfield.base.errors import CranfieldError, InputError, Problem, UnknownName, quoted
+from cranfield.base.errors import InputError, Problem, UnknownName, quoted
 from cranfield.base.registry import deferred
-from cranfield.store.store import Store
+from cranfield.store.store import Store, marks
 
 with deferred:
     import pyarrow as pa
@@ -43,19 +43,18 @@ class RunFacts:
     submitted: str
     withdrawn: str | None = None
     withdrawn_because: str | None = None
+    number: int = 0
 
 
 _FACTS = """name, tag, group_name, family, role, priority, description, ordered_by, topics, rows, content_hash,
             file_name, file_sha256, submitted, withdrawn, withdrawn_because"""
-"""The columns of the facts, in the order of their fields."""
+"""The columns of the facts, in the order of their fields; the number is given when a run is stored."""
 
 
 def add(store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings: Sequence[Problem]) -> int:
     """Store a run inside `store.write()` and give its number."""
-    row = [*astuple(run), encoding, ranking]
-    marks = ", ".join("?" * len(row))
-    cursor = store.connection.execute(f"INSERT INTO runs ({_FACTS}, encoding, ranking) VALUES ({marks})", row)
-    number = int(cursor.lastrowid or 0)
+    row = [*astuple(run)[:-1], encoding, ranking]
+    number = store.insert(f"INSERT INTO runs ({_FACTS}, encoding, ranking) VALUES ({marks(row)})", *row)
     store.connection.executemany(
         "INSERT INTO run_warnings VALUES (?, ?, ?, ?, ?, ?)",
         [
@@ -67,57 +66,29 @@ def add(store: Store, run: RunFacts, *, ranking: bytes, encoding: int, warnings:
 
 
 def facts(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
-    """Give the facts of all runs in the order they were submitted; the withdrawn ones only when asked for."""
+    """The facts of all runs in the order they were submitted; of the withdrawn ones too, if requested."""
     where = "" if withdrawn else "WHERE withdrawn IS NULL"
-    rows = store.rows(f"SELECT {_FACTS} FROM runs {where} ORDER BY number")
-    return [RunFacts(*row) for row in rows]
+    return [RunFacts(*row) for row in store.rows(f"SELECT {_FACTS}, number FROM runs {where} ORDER BY number")]
 
 
-def numbered(store: Store) -> list[tuple[int, RunFacts]]:
-    """Give the number and the facts of all runs, withdrawn or not, by number."""
-    return [(row[0], RunFacts(*row[1:])) for row in store.rows(f"SELECT number, {_FACTS} FROM runs ORDER BY number")]
+def find(store: Store, name: str, *, withdrawn: bool = False) -> RunFacts:
+    """The facts of one run; where it may be `withdrawn` and none stands, of the one that was withdrawn last."""
+    named = [one for one in facts(store, withdrawn=True) if one.name == name]
+    standing = [one for one in named if one.withdrawn is None]
+    if standing or (named and withdrawn):
+        return (standing or named)[-1]
+    if not named:
+        raise UnknownName("run", name, [one.name for one in facts(store)])
+    day, why = str(named[-1].withdrawn)[:10], named[-1].withdrawn_because
+    raise InputError(f"run {quoted(name)} was withdrawn on {day} ({why}); submit it again to use it")
 
 
-def find(store: Store, name: str) -> RunFacts:
-    """Give the facts of one run that has not been withdrawn, or say which runs there are."""
-    for one in facts(store):
-        if one.name == name:
-            return one
-    raise _no_such_run(store, name)
-
-
-def _no_such_run(store: Store, name: str) -> CranfieldError:
-    for one in facts(store, withdrawn=True):
-        if one.name == name and one.withdrawn:
-            day, why = one.withdrawn[:10], one.withdrawn_because
-            return InputError(f"run {quoted(name)} was withdrawn on {day} ({why}); submit it again to use it")
-    return UnknownName("run", name, [one.name for one in facts(store)])
-
-
-def latest_number(store: Store, name: str) -> int:
-    """Give the number of the run with this name: the standing one, else the one that was withdrawn last."""
-    query = "SELECT number FROM runs WHERE name = ? ORDER BY withdrawn IS NOT NULL, number DESC LIMIT 1"
-    number = store.value(query, name)
-    if number is None:
-        raise _no_such_run(store, name)
-    return int(number)
-
-
-def latest_facts(store: Store, name: str) -> RunFacts:
-    """Give the facts of one run, withdrawn or not, or say which runs there are."""
-    return RunFacts(*store.row(f"SELECT {_FACTS} FROM runs WHERE number = ?", latest_number(store, name)))
-
-
-def warnings(store: Store, name: str) -> list[Problem]:
-    """Give what intake found in a run and kept."""
-    rows = store.rows(
-        """SELECT code, message, count, lines, topic FROM run_warnings
-           WHERE run = ? ORDER BY rowid""",
-        latest_number(store, name),
-    )
+def warnings(store: Store, number: int) -> list[Problem]:
+    """What intake found in a run and kept."""
+    query = "SELECT code, message, count, lines, topic FROM run_warnings WHERE run = ? ORDER BY rowid"
     return [
         Problem(code, message, "warning", lines=tuple(json.loads(lines)), count=count, topic=topic)
-        for code, message, count, lines, topic in rows
+        for code, message, count, lines, topic in store.rows(query, number)
     ]
 
 
@@ -137,15 +108,13 @@ class StoredRanking(NamedTuple):
 
 
 def fetch(store: Store, name: str) -> StoredRanking:
-    """Give the ranking of one run that has not been withdrawn."""
+    """The ranking of one run that has not been withdrawn."""
     row = store.row("SELECT ranking, encoding FROM runs WHERE name = ? AND withdrawn IS NULL", name)
-    if row is None:
-        raise _no_such_run(store, name)
-    return StoredRanking(*row)
+    return fetch_by_number(store, find(store, name).number) if row is None else StoredRanking(*row)
 
 
 def fetch_by_number(store: Store, number: int) -> StoredRanking:
-    """Give the ranking of one run, withdrawn or not."""
+    """The ranking of one run, withdrawn or not."""
     return StoredRanking(*store.row("SELECT ranking, encoding FROM runs WHERE number = ?", number))
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import pkgutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from importlib import import_module
@@ -48,10 +48,16 @@ MIGRATION_SET = "cranfield"
 IntegrityError = sqlite3.IntegrityError
 Waiting = Callable[[float], None]
 
+_AT_ONCE = 500
 _OLDEST = (3, 37)
 _WAL_RESET_FIXED = (3, 51, 3)
 _WAL_RESET_BACKPORTS: dict[tuple[int, ...], int] = {(3, 44): 6, (3, 50): 7}
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
+
+
+def marks(values: Sized) -> str:
+    """A question mark for each value, as a statement has them."""
+    return ", ".join("?" * len(values))
 
 
 class Store:
@@ -146,6 +152,16 @@ class Store:
         row = self.row(sql, *values)
         return row[0] if row else None
 
+    def column(self, sql: str, *values: Any) -> list[Any]:
+        """The first column of all rows of a query."""
+        return [row[0] for row in self.rows(sql, *values)]
+
+    def among(self, sql: str, values: Sequence[str]) -> Iterator[Any]:
+        """The rows of a query with `IN ({})`, some hundred values at a time: SQLite has a limit."""
+        for start in range(0, len(values), _AT_ONCE):
+            part = values[start : start + _AT_ONCE]
+            yield from self.rows(sql.format(marks(part)), *part)
+
     def insert(self, sql: str, *values: Any) -> int:
         """Insert a row inside `write()` and give its number."""
         return int(self.connection.execute(sql, values).lastrowid or 0)
@@ -185,8 +201,9 @@ class Store:
 
     def scales(self) -> dict[int, GradeScale]:
         """All versions of the scale."""
-        rows = self.rows("SELECT version FROM scales ORDER BY version")
-        return {version: self.scale(version) for (version,) in rows}
+        return {
+            version: self.scale(version) for version in self.column("SELECT version FROM scales ORDER BY version")
+        }
 
     def other_scales(self) -> dict[int, GradeScale]:
         """The versions of the scale that say something else than the one in force."""
@@ -217,8 +234,7 @@ class Store:
         """Copy all versions of scale and guidelines into a new file, under their numbers, inside its `write()`."""
         for table in ("scales", "grades", "guidelines"):
             if rows := self.rows(f"SELECT * FROM {table}"):
-                marks = ", ".join("?" * len(rows[0]))
-                other.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+                other.connection.executemany(f"INSERT INTO {table} VALUES ({marks(rows[0])})", rows)
 
 
 # How a file is made, opened and copied.
@@ -351,7 +367,7 @@ def applied_migrations(store: Store) -> list[str]:
     if not store.row("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'"):
         return []
     query = "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id"
-    return [name for (name,) in store.rows(query, MIGRATION_SET)]
+    return store.column(query, MIGRATION_SET)
 
 
 def migrate(database: sqlite_utils.Database, *, stop_before: str | None = None) -> None:
@@ -460,7 +476,7 @@ def index_faults(store: Store) -> Iterator[str]:
 
 def scale_faults(store: Store) -> Iterator[str]:
     """The versions of scale and guidelines that make no sense or are not what their hash says."""
-    versions = [version for (version,) in store.rows("SELECT version FROM scales ORDER BY version")]
+    versions = store.column("SELECT version FROM scales ORDER BY version")
     if not versions:
         yield "there is no scale"
     for version in versions:

@@ -133,7 +133,7 @@ def _check_topics(store: Store) -> Checked:
 
 def _check_runs(store: Store, progress: Progress) -> Checked:
     """Every ranking, withdrawn or not, must give the content its hash says, and as many rows as are recorded."""
-    stored, wrong = runs.numbered(store), []
+    stored, wrong = runs.facts(store, withdrawn=True), []
     tables = runs.id_table(store, "topic"), runs.id_table(store, "document")
     for kind, table in zip(("topic", "document"), tables, strict=True):
         # The pages of an id table must follow each other without a gap.
@@ -145,10 +145,10 @@ def _check_runs(store: Store, progress: Progress) -> Checked:
             expected = first_code + count
         if len(table) != expected:
             wrong.append(f"the {kind} ids are {len(table)}, but their pages say {expected}")
-    for done, (number, one) in enumerate([] if wrong else stored, start=1):
+    for done, one in enumerate([] if wrong else stored, start=1):
         progress("checking runs", done, len(stored))
         try:
-            coded = runs.fetch_by_number(store, number).run()
+            coded = runs.fetch_by_number(store, one.number).run()
             run = encoding.from_coded(coded, *tables, tag=one.name, order="score")
         except (CranfieldError, ValueError, IndexError) as error:
             wrong.append(f"the ranking of run {one.name!r} cannot be read: {error}")

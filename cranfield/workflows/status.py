@@ -11,7 +11,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, facts_table
 from cranfield.base.text import counted, shortened
 from cranfield.judge.events import MAIN
-from cranfield.store import documents, events, judging, live_pools, pools
+from cranfield.store import events, judging, live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.pools import PoolFacts
 from cranfield.store.store import Store, known_troubles
@@ -145,25 +145,26 @@ def status(store: Store, *, hint: Callable[[str], str] = "cranfield {}".format) 
         settings, packet = store.settings(), judging.packet_facts(store)
         people = [name for name, kind in events.assessors(store).items() if kind == "person"]
         layer = MAIN if packet is None else packet.layer
+        counts = judging.counts(store, layer)
         now = Status(
             path=str(store.path),
             name=settings.get("name", ""),
             settings=settings,
             scale=store.scale(),
             guidelines_version=store.versions()[1],
-            documents=documents.count(store),
-            topics=documents.topic_count(store),
-            duplicate_clusters=len(documents.clusters(store)),
+            documents=counts.documents,
+            topics=counts.topics,
+            duplicate_clusters=counts.clusters,
             runs=standing,
             withdrawn=len(everything) - len(standing),
             pools=tuple(pools.pool_facts(store)),
-            pooled=pools.pooled_pairs(store),
-            judged=judging.judged_pairs(store, layer),
-            unjudged=judging.open_pairs(store, layer),
+            pooled=counts.pooled,
+            judged=counts.judged,
+            unjudged=counts.unjudged,
             assessors=len(people),
-            assigned_topics=len({one.topic for one in judging.assigned(store)}),
+            assigned_topics=counts.assigned_topics,
             refused_topics=tuple(judging.refused_topics(store)),
-            releases=judging.release_count(store),
+            releases=counts.releases,
             # What is risky only where several write at once is told where several judge.
             troubles=tuple(known_troubles(store.path, shared=len(people) > 1)),
             unpooled=tuple(unpooled_runs(store, standing)),

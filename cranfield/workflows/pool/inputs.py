@@ -99,7 +99,7 @@ def reader(store: Store) -> Callable[[Sequence[str]], Sequence[str]]:
     """Give a function that reads the texts of documents, for strategies that look at words."""
 
     def read(documents: Sequence[str]) -> list[str]:
-        found = live_pools.texts_of(store, documents)
+        found = stored_documents.texts(store, documents)
         missing = [document for document in documents if document not in found]
         if missing:
             raise InputError(f"the plan reads documents, and {quoted(missing[0])} is not in the collection")

@@ -106,7 +106,7 @@ class Refiller:
         is_current = loaded is not None and loaded.version == version
         if loaded and is_current and live_pools.follows(store, loaded.number, loaded.chosen, loaded.head):
             return loaded
-        pool, number = pools.stored_entries(store, pool_name), pools.pool_number(store, pool_name)
+        pool, number = pools.stored_pool(store, pool_name, contributions=False), pools.pool_number(store, pool_name)
         live = live_pool.LivePool(
             pool.plan,
             inputs.with_ids(store, inputs.runs_of_version(store, pool_name, version)),

@@ -282,7 +282,8 @@ class Runs:
 
     def show(self, name: str) -> ShownRun:
         """Show what is known of one run, and what intake found in it."""
-        return ShownRun(stored.latest_facts(self._store, name), tuple(stored.warnings(self._store, name)))
+        facts = stored.find(self._store, name, withdrawn=True)
+        return ShownRun(facts, tuple(stored.warnings(self._store, facts.number)))
 
     def export(self, name: str, stream: BinaryIO, *, format: str = "trec") -> tuple[str, ...]:
         """Write an equivalent file: reading it gives the same topics, documents, order and scores.
@@ -290,8 +291,8 @@ class Runs:
         A withdrawn run is written too; the note that is given says so.
         """
         store, writer = self._store, reading.run_formats.get(format)
-        facts = stored.latest_facts(store, name)
-        coded = stored.fetch_by_number(store, stored.latest_number(store, name)).run()
+        facts = stored.find(store, name, withdrawn=True)
+        coded = stored.fetch_by_number(store, facts.number).run()
         tables = stored.id_table(store, "topic"), stored.id_table(store, "document")
         order: Any = facts.ordered_by
         writer.write(encoding.from_coded(coded, *tables, tag=facts.name, order=order), stream)
