@@ -95,8 +95,9 @@ def top_up(
             run, depth=depth, name=name, topics=topic or (), seconds_per_document=seconds_per_document
         )
     console.show(result)
-    if result.documents:
-        console.say(f"next: {console.hint(f'judge --queue {shlex.quote(result.queue)}', collection)}")
+    if result.facts["documents"]:
+        queue = shlex.quote(str(result.facts["queue"]))
+        console.say(f"next: {console.hint(f'judge --queue {queue}', collection)}")
 
 
 @app.command()

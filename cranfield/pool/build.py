@@ -208,15 +208,14 @@ def _why_nothing(plan: Plan, number: int, step: Selection, fewest: int) -> tuple
 class TopicPart:
     """A finished topic: its pool, and in document codes what its candidate numbers stand for.
 
-    `contributions` are, for each document, how many runs have it, then those runs and their ranks. `duplicates` are
-    (document, representative).
+    `contributions` are, for each document, how many runs have it, then those runs and their ranks.
     """
 
     pool: TopicPool
     documents: Codes
     undrawn: Codes
     contributions: tuple[Places, Codes, Codes]
-    duplicates: tuple[tuple[int, int], ...]
+    duplicates: list[Duplicate]
 
 
 def part_of(pool: TopicPool, candidates: Candidates, *, order: JudgingOrder, first: int = 0) -> TopicPart:
@@ -238,14 +237,16 @@ def part_of(pool: TopicPool, candidates: Candidates, *, order: JudgingOrder, fir
         documents,
         candidates.documents[pool.undrawn],
         (counts, runs.astype(np.int32), ranks[entry, runs]),
-        represented(candidates, documents),
+        duplicates_of(candidates, documents),
     )
 
 
-def represented(candidates: Candidates, documents: Codes) -> tuple[tuple[int, int], ...]:
-    """Give (document, representative) in codes, where the representative is among some documents."""
+def duplicates_of(candidates: Candidates, documents: Codes) -> list[Duplicate]:
+    """Give the near-duplicates that are out because one of some documents, in codes, stands for them."""
     is_in = np.isin(candidates.representatives, documents)
-    return tuple(zip(candidates.left_out[is_in].tolist(), candidates.representatives[is_in].tolist(), strict=True))
+    names = named(candidates.document_ids, candidates.left_out[is_in])
+    representatives = named(candidates.document_ids, candidates.representatives[is_in])
+    return [Duplicate(candidates.topic, *pair) for pair in zip(names, representatives, strict=True)]
 
 
 def assembled(
@@ -287,16 +288,9 @@ def assembled(
             _joined([part.undrawn for part in parts], np.int32),
             _joined([code[part.pool.undrawn_codes] for part, code in pairs], np.int32),
         ),
-        duplicates=tuple(one for part in parts for one in duplicates_of(part.pool.topic, part.duplicates, runs)),
+        duplicates=tuple(one for part in parts for one in part.duplicates),
         version=version,
     )
-
-
-def duplicates_of(topic: str, pairs: Sequence[tuple[int, int]], runs: PooledRuns) -> list[Duplicate]:
-    """Give (document, representative) in codes by their ids."""
-    codes = [code for pair in pairs for code in pair]
-    names = iter(named(runs.document_ids, np.array(codes, dtype=np.int32)))
-    return [Duplicate(topic, out, representative) for out, representative in zip(names, names, strict=True)]
 
 
 def _joined(columns: Sequence[np.ndarray], kind: type[np.generic]) -> np.ndarray:

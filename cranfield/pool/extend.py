@@ -120,7 +120,16 @@ def extend(
     are strata of their own. A document that was drawn by chance and now comes by a fixed step is certain, and counts
     with that step. So every probability stays true. No document leaves, and none changes its place.
     """
-    _check_runs(pool, runs)
+    hashes, problems = {run.name: run.content_hash for run in runs.runs}, []
+    for name, known in [(source.name, source.content_hash) for source in pool.sources]:
+        if name not in hashes:
+            message = f"the run {quoted(name)} is in the pool and not among the runs given"
+            problems.append(Problem("run-missing", message))
+        elif hashes[name] != known:
+            message = f"the run {quoted(name)} is not the one that was pooled: its content differs"
+            problems.append(Problem("run-changed", message))
+    if problems:
+        raise ProblemsFound("this pool cannot be extended", problems)
     wanted = checked_topics(pool.plan, runs, sorted({*pool.topics, *(topics or ())}, key=str.encode))
     pooled = runs.cut(pool.plan.reach)
     codes, version = clusters_of(pooled, clusters), pool.version + 1
@@ -145,22 +154,6 @@ def extend(
             grown.add(stratum, extension.chosen[is_new], extension.probabilities[is_new], undrawn)
         parts.append(part_of(grown, candidates, order=pool.order, first=first))
     return assembled(pool.plan, pooled, parts, seed=pool.seed, order=pool.order, version=version)
-
-
-def _check_runs(pool: Pool, runs: PooledRuns) -> None:
-    given = {run.name: run.content_hash for run in runs.runs}
-    problems = [
-        Problem("run-missing", f"the run {quoted(source.name)} is in the pool and not among the runs given")
-        for source in pool.sources
-        if source.name not in given
-    ]
-    problems += [
-        Problem("run-changed", f"the run {quoted(source.name)} is not the one that was pooled: its content differs")
-        for source in pool.sources
-        if source.name in given and given[source.name] != source.content_hash
-    ]
-    if problems:
-        raise ProblemsFound("this pool cannot be extended", problems)
 
 
 def top_up(

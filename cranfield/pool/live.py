@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError
-from cranfield.pool.build import assembled, build, duplicates_of, part_of, represented
+from cranfield.pool.build import assembled, build, duplicates_of, part_of
 from cranfield.pool.candidates import Candidates, Mask, PooledRuns, clusters_of
 from cranfield.pool.extend import collapsed_topic, earlier_of
 from cranfield.pool.plan import Plan, Selection
@@ -347,7 +347,7 @@ class LivePool:
         """Give the near-duplicates that stay out because one of some documents stands for them."""
         candidates = self.candidates(topic)
         codes = candidates.documents[[candidates.numbers[document] for document in documents]]
-        return duplicates_of(topic, represented(candidates, codes), self.runs)
+        return duplicates_of(candidates, codes)
 
     def later(self, topic: str) -> dict[Stratum, list[str]]:
         """Give what the steps after the adaptive one passed over, by stratum; nothing before it has ended."""

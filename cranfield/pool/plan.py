@@ -30,13 +30,13 @@ change only with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
 from cranfield.pool.stopping import StoppingRule, parsed_rule
-from cranfield.pool.strategy import Kind, RankAmount, Strata, Strategy, spelled_number, strategies
+from cranfield.pool.strategy import RankAmount, Strata, Strategy, spelled_number, strategies
 
 GRAMMAR = 1
 """The version of the plan language; it is stored beside each plan."""
@@ -98,9 +98,6 @@ class Selection:
     amount: Amount = field(default_factory=Amount)
     scope: Scope = field(default_factory=Scope)
 
-    def __str__(self) -> str:
-        return self.spelled(with_defaults=False)
-
     @property
     def name(self) -> str:
         """The name of the strategy."""
@@ -120,13 +117,17 @@ class Selection:
             return self.scope.ranks[1]
         return None
 
-    def spelled(self, *, with_defaults: bool) -> str:
-        """Give the text of the step, with or without the options that have their default."""
-        options = [
-            f"{name.replace('_', '-')}={_spelled_value(value)}"
-            for name, value in self.strategy.options.items()
-            if with_defaults or value != self.strategy.defaults[name]
-        ]
+    def __str__(self) -> str:
+        options = self.strategy.options
+        return self._spelled(name for name in options if options[name] != self.strategy.defaults[name])
+
+    @property
+    def spelled_out(self) -> str:
+        """The step with every option, also those that have their default."""
+        return self._spelled(self.strategy.options)
+
+    def _spelled(self, names: Iterable[str]) -> str:
+        options = [f"{name.replace('_', '-')}={_spelled_value(self.strategy.options[name])}" for name in names]
         return " ".join(filter(None, (self.name, *options, str(self.amount), str(self.scope))))
 
 
@@ -146,9 +147,7 @@ class Plan:
     @property
     def spelled_out(self) -> str:
         """The plan with every option, also those that have their default: for the manifest."""
-        return "; ".join(
-            step.spelled(with_defaults=True) if isinstance(step, Selection) else str(step) for step in self.steps
-        )
+        return "; ".join(step.spelled_out if isinstance(step, Selection) else str(step) for step in self.steps)
 
     @property
     def selections(self) -> list[tuple[int, Selection]]:
@@ -175,6 +174,12 @@ class Plan:
     def is_reproducible(self) -> bool:
         """Whether the plan chooses the same on every machine."""
         return all(step.strategy.reproducible for _, step in self.selections)
+
+    @property
+    def plain_depth(self) -> int | None:
+        """The k of a plan that is `depth k` and nothing else; None for every other."""
+        words = str(self).split()
+        return int(words[1]) if len(words) == 2 and words[0] == "depth" else None
 
     @property
     def reach(self) -> int | None:
@@ -215,7 +220,7 @@ def _spelled_value(value: object) -> str:
 # What a plan may not say, though it can be read.
 
 
-def problems_of_step(step: Selection) -> Iterator[str]:
+def _problems_of_step(step: Selection) -> Iterator[str]:
     """Say what is wrong with one step, taken by itself."""
     amount, scope, kind = step.strategy.amount, step.scope, step.strategy.kind
     is_rank = isinstance(amount, RankAmount)
@@ -248,30 +253,27 @@ def problems_of_step(step: Selection) -> Iterator[str]:
         yield f"{step.name} is not adaptive: only what learns from judgments can stop by rule"
 
 
-def problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str]:
+def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str]:
     """Say why a step that is fine by itself cannot follow others."""
-
-    def has(kind: Kind) -> bool:
-        return any(earlier.strategy.kind == kind for earlier in before)
-
+    kinds = {earlier.strategy.kind for earlier in before}
     if isinstance(step, Cap):
         if not before:
             yield "cap has nothing before it to cut"
-        if has("sampling"):
+        if "sampling" in kinds:
             yield "cap after a sample would falsify its probabilities: put it before the sample"
-        if has("adaptive"):
+        if "adaptive" in kinds:
             yield "cap cannot take back what was judged: give the adaptive step an amount instead"
     elif step.is_adaptive:
-        if has("adaptive"):
+        if "adaptive" in kinds:
             yield "a plan has one adaptive step; this is the second"
-        if any(rule.needs_sample for rule in step.scope.stop) and not has("sampling"):
+        if any(rule.needs_sample for rule in step.scope.stop) and "sampling" not in kinds:
             yield "stop=target needs a sample before it, as in 'sample 100; mtf stop=target'"
     else:
-        if step.strategy.kind == "fixed" and has("sampling"):
+        if step.strategy.kind == "fixed" and "sampling" in kinds:
             yield f"{step.name} after a sample would falsify its probabilities: put it before the sample"
         if any(earlier.scope.across_topics for earlier in before):
             yield f"{step.name} cannot follow a budget across topics: put it before"
-        elif step.amount.kind == "budget" and has("adaptive"):
+        elif step.amount.kind == "budget" and "adaptive" in kinds:
             yield "a budget for all topics cannot follow an adaptive step: topics end one by one"
 
 
@@ -297,11 +299,11 @@ def parse(text: str) -> Plan:
     steps, mistakes = _read(text)
     for step, position in steps:
         if isinstance(step, Selection):
-            mistakes += [(position, message) for message in problems_of_step(step)]
+            mistakes += [(position, message) for message in _problems_of_step(step)]
     if not mistakes:
         for place, (step, position) in enumerate(steps):
             before = [earlier for earlier, _ in steps[:place] if isinstance(earlier, Selection)]
-            mistakes += [(position, message) for message in problems_after(before, step)]
+            mistakes += [(position, message) for message in _problems_after(before, step)]
     return _plan(text, steps, mistakes)
 
 
@@ -358,7 +360,12 @@ class _StepReader:
     def read(self) -> PlanStep | None:
         """Give the step, or None where something is wrong with it."""
         if self.name == "cap":
-            return self._cap()
+            number, position = self.words[-1] if self.words else ("", self.position + len(self.name))
+            if len(self.words) == 1 and _NUMBER.fullmatch(number) and int(number) > 0:
+                return Cap(int(number))
+            found = quoted(number) if self.words else "the end of the step"
+            self._fail(position, f"cap takes one number from 1 up, as in 'cap 800'; found {found}")
+            return None
         try:
             self.strategy = strategies.get(self.name)
         except UnknownName as error:
@@ -367,7 +374,12 @@ class _StepReader:
             return None
         while self.words:
             self._read_word(*self.words.pop(0))
-        strategy = self._configured()
+        # Options are tried one by one, so that everything wrong with them is said, then all together.
+        strategy = None
+        for name, (value, position) in self.options.items():
+            self._configured(position, {name: value})
+        if not self.mistakes:
+            strategy = self._configured(self.position, {name: value for name, (value, _) in self.options.items()})
         if self.mistakes or strategy is None:
             return None
         return Selection(strategy, self.amount, Scope(**self.scope))
@@ -375,20 +387,27 @@ class _StepReader:
     def _fail(self, position: int, message: str) -> None:
         self.mistakes.append((position, message))
 
-    def _cap(self) -> Cap | None:
-        if len(self.words) == 1 and _NUMBER.fullmatch(self.words[0][0]) and int(self.words[0][0]) > 0:
-            return Cap(int(self.words[0][0]))
-        seen, position = self.words[-1] if self.words else ("", self.position + len(self.name))
-        found = quoted(seen) if self.words else "the end of the step"
-        self._fail(position, f"cap takes one number from 1 up, as in 'cap 800'; found {found}")
-        return None
+    def _configured(self, position: int, options: Mapping[str, str]) -> Strategy | None:
+        try:
+            return self.strategy.configured(options)
+        except UsageError as error:
+            self._fail(position, str(error))
+            return None
 
     def _read_word(self, word: str, position: int) -> None:
         following = self.words[0][0] if self.words else ""
         if "=" in word:
             self._read_setting(word, position)
         elif word in ("until", "budget"):
-            self._read_number_after(word, position)
+            text, place = self.words[0] if self.words else ("", position + len(word))
+            if self.words and "=" not in text:
+                self.words.pop(0)
+            if _NUMBER.fullmatch(text):
+                self._set_amount(Amount("until" if word == "until" else "budget", int(text)), position)
+            else:
+                expected = f"a number of at most {_DIGITS} digits" if text.isdecimal() else "a number"
+                found = quoted(text) if text else "the end of the step"
+                self._fail(place, f"expected {expected} after {quoted(word)}, found {found}")
         elif word == "across":
             if following == "topics":
                 self.words.pop(0)
@@ -407,18 +426,6 @@ class _StepReader:
         else:
             expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
             self._fail(position, f"expected {expected}, found {quoted(word)}{self._guess(word)}")
-
-    def _read_number_after(self, word: str, position: int) -> None:
-        text, place = self.words[0] if self.words else ("", position + len(word))
-        if _NUMBER.fullmatch(text):
-            self.words.pop(0)
-            self._set_amount(Amount("until" if word == "until" else "budget", int(text)), position)
-            return
-        expected = f"a number of at most {_DIGITS} digits" if text.isdecimal() else "a number"
-        found = quoted(text) if self.words else "the end of the step"
-        if self.words and "=" not in text:
-            self.words.pop(0)
-        self._fail(place, f"expected {expected} after {quoted(word)}, found {found}")
 
     def _set_amount(self, amount: Amount, position: int) -> None:
         if self.amount.kind != "all":
@@ -474,21 +481,6 @@ class _StepReader:
             self.scope[name] = int(value)
         else:
             self._fail(position, f"{name} takes a number from 1 up, not {quoted(value)}")
-
-    def _configured(self) -> Strategy | None:
-        """Set the options one by one, so that everything wrong with them is said, then all together."""
-        for name, (value, position) in self.options.items():
-            try:
-                self.strategy.configured({name: value})
-            except UsageError as error:
-                self._fail(position, str(error))
-        if self.mistakes:
-            return None
-        try:
-            return self.strategy.configured({name: value for name, (value, _) in self.options.items()})
-        except UsageError as error:
-            self._fail(self.position, str(error))
-            return None
 
     def _guess(self, text: str) -> str:
         """Say what may have been meant by a word that is none."""

@@ -321,20 +321,34 @@ class Pool:
 
     def documents_of(self, topic: str) -> list[str]:
         """Give the documents of a topic in judging order."""
-        place = self._place(topic)
+        if topic not in self.topics:
+            raise InputError(f"the topic {quoted(topic)} is not in the pool")
+        place = self.topics.index(topic)
         return self.ids[self.offsets[place] : self.offsets[place + 1]]
 
     def entry(self, topic: str, document: str) -> Entry:
         """Give the story of one document, or say that it is not in the pool of the topic."""
-        place = self._place(topic)
-        start, end = int(self.offsets[place]), int(self.offsets[place + 1])
-        if document not in self.ids[start:end]:
+        if document not in self.documents_of(topic):
             raise InputError(f"the document {quoted(document)} is not in the pool of topic {quoted(topic)}")
-        return self._entry(self.ids.index(document, start, end))
+        return next(one for one in self if (one.topic, one.document) == (topic, document))
 
     def __iter__(self) -> Iterator[Entry]:
         """Give all entries, topic by topic, in judging order."""
-        return (self._entry(row) for row in range(len(self)))
+        for row, (topic, document) in enumerate(zip(self.topic_of_entry.tolist(), self.ids, strict=True)):
+            stratum = self.stratum_table[self.strata[row]]
+            probability = float(self.probabilities[row])
+            start, end = self.contribution_offsets[row : row + 2]
+            names = [self.sources[run].name for run in self.contribution_runs[start:end]]
+            yield Entry(
+                topic=self.topics[topic],
+                document=document,
+                position=row - int(self.offsets[topic]) + 1,
+                step=stratum.step,
+                stratum=stratum.name,
+                probability=None if np.isnan(probability) else probability,
+                contributions=tuple(map(Contribution, names, self.contribution_ranks[start:end].tolist())),
+                version=int(self.versions[row]),
+            )
 
     @cached_property
     def content_hash(self) -> str:
@@ -366,28 +380,6 @@ class Pool:
             "".join(f"{one.topic}\t{one.document}\t{one.representative}\n" for one in self.duplicates).encode()
         )
         return digest.hexdigest()
-
-    def _place(self, topic: str) -> int:
-        if topic not in self.topics:
-            raise InputError(f"the topic {quoted(topic)} is not in the pool")
-        return self.topics.index(topic)
-
-    def _entry(self, row: int) -> Entry:
-        topic = int(self.topic_of_entry[row])
-        stratum = self.stratum_table[self.strata[row]]
-        probability = float(self.probabilities[row])
-        start, end = self.contribution_offsets[row : row + 2]
-        names = [self.sources[run].name for run in self.contribution_runs[start:end]]
-        return Entry(
-            topic=self.topics[topic],
-            document=self.ids[row],
-            position=row - int(self.offsets[topic]) + 1,
-            step=stratum.step,
-            stratum=stratum.name,
-            probability=None if np.isnan(probability) else probability,
-            contributions=tuple(map(Contribution, names, self.contribution_ranks[start:end].tolist())),
-            version=int(self.versions[row]),
-        )
 
 
 # A number of documents shared over topics.

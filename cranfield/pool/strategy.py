@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
@@ -104,9 +104,21 @@ strategies: Registry[Strategy] = Registry(
 )
 
 
-def fixed(name: str, *aliases: str, summary: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
-    """Register a function that gives an order from (candidates, seed)."""
-    return _registered("fixed", name, *aliases, summary=summary, **facts)
+def _register(kind: Kind, name: str, *aliases: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
+    def decorate(function: Callable[..., Any]) -> Strategy:
+        return strategies.register(name, *aliases)(Strategy(name, function=function, kind=kind, **facts))
+
+    return decorate
+
+
+fixed = partial(_register, "fixed")
+"""Registers a function that gives an order from (candidates, seed)."""
+
+sampling = partial(_register, "sampling")
+"""Registers a function that gives a `Sample` from (candidates, eligible, wanted, seed)."""
+
+adaptive = partial(_register, "adaptive")
+"""Registers a function that gives a `State` from a `Start`."""
 
 
 def scored(name: str, *aliases: str, summary: str) -> Callable[[Callable[..., Any]], Strategy]:
@@ -118,23 +130,6 @@ def scored(name: str, *aliases: str, summary: str) -> Callable[[Callable[..., An
             return best_first(function(candidates, **options))
 
         return fixed(name, *aliases, summary=summary)(order)
-
-    return decorate
-
-
-def sampling(name: str, *aliases: str, summary: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
-    """Register a function that gives a `Sample` from (candidates, eligible, wanted, seed)."""
-    return _registered("sampling", name, *aliases, summary=summary, **facts)
-
-
-def adaptive(name: str, *aliases: str, summary: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
-    """Register a function that gives a `State` from a `Start`."""
-    return _registered("adaptive", name, *aliases, summary=summary, **facts)
-
-
-def _registered(kind: Kind, name: str, *aliases: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
-    def decorate(function: Callable[..., Any]) -> Strategy:
-        return strategies.register(name, *aliases)(Strategy(name, function=function, kind=kind, **facts))
 
     return decorate
 
@@ -348,8 +343,15 @@ class Bandit:
         arm = int(self._order[np.argmax(has_it[self._order])])
         self._judged[candidate], self._labels[candidate], self._pulled_by[candidate] = True, label, arm
         self._reward(np.flatnonzero(has_it) if self._to_all else np.array([arm]), label)
-        if self._consumes:
-            self._consume()
+        # Arms come to documents that are judged already, until one comes to a document that is not.
+        while self._consumes and (unfinished := self._heads < self._candidates.offsets[1:]).any():
+            arm = int(self._order[np.argmax(unfinished[self._order])])
+            other = int(self._candidates.listed[self._heads[arm]])
+            if not self._judged[other]:
+                return
+            self._heads[arm] += 1
+            if self._pulled_by[other] != arm and self._labels[other] is not None:
+                self._reward(np.array([arm]), self._labels[other])
 
     def choose(self, excluded: Mask) -> tuple[int, str] | None:
         """Give the next document of the first arm that has any left."""
@@ -385,14 +387,3 @@ class Bandit:
         """Give the arms in the order they would be pulled."""
         values = rounded(self._value(self))
         return np.lexsort((self.numbers("arms", len(values)), -values))
-
-    def _consume(self) -> None:
-        """Let arms come to documents that are judged already, until one comes to a document that is not."""
-        while (unfinished := self._heads < self._candidates.offsets[1:]).any():
-            arm = int(self._order[np.argmax(unfinished[self._order])])
-            candidate = int(self._candidates.listed[self._heads[arm]])
-            if not self._judged[candidate]:
-                return
-            self._heads[arm] += 1
-            if self._pulled_by[candidate] != arm and self._labels[candidate] is not None:
-                self._reward(np.array([arm]), self._labels[candidate])

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, UsageError
 from cranfield.evaluate.align import Alignment, AnyRun, align
-from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values
-from cranfield.evaluate.measure import Measure
+from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists
+from cranfield.evaluate.measure import Measure, own_measures
 from cranfield.evaluate.scores import Scores, score
 from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns
@@ -114,26 +114,23 @@ class Known:
     def scores(self, kept: Rows, measures: Sequence[Measure], part: Part | None = None) -> Scores:
         """Score runs by some of the judgments alone, as if nothing else had been judged; all runs without a part."""
         some = self.everything if part is None else part
-        lists = self._judged_by(some, kept)
-        shape = (len(measures), len(some.runs), len(self.alignment.topic_ids))
-        values = np.array([measure.values(lists) for measure in measures]).reshape(shape)
-        names = tuple(self.alignment.run_names[run] for run in some.runs.tolist())
-        return Scores(tuple(measures), names, self.alignment.topic_ids, values, self.alignment.scored[some.runs])
-
-    def _judged_by(self, part: Part, kept: Rows) -> Lists:
         judged = np.flatnonzero(kept & self.judged)
-        topics, levels = part.lists.level_counts.shape
-        level = np.searchsorted(part.lists.levels, self.qrels.grades[judged])
+        topics, levels = some.lists.level_counts.shape
+        level = np.searchsorted(some.lists.levels, self.qrels.grades[judged])
         cells = self.qrels.topic_of_row[judged].astype(np.int64) * levels + level
-        return replace(
-            part.lists,
-            grades=np.where(np.append(kept, False)[part.rows], part.lists.grades, NOT_POOLED),
+        lists = replace(
+            some.lists,
+            grades=np.where(np.append(kept, False)[some.rows], some.lists.grades, NOT_POOLED),
             level_counts=np.bincount(cells, minlength=topics * levels).reshape(topics, levels),
             highest_grade=int(self.qrels.grades[judged].max(initial=0)),
             pooled_count=np.bincount(self.qrels.topic_of_row[kept], minlength=topics),
             stratified=None,
             _relevant={},
         )
+        shape = (len(measures), len(some.runs), len(self.alignment.topic_ids))
+        values = np.array([measure.values(lists) for measure in measures]).reshape(shape)
+        names = tuple(self.alignment.run_names[run] for run in some.runs.tolist())
+        return Scores(tuple(measures), names, self.alignment.topic_ids, values, self.alignment.scored[some.runs])
 
 
 def known_of(
@@ -187,11 +184,6 @@ class Play:
     def sizes(self) -> Counts:
         """How many documents each topic got."""
         return np.bincount(self.topic, minlength=len(self.topics))
-
-    @property
-    def unknown(self) -> int:
-        """How many of the documents nobody judged."""
-        return int(np.count_nonzero(self.row < 0))
 
     def kept(self, known: Known) -> Rows:
         """Say which of the known judgments the plan would have made."""
@@ -277,7 +269,11 @@ def play_at(
     Where the documents of a smaller budget are the first of a larger one, topic by topic, it is played once.
     """
     plans = [with_budget(plan, budget) for budget in budgets]
-    if not plans or not _begins_alike(plans[0]):
+    # Not so for samples, which are drawn for their size; for budgets across topics, whose floor hangs on the budget;
+    # nor where a rule can end a topic, since its share is not given to others.
+    last = plans[0].steps[-1] if plans else None
+    is_fixed_order = isinstance(last, Selection) and last.strategy.kind != "sampling"
+    if not isinstance(last, Selection) or not is_fixed_order or last.scope.across_topics or last.scope.stop:
         return [play(known, one, seed=seed, runs=runs) for one in plans]
     feeding = known if runs is None else replace(known, pooled=runs)
     largest = play(known, with_budget(plan, max(budgets)), seed=seed, runs=runs)
@@ -289,18 +285,6 @@ def play_at(
         largest.first(levels(have, largest.sizes - have, budget), plan=str(one))
         for budget, one in zip(budgets, plans, strict=True)
     ]
-
-
-def _begins_alike(plan: Plan) -> bool:
-    """Say whether a smaller budget judges the first documents of a larger one, topic by topic.
-
-    Not so for samples, which are drawn for their size; for budgets across topics, whose floor hangs on the budget;
-    nor where a rule can end a topic, since its share is not given to others.
-    """
-    last = plan.steps[-1]
-    if not isinstance(last, Selection) or last.strategy.kind == "sampling":
-        return False
-    return not last.scope.across_topics and not last.scope.stop
 
 
 # What an outsider must expect of a plan: every feeding run, scored as if its own group had not been there.
@@ -315,17 +299,6 @@ HeldOut = list[list[Rows]]
 """For each play and each group, the judgments that would have been made without the group."""
 
 
-def has_groups(known: Known) -> bool:
-    """Say whether enough groups feed the plans to leave one out."""
-    return len({run.team for run in known.pooled.runs}) >= FEWEST_GROUPS
-
-
-def plain_depth(plan: Plan) -> int | None:
-    """Give k of a plan that is `depth k` and nothing else; None for every other."""
-    words = str(plan).split()
-    return int(words[1]) if len(words) == 2 and words[0] == "depth" else None
-
-
 def without_each(
     known: Known,
     plan: Plan,
@@ -334,64 +307,42 @@ def without_each(
     *,
     seed: int,
     without: Without,
-    told: Callable[[], None],
+    report: Callable[[], None],
 ) -> HeldOut | None:
-    """Give the judgments of each play of a plan without each group; None where that is not asked for.
+    """Give the judgments of each play of a plan without each group; None where that is not wanted.
 
     `kept` are the judgments of each play with all groups, in the order of the budgets; one where there are none.
     """
-    depth = None if budgets else plain_depth(plan)
-    if without == "nothing" or not has_groups(known):
+    depth = None if budgets else plan.plain_depth
+    if without == "nothing" or len(known.pooled.teams) < FEWEST_GROUPS:
         return None
     if depth is not None:
         provenance = provenance_of(known.alignment, known.qrels, known.runs, known.contributors, depth=depth)
         return [[rows & (provenance.owner != group) for group in range(len(provenance.groups))] for rows in kept]
     if without == "deletion":
         return None
-    found: HeldOut = [[] for _ in kept]
-    for group in _groups(known):
-        left = replace(known.pooled, runs=tuple(run for run in known.pooled.runs if run.team != group))
+    held: HeldOut = [[] for _ in kept]
+    for group in groups_of(known.alignment.run_names, known.contributors, "group")[0]:
+        left = known.pooled.chosen(run.name for run in known.pooled.runs if run.team != group)
         plays = play_at(known, plan, budgets, seed=seed, runs=left) if budgets else []
-        plays = plays or [play(known, plan, seed=seed, runs=left)]
-        for place, one in enumerate(plays):
-            found[place].append(one.kept(known))
-        told()
-    return found
+        for place, one in enumerate(plays or [play(known, plan, seed=seed, runs=left)]):
+            held[place].append(one.kept(known))
+        report()
+    return held
 
 
 def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut:
-    """Score every feeding run by what would have been judged without its own group.
+    """Score every contributing run by what would have been judged without its own group.
 
     `full` are the scores by the plan's judgments with all groups there.
     """
     groups, group_of_run = groups_of(known.alignment.run_names, known.contributors, "group")
-    feeding = np.flatnonzero(group_of_run >= 0)
+    contributing = np.flatnonzero(group_of_run >= 0)
     values = full.values.copy()
     for number, rows in enumerate(held):
         runs = np.flatnonzero(group_of_run == number)
-        values[:, runs] = known.scores(rows, full.measures, known.part(runs)).values  # type: ignore[arg-type]
-    names = tuple(full.run_names[run] for run in feeding.tolist())
-    return OwnHoldOut(
-        level="group",
-        groups=groups,
-        group_of_run=group_of_run[feeding],
-        measures=full.measures,  # type: ignore[arg-type]
-        run_names=names,
-        full=full.summary[:, feeding],
-        scores=Scores(full.measures, names, full.topic_ids, values[:, feeding], full.scored[feeding]),
-    )
-
-
-def _groups(known: Known) -> tuple[str, ...]:
-    return groups_of(known.alignment.run_names, known.contributors, "group")[0]
-
-
-Told = Callable[[], None]
-"""Called whenever a plan has been played once more."""
-
-
-def nobody() -> None:
-    """Tell nobody."""
+        values[:, runs] = known.scores(rows, own_measures(full.measures), known.part(runs)).values
+    return OwnHoldOut.of("group", groups, group_of_run[contributing], full, contributing, values[:, contributing])
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,13 +420,22 @@ def study(
     budgets: Sequence[int] = (),
     seed: int = 0,
     without: Without = "deletion",
-    told: Told = nobody,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[Outcome]:
     """Play every plan, at every budget that is not below what its first steps take; without budgets as it stands.
 
     `without` says for which plans groups are held out: with `deletion` for those of which it is enough to take away
     what the group alone brought, with `replay` for all, which plays each plan as often as there are groups.
+    `progress` is called with how often plans have been played, and how often they are played in all.
     """
+    groups = len(known.pooled.teams)
+    total, done = len(plans) * (1 + (groups if without == "replay" and groups >= FEWEST_GROUPS else 0)), 0
+
+    def report() -> None:
+        nonlocal done
+        done += 1
+        progress(done, total)
+
     full = score(known.alignment, measures)
     wanted = sorted(set(budgets))
     for plan in map(open_ended, plans) if wanted else plans:
@@ -483,73 +443,57 @@ def study(
         if wanted and not possible:
             continue
         plays = play_at(known, plan, possible, seed=seed) if wanted else [play(known, plan, seed=seed)]
-        told()
+        report()
         kept = [one.kept(known) for one in plays]
-        scored = [known.scores(rows, full.measures, None) for rows in kept]  # type: ignore[arg-type]
-        held = without_each(known, plan, kept, possible, seed=seed, without=without, told=told)
+        held = without_each(known, plan, kept, possible, seed=seed, without=without, report=report)
         for place, one in enumerate(plays):
+            scores = known.scores(kept[place], measures)
             yield Outcome(
                 strategy=str(plan),
                 budget=possible[place] if wanted else None,
                 play=one,
                 cost=cost_of(known, one),
-                scores=scored[place],
-                effects=effects_of(full, scored[place]),
-                outsiders=None if held is None else own_hold_out(known, scored[place], held[place]),
+                scores=scores,
+                effects=tuple(effect_of(full, scores, measure) for measure in measures),
+                outsiders=None if held is None else own_hold_out(known, scores, held[place]),
             )
 
 
 def cost_of(known: Known, played: Play) -> Cost:
-    """Count what a play asks for and what it finds."""
-    sizes = played.sizes
-    by_topic = _relevant_by_topic(known, known.relevant)
-    found = _relevant_by_topic(known, known.relevant & played.kept(known))
+    """Count what a play judges and what it finds."""
+    sizes, topic, topics = played.sizes, known.qrels.topic_of_row, len(known.qrels.topic_ids)
+    relevant = np.bincount(topic[known.relevant], minlength=topics)
+    found = np.bincount(topic[known.relevant & played.kept(known)], minlength=topics)
     return Cost(
         documents=len(played),
         least=int(sizes.min()),
         mean=len(played) / len(sizes),
         most=int(sizes.max()),
-        unknown=played.unknown,
+        unknown=int(np.count_nonzero(played.row < 0)),
         relevant=int(found.sum()),
-        known_relevant=int(by_topic.sum()),
-        empty=int(np.count_nonzero((by_topic > 0) & (found == 0))),
+        known_relevant=int(relevant.sum()),
+        empty=int(np.count_nonzero((relevant > 0) & (found == 0))),
     )
 
 
-def effects_of(full: Scores, reduced: Scores) -> tuple[Effect, ...]:
-    """Compare the ranking of the runs, measure by measure; a run without any topic has no score, and no rank."""
-    measures = [measure for measure in full.measures if isinstance(measure, Measure)]
-    return tuple(
-        _effect(measure, full.run_names, full.summary[place], reduced.summary[place])
-        for place, measure in enumerate(measures)
-    )
-
-
-def _effect(measure: Measure, names: Sequence[str], before: Values, after: Values) -> Effect:
+def effect_of(full: Scores, reduced: Scores, measure: Measure) -> Effect:
+    """Compare the ranking of the runs by one measure; a run without any topic has no score, and no rank."""
+    place = full.measures.index(measure)
+    before, after = full.summary[place], reduced.summary[place]
     ranked = np.flatnonzero(np.isfinite(before) & np.isfinite(after))
     old, new = before[ranked], after[ranked]
-    called = [names[run] for run in ranked.tolist()]
+    names = [full.run_names[run] for run in ranked.tolist()]
     nothing = float("nan")
-    if len(called) < 2:
+    if len(names) < 2:
         return Effect(measure, nothing, nothing, None, "", nothing, "")
     fall = max_rank_drop(old, new)
     most = int(np.argmax(np.abs(new - old)))
     return Effect(
         measure=measure,
         tau_b=tau_b(old, new),
-        tau_ap=tau_ap(old, new, names=called),
+        tau_ap=tau_ap(old, new, names=names),
         fall=fall,
-        falling=called[fall.place] if fall.drop > 0 else "",
+        falling=names[fall.place] if fall.drop > 0 else "",
         change=float(new[most] - old[most]),
-        changing=called[most] if new[most] != old[most] else "",
+        changing=names[most] if new[most] != old[most] else "",
     )
-
-
-def replays(known: Known, plans: Sequence[Plan], *, without: Without) -> int:
-    """Give how often plans are played in all, for whoever shows progress."""
-    groups = len({run.team for run in known.pooled.runs}) if without == "replay" and has_groups(known) else 0
-    return len(plans) * (1 + groups)
-
-
-def _relevant_by_topic(known: Known, rows: Rows) -> Counts:
-    return np.bincount(known.qrels.topic_of_row[rows], minlength=len(known.qrels.topic_ids))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Result, Table
+from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
@@ -53,7 +54,7 @@ def about_known(field: Field) -> Iterator[str]:
     known = field.known
     judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
     feeding, ranked = len(known.pooled), len(known.runs) - len(known.pooled)
-    groups = f" of {counted(len(set(known.pooled.teams)), 'group')}" if field.has_groups else ""
+    groups = f" of {counted(len(known.pooled.teams), 'group')}" if field.has_groups else ""
     others = f", {counted(ranked, 'more run')} only ranked" if ranked else ""
     topics = counted(len(known.labels), "topic")
     yield (
@@ -75,9 +76,9 @@ def about_known(field: Field) -> Iterator[str]:
 
 
 def about_plans(
-    outcomes: Sequence[study.Outcome], played: Sequence[plans.Plan], budgets: Sequence[int]
+    field: Field, outcomes: Sequence[study.Outcome], played: Sequence[plans.Plan], budgets: Sequence[int]
 ) -> Iterator[str]:
-    """Say which plans asked for documents that nobody judged, and which budgets are too small for which."""
+    """Say which plans wanted documents that nobody judged, which budgets are too small, and what is not told."""
     beyond = sorted((one for one in outcomes if one.cost.unknown), key=lambda one: -one.cost.unknown)
     for one in beyond[:_PLANS_NAMED]:
         many = counted(one.cost.unknown, "document")
@@ -94,11 +95,7 @@ def about_plans(
         missing = [f"{budget:,}" for budget in sorted(set(budgets) - tried)]
         if missing:
             yield f"'{strategy}' not at {', '.join(missing)}: its first steps take more"
-
-
-def about_outsiders(field: Field, outcomes: Sequence[study.Outcome]) -> Iterator[str]:
-    """Say what is not told about outsiders, and why."""
-    groups = len(set(field.known.pooled.teams))
+    groups = len(field.known.pooled.teams)
     if field.has_groups and groups < study.FEWEST_GROUPS:
         yield f"{counted(groups, 'group')} feed the plans: too few to say what an outsider must expect"
     elif field.has_groups and any(one.outsiders is None for one in outcomes):
@@ -149,17 +146,23 @@ class Simulated(Result):
     needed: dict[tuple[int, str], forecasts.TopicsNeeded | None] | None = None
     wide = True
 
+    @cached_property
+    def _rows(self) -> list[tables.Row]:
+        return tables.outcome_rows(self.outcomes, self.needed, seconds=self.speed.seconds)
+
     def table(self) -> Table:
         """Give one row for each plan and measure with everything that is known of it."""
-        return tables.outcomes_data(self.outcomes, self.needed, seconds=self.speed.seconds)
+        return table_of(list(self._rows[0]), [tuple(row.values()) for row in self._rows])
 
     def tables(self) -> Iterator[Table]:
         """Give costs, then for each measure the ranking and the topics needed."""
-        yield tables.costs_table(self.outcomes, seconds=self.speed.seconds)
-        for measure in self.measures:
-            yield tables.ranking_table(self.outcomes, measure)
+        yield tables.costs_table(self._rows[:: len(self.measures)])
+        runs, with_losses = len(self.known.runs), any(one.outsiders is not None for one in self.outcomes)
+        for place, measure in enumerate(self.measures):
+            rows = self._rows[place :: len(self.measures)]
+            yield tables.ranking_table(rows, measure, runs=runs, with_losses=with_losses)
             if self.needed is not None:
-                yield tables.needed_table(self.outcomes, measure, self.needed, seconds=self.speed.seconds)
+                yield tables.needed_table(rows, measure)
 
     def plot(self, path: Path) -> str:
         """Draw what the plans find and what they do to the ranking, against what they cost; say what was drawn."""
@@ -207,15 +210,16 @@ def simulate_plans(
     played = list({str(plan): plan for plan in parsed}.values())
     own = measuring.own_measures(parse_measures(asked.measures, store, relevant_from=known.relevant_from))
     without: study.Without = "replay" if how.outsiders else "deletion" if field.has_groups else "nothing"
-    total, done = study.replays(known, played, without=without), 0
-
-    def count() -> None:
-        nonlocal done
-        done += 1
-        progress("playing plans", done, total)
-
     outcomes = tuple(
-        study.study(known, played, tuple(own), budgets=how.budgets, seed=how.seed, without=without, told=count)
+        study.study(
+            known,
+            played,
+            tuple(own),
+            budgets=how.budgets,
+            seed=how.seed,
+            without=without,
+            progress=lambda done, total: progress("playing plans", done, total),
+        )
     )
     if not outcomes:
         raise InputError("every budget is below what the first steps of the plans take; raise the budgets")
@@ -228,7 +232,7 @@ def simulate_plans(
             for place, one in enumerate(outcomes)
             for effect in one.effects
         }
-    notes = (*about_known(field), *about_plans(outcomes, played, how.budgets), *about_outsiders(field, outcomes))
+    notes = (*about_known(field), *about_plans(field, outcomes, played, how.budgets))
     return Simulated(known, tuple(own), outcomes, field.speed, notes, needed)
 
 
@@ -269,7 +273,7 @@ def _field(asked: Request, how: Simulating, store: Store | None) -> Field:
     return Field(
         known,
         has_groups=members is not None or store is not None,
-        speed=judging_speed(store, seconds_per_document=how.seconds),
+        speed=judging_speed(store, how.seconds),
         absent=tuple(one.run for one in members or () if one.pooled and one.run not in here),
     )
 
@@ -292,7 +296,7 @@ def _contributing(
     chosen = [facts for facts in stored_runs.facts(store) if facts.name in here and facts.role == "contributing"]
     if not chosen:
         raise InputError("none of these runs was submitted as contributing, so nothing feeds the plans")
-    return inputs.with_ids(store, inputs.as_pooled(store, chosen))
+    return inputs.pooled_runs(store, chosen)
 
 
 def _depths(known: study.Known, store: Store | None) -> list[str]:

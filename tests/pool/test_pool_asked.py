@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build
 from cranfield.pool.plan import Amount, parse, parse_stored
-from cranfield.workflows.pool.inputs import depth_of
 
 # topic 1: best ranks d1 d3 d5 1, d2 d6 2, d4 4, d7 5; topic 2: d1 d8 1, d9 2; the longest list has 5
 NO_EFFECT = {
@@ -140,7 +139,7 @@ def test_every_share_is_read_back_to_the_last_bit(share):
 
 def test_only_a_plain_depth_is_the_depth_of_a_pool():
     found = {
-        plan: depth_of(parse(plan))
+        plan: parse(plan).plain_depth
         for plan in ("depth 2", "depth 2 topics=1:10", "depth 2 by=group", "depth 2; rrf 1")
     }
     assert found == {"depth 2": 2, "depth 2 topics=1:10": None, "depth 2 by=group": None, "depth 2; rrf 1": None}

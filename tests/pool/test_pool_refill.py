@@ -17,8 +17,7 @@ from cranfield.pool.plan import parse
 from cranfield.store.events import append_events
 from cranfield.store.judging import Lease, put_lease
 from cranfield.store.live_pools import StandingAnswer, documents_touched, topics_touched
-from cranfield.workflows.pool.inputs import HandedOut, Label, labels_of
-from cranfield.workflows.pool.live import Refilled, Refiller
+from cranfield.workflows.pool.live import HandedOut, Label, Refilled, Refiller, labels_of
 
 EXAMPLES = 400 if os.environ.get("CRANFIELD_SOAK") else 12
 

@@ -11,7 +11,7 @@ from cranfield.pool.plan import parse
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.hold_out import hold_out_own
 from cranfield.reuse.provenance import provenance_of
-from cranfield.simulate.study import known_of, own_hold_out, plain_depth, play, replays, study
+from cranfield.simulate.study import known_of, own_hold_out, play, study
 
 
 def left_out(known, plan, measures, seed=0):
@@ -94,8 +94,8 @@ def test_nothing_is_left_out_where_nobody_asked(worked, toolbox):
 
 def test_replays_are_counted_as_they_are_made(worked, toolbox):
     plans, seen = [parse("rrf 2"), parse("mtf until 3")], []
-    list(study(worked, plans, toolbox.measures("AP"), without="replay", told=lambda: seen.append(1)))
-    assert len(seen) == replays(worked, plans, without="replay") == 8
+    list(study(worked, plans, toolbox.measures("AP"), without="replay", progress=lambda *done: seen.append(done)))
+    assert seen == [(number, 8) for number in range(1, 9)]
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_replays_are_counted_as_they_are_made(worked, toolbox):
     ],
 )
 def test_a_plain_depth_is_nothing_but_depth(plan, depth):
-    assert plain_depth(parse(plan)) == depth
+    assert parse(plan).plain_depth == depth

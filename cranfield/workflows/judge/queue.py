@@ -128,7 +128,7 @@ class Source:
         if self.pool is None or not self.batch or not plans.parse_stored(self.pool.plan_in_full).is_live:
             return None
         refiller = live.Refiller(self.store)
-        refiller.prepare(self.pool.name)
+        refiller.load(self.pool.name)
         return refiller
 
     def refill(self, topic: str) -> bool:

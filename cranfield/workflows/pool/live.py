@@ -1,21 +1,110 @@
-"""Fill up a live pool: the next documents of a topic, chosen from what has been judged so far."""
+"""Live pools: what the judgments of a collection say to them, and the next documents, chosen from that."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.text import moment, now
 from cranfield.judge.events import MAIN
 from cranfield.store import judging, live_pools, pools
-from cranfield.store.live_pools import RecordedChoice, RecordedEnd
+from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
 from cranfield.store.store import Store
 from cranfield.workflows.pool import inputs
 
 with deferred:
     from cranfield.pool import live as live_pool
+    from cranfield.pool import pool as pooling
+
+
+# What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.
+
+AT_FIRST = (0, 0)
+"""When a document came that no choice brought: before anything was judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What counts about a document, and the earliest event that still stands about it."""
+
+    relevant: bool | None
+    event: int
+
+
+@dataclass
+class HandedOut:
+    """The documents of a pool by topic, and when each came: (the last event known then, number of the choice)."""
+
+    topics: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, pool: pooling.Pool, choices: Iterable[RecordedChoice]) -> HandedOut:
+        """Give what a pool has, and what was chosen for it by looking at judgments."""
+        handed_out = cls({topic: dict.fromkeys(pool.documents_of(topic), AT_FIRST) for topic in pool.topics})
+        for one in choices:
+            handed_out.add(one.topic, one.document, (one.known, one.number))
+        return handed_out
+
+    def add(self, topic: str, document: str, when: tuple[int, int] = AT_FIRST) -> None:
+        """Take in one document."""
+        self.topics.setdefault(topic, {})[document] = when
+
+    def judgments(self, topic: str, labels: Mapping[str, Label]) -> list[live_pool.Judged]:
+        """Give the labels of what is in the pool, in the order in which the pool learnt of them.
+
+        A document that was judged when it came was learnt of then, after everything that was known.
+        """
+        learnt = []
+        for document, (known, number) in self.topics.get(topic, {}).items():
+            label = labels.get(document)
+            if label is not None:
+                place = (label.event, 0, 0) if label.event > known else (known, 1, number)
+                learnt.append((place, label.event, live_pool.Judged(topic, document, label.relevant)))
+        return [judged for *_, judged in sorted(learnt, key=lambda one: one[:2])]
+
+
+class LabelsNow:
+    """The labels that count now; between one look and the next only what has happened since is read."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen: dict[str, tuple[int, str]] = {}
+        self._labels: dict[str, dict[str, Label]] = {}
+
+    def of(self, topic: str) -> Mapping[str, Label]:
+        """Give the labels of a topic."""
+        last = live_pools.last_event(self._store)
+        if self._seen.get(topic) != last:
+            touched = live_pools.documents_touched(self._store, topic, after=self._seen.get(topic, (0, "")))
+            answers = labels_of(
+                live_pools.standing_answers(self._store, topic, touched), live_pools.thresholds(self._store)
+            )
+            before = {} if touched is None else self._labels[topic]
+            gone = set() if touched is None else touched
+            self._labels[topic] = {name: label for name, label in before.items() if name not in gone} | answers
+            self._seen[topic] = last
+        return self._labels[topic]
+
+
+def labels_of(answers: Iterable[StandingAnswer], relevant_from: Mapping[int, int]) -> dict[str, Label]:
+    """Give the labels that standing answers mean."""
+    by_document: dict[str, list[StandingAnswer]] = {}
+    for answer in answers:
+        by_document.setdefault(answer.document, []).append(answer)
+    labels = {}
+    for document, some in by_document.items():
+        graded = [
+            (one.adjudicated, one.event, one.grade >= relevant_from[one.scale])
+            for one in some
+            if one.grade is not None
+        ]
+        labels[document] = Label(max(graded)[2] if graded else None, min(one.event for one in some))
+    return labels
+
+
+# Documents are chosen in batches, and what was chosen is recorded.
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +119,13 @@ class Refilled:
 
 
 @dataclass
-class _Loaded:
+class LoadedPool:
     """A live pool in memory, and how far it has followed the file."""
 
     live: live_pool.LivePool
     number: int
     version: int
-    handed_out: inputs.HandedOut
+    handed_out: HandedOut
     chosen: int = 0
     head: str = ""
     seen: tuple[int, str] = (0, "")
@@ -57,8 +146,8 @@ class Refiller:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._labels = inputs.LabelsNow(store)
-        self._pools: dict[str, _Loaded] = {}
+        self._labels = LabelsNow(store)
+        self._pools: dict[str, LoadedPool] = {}
 
     def refill(
         self, pool_name: str, topic: str, *, batch: int = 10, under_judgment: Collection[str] = ()
@@ -69,23 +158,7 @@ class Refiller:
         """
         if batch < 1:
             raise UsageError(f"a batch has at least one document, not {batch}")
-        loaded = self._caught_up(pool_name, topic)
-        if topic not in loaded.live.ended:
-            live_pools.forget_end(self._store, loaded.number, topic)
-        made, fresh = list[RecordedChoice](), 0
-        if self._comes_to_its_turn(loaded, topic, made):
-            fresh = self._choose(loaded, topic, batch, under_judgment, made)
-        self._write(loaded, made)
-        for name in sorted({topic, *(one.topic for one in made)}.intersection(loaded.live.ended)):
-            self._write_end(loaded, name, loaded.live.ended[name])
-        return Refilled(fresh, loaded.live.ended.get(topic))
-
-    def prepare(self, pool_name: str) -> None:
-        """Read the runs of a pool before the first batch is asked for, outside of any transaction."""
-        self._ready(pool_name)
-
-    def _caught_up(self, pool_name: str, topic: str) -> _Loaded:
-        loaded = self._ready(pool_name)
+        loaded = self.load(pool_name)
         if topic not in loaded.live.topics:
             raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(pool_name)}")
         for one in live_pools.choices(self._store, loaded.number, after=loaded.chosen):
@@ -98,9 +171,18 @@ class Refiller:
         for name in {topic, *touched}.intersection(loaded.live.topics):
             loaded.live.set_judgments(name, loaded.handed_out.judgments(name, self._labels.of(name)))
         loaded.seen = live_pools.last_event(self._store)
-        return loaded
+        if topic not in loaded.live.ended:
+            live_pools.forget_end(self._store, loaded.number, topic)
+        made, fresh = list[RecordedChoice](), 0
+        if self._comes_to_its_turn(loaded, topic, made):
+            fresh = self._choose(loaded, topic, batch, under_judgment, made)
+        self._write(loaded, made)
+        for name in sorted({topic, *(one.topic for one in made)}.intersection(loaded.live.ended)):
+            self._write_end(loaded, name, loaded.live.ended[name])
+        return Refilled(fresh, loaded.live.ended.get(topic))
 
-    def _ready(self, pool_name: str) -> _Loaded:
+    def load(self, pool_name: str) -> LoadedPool:
+        """Give a live pool in memory; reading its runs takes a while, and needs no transaction."""
         store, version = self._store, pools.versions_of_pool(self._store, pool_name)[-1].version
         loaded = self._pools.get(pool_name)
         is_current = loaded is not None and loaded.version == version
@@ -109,18 +191,18 @@ class Refiller:
         pool, number = pools.stored_pool(store, pool_name, contributions=False), pools.pool_number(store, pool_name)
         live = live_pool.LivePool(
             pool.plan,
-            inputs.with_ids(store, inputs.runs_of_version(store, pool_name, version)),
+            inputs.pooled_runs(store, pool=pool_name, version=version),
             pool=pool,
             clusters=pools.clusters_of_version(store, pool_name, version) or None,
             texts=inputs.reader(store),
             queries=inputs.queries(store),
             ended={end.topic: end.rule for end in live_pools.ends(store, number).values() if end.final},
         )
-        handed_out = inputs.HandedOut.of(pool, live_pools.choices(store, number))
-        self._pools[pool_name] = _Loaded(live, number, version, handed_out, *live_pools.last_choice(store, number))
+        handed_out = HandedOut.of(pool, live_pools.choices(store, number))
+        self._pools[pool_name] = LoadedPool(live, number, version, handed_out, *live_pools.last_choice(store, number))
         return self._pools[pool_name]
 
-    def _comes_to_its_turn(self, loaded: _Loaded, topic: str, made: list[RecordedChoice]) -> bool:
+    def _comes_to_its_turn(self, loaded: LoadedPool, topic: str, made: list[RecordedChoice]) -> bool:
         """Say whether a budget across topics is not better spent on another topic that the same people judge.
 
         What was judged elsewhere costs nothing: topics whose turn it is first choose that on the way.
@@ -141,7 +223,7 @@ class Refiller:
         return True
 
     def _choose(
-        self, loaded: _Loaded, topic: str, batch: int, under_judgment: Collection[str], made: list[RecordedChoice]
+        self, loaded: LoadedPool, topic: str, batch: int, under_judgment: Collection[str], made: list[RecordedChoice]
     ) -> int:
         """Choose until there are enough documents to judge, and give how many of the chosen are to be judged.
 
@@ -166,10 +248,10 @@ class Refiller:
 
     def _take(
         self,
-        loaded: _Loaded,
+        loaded: LoadedPool,
         choice: live_pool.Choice,
         elsewhere: Sequence[str],
-        labels: Mapping[str, inputs.Label],
+        labels: Mapping[str, Label],
         made: list[RecordedChoice],
     ) -> None:
         """Follow one choice, and learn its label where it is known."""
@@ -181,7 +263,7 @@ class Refiller:
         if choice.document in labels:
             loaded.live.set_judgments(choice.topic, loaded.handed_out.judgments(choice.topic, labels))
 
-    def _write(self, loaded: _Loaded, made: Sequence[RecordedChoice]) -> None:
+    def _write(self, loaded: LoadedPool, made: Sequence[RecordedChoice]) -> None:
         store, number, live = self._store, loaded.number, loaded.live
         for topic in dict.fromkeys(one.topic for one in made):
             first = live_pools.last_position(store, number, topic) + 1
@@ -201,7 +283,7 @@ class Refiller:
             pools.add_content(store, number, "pool_duplicates", marked)
         loaded.head = live_pools.record_choices(store, number, made)
 
-    def _write_end(self, loaded: _Loaded, topic: str, rule: str) -> None:
+    def _write_end(self, loaded: LoadedPool, topic: str, rule: str) -> None:
         """Record the end, and what samples after it passed over; both once."""
         store, number = self._store, loaded.number
         if topic in live_pools.ends(store, number):

@@ -17,7 +17,7 @@ from cranfield.store import documents as stored_documents
 from cranfield.store import judging, live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
-from cranfield.workflows.pool.show import Explained, PoolView, Speed, explain_entry, judging_speed, show_pool
+from cranfield.workflows.pool.show import Explained, PoolView, explain_entry, judging_speed
 
 with deferred:
     from cranfield.pool import build, candidates, extend, live
@@ -28,15 +28,21 @@ with deferred:
     from cranfield.workflows.pool import inputs
     from cranfield.workflows.pool import verify as verification
 
+CONTRIBUTING = "contributing"
 _NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Changed(Result):
-    """What became of a pool or a queue: some facts, and sentences about them."""
+    """What became of a pool or a queue: some facts, and sentences about them.
+
+    `pool` is the one that was built or has grown; `left_out` are topics of new runs that it does not have.
+    """
 
     facts: Mapping[str, Value]
     notes: tuple[str, ...]
+    pool: pooling.Pool | None = None
+    left_out: tuple[str, ...] = ()
 
     def table(self) -> Table:
         """Give the facts."""
@@ -45,30 +51,6 @@ class Changed(Result):
     def tables(self) -> Sequence[Table]:
         """Nothing: the notes say it all."""
         return ()
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Built(Changed):
-    """A pool that was built."""
-
-    pool: pooling.Pool
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Extended(Changed):
-    """A pool that has grown; `left_out` are topics of the new runs that it does not have."""
-
-    pool: pooling.Pool
-    left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ToppedUp(Changed):
-    """A queue of what is unjudged in the first documents of a run; without documents no queue was made."""
-
-    queue: str
-    documents: int
-    speed: Speed
 
 
 class Pool:
@@ -88,7 +70,7 @@ class Pool:
         seed: int = 0,
         order: Literal["plan", "id", "random"] = "plan",
         one_per_cluster: bool = False,
-    ) -> Built:
+    ) -> Changed:
         """Build and store a pool by a plan; everything that is wrong is said before anything is written.
 
         Without names all contributing runs are pooled; `priority` takes those a group ranked so far. Without topics,
@@ -98,15 +80,30 @@ class Pool:
         store, parsed = self._store, plans.parse(text)
         self._refuse_known_name(name)
         clusters = inputs.clusters_now(store) if one_per_cluster else None
-        chosen = self._contributing(runs, priority)
-        pooled = inputs.with_ids(store, inputs.as_pooled(store, chosen))
+        named = inputs.runs_named(store, runs) or [
+            one for one in stored_runs.facts(store) if one.role == CONTRIBUTING
+        ]
+        if not named:
+            raise InputError("no run is left to pool; submit runs with --contributing, or name some with --run")
+        chosen = [one for one in named if priority is None or one.priority <= priority]
+        if not chosen:
+            raise InputError(f"none of the runs has the priority {priority} or one before it")
+        pooled = inputs.pooled_runs(store, chosen)
         wanted: Sequence[str] | None = topics or None
         if not topics and (refused := judging.refused_topics(store)):
             wanted = [topic for topic in build.checked_topics(parsed, pooled, None) if topic not in refused]
         made = build.build(parsed, pooled, topics=wanted, seed=seed, order=order, clusters=clusters, refuse_idle=True)
         if parsed.is_live:
             self._check_live(made, pooled, clusters)
-            _check_until(made)
+            _, step = live.adaptive_step(made.plan)
+            least = min(made.sizes.values(), default=-1)
+            if step.amount.kind == "until" and least >= step.amount.number:
+                message = (
+                    f"'{step}' would choose nothing: the steps before it bring at least {least:,} to every topic"
+                )
+                remedy = "raise the number, or make the steps before it smaller"
+                problem = Problem("budget-below-warm-up", message, remedy=remedy)
+                raise ProblemsFound("this pool cannot be built", [problem])
         with store.write():
             self._refuse_known_name(name)
             manifest = _manifest(made)
@@ -132,18 +129,16 @@ class Pool:
         if count := len(made.duplicates):
             stay = "stays out: another stands for it" if count == 1 else "stay out: another stands for them"
             notes.append(f"{counted(count, 'near-duplicate')} {stay}")
-        return Built(_facts_of(name, made), (*notes, f"content hash {made.content_hash}"), pool=made)
+        return Changed(_facts_of(name, made), (*notes, f"content hash {made.content_hash}"), made)
 
-    def extend(self, name: str = "", *, runs: Sequence[str] = (), topics: Sequence[str] = ()) -> Extended:
+    def extend(self, name: str = "", *, runs: Sequence[str] = (), topics: Sequence[str] = ()) -> Changed:
         """Add later runs to a pool, as a new version; without names, the contributing runs that it does not have."""
         store = self._store
         with store.write():
             facts = pools.facts_of_pool(store, name)
             new = self._new_runs(facts.name, runs)
             before = pools.stored_pool(store, facts.name)
-            together = inputs.with_ids(
-                store, [*inputs.runs_of_version(store, facts.name), *inputs.as_pooled(store, new)]
-            )
+            together = inputs.pooled_runs(store, new, pool=facts.name)
             clusters = inputs.clusters_now(store) if facts.one_per_cluster else None
             grown = extend.extend(before, together, topics=topics, clusters=clusters)
             if grown.plan.is_live:
@@ -165,7 +160,7 @@ class Pool:
             missing = counted(len(left_out), "topic")
             notes.append(f"{missing} of the new runs not in the pool ({_some(left_out)}): add with --topic")
         notes.append(f"content hash {grown.content_hash}")
-        return Extended(_facts_of(facts.name, grown), tuple(notes), pool=grown, left_out=left_out)
+        return Changed(_facts_of(facts.name, grown), tuple(notes), grown, left_out)
 
     def top_up(
         self,
@@ -175,14 +170,23 @@ class Pool:
         name: str = "",
         topics: Sequence[str] = (),
         seconds_per_document: float | None = None,
-    ) -> ToppedUp:
+    ) -> Changed:
         """Queue what is unjudged in the first `depth` documents of a run, stored or in a file, to be judged by name.
 
         What somebody could not judge is not queued again.
         """
-        store, speed = self._store, judging_speed(self._store, seconds_per_document=seconds_per_document)
+        store, speed = self._store, judging_speed(self._store, seconds_per_document)
         tag, runs = self._one_run(run)
-        _check_top_up(runs, tag, depth, topics)
+        problems = [
+            Problem("topic-without-runs", f"run {quoted(tag)} does not have the topic {quoted(topic)}", topic=topic)
+            for topic in topics
+            if topic not in runs.codes_by_topic
+        ]
+        if depth > runs.depth:
+            message = f"depth {depth} goes beyond the run: its longest list has {runs.depth:,} documents"
+            problems.append(Problem("depth-beyond-runs", message, remedy=f"go no deeper than {runs.depth}"))
+        if problems:
+            raise ProblemsFound("there is no such top-up", problems)
         wanted = list(topics) or runs.topics
         with store.write():
             judged = {topic: {one.document for one in live_pools.standing_answers(store, topic)} for topic in wanted}
@@ -205,13 +209,13 @@ class Pool:
         if pooled:
             notes.append(f"{pooled:,} of them are in a pool already and wait there too; judging once is enough")
         facts: dict[str, Value] = {"queue": queue, "documents": len(pairs), "topics": len(missing), "pooled": pooled}
-        return ToppedUp(facts, tuple(notes), queue=queue, documents=len(pairs), speed=speed)
+        return Changed(facts, tuple(notes))
 
     def show(
         self, name: str = "", *, by: str = "run", seconds_per_document: float | None = None, most: int | None = None
     ) -> PoolView:
         """Give a pool in numbers, as one of its tables; of an overlap the first `most` pairs."""
-        return show_pool(self._store, name, by=by, seconds_per_document=seconds_per_document, most=most)
+        return PoolView(self._store, name, by=by, seconds_per_document=seconds_per_document, most=most)
 
     def explain(self, topic: str, document: str, *, name: str = "") -> Explained:
         """Say why a document is in a pool, or why it is not."""
@@ -220,15 +224,6 @@ class Pool:
     def verify(self, name: str = "") -> verification.Verified:
         """Build a pool again from the stored runs, and say what differs."""
         return verification.verify_pool(self._store, name)
-
-    def _contributing(self, names: Sequence[str], priority: int | None) -> list[stored_runs.RunFacts]:
-        chosen = inputs.runs_named(self._store, names) or inputs.contributing_runs(self._store)
-        if not chosen:
-            raise InputError("no run is left to pool; submit runs with --contributing, or name some with --run")
-        kept = [facts for facts in chosen if priority is None or facts.priority <= priority]
-        if not kept:
-            raise InputError(f"none of the runs has the priority {priority} or one before it")
-        return kept
 
     def _refuse_known_name(self, name: str) -> None:
         if not name.strip() or not name.isprintable():
@@ -264,7 +259,11 @@ class Pool:
         by_content = {one.content_hash: one.run for one in pooled}
         found = inputs.runs_named(self._store, names)
         if not names:
-            found = [one for one in inputs.contributing_runs(self._store) if one.content_hash not in by_content]
+            found = [
+                one
+                for one in stored_runs.facts(self._store)
+                if one.role == CONTRIBUTING and one.content_hash not in by_content
+            ]
         problems = []
         for one in found:
             if one.content_hash in by_content:
@@ -289,36 +288,13 @@ class Pool:
             raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
         if is_stored or not path.exists():
             chosen = inputs.runs_named(self._store, [word])
-            return word, inputs.with_ids(self._store, inputs.as_pooled(self._store, chosen))
+            return word, inputs.pooled_runs(self._store, chosen)
         rows = reading.read_rows(Source(path))
         errors = [problem for problem in check.check(rows, check.Expectations()) if problem.severity == "error"]
         if errors:
             raise ProblemsFound(f"{path} cannot be used", errors)
         run = runs_run.ranked(rows)
         return run.tag, candidates.runs_of([run])
-
-
-def _check_until(made: pooling.Pool) -> None:
-    """Refuse an adaptive step that every topic has gone beyond before it begins."""
-    _, step = live.adaptive_step(made.plan)
-    least = min(made.sizes.values(), default=-1)
-    if step.amount.kind == "until" and least >= step.amount.number:
-        message = f"'{step}' would choose nothing: the steps before it bring at least {least:,} to every topic"
-        remedy = "raise the number, or make the steps before it smaller"
-        raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
-
-
-def _check_top_up(runs: candidates.PooledRuns, tag: str, depth: int, topics: Sequence[str]) -> None:
-    problems = [
-        Problem("topic-without-runs", f"run {quoted(tag)} does not have the topic {quoted(topic)}", topic=topic)
-        for topic in topics
-        if topic not in runs.codes_by_topic
-    ]
-    if depth > runs.depth:
-        message = f"depth {depth} goes beyond the run: its longest list has {runs.depth:,} documents"
-        problems.append(Problem("depth-beyond-runs", message, remedy=f"go no deeper than {runs.depth}"))
-    if problems:
-        raise ProblemsFound("there is no such top-up", problems)
 
 
 def _manifest(made: pooling.Pool) -> pools.PoolVersion:

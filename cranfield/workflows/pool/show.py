@@ -28,7 +28,7 @@ with deferred:
     from cranfield.pool import candidates, overlap
     from cranfield.pool import plan as plans
     from cranfield.pool import pool as pooling
-    from cranfield.reuse import hold_out, provenance
+    from cranfield.reuse import hold_out, provenance, unjudged_model
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import reading
     from cranfield.workflows.pool import inputs
@@ -60,18 +60,13 @@ class Speed:
         return f"{number if self.seconds >= 1 else 'less than a second'} a document ({basis})"
 
     def cost(self, documents: int) -> str:
-        """Say what some documents cost."""
-        return f"{time_in_words(self.hours(documents))} at {self.pace}"
+        """What some documents cost, as one who plans says it: about 12 minutes, about 3.5 hours, at which speed."""
+        hours = self.hours(documents)
+        time = f"about {hours:,.1f} hours" if hours >= 1 else f"about {counted(round(60 * hours), 'minute')}"
+        return f"{'less than a minute' if hours * 60 < 1 else time} at {self.pace}"
 
 
-def time_in_words(hours: float) -> str:
-    """Give a time as one who plans says it: less than a minute, about 12 minutes, about 3.5 hours."""
-    if hours * 60 < 1:
-        return "less than a minute"
-    return f"about {hours:,.1f} hours" if hours >= 1 else f"about {counted(round(60 * hours), 'minute')}"
-
-
-def judging_speed(store: Store | None, *, seconds_per_document: float | None = None) -> Speed:
+def judging_speed(store: Store | None, seconds_per_document: float | None = None) -> Speed:
     """Give the speed of judging: the one that is given, else the measured median, else the assumption."""
     if seconds_per_document is not None:
         if not 0 < seconds_per_document < float("inf"):
@@ -88,45 +83,33 @@ FEWEST_GROUPS = 3
 """With fewer groups, leaving one out tells little about a new run."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewRunLoss:
-    """What contributing runs lose when their own group is left out: shares of their score, below 0 for a gain."""
-
-    measure: str
-    mean: float
-    largest: float
-    worst: str
-    topics: int
-
-
-def is_depth_pool(made: pooling.Pool) -> bool:
+def is_depth_pool(pool: pooling.Pool) -> bool:
     """Say whether holding a group out of the pool is taking away what it alone brought."""
-    return all(getattr(step, "name", "") == "depth" for step in made.plan.steps)
+    return all(getattr(step, "name", "") == "depth" for step in pool.plan.steps)
 
 
-def new_run_loss(store: Store, made: pooling.Pool) -> NewRunLoss | None:
+def new_run_loss(store: Store, name: str, pool: pooling.Pool) -> tuple[str, unjudged_model.Spread, int] | None:
     """Score each run of a depth pool as if its group had not been in it; None before anything is judged.
 
     What only its group brought then counts as unjudged (leave-out-uniques). None too for every other plan: without
-    the group it would have chosen other documents, and has to be played again (`cranfield reuse` does).
+    the group it would have chosen other documents, and has to be played again (`cranfield reuse` does). Gives the
+    measure, the losses as shares of the score, below 0 for a gain, and the number of topics.
     """
     stored = reading.StoredRuns(store)
-    here = [source for source in made.sources if source.name in stored]
-    too_few = len({source.group for source in here}) < FEWEST_GROUPS
-    if too_few or not is_depth_pool(made) or not has_grades(store, MAIN):
+    contributors = [
+        provenance.Contributor(source.name, source.group) for source in pool.sources if source.name in stored
+    ]
+    too_few = len({one.group for one in contributors}) < FEWEST_GROUPS
+    if too_few or not is_depth_pool(pool) or not has_grades(store, MAIN):
         return None
-    qrels, runs = qrels_workflow.qrels_for(store, NOW), [stored.fetched(source.name)() for source in here]
-    if not set(qrels.topics).intersection(made.topics):
+    qrels, runs = qrels_workflow.qrels_for(store, NOW), [stored.fetched(one.run)() for one in contributors]
+    if not set(qrels.topics).intersection(pool.topics):
         return None
     aligned = align.align(qrels, runs)
-    contributors = [provenance.Contributor(source.name, source.group) for source in here]
-    entries = ((one.topic, one.document, brought.run) for one in made for brought in one.contributions)
-    group = provenance.prefixes_of(aligned, qrels, runs, contributors, entries=entries).by("group")
+    prefixes = provenance.prefixes_of(aligned, qrels, runs, contributors, entries=pools.entries_by_run(store, name))
     measure = measuring.parse_measure(MEASURE, threshold=store.scale().relevant_from)
-    spread = hold_out.hold_out_own(aligned, group, [measure]).relative_spread(measure)
-    if not spread.runs:
-        return None
-    return NewRunLoss(str(measure), spread.mean, spread.largest, spread.worst, len(aligned.topic_ids))
+    losses = hold_out.hold_out_own(aligned, prefixes.by("group"), [measure]).relative_spread(measure)
+    return (str(measure), losses, len(aligned.topic_ids)) if losses.runs else None
 
 
 # A pool in numbers, with one declared table per view.
@@ -151,12 +134,24 @@ VIEWS: Mapping[str, Sequence[Column | str]] = {
 
 
 class PoolView(Result):
-    """A pool in numbers, and one table of it. What is needed is read when it is needed: the store must be open."""
+    """The pool of a name, or the latest, in numbers, and one table of it; of an overlap the first `most` pairs.
+
+    What is needed is read when it is needed: the store must be open.
+    """
 
     def __init__(
-        self, store: Store, facts: pools.PoolFacts, speed: Speed, by: str = "run", most: int | None = None
+        self,
+        store: Store,
+        name: str = "",
+        *,
+        by: str = "run",
+        seconds_per_document: float | None = None,
+        most: int | None = None,
     ) -> None:
-        self.facts, self.speed, self.by, self._store, self._most = facts, speed, by, store, most
+        if by not in VIEWS:
+            raise UnknownName("table of a pool", by, [view for view in VIEWS if view != "group-overlap"])
+        self.facts, self.speed = pools.facts_of_pool(store, name), judging_speed(store, seconds_per_document)
+        self.by, self._store, self._most = by, store, most
 
     @cached_property
     def pool(self) -> pooling.Pool:
@@ -260,11 +255,12 @@ class PoolView(Result):
                 "what a run from outside must expect to lose: cranfield reuse, which plays this plan without each"
                 " group"
             )
-        elif self.judged and (loss := new_run_loss(self._store, self.pool)) is not None:
+        elif self.judged and (found := new_run_loss(self._store, facts.name, self.pool)) is not None:
+            measure, loss, topics = found
             remarks.append(
-                f"a run from outside must expect to lose {loss.mean:.1%} of its {loss.measure}, at worst"
+                f"a run from outside must expect to lose {loss.mean:.1%} of its {measure}, at worst"
                 f" {loss.largest:.1%} ({loss.worst}): the pool's runs, each without its own group, on"
-                f" {counted(loss.topics, 'judged topic')}"
+                f" {counted(topics, 'judged topic')}"
             )
         return remarks
 
@@ -285,7 +281,7 @@ class PoolView(Result):
     def _depths(self) -> list[tuple[int, int, int, float]]:
         """Give what a deeper pool would add: depth, documents more than at the depth before, in all, hours."""
         name, version = self.facts.name, self.pool.version
-        runs = inputs.with_ids(self._store, inputs.runs_of_version(self._store, name, version))
+        runs = inputs.pooled_runs(self._store, pool=name, version=version)
         clusters = pools.clusters_of_version(self._store, name, version) or None
         missing = overlap.missing_by_depth(self.pool, runs, clusters=clusters)
         deepest, rows, last = len(missing), [], 0
@@ -333,21 +329,6 @@ class PoolView(Result):
                 made.ids, *(column.tolist() for column in columns), strict=True
             )
         ]
-
-
-def show_pool(
-    store: Store,
-    name: str = "",
-    *,
-    by: str = "run",
-    seconds_per_document: float | None = None,
-    most: int | None = None,
-) -> PoolView:
-    """Give the pool of this name, or the latest, in numbers."""
-    if by not in VIEWS:
-        raise UnknownName("table of a pool", by, [view for view in VIEWS if view != "group-overlap"])
-    speed = judging_speed(store, seconds_per_document=seconds_per_document)
-    return PoolView(store, pools.facts_of_pool(store, name), speed, by, most)
 
 
 # Why one document is in a pool.
@@ -402,7 +383,7 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
         choice = live_pools.choice_of(store, pools.pool_number(store, facts.name), topic, document)
         copies = []
         if others := pools.represented_by(store, facts.name, topic, document):
-            runs = inputs.with_ids(store, inputs.runs_of_version(store, facts.name)).cut(steps.reach)
+            runs = inputs.pooled_runs(store, pool=facts.name).cut(steps.reach)
             known = candidates.candidates_of(runs, topic)
             for other in [other for other in others if other in known.numbers]:
                 ranks = known.ranks[:, known.numbers[other]].tolist()
@@ -419,17 +400,10 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
     if strata:
         message = f"{quoted(document)} is not to be judged for topic {quoted(topic)}: a sample passed over it"
         raise InputError(f"{message} (stratum {strata[0]})")
-    where = _best_rank(store, facts.name, topic, document)
+    runs, where = inputs.pooled_runs(store, pool=facts.name), "no pooled run has it"
+    some = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None
+    if some is not None and document in some.numbers:
+        found: Sequence[int] = some.ranks[:, some.numbers[document]].tolist()
+        best, run = min((rank, run.name) for rank, run in zip(found, some.runs, strict=True) if rank)
+        where = f"its best rank is {best:,}, in {run}"
     raise InputError(f"{quoted(document)} is not in the pool {quoted(facts.name)} of topic {quoted(topic)}; {where}")
-
-
-def _best_rank(store: Store, name: str, topic: str, document: str) -> str:
-    """Say where the runs of a pool have a document that is not in it."""
-    runs = inputs.with_ids(store, inputs.runs_of_version(store, name))
-    known = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None
-    number = None if known is None else known.numbers.get(document)
-    if known is None or number is None:
-        return "no pooled run has it"
-    ranks: Sequence[int] = known.ranks[:, number].tolist()
-    best, run = min((rank, run.name) for rank, run in zip(ranks, known.runs, strict=True) if rank)
-    return f"its best rank is {best:,}, in {run}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cranfield.base.tables import Result, Table, table_of
-from cranfield.judge.events import Event
+from cranfield.judge.events import MAIN, Event, fold
 from cranfield.pool import build, extend
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.extend import Chosen
@@ -14,9 +14,11 @@ from cranfield.pool.live import LivePool
 from cranfield.pool.plan import parse_stored
 from cranfield.pool.pool import NO_PROBABILITY, Pool, Stratum
 from cranfield.store import live_pools, pools
-from cranfield.store.live_pools import RecordedChoice, RecordedEnd
+from cranfield.store.events import events
+from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
 from cranfield.store.store import Store
 from cranfield.workflows.pool import inputs
+from cranfield.workflows.pool import live as live_workflow
 
 ALIKE_SHOWN = 5
 _TABLES = {
@@ -50,11 +52,11 @@ def verify_pool(store: Store, name: str = "") -> Verified:
     facts = pools.facts_of_pool(store, name)
     number, versions = pools.pool_number(store, facts.name), pools.versions_of_pool(store, facts.name)
     recorded, ends = live_pools.choices(store, number), live_pools.ends(store, number)
-    differences = [*_broken_record(recorded), *_changed_facts(store, facts)]
-    happened = inputs.events_by_topic(store) if recorded or ends else {}
+    differences = _changed_records(store, facts, recorded)
+    happened = events_by_topic(store) if recorded or ends else {}
     pool: Pool | None = None
     for version in versions:
-        runs = inputs.with_ids(store, inputs.runs_of_version(store, facts.name, version.version))
+        runs = inputs.pooled_runs(store, pool=facts.name, version=version.version)
         clusters = pools.clusters_of_version(store, facts.name, version.version) or None
         topics = pools.pool_topics(store, facts.name, version=version.version)
         if pool is None:
@@ -96,18 +98,14 @@ def verify_pool(store: Store, name: str = "") -> Verified:
     return Verified(facts, (*differences, *_content_differences(store, facts.name, pool)), notes)
 
 
-def _broken_record(recorded: Sequence[RecordedChoice]) -> list[str]:
-    """Say where the record of choices first has a gap or was changed."""
-    before = ""
+def _changed_records(store: Store, facts: pools.PoolFacts, recorded: Sequence[RecordedChoice]) -> list[str]:
+    """Say where the record of choices first has a gap or was changed, and what is said of the pool and is not so."""
+    changed, before = [], ""
     for place, one in enumerate(recorded, start=1):
         if one.number != place or one.hash != one.hash_after(before):
-            return [f"choice {one.number} ({one.topic} {one.document}) does not follow from the record before it"]
+            changed.append(f"{_words_of(one)} does not follow from the record before it")
+            break
         before = one.hash
-    return []
-
-
-def _changed_facts(store: Store, facts: pools.PoolFacts) -> list[str]:
-    """Compare what is said of the pool beside its versions with the plan in full, and with the clusters."""
     plan = parse_stored(facts.plan_in_full)
     compared = (
         ("plan", facts.plan, str(plan)),
@@ -118,11 +116,12 @@ def _changed_facts(store: Store, facts: pools.PoolFacts) -> list[str]:
             bool(pools.clusters_of_version(store, facts.name, 1)),
         ),
     )
-    return [
-        f"the {noun} is {stored!r}, and by what the pool was made from {found!r}"
-        for noun, stored, found in compared
-        if stored != found
+    changed += [
+        f"the {noun} is {stored!r}, and by what the pool was made from {rebuilt!r}"
+        for noun, stored, rebuilt in compared
+        if stored != rebuilt
     ]
+    return changed
 
 
 def _changed_manifest(facts: pools.PoolFacts, version: pools.PoolVersion, pool: Pool, inputs_hash: str) -> list[str]:
@@ -149,15 +148,18 @@ def _content_differences(store: Store, name: str, pool: Pool) -> list[str]:
             for rows in (all_built, all_stored)
         )
         changed = [
-            f"{_key(key)}: {column} is {was!r}, by the plan it is {is_!r}"
+            f"{' '.join(map(str, key))}: {column} is {was!r}, by the plan it is {is_!r}"
             for key in sorted(built.keys() & stored.keys(), key=str)
             for column, was, is_ in zip(columns, stored[key], built[key], strict=True)
             if was != is_
         ]
         extra = [
-            f"{_key(key)} is stored and not in the rebuilt pool" for key in sorted(stored.keys() - built, key=str)
+            f"{' '.join(map(str, key))} is stored and not in the rebuilt pool"
+            for key in sorted(stored.keys() - built, key=str)
         ]
-        missing = [f"{_key(key)} is missing from the store" for key in sorted(built.keys() - stored, key=str)]
+        missing = [
+            f"{' '.join(map(str, key))} is missing from the store" for key in sorted(built.keys() - stored, key=str)
+        ]
         for found in (changed, extra, missing):
             some = found[:ALIKE_SHOWN]
             if len(found) > ALIKE_SHOWN:
@@ -166,11 +168,54 @@ def _content_differences(store: Store, name: str, pool: Pool) -> list[str]:
     return differences
 
 
-def _key(key: tuple[object, ...]) -> str:
-    return " ".join(str(word) for word in key)
-
-
 # Prove the choices of a live pool by making them again, from what was known and under judgment then.
+
+
+def events_by_topic(store: Store) -> dict[str, list[Event]]:
+    """Give what happened in the main layer, topic by topic; an undo belongs to the topic of what it undoes."""
+    everything = list(events(store, layers=[MAIN]))
+    by_uuid = {event.uuid: event for event in everything}
+    by_topic: dict[str, list[Event]] = {}
+    for event in everything:
+        by_topic.setdefault(by_uuid.get(event.undoes, event).topic, []).append(event)
+    return by_topic
+
+
+class LabelHistory:
+    """Judgments as they stood at any moment, gone through from the first on."""
+
+    def __init__(self, happened: Iterable[Event], relevant_from: Mapping[int, int]) -> None:
+        self._relevant_from = relevant_from
+        self._events = sorted(happened, key=lambda event: event.sequence)
+        self._by_uuid = {event.uuid: event for event in self._events}
+        self._seen = 0
+        self._of_pair: dict[tuple[str, str], list[Event]] = {}
+        self._answers: dict[str, dict[str, list[StandingAnswer]]] = {}
+
+    def advance(self, sequence: int) -> set[str]:
+        """Go on to an event, and give the topics that were touched since."""
+        touched: set[tuple[str, str]] = set()
+        while self._seen < len(self._events) and self._events[self._seen].sequence <= sequence:
+            event = self._events[self._seen]
+            about = self._by_uuid.get(event.undoes, event)
+            pair = (about.topic, about.document)
+            self._of_pair.setdefault(pair, []).append(event)
+            touched.add(pair)
+            self._seen += 1
+        for topic, document in touched:
+            self._answers.setdefault(topic, {})[document] = [
+                StandingAnswer(document, key.adjudicated, event.grade, event.scale, event.sequence)
+                for key, event in fold(self._of_pair[topic, document]).items()
+                if key.layer == MAIN and (event.grade is not None or event.kind == "cannot-judge")
+            ]
+        return {topic for topic, _ in touched}
+
+    def labels(self, topic: str) -> dict[str, live_workflow.Label]:
+        """Give the labels of a topic that counted then."""
+        by_document = self._answers.get(topic, {})
+        return live_workflow.labels_of(
+            (answer for some in by_document.values() for answer in some), self._relevant_from
+        )
 
 
 class ReplayedChoices:
@@ -198,9 +243,8 @@ class ReplayedChoices:
         self._pool, self._happened, self._relevant_from = pool, happened, relevant_from
         before = {end.topic: end.rule for end in ends.values() if end.final and end.version < pool.version}
         self._ends = {end.topic: end for end in ends.values() if end.version == pool.version}
-        self._is_reproducible = pool.plan.is_reproducible
         self._live = LivePool(build.without_model(pool.plan), runs, pool=pool, clusters=clusters, ended=before)
-        self._handed_out = inputs.HandedOut.of(pool, earlier)
+        self._handed_out = live_workflow.HandedOut.of(pool, earlier)
 
     def go_through(self, recorded: Sequence[RecordedChoice]) -> None:
         """Make every choice again and look at every end: topic by topic, or at once where they share a budget."""
@@ -224,11 +268,11 @@ class ReplayedChoices:
 
     def _walk(self, topics: Sequence[str], recorded: Sequence[RecordedChoice], over: Sequence[RecordedEnd]) -> None:
         happened = [event for topic in topics for event in self._happened.get(topic, ())]
-        history = inputs.LabelHistory(happened, self._relevant_from)
+        history = LabelHistory(happened, self._relevant_from)
         moments: list[RecordedChoice | RecordedEnd] = sorted([*recorded, *over], key=lambda one: one.known)
         for moment in moments:
             for topic in (history.advance(moment.known) | {moment.topic}).intersection(topics):
-                self._stand(topic, history)
+                self._learn(topic, history)
             if isinstance(moment, RecordedEnd):
                 found = self._live.ended.get(moment.topic)
                 if found != moment.rule:
@@ -236,38 +280,33 @@ class ReplayedChoices:
                     self.wrong.append(f"topic {moment.topic} is said to have ended ({moment.rule}); {by_plan}")
             else:
                 self._choose_again(moment)
-                self._stand(moment.topic, history)
+                self._learn(moment.topic, history)
 
-    def _stand(self, topic: str, history: inputs.LabelHistory) -> None:
+    def _learn(self, topic: str, history: LabelHistory) -> None:
         self._live.set_judgments(topic, self._handed_out.judgments(topic, history.labels(topic)))
 
     def _choose_again(self, recorded: RecordedChoice) -> None:
-        pending = [(recorded.topic, document) for document in recorded.elsewhere]
-        again = self._live.offer(1, under_judgment=pending, topics=[recorded.topic])
-        if recorded.document not in self._live.candidates(recorded.topic).numbers:
+        topic, live = recorded.topic, self._live
+        again = live.offer(1, under_judgment=[(topic, one) for one in recorded.elsewhere], topics=[topic])
+        if recorded.document not in live.candidates(topic).numbers:
             self.wrong.append(f"{_words_of(recorded)} is in none of the runs")
             return
+        is_later = recorded.step > live.number
         if not again:
             self.wrong.append(f"{_words_of(recorded)}: by the plan nothing was to be chosen")
-        elif not self._is_as_recorded(recorded, again[0].document, again[0].step):
-            self.wrong.append(f"{_words_of(recorded)}: by the plan it was {again[0].document}")
-        self.chosen.setdefault(recorded.topic, []).append(self._story(recorded))
-        self._live.hand_out(recorded.topic, recorded.document)
-        self._handed_out.add(recorded.topic, recorded.document, (recorded.known, recorded.number))
-
-    def _is_as_recorded(self, recorded: RecordedChoice, document: str, step: int) -> bool:
-        """A model that cannot be trained again to the last bit is only checked for having had the choice."""
-        if step != recorded.step:
-            return False
-        if self._is_reproducible or recorded.step > self._live.number:
-            return document == recorded.document
-        return self._live.is_free(recorded.topic, recorded.document, recorded.elsewhere)
-
-    def _story(self, recorded: RecordedChoice) -> Chosen:
-        if recorded.step > self._live.number:
-            return Chosen(recorded.document, *self._live.story(recorded.topic, recorded.document))
-        step = self._pool.plan.steps[self._live.number - 1]
-        return Chosen(recorded.document, Stratum(self._live.number, str(step)), NO_PROBABILITY)
+        else:
+            is_same = again[0].document == recorded.document
+            # A model that cannot be trained again to the last bit is only checked for having had the choice.
+            if not self._pool.plan.is_reproducible and not is_later:
+                is_same = live.is_free(topic, recorded.document, recorded.elsewhere)
+            if again[0].step != recorded.step or not is_same:
+                self.wrong.append(f"{_words_of(recorded)}: by the plan it was {again[0].document}")
+        stratum, probability = Stratum(live.number, str(self._pool.plan.steps[live.number - 1])), NO_PROBABILITY
+        if is_later:
+            stratum, probability = live.story(topic, recorded.document)
+        self.chosen.setdefault(topic, []).append(Chosen(recorded.document, stratum, probability))
+        live.hand_out(topic, recorded.document)
+        self._handed_out.add(topic, recorded.document, (recorded.known, recorded.number))
 
 
 def _words_of(recorded: RecordedChoice) -> str:

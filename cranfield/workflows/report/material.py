@@ -22,7 +22,7 @@ from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import evaluate, letters_of
 from cranfield.workflows.judge.agreement import agreement_report
 from cranfield.workflows.judge.organise import judging_progress
-from cranfield.workflows.pool.show import show_pool
+from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.reading import Request, stored_names
 from cranfield.workflows.reuse.field import PoolOptions, field_of
 from cranfield.workflows.reuse.reuse import examine_collection
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.judge.agreement import AgreementReport
     from cranfield.workflows.judge.organise import JudgingProgress
-    from cranfield.workflows.pool.show import PoolView
     from cranfield.workflows.status import Status
 
 MEASURES = ("nDCG@10", "AP", "P@10")
@@ -121,7 +120,7 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
         agreement = agreement_report(store, layers=layers or request.layers)
     except InputError as error:
         no_agreement = str(error)
-    pool, known = show_pool(store) if status.pools else None, enumerate(sorted(events.assessors(store)), start=1)
+    pool, known = PoolView(store) if status.pools else None, enumerate(sorted(events.assessors(store)), start=1)
     material = Material(
         request=request,
         made=now(),
