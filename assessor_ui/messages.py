@@ -29,7 +29,7 @@ class Notice:
     words: str = ""
 
     def filled(self, **fields: object) -> Notice:
-        """Give the sentence with its fields; foreign text in them is made harmless here, errors become sentences."""
+        """The sentence with its fields; foreign text in them is made harmless here, errors become sentences."""
         values: dict[str, object] = {}
         for name, value in fields.items():
             if isinstance(value, Exception):
@@ -143,7 +143,7 @@ def saved(what: Saved, scale: GradeScale) -> Notice:
 
 
 def answered(answer: Answer, scale: GradeScale) -> str:
-    """Give an answer in words: "2 relevant", "later", "cannot judge"."""
+    """An answer in words: "2 relevant", "later", "cannot judge"."""
     if answer.kind == "postponed":
         return "later"
     if answer.kind == "cannot-judge" or answer.grade is None:
@@ -152,19 +152,19 @@ def answered(answer: Answer, scale: GradeScale) -> str:
 
 
 def graded(grade: int, scale: GradeScale, *, given_on: GradeScale | None = None) -> str:
-    """Give a grade with its label on the scale it was given on; one that is not on the scale goes without."""
+    """A grade with its label on the scale it was given on; one that is not on the scale goes without."""
     labels = {step.grade: step.label for step in (given_on or scale).grades}
     older = " (older scale)" if given_on is not None else ""
     return (f"{grade} {visible_line(labels[grade])}" if grade in labels else str(grade)) + older
 
 
 def opinion(number: int, grade: int, scale: GradeScale, *, given_on: GradeScale | None = None) -> str:
-    """Give an opinion by a letter that stands for nobody."""
+    """An opinion by a letter that stands for nobody."""
     return f"{chr(ord('A') + number)}: {graded(grade, scale, given_on=given_on)}"
 
 
 def topic_progress(state: TopicState) -> str:
-    """Give the progress of a topic, and why what is left cannot be had now: "8/9, 1 with another assessor"."""
+    """The progress of a topic, and why what is left cannot be had now: "8/9, 1 with another assessor"."""
     later = f", {state.postponed} later" if state.postponed else ""
     held, own = (state.held.documents, state.held.own) if state.held else (0, 0)
     mine = f", {own} in another sitting of yours" if own else ""
@@ -204,7 +204,7 @@ def found_state(hit: SearchHit) -> str:
 
 
 def pace(done: SessionProgress) -> str:
-    """Give how fast it goes and how long it will take, as people say it: "12 s each, about 3 h 20 min left"."""
+    """How fast it goes and how long it will take, as people say it: "12 s each, about 3 h 20 min left"."""
     if done.seconds is None or done.seconds < 1 or done.left <= 0:
         return ""
     seconds = done.seconds * done.left

@@ -301,7 +301,7 @@ def densest(hits: Sequence[Hit], *, window: int = WINDOW) -> Span | None:
 
 
 def _worth(term: Term, before: int) -> float:
-    """Give what one more hit of a term adds to a passage that has it `before` times."""
+    """What one more hit of a term adds to a passage that has it `before` times."""
     return WEIGHTS[term.source] * (0.1 if before else 1.1)
 
 

@@ -171,7 +171,7 @@ class GradeKeys:
         return any(name != digits and name.startswith(digits) for name in self.grades)
 
     def meaning(self, digits: str) -> int | Notice:
-        """Give the grade that is called so, or say that there is none."""
+        """The grade that is called so, or a notice that there is none."""
         if digits in self.grades:
             return self.grades[digits]
         return messages.NOT_ON_SCALE.filled(grade=digits, known=", ".join(self.grades))
@@ -222,7 +222,7 @@ class Reader(ABC, Generic[Opened]):
 
     @abstractmethod
     def judge(self, grade: int) -> Notice:
-        """Give a grade and go on."""
+        """Judge with a grade and go on."""
 
     @abstractmethod
     def _go_on(self, notice: Notice) -> Notice:

@@ -113,7 +113,7 @@ class Session(Reader[Item]):
     # Answers
 
     def judge(self, grade: int) -> Notice:
-        """Give a grade and go on."""
+        """Judge with a grade and go on."""
         if isinstance(unknown := self.keys.meaning(str(grade)), Notice):
             return self._say(unknown)
         evidence, note = self.reading.kept if self.reading else (), self.note

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -108,15 +108,26 @@ class DocumentView(ScrollView, can_focus=False):
         return self._lines[line].start if self._lines else 0
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line."""
+        """Draw one line, cut where its look changes; a higher layer is drawn over a lower one."""
         number, width = y + self.scroll_offset.y, self.scrollable_content_region.width
         if number >= len(self._lines):
             return Strip.blank(width, self.rich_style)
+        line = self._lines[number]
+        covering: list[tuple[str, Span]] = []
+        for name, spans in self._layers:
+            # The spans of a layer are in order and do not overlap.
+            first = bisect_right(spans, line.start, key=lambda span: span[1])
+            last = bisect_right(spans, line.end - 1, key=lambda span: span[0])
+            covering += [(name, span) for span in spans[first:last]]
+        edges = {line.start, line.end}
+        for _, (start, end) in covering:
+            edges |= {max(start, line.start), min(end, line.end)}
         segments = []
-        for start, end, names in styled_runs(self._lines[number], self._layers):
+        for start, end in pairwise(sorted(edges)):
             style = self.rich_style
-            for name in names:
-                style += self.get_component_rich_style(f"page--{name}", partial=True)
+            for name, span in covering:
+                if span[0] <= start and end <= span[1]:
+                    style += self.get_component_rich_style(f"page--{name}", partial=True)
             segments.append(Segment(self._text[start:end], style))
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
@@ -174,21 +185,6 @@ class DocumentView(ScrollView, can_focus=False):
                 return line.start + start
             column -= cells
         return line.end - 1 if line.end > line.start else line.start
-
-
-def styled_runs(line: Line, layers: Layers) -> Iterator[tuple[int, int, list[str]]]:
-    """Cut a line where its look changes: (start, end, names of the layers that cover it, the lowest first)."""
-    covering: list[tuple[str, Span]] = []
-    for name, spans in layers:
-        # The spans of a layer are in order and do not overlap.
-        first = bisect_right(spans, line.start, key=lambda span: span[1])
-        last = bisect_right(spans, line.end - 1, key=lambda span: span[0])
-        covering += [(name, span) for span in spans[first:last]]
-    edges = {line.start, line.end}
-    for _, (start, end) in covering:
-        edges |= {max(start, line.start), min(end, line.end)}
-    for start, end in pairwise(sorted(edges)):
-        yield start, end, [name for name, span in covering if span[0] <= start and end <= span[1]]
 
 
 # The topic, always in sight.

@@ -94,7 +94,7 @@ class PairKey:
 
 
 def key_of(event: Event) -> PairKey:
-    """Give what an event is about; a decision between assessors stands beside what its author judged himself."""
+    """What an event is about; a decision between assessors stands beside what its author judged himself."""
     return PairKey(event.layer, event.topic, event.document, event.assessor, event.kind == "adjudicated")
 
 
@@ -104,7 +104,7 @@ NEVER_STANDING = frozenset({"undone", "noted"})
 
 
 def fold(events: Iterable[Event]) -> dict[PairKey, Event]:
-    """Give the standing answer for each layer, topic, document and assessor.
+    """The standing answer for each layer, topic, document and assessor.
 
     Events come in the order they were recorded. An undone event gives way to the one before it, as if it had never
     been; an undo of an undo is not known: judge again. Answers to probes never stand, they are only compared; a
@@ -182,7 +182,7 @@ def disagreements(
 
 
 def opinions_among(events: Sequence[Event]) -> tuple[Event, ...]:
-    """Give the opinions in an order that tells nothing of who or when: by grade, then by note, then by UUID."""
+    """The opinions in an order that tells nothing of who or when: by grade, then by note, then by UUID."""
     said = [event for event in events if event.grade is not None and event.kind not in ("adjudicated", "propagated")]
     return tuple(sorted(said, key=lambda event: (event.grade or 0, event.note, event.uuid)))
 

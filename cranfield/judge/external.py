@@ -29,7 +29,7 @@ class Label:
 
 
 def question(topic: Topic, document: Document, scale: GradeScale, *, guidelines: str = "") -> str:
-    """Give the line that asks for one judgment, without its line end."""
+    """The line that asks for one judgment, without its line end."""
     steps = [{"grade": step.grade, "label": step.label, "text": step.text} for step in scale.grades]
     return json.dumps(
         {
@@ -81,7 +81,7 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: C
 
 
 def _id(value: object) -> str:
-    """Give an id that may stand alone or, as in the question, in an object."""
+    """An id that may stand alone or, as in the question, in an object."""
     known = value.get("id") if isinstance(value, dict) else value
     return "" if known is None else str(known)
 

@@ -17,7 +17,7 @@ _SPAN = float(2**64)
 
 
 def draw(seed: int, purpose: str, topic: str, document: str) -> float:
-    r"""Give a document's number from 0 up to 1 for one purpose.
+    r"""A document's number from 0 up to 1 for one purpose.
 
     The first eight bytes, big-endian, of SHA-256 over `cranfield-draw-1\n`, the seed in decimal digits, `\n`, the
     purpose, `\n`, the topic, `\n`, the document, divided by 2^64: the recipe of pools. A document keeps its number
@@ -55,7 +55,7 @@ class Overlap:
             raise UsageError(f"an overlap needs at least two assessors for a document, not {self.by}")
 
     def needed(self, topic: str, document: str) -> int:
-        """Give how many assessors are to judge a document.
+        """How many assessors are to judge a document.
 
         It depends on seed, topic and document alone: a pool that grows keeps what was planned before.
         """
@@ -121,12 +121,10 @@ def topics_in_turn(topics: Sequence[str], roles: Mapping[str, Role], busy: Mappi
     His own first, then those he shares, then those he is second for, then those that are everybody's; of the last,
     those that fewest others are judging now (`busy`), so that one topic stays with one assessor where it can.
     """
-
-    def key(topic: str) -> tuple[int, int]:
-        role = roles[topic]
-        return _RANKS[role], busy.get(topic, 0) if role == "anyone" else 0
-
-    return sorted((topic for topic in topics if topic in roles), key=key)
+    return sorted(
+        (topic for topic in topics if topic in roles),
+        key=lambda topic: (_RANKS[roles[topic]], busy.get(topic, 0) if roles[topic] == "anyone" else 0),
+    )
 
 
 def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str) -> dict[str, Role]:
@@ -208,7 +206,7 @@ class Count:
         return self.of - self.done
 
     def after(self, before: State, now: State) -> Count:
-        """Give the count after one document went from one state to another."""
+        """The count after one document went from one state to another."""
         done = self.done + (now == "done") - (before == "done")
         of = self.of - (now == "not theirs") + (before == "not theirs")
         return Count(done, of, self.postponed + (now == "postponed") - (before == "postponed"))
@@ -243,7 +241,7 @@ class Order:
 
 
 def order_named(name: str, *, seed: int = 0) -> Order:
-    """Give the order of this name."""
+    """The order of this name."""
     for known in ORDERS:
         if name == known:
             return Order(known, seed)

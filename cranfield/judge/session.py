@@ -175,16 +175,16 @@ class JudgingSession(Protocol):
         """Take the latest answer of this session back and give its document again; None where nothing is left."""
 
     def topics(self) -> list[TopicState]:
-        """Give the topics this assessor may judge, with how far they are."""
+        """The topics this assessor may judge, with how far they are."""
 
     def choose_topic(self, topic: str) -> None:
         """Go on with this topic."""
 
     def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
-        """Give this assessor's answers, latest first, those that contain the words."""
+        """This assessor's answers, latest first, those that contain the words."""
 
     def reopen(self, topic: str, document: str) -> Item:
-        """Give a document again that was answered before, or that was found by searching."""
+        """Open a document again that was answered before, or that was found by searching."""
 
     def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
         """Search the whole collection for a topic."""
@@ -196,10 +196,10 @@ class JudgingSession(Protocol):
         """Say how far this assessor is."""
 
     def recounted(self, item: Item) -> Item:
-        """Give an open document with what is left of its topic now; other answers have changed that."""
+        """An open document with what is left of its topic now; other answers have changed that."""
 
     def older(self) -> int:
-        """Give how many answers were given under an older scale or older guidelines, and wait to be given again."""
+        """How many answers were given under an older scale or older guidelines, and wait to be given again."""
 
     def outdated(self) -> str:
         """Say what was changed since the session began: the scale, the guidelines, both, or nothing (empty)."""
@@ -246,7 +246,7 @@ class AdjudicationSession(Protocol):
     guidelines: str
 
     def next_case(self) -> Case | None:
-        """Give the next disagreement that is neither decided nor put off; None: all done."""
+        """The next disagreement that is neither decided nor put off; None: all done."""
 
     def decide(self, case: Case, grade: int, *, note: str = "") -> None:
         """Record the decision."""

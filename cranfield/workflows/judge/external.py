@@ -204,11 +204,11 @@ class MachineJudged(Result):
         return self.labelled + self.unable >= self.asked
 
     def table(self) -> Table:
-        """Give the agreement with people, one row per coefficient."""
+        """The agreement with people, one row per coefficient."""
         return estimates_table([self.agreement] if self.agreement else ())
 
     def tables(self) -> Sequence[Table]:
-        """Give the same for people to read, where they have judged some of the documents."""
+        """The same for people to read, where they have judged some of the documents."""
         if self.agreement is None:
             return ()
         return [overall_table(self.agreement.estimates, f"{self.layer} and people, on what both judged")]
@@ -257,7 +257,7 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
 
 
 def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
-    """Give the (topic, document) to be labelled: pooled or judged, in the order of topics and documents."""
+    """The (topic, document) to be labelled: pooled or judged, in the order of topics and documents."""
     known = [topic.id for topic in documents.topics(store)]
     for topic in request.topics:
         if topic not in known:
@@ -373,7 +373,7 @@ class _Listener:
             self._untold[code] += 1
 
     def problems(self) -> Iterator[Problem]:
-        """Give what went wrong, the first of each kind, and how many more of it there were."""
+        """What went wrong, the first of each kind, and how many more of it there were."""
         yield from self._problems
         for code, count in self._untold.items():
             yield Problem(code, f"… and {count:,} more like this ({code})", count=count)

@@ -140,7 +140,7 @@ def _problems(store: Store, rows: Sequence[reading.FileJudgment]) -> list[Proble
 
 
 def _events(store: Store, rows: Sequence[reading.FileJudgment], layer: str, file: str) -> Iterator[Event]:
-    """Give the events, those without a time first and the others in the order they happened."""
+    """The events, those without a time first and the others in the order they happened."""
     version, moment = store.versions()[0], now()
     hashes = documents.content_hashes(store, list({row.document for row in rows}))
     for row in sorted(rows, key=lambda row: row.time):
@@ -176,13 +176,13 @@ class Propagated(Result):
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
     def table(self) -> Table:
-        """Give the near-duplicates that were judged differently."""
+        """The near-duplicates that were judged differently."""
         rows = [(one.topic, name, grade) for one in self.torn for name, grade in one.grades]
         caption = "Near-duplicates that were judged differently: nothing was passed on from them"
         return table_of(["topic", "document", "grade"], rows, caption=caption)
 
     def tables(self) -> Sequence[Table]:
-        """Give the same, where there are some."""
+        """The same, where there are some."""
         return [self.table()] if self.torn else ()
 
 
@@ -258,7 +258,7 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
 
 
 def _uuid(store: Store, source: Event, document: str) -> str:
-    """Give the UUID of a propagated event; after one that was taken back here, that of the next turn."""
+    """The UUID of a propagated event; after one that was taken back here, that of the next turn."""
     turn = 0
     while True:
         made = str(uuid5(PROPAGATED_NAMESPACE, f"{source.uuid}\x1f{document}\x1f{turn}"))

@@ -57,7 +57,6 @@ class Trial(Result):
     hint: Hint = "cranfield {}".format
 
     def table(self) -> Table:
-        """Give the facts."""
         made, draft = self.estimate, self.draft
         expected, low, high = (
             None if value is None else round(value) for value in (made.expected, made.low, made.high)
@@ -114,7 +113,7 @@ def _topic(store: Store, topic: str) -> Topic:
 
 
 def trial_of(store: Store, topic: str, *, few: int = FEW, many: int = MANY) -> Trial:
-    """Give how a draft stands."""
+    """How a draft stands."""
     _topic(store, topic)
     draft = judging.draft_of(store, topic)
     if draft is None:
@@ -152,11 +151,11 @@ class Assignments(Result):
     probes: Probes
 
     def table(self) -> Table:
-        """Give one row per topic and assessor."""
+        """One row per topic and assessor."""
         return table_of(["topic", "assessor", "role"], [(one.topic, one.assessor, one.role) for one in self.made])
 
     def tables(self) -> Sequence[Table]:
-        """Give the same, where somebody was named."""
+        """The same, where somebody was named."""
         return [self.table()] if self.made else ()
 
     @property
@@ -318,7 +317,7 @@ class JudgingProgress(Result):
         return sum(topic.judged for topic in self.topics)
 
     def table(self) -> Table:
-        """Give the rows by topic or assessor, what could not be judged, or what is out."""
+        """The rows by topic or assessor, what could not be judged, or what is out."""
         if self.by == "lease":
             rows = [
                 (
@@ -369,65 +368,54 @@ def judging_progress(
         if not (queue or pool) and judging.packet_facts(store) is not None:
             queue = judging.PACKET
         source = choose_source(store, pool=pool, queue=queue, layer=layer)
-        layer = source.layer
-        leases = judging.live_leases(store, layer, moment=moment())
+        layer, assigned = source.layer, judging.assigned(store)
+        leases, last_seen = judging.live_leases(store, layer, moment=moment()), judging.last_seen(store)
+        primaries = {one.topic: one.assessor for one in assigned if one.role == "primary"}
+        named, leased = {one.assessor for one in assigned}, Counter(lease.topic for lease in leases)
+        postponed, counts = Counter[str](), {name: Counter[str]() for name in named}
+        for topic, name, kind, count in judging.answer_counts(store, layer):
+            postponed[topic] += count if kind == "postponed" else 0
+            counts.setdefault(name, Counter())["judged" if kind in WITH_GRADE else kind] += count
+        topics, assessors = list[TopicProgress](), list[AssessorProgress]()
+        for topic in source.topics():
+            answers = judging.answers(store, layer, topic, assessor="")
+            pairs = [(entry, answers.get(entry.document, NOTHING)) for entry in source.find_entries(topic)]
+            missing = sum(0 if known.decided else max(entry.needed - len(known.graded), 0) for entry, known in pairs)
+            topics.append(
+                TopicProgress(
+                    topic,
+                    primaries.get(topic, ""),
+                    documents=len(pairs),
+                    judged=sum(bool(known.graded) or known.decided for _, known in pairs),
+                    missing=missing,
+                    postponed=postponed[topic],
+                    cannot=sum(known.refused for _, known in pairs),
+                    leased=leased[topic],
+                )
+            )
         seconds = judging.seconds_by_assessor(store, layer)
-        together = [value for values in seconds.values() for value in values]
+        for name in sorted(counts):
+            usual, left = median(seconds[name]) if seconds.get(name) else None, None
+            if name in named:
+                roles = {topic: role for topic, role in source.roles(name).items() if role != "anyone"}
+                left = sum(
+                    source.count(topic, role, layer=layer, assessor=name).left for topic, role in roles.items()
+                )
+            hours = None if usual is None or left is None else left * usual / _HOUR
+            given = counts[name]["judged"], counts[name]["cannot-judge"], counts[name]["postponed"]
+            assessors.append(AssessorProgress(name, *given, usual, left, hours, last_seen.get(name, "")))
+        every = [value for values in seconds.values() for value in values]
         return JudgingProgress(
             source.pool.name if source.pool else queue,
             layer,
-            tuple(_topics(source, leases)),
-            tuple(_assessors(source, seconds)),
+            tuple(topics),
+            tuple(assessors),
             tuple(judging.refusals(store, layer)),
             tuple(leases),
-            median(together) if together else None,
+            median(every) if every else None,
             judging.older_now(store, layer=layer),
             by,
         )
-
-
-def _topics(source: Source, leases: Sequence[Lease]) -> list[TopicProgress]:
-    store, layer, leased = source.store, source.layer, Counter(lease.topic for lease in leases)
-    primaries = {one.topic: one.assessor for one in judging.assigned(store) if one.role == "primary"}
-    postponed, made = Counter[str](), []
-    for topic, _, kind, count in judging.answer_counts(store, layer):
-        postponed[topic] += count if kind == "postponed" else 0
-    for topic in source.topics():
-        answers = judging.answers(store, layer, topic, assessor="")
-        pairs = [(entry, answers.get(entry.document, NOTHING)) for entry in source.find_entries(topic)]
-        missing = sum(0 if known.decided else max(entry.needed - len(known.graded), 0) for entry, known in pairs)
-        made.append(
-            TopicProgress(
-                topic,
-                primaries.get(topic, ""),
-                documents=len(pairs),
-                judged=sum(bool(known.graded) or known.decided for _, known in pairs),
-                missing=missing,
-                postponed=postponed[topic],
-                cannot=sum(known.refused for _, known in pairs),
-                leased=leased[topic],
-            )
-        )
-    return made
-
-
-def _assessors(source: Source, seconds: dict[str, list[float]]) -> list[AssessorProgress]:
-    store, layer = source.store, source.layer
-    named = {one.assessor for one in judging.assigned(store)}
-    counts: dict[str, Counter[str]] = {name: Counter() for name in named}
-    for _, name, kind, count in judging.answer_counts(store, layer):
-        counts.setdefault(name, Counter())["judged" if kind in WITH_GRADE else kind] += count
-    seen, made = judging.last_seen(store), []
-    for name in sorted(counts):
-        usual = median(seconds[name]) if seconds.get(name) else None
-        left = None
-        if name in named:
-            roles = {topic: role for topic, role in source.roles(name).items() if role != "anyone"}
-            left = sum(source.count(topic, role, layer=layer, assessor=name).left for topic, role in roles.items())
-        hours = None if usual is None or left is None else left * usual / _HOUR
-        answers = counts[name]["judged"], counts[name]["cannot-judge"], counts[name]["postponed"]
-        made.append(AssessorProgress(name, *answers, usual, left, hours, seen.get(name, "")))
-    return made
 
 
 # Adjudication: deciding between assessors.
@@ -436,7 +424,7 @@ def _assessors(source: Source, seconds: dict[str, list[float]]) -> list[Assessor
 def open_cases(
     store: Store, *, layer: str = MAIN, across: bool = False, only: Sequence[str] = ()
 ) -> list[Disagreement]:
-    """Give the disagreements that nobody has decided; `across`: only those between relevant and not relevant."""
+    """The disagreements that nobody has decided; `across`: only those between relevant and not relevant."""
     wanted = [pair for pair in events.disputed_pairs(store, layer) if not only or pair[0] in only]
     standing = [event for pair in wanted for event in events.standing(store, layers=[layer], pair=pair)]
     return opinions.disagreements(standing, relevant_from=live_pools.thresholds(store), across=across)
@@ -469,7 +457,7 @@ class StoredAdjudication:
         return len(self._open)
 
     def next_case(self) -> Case | None:
-        """Give the next disagreement that is neither decided nor put off; None: all done."""
+        """The next disagreement that is neither decided nor put off; None: all done."""
         while self._open:
             standing = events.standing(self._store, layers=[self._layer], pair=self._open[0])
             said = opinions.opinions_among(standing)

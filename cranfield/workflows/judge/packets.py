@@ -16,7 +16,7 @@ from cranfield.judge.queue import NOTHING
 from cranfield.store import documents, events, judging
 from cranfield.store.judging import PACKET, Lease, PacketFacts, Queued
 from cranfield.store.store import Store, create_store, open_store
-from cranfield.workflows.judge.queue import Pair, Source, choose_source
+from cranfield.workflows.judge.queue import Pair, choose_source
 from cranfield.workflows.judge.session import checked_name
 
 DAYS = 14.0
@@ -65,7 +65,15 @@ def make_packet(
     source = choose_source(store, pool=pool, queue=queue, order=order, seed=seed, only=topics)
     session, layer = str(uuid4()), source.layer
     with store.write():
-        pairs = list(_open_documents(source, name))
+        # What the assessor would be given here, in order, but for what others have.
+        leases = judging.live_leases(store, layer, moment=moment())
+        taken, pairs = {(one.topic, one.document) for one in leases}, list[Pair]()
+        for topic, role in source.roles(name).items():
+            answers = judging.answers(store, layer, topic, assessor=name)
+            for entry in source.entries(topic):
+                state = source.state(entry, answers.get(entry.document, NOTHING), role)
+                if state in ("open", "postponed") and (topic, entry.document) not in taken:
+                    pairs.append((topic, entry.document))
         if not pairs:
             raise InputError(f"there is nothing open for {quoted(name)} to put into a packet")
         events.add_assessor(store, name, now=now())
@@ -84,18 +92,6 @@ def make_packet(
     in_topics = len({topic for topic, _ in pairs})
     wrote = f"wrote {path}: {counted(len(pairs), 'document')} of {counted(in_topics, 'topic')}"
     return Packet(len(pairs), in_topics, layer, (wrote,))
-
-
-def _open_documents(source: Source, assessor: str) -> Iterator[Pair]:
-    """The (topic, document) that the assessor would be given here, in order, but for those that others have."""
-    store, layer = source.store, source.layer
-    taken = {(one.topic, one.document) for one in judging.live_leases(store, layer, moment=moment())}
-    for topic, role in source.roles(assessor).items():
-        answers = judging.answers(store, layer, topic, assessor=assessor)
-        for entry in source.entries(topic):
-            state = source.state(entry, answers.get(entry.document, NOTHING), role)
-            if state in ("open", "postponed") and (topic, entry.document) not in taken:
-                yield topic, entry.document
 
 
 def _furnish(store: Store, packet: Store, facts: PacketFacts, pairs: Sequence[Pair]) -> None:

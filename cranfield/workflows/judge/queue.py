@@ -100,7 +100,11 @@ class Source:
             last = max(tried.values(), default=0)
             places = tried | {name: last + one.own_event for name, one in own.items() if name not in tried}
             return [Entry(document, place, "try") for document, place in places.items()]
-        return [_with_overlap(topic, entry, self.overlap) for entry in entries] if self.overlap.share else entries
+        for number, entry in enumerate(entries) if self.overlap.share else ():
+            if (needed := self.overlap.needed(topic, entry.document)) > 1:
+                purpose = "overlap" if entry.purpose == "pool" else entry.purpose
+                entries[number] = replace(entry, needed=needed, purpose=purpose)
+        return entries
 
     def entries(self, topic: str) -> list[Entry]:
         """The documents of a topic in their order; what was found by searching comes last, as it was found."""
@@ -170,13 +174,6 @@ def choose_source(
         # A live pool chooses by the judgments of the main layer alone.
         source = Source(store, "pool", layer or MAIN, pool=pooled, batch=batch if (layer or MAIN) == MAIN else 0)
     return replace(source, order=chosen, clusters=clusters, overlap=overlap, only=tuple(only))
-
-
-def _with_overlap(topic: str, entry: Entry, overlap: Overlap) -> Entry:
-    needed = overlap.needed(topic, entry.document)
-    if needed == 1:
-        return entry
-    return replace(entry, needed=needed, purpose="overlap" if entry.purpose == "pool" else entry.purpose)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ _RECENT = 100
 
 
 def checked_name(store: Store, assessor: str) -> str:
-    """Give an assessor's name without blanks around it; one that no person can have is refused."""
+    """An assessor's name without blanks around it; one that no person can have is refused."""
     name = assessor.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise UsageError(
@@ -140,7 +140,7 @@ class StoredSession:
     # The way of the documents
 
     def next_item(self) -> Item | None:
-        """Give the document that is open, else lease the next one of the topic, else of the next topic."""
+        """The document that is open, else the next one of the topic, else of the next topic, leased."""
         queue = self._queue
         for item in list(self._open.values()):
             renewed: LeasedEntry | None = item
@@ -172,7 +172,8 @@ class StoredSession:
             event = events.latest_answer(self._store, self._layer, *item.pair, assessor=self.assessor)
             before = None if event is None else answer_of(event, self._other_scales)
         document = documents.fetch(self._store, name) or Document(name, "", NO_TEXT)
-        return Item(self._topic(item.topic), document, item.position, item.of, before, self._count(item.topic).left)
+        topic = self._topics.get(item.topic) or Topic(item.topic, "")
+        return Item(topic, document, item.position, item.of, before, self._count(item.topic).left)
 
     def _count(self, topic: str) -> Count:
         """How far a topic is, as the assessor is told, with the probes that nobody may notice.
@@ -190,9 +191,6 @@ class StoredSession:
             probed = len(before.union(open_probes))
             coming = rules.probes_to_come(queue.probes, due, owed=queue.owed, judged=len(judged), probed=probed)
         return replace(count, done=count.done + answered, of=count.of + answered + coming + len(open_probes))
-
-    def _topic(self, topic: str) -> Topic:
-        return self._topics.get(topic) or Topic(topic, "")
 
     # Answers
 
@@ -333,15 +331,15 @@ class StoredSession:
     # Topics, history, searching
 
     def topics(self) -> list[TopicState]:
-        """Give the topics of the assessor in the order of judging, as they stand now."""
+        """The topics of the assessor in the order of judging, as they stand now."""
         queue = self._queue
         counts = {topic: self._count(topic) for topic in queue.count_all()}
         named = any(role != "anyone" for role in queue.roles.values())
         held, states = queue.held(), []
-        for topic in queue.topics_in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
-            count, mine = counts[topic], not named or queue.role(topic) != "anyone"
-            state = TopicState(self._topic(topic), count.done, count.of, count.postponed, mine, held.get(topic))
-            states.append(state)
+        for name in queue.topics_in_turn(skip=[topic for topic, count in counts.items() if not count.of]):
+            count, mine = counts[name], not named or queue.role(name) != "anyone"
+            topic = self._topics.get(name) or Topic(name, "")
+            states.append(TopicState(topic, count.done, count.of, count.postponed, mine, held.get(name)))
         return states
 
     def choose_topic(self, topic: str) -> None:
@@ -361,7 +359,7 @@ class StoredSession:
         queue.counts[topic] = queue.current.count
 
     def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
-        """Give the answers that stand, latest first, whose topic, document, title or note has all the words."""
+        """The answers that stand, latest first, whose topic, document, title or note has all the words."""
         wanted, older = words.casefold().split(), self._store.other_scales()
         found: list[HistoryEntry] = []
         for uuid, title in judging.own_past(self._store, self._layer, assessor=self.assessor):
@@ -376,7 +374,7 @@ class StoredSession:
         return found
 
     def reopen(self, topic: str, document: str) -> Item:
-        """Give a document again that was answered before, or that was found by searching."""
+        """Open a document again that was answered before, or that was found by searching."""
         pair, answers = (topic, document), self._queue.answers(topic, document)
         item = self._open.get(pair)
         if item is not None and not item.is_probe:
@@ -435,12 +433,12 @@ class StoredSession:
         return SessionProgress(done, of, self._today, seconds)
 
     def recounted(self, item: Item) -> Item:
-        """Give an open document with what is left of its topic now."""
+        """An open document with what is left of its topic now."""
         count = self._count(item.topic.id)
         return replace(item, left=count.left, of=max(count.of, item.position))
 
     def older(self) -> int:
-        """Give how many grades here were given under an older version; none while they are given again."""
+        """How many grades here were given under an older version; none while they are given again."""
         if self._queue.source.purpose == "rejudge":
             return 0
         return judging.older_now(self._store, layer=self._layer, assessor=self.assessor)
@@ -470,14 +468,14 @@ class StoredSession:
         self._open.clear()
 
     def waiting(self) -> Held | None:
-        """Give the documents of all topics that somebody has open and that may still come to the assessor."""
+        """The documents of all topics that somebody has open and that may still come to the assessor."""
         held = list(self._queue.held().values())
         count, own = sum(one.documents for one in held), sum(one.own for one in held)
         return Held(count, min(one.seconds for one in held), own) if held else None
 
 
 def answer_of(event: Event, older: Mapping[int, GradeScale]) -> Answer:
-    """Give what an event says, as the assessor sees it; the reason of a refusal stands as its note.
+    """What an event says, as the assessor sees it; the reason of a refusal stands as its note.
 
     `older` are the versions of the scale that say something else than the present one.
     """
