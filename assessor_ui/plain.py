@@ -18,13 +18,12 @@ from assessor_ui.reader import sentences
 from assessor_ui.session import Session
 from cranfield.base.records import Topic
 from cranfield.base.text import HIT_END, HIT_START, counted, shortened, visible, visible_line
-from cranfield.judge.session import HistoryEntry, SearchHit
+from cranfield.judge.session import HISTORY_LIMIT, HistoryEntry, SearchHit
 
 PROMPT = "answer> "
 FORMS = "a grade alone judges; GRADE: TEXT or GRADE note TEXT judges with a note"
 FOR_HELP = "type a grade and Enter; ? for help"
 HISTORY_PAGE = 20
-HISTORY_LIMIT = 200
 LONGEST_TITLE = 80
 _AROUND_A_PAGE = 8
 """The lines of a screen that topic, grades and prompt take."""

@@ -34,10 +34,10 @@ _APART, _WORTH_READING = 3, 10
 """Blanks between the latest answer and a notice, at least; and the cells below which a cut notice says nothing."""
 
 
-def meter(done: int, of: int, *, width: int = _METER) -> str:
+def meter(done: int, of: int) -> str:
     """A small bar: ▰▰▰▱▱."""
-    full = width * done // of if of else width
-    return "▰" * full + "▱" * (width - full)
+    full = _METER * done // of if of else _METER
+    return "▰" * full + "▱" * (_METER - full)
 
 
 class StatusLine(Widget):

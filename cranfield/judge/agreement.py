@@ -113,9 +113,7 @@ class Labels:
         return several
 
 
-def agreement(
-    labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS, confidence: float = CONFIDENCE
-) -> list[Estimate]:
+def agreement(labels: Labels, *, rng: np.random.Generator, draws: int = DRAWS) -> list[Estimate]:
     """The coefficients for any number of assessors; items with one opinion say nothing and are left out.
 
     Fleiss' kappa wants the same number of opinions for every item: it takes those with the commonest number.
@@ -131,10 +129,8 @@ def agreement(
         pairs, single = coincidences(patterns, times), coincidences(patterns, times, each_label_once=True)
         return _of_coincidences(pairs, single, labels.steps)
 
-    estimates = _estimates(times, compute, rng=rng, draws=draws, confidence=confidence)
-    estimates += _estimates(
-        even_times, lambda times: {"fleiss": fleiss_kappa(even, times)}, rng=rng, draws=draws, confidence=confidence
-    )
+    estimates = _estimates(times, compute, rng=rng, draws=draws)
+    estimates += _estimates(even_times, lambda times: {"fleiss": fleiss_kappa(even, times)}, rng=rng, draws=draws)
     return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
@@ -144,7 +140,6 @@ def agreement_of_two(
     *,
     rng: np.random.Generator,
     draws: int = DRAWS,
-    confidence: float = CONFIDENCE,
 ) -> list[Estimate]:
     """The coefficients for two assessors, from the table of their grades (first by rows, second by columns)."""
     size = len(steps.grades)
@@ -160,7 +155,7 @@ def agreement_of_two(
         }
 
     times = table.astype(np.float64).reshape(-1)
-    estimates = _estimates(times, compute, rng=rng, draws=draws, confidence=confidence)
+    estimates = _estimates(times, compute, rng=rng, draws=draws)
     return sorted(estimates, key=lambda one: list(COEFFICIENTS).index(one.coefficient))
 
 
@@ -229,7 +224,6 @@ def _estimates(
     *,
     rng: np.random.Generator,
     draws: int,
-    confidence: float,
 ) -> list[Estimate]:
     """Compute coefficients, and again for items drawn with replacement.
 
@@ -239,7 +233,7 @@ def _estimates(
     if not items:
         return [Estimate(name, None, None, None, 0) for name in compute(times)]
     drawn = rng.multinomial(items, times / items, size=draws).astype(np.float64)
-    again, edges, made = compute(drawn), ((1 - confidence) / 2, (1 + confidence) / 2), []
+    again, edges, made = compute(drawn), ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2), []
     for name, value in compute(times).items():
         defined = again[name][~np.isnan(again[name])]  # draws in which the coefficient is not defined are left out
         if np.isnan(value) or not len(defined):

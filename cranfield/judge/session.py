@@ -14,6 +14,9 @@ from typing import Literal, Protocol
 from cranfield.base.records import Document, GradeScale, Topic
 from cranfield.judge.events import Evidence
 
+HISTORY_LIMIT = 200
+"""The most answers that a list of the history has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -180,13 +183,13 @@ class JudgingSession(Protocol):
     def choose_topic(self, topic: str) -> None:
         """Go on with this topic."""
 
-    def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
+    def history(self, words: str = "") -> list[HistoryEntry]:
         """This assessor's answers, latest first, those that contain the words."""
 
     def reopen(self, topic: str, document: str) -> Item:
         """Open a document again that was answered before, or that was found by searching."""
 
-    def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
+    def search(self, topic: str, words: str) -> list[SearchHit]:
         """Search the whole collection for a topic."""
 
     def take(self, topic: str, document: str, words: str) -> Item:

@@ -8,6 +8,7 @@ from cranfield.base.records import Document, Grade, GradeScale, Topic
 from cranfield.base.text import HIT_END, HIT_START
 from cranfield.judge.events import Evidence
 from cranfield.judge.session import (
+    HISTORY_LIMIT,
     Answer,
     Case,
     Held,
@@ -121,7 +122,7 @@ class FakeJudging:
         self._check("choose_topic")
         self._current = topic
 
-    def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
+    def history(self, words: str = "") -> list[HistoryEntry]:
         self._check("history")
         lines = [
             HistoryEntry(topic, document, self._document(document).title, answer)
@@ -134,20 +135,20 @@ class FakeJudging:
             if all(
                 word in f"{line.topic} {line.document} {line.title} {line.answer.note}".casefold() for word in wanted
             )
-        ][:limit]
+        ][:HISTORY_LIMIT]
 
     def reopen(self, topic: str, document: str) -> Item:
         self._check("reopen")
         return self._item(topic, document)
 
-    def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
+    def search(self, topic: str, words: str) -> list[SearchHit]:
         self._check("search")
         wanted = words.casefold().split()
         return [
             self._found(topic, document, wanted)
             for document in self.documents
             if any(word in f"{document.title} {document.text}".casefold() for word in wanted)
-        ][:limit]
+        ]
 
     def take(self, topic: str, document: str, words: str) -> Item:
         self._check("take")

@@ -17,6 +17,7 @@ from cranfield.judge import queue as rules
 from cranfield.judge.events import WITH_GRADE, Event, Evidence, Kind
 from cranfield.judge.queue import Answers, Count, Entry
 from cranfield.judge.session import (
+    HISTORY_LIMIT,
     Answer,
     Held,
     HistoryEntry,
@@ -40,6 +41,7 @@ NO_TEXT = "(this document is not in the collection)"
 """The title of a document that was pooled, but whose text nobody has loaded."""
 
 _LONGEST_NAME = 80
+_SEARCH_LIMIT = 50
 _RECENT = 100
 
 
@@ -358,12 +360,12 @@ class StoredSession:
         queue.current = queue.load(topic)
         queue.counts[topic] = queue.current.count
 
-    def history(self, words: str = "", *, limit: int = 200) -> list[HistoryEntry]:
+    def history(self, words: str = "") -> list[HistoryEntry]:
         """The answers that stand, latest first, whose topic, document, title or note has all the words."""
         wanted, older = words.casefold().split(), self._store.other_scales()
         found: list[HistoryEntry] = []
         for uuid, title in judging.own_past(self._store, self._layer, assessor=self.assessor):
-            if len(found) == limit:
+            if len(found) == HISTORY_LIMIT:
                 break
             event = events.event_with_uuid(self._store, uuid)
             if event is None:
@@ -385,7 +387,7 @@ class StoredSession:
         self._reopened[pair] = self._queue.placed(topic, document, answers)
         return self._item(self._reopened[pair])
 
-    def search(self, topic: str, words: str, *, limit: int = 50) -> list[SearchHit]:
+    def search(self, topic: str, words: str) -> list[SearchHit]:
         """Search the whole collection; each hit says whether it is judged by this assessor, or will be judged."""
         older = self._store.other_scales()
         grades = judging.own_grades(self._store, self._layer, topic, assessor=self.assessor, other_than=older)
@@ -395,7 +397,7 @@ class StoredSession:
             SearchHit(hit.document, hit.title, hit.snippet, "judged", grades[hit.document])
             if hit.document in grades
             else SearchHit(hit.document, hit.title, hit.snippet, "pooled" if hit.document in pooled else "new")
-            for hit in documents.search(self._store, words, limit=limit)
+            for hit in documents.search(self._store, words, limit=_SEARCH_LIMIT)
         ]
 
     def take(self, topic: str, document: str, words: str) -> Item:
