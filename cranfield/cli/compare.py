@@ -36,7 +36,6 @@ Systems = Annotated[
     list[str] | None, typer.Option("--system", help="NAME=RUN,RUN,…: several seeds of one system as one entry.")
 ]
 Wanted = Annotated[float | None, typer.Option(min=0.0, help="Say how many topics this difference would need.")]
-Tolerance = Annotated[float, typer.Option(min=0.0, help="Differences up to this on a topic are a tie.")]
 Topics = Annotated[str, typer.Option(help="The topics that count: qrels (all of them), common, or a file of ids.")]
 Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
 Duplicates = Annotated[
@@ -69,6 +68,10 @@ Plot = Annotated[
 _SAME_QRELS = "compare the runs themselves: cranfield compare RUN RUN… --qrels QRELS"
 SavedScores = Annotated[str | None, removed("--scores", _SAME_QRELS)]
 Mixed = Annotated[bool, removed("--allow-mixed-qrels", _SAME_QRELS)]
+Tolerance = Annotated[
+    str | None,
+    removed("--tolerance", "equal scores are ties; another tolerance is the argument tolerance of compare in Python"),
+]
 Power = Annotated[
     str | None, removed("--power", "the chance is 0.8; another one is the argument power of compare in Python")
 ]
@@ -90,7 +93,6 @@ def compare(
     alpha: Alpha = 0.05,
     system: Systems = None,
     difference: Wanted = None,
-    tolerance: Tolerance = 0.0,
     topics: Topics = "qrels",
     like: Like = None,
     duplicates: Duplicates = "plain",
@@ -110,6 +112,7 @@ def compare(
     scores: SavedScores = None,
     allow_mixed_qrels: Mixed = False,
     power: Power = None,
+    tolerance: Tolerance = None,
 ) -> None:
     """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
     if plot:
@@ -127,7 +130,6 @@ def compare(
             test=test,
             correction=correction,
             alpha=alpha,
-            tolerance=tolerance,
             draws=draws,
             seed=seed,
             difference=difference,

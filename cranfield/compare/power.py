@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
-from cranfield.compare.differences import as_scores, check_share, paired_differences, significant
+from cranfield.compare.differences import as_scores, check_share, significant
 
 with deferred:
     import scipy.optimize as optimize
@@ -49,21 +49,13 @@ def discriminative_power(p: ArrayLike, differences: ArrayLike, *, alpha: float =
     return DiscriminativePower(found.size, int(found.sum()), smallest)
 
 
-def pair_deviation(a: ArrayLike, b: ArrayLike) -> float:
-    """The standard deviation of the paired differences of two systems, with n − 1."""
-    differences = paired_differences(a, b)
-    if differences.topics < 2 or len(differences.values) != 1:
-        raise UsageError("the deviation of differences needs one pair of systems and at least two topics")
-    return float(differences.values.std(ddof=1))
-
-
 def residual_deviation(scores: ArrayLike) -> float:
     """The standard deviation of paired differences, estimated from all runs: √(2 · V_E).
 
         V_E = Σ (x − run mean − topic mean + mean)² / ((runs − 1)(topics − 1))
 
-    the residual variance of a two-way analysis of variance; `scores` is runs × topics. With two runs it is their
-    `pair_deviation`. It supposes that every pair of runs differs equally much around its mean.
+    the residual variance of a two-way analysis of variance; `scores` is runs × topics. With two runs it is the
+    deviation of their differences. It supposes that every pair of runs differs equally much around its mean.
 
     Source: Sakai, "Topic set size design", Information Retrieval Journal 19, 2016.
     """
@@ -93,7 +85,7 @@ def t_test_power(topics: int, *, difference: float, deviation: float, alpha: flo
 def topics_needed(*, difference: float, deviation: float, power: float = 0.8, alpha: float = 0.05) -> int:
     """The fewest topics on which a two-sided paired t-test finds `difference` with chance `power`.
 
-    `deviation` is that of the paired differences: `pair_deviation` of two systems, or `residual_deviation` of many.
+    `deviation` is that of the paired differences: see `residual_deviation`.
     At least 2. A true difference of 0 is never found: an error.
 
     Source: Sakai 2016, with the exact power in place of the approximation.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 
@@ -230,34 +230,25 @@ class Change:
 
     @property
     def what(self) -> str:
-        """Added, removed or changed."""
+        """Added, removed, changed or the same."""
+        if self.before == self.after:
+            return "same"
         if self.before is None:
             return "added"
         return "removed" if self.after is None else "changed"
 
 
 @dataclass(frozen=True, slots=True)
-class TopicDifference:
-    """How many documents of a topic were added, removed and changed, and how many stayed."""
-
-    topic: str
-    added: int
-    removed: int
-    changed: int
-    same: int
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
-    """Two sets of qrels compared. `moves` counts all pairs by their two grades; None is: not there."""
+    """Two sets of qrels compared.
+
+    `topics` counts the documents of each topic that were added, removed, changed, or stayed the same; `moves` all
+    pairs by their two grades, None being: not there.
+    """
 
     changes: tuple[Change, ...]
-    topics: tuple[TopicDifference, ...]
-    moves: Counter[tuple[int | None, int | None]] = field(default_factory=Counter)
-
-    def count(self, what: str) -> int:
-        """Give how many documents were added, removed or changed."""
-        return sum(change.what == what for change in self.changes)
+    topics: Mapping[str, Counter[str]]
+    moves: Counter[tuple[int | None, int | None]]
 
 
 def difference(before: Qrels, after: Qrels) -> Difference:
@@ -265,14 +256,11 @@ def difference(before: Qrels, after: Qrels) -> Difference:
     old = {(topic, document): grade for topic, document, grade in before}
     new = {(topic, document): grade for topic, document, grade in after}
     moves: Counter[tuple[int | None, int | None]] = Counter()
-    by_topic: dict[str, Counter[str]] = {}
+    topics: dict[str, Counter[str]] = {}
     changes = []
     for pair in sorted(old.keys() | new.keys(), key=lambda pair: (pair[0].encode(), pair[1].encode())):
         change = Change(*pair, old.get(pair), new.get(pair))
-        same = change.before == change.after
         moves[change.before, change.after] += 1
-        by_topic.setdefault(pair[0], Counter())["same" if same else change.what] += 1
-        changes += [] if same else [change]
-    names = ("added", "removed", "changed", "same")
-    topics = [TopicDifference(topic, *(counts[name] for name in names)) for topic, counts in by_topic.items()]
-    return Difference(tuple(changes), tuple(topics), moves)
+        topics.setdefault(change.topic, Counter())[change.what] += 1
+        changes += [] if change.what == "same" else [change]
+    return Difference(tuple(changes), topics, moves)

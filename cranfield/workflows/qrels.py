@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -338,8 +339,11 @@ class Diff(Result):
         """Give one row for each change, topic, or pair of grades."""
         found, grades = self.difference, [Column("before", kind="number"), Column("after", kind="number")]
         if self.by == "topic":
-            topics = [(one.topic, one.added, one.removed, one.changed, one.same) for one in found.topics]
-            return table_of(["topic", "added", "removed", "changed", "same"], topics)
+            kinds = ("added", "removed", "changed", "same")
+            topics: list[list[Value]] = [
+                [topic, *(counts[kind] for kind in kinds)] for topic, counts in found.topics.items()
+            ]
+            return table_of(["topic", *kinds], topics)
         if self.by == "grade":
             moves = [(*pair, count) for pair, count in sorted(found.moves.items(), key=lambda move: str(move[0]))]
             return table_of([*grades, "pairs"], moves)
@@ -492,7 +496,8 @@ def diff(
     selection = Selection(layers=tuple(layers), unjudged=unjudged)
     both = [qrels_for(store, word, selection) for word in (before, after)]
     found = columns.difference(*both)
-    counts = ", ".join(f"{found.count(what):,} {what}" for what in ("added", "removed", "changed"))
+    kinds = Counter(change.what for change in found.changes)
+    counts = ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
     remarks = [f"{before} -> {after}: {counts}" if found.changes else f"{before} and {after} say the same"]
     hidden = sum(
         min(one.before or 0, one.after or 0) < 0 and None in (one.before, one.after) for one in found.changes

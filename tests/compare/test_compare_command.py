@@ -9,6 +9,8 @@ import pytest
 from command import Ended, call
 from kept import Kept
 
+from cranfield import open_files
+
 TOPICS = [str(number) for number in range(1, 9)]
 RANKS = {
     "good": [1, 1, 1, 2, 1, 1, 2, 1],
@@ -160,8 +162,9 @@ def test_a_test_that_can_find_something_says_nothing_of_that(test, kept: Kept):
 
 
 def test_a_tolerance_is_told_since_tests_do_not_know_it(kept: Kept):
+    files = open_files(qrels="qrels", runs=["good.run", "fair.run"])
     told = "won/tied/lost: differences up to 0.2 are ties; tests know no such tolerance"
-    assert told in compared("good.run", "fair.run", "--tolerance", "0.2").err
+    assert told in files.compare(tolerance=0.2).attrs["notes"]
     kept(compared("good.run", "fair.run").err)
 
 

@@ -16,7 +16,6 @@ from cranfield.compare.power import (
     DiscriminativePower,
     detectable_difference,
     discriminative_power,
-    pair_deviation,
     residual_deviation,
     t_test_power,
     topics_needed,
@@ -113,7 +112,6 @@ def test_what_cannot_be_planned_is_an_error(kept: Kept):
 def test_the_deviation_of_two_runs_is_that_of_their_differences():
     scores = np.random.default_rng(2).random((2, 30))
     expected = float(np.std(scores[0] - scores[1], ddof=1))
-    assert pair_deviation(scores[0], scores[1]) == pytest.approx(expected)
     assert residual_deviation(scores) == pytest.approx(expected)
 
 
@@ -127,8 +125,6 @@ def test_deviations_need_two_of_each(kept: Kept):
     for scores in ([[0.1, 0.2]], [[0.1], [0.2]], [0.1, 0.2]):
         with kept.raises(UsageError):
             residual_deviation(scores)
-    with kept.raises(UsageError):
-        pair_deviation([0.1], [0.2])
 
 
 @pytest.mark.parametrize(("pairs", "alpha"), [(1, 0.05), (8256, 0.05), (3, 0.01), (7, 0.03)])

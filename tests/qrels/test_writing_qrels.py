@@ -13,7 +13,6 @@ from cranfield.base.files import Source
 from cranfield.qrels.qrels import (
     Change,
     Qrels,
-    TopicDifference,
     binary,
     difference,
     judged_only,
@@ -112,12 +111,12 @@ def test_a_difference_lists_what_was_added_removed_and_changed():
         Change("3", "a", None, 1),
     )
     assert [change.what for change in found.changes] == ["changed", "changed", "removed", "added"]
-    assert found.topics == (
-        TopicDifference("1", added=0, removed=0, changed=1, same=1),
-        TopicDifference("10", added=0, removed=0, changed=1, same=0),
-        TopicDifference("2", added=0, removed=1, changed=0, same=0),
-        TopicDifference("3", added=1, removed=0, changed=0, same=0),
-    )
+    assert found.topics == {
+        "1": {"changed": 1, "same": 1},
+        "10": {"changed": 1},
+        "2": {"removed": 1},
+        "3": {"added": 1},
+    }
     assert found.moves == {(1, 2): 1, (0, 0): 1, (-1, 1): 1, (3, None): 1, (None, 1): 1}
 
 

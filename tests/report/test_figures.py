@@ -147,14 +147,9 @@ def test_the_strips_of_a_measure_are_in_the_order_of_its_table(folder: Path, mea
     assert f"per topic (points) and {bar}</text>" in (folder / "x.svg").read_text()
 
 
-@pytest.mark.parametrize(("tolerance", "counts"), [("0", (2, 0, 1)), ("0.5", (0, 3, 0))])
-def test_a_figure_counts_wins_ties_and_losses_as_the_table_does(
-    folder: Path, tolerance: str, counts: tuple[int, ...]
-):
-    out = told("compare", "-m", "RR", "--tolerance", tolerance, "--plot", "x.svg")
-    won, tied, lost = counts
-    assert f" {won}/{tied}/{lost} " in out
-    assert f"won {won}, tied {tied}, lost {lost};" in (folder / "x.svg").read_text()
+def test_a_figure_counts_wins_ties_and_losses_as_the_table_does(folder: Path):
+    assert " 2/0/1 " in told("compare", "-m", "RR", "--plot", "x.svg")
+    assert "won 2, tied 0, lost 1;" in (folder / "x.svg").read_text()
 
 
 def test_noise_is_a_tie_in_a_figure_too(kept: Kept):
