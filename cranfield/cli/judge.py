@@ -47,6 +47,9 @@ _SIZES = "fewer than 3 expected are too few, more than 100 too many; in Python t
 NoBreaks = Annotated[bool, removed("--no-breaks", "use --break-after 0")]
 Few = Annotated[int | None, removed("--few", _SIZES)]
 Many = Annotated[int | None, removed("--many", _SIZES)]
+TrialSeed = Annotated[
+    int | None, removed("--seed", "the sample of a topic is drawn once and kept; in Python begin_trial takes seed")
+]
 Language = Annotated[str, typer.Option(help="The language of the documents: how words are stemmed to be found.")]
 
 
@@ -218,11 +221,11 @@ def try_topic(
     ] = False,
     refuse: Annotated[str | None, typer.Option(help="Refuse the topic, for this reason.")] = None,
     show: Annotated[bool, typer.Option("--show", help="Only say what is expected of it.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample of hits.")] = 0,
     plain: Annotated[bool, typer.Option("--plain", help="Line by line instead of the interface.")] = False,
     format: Format = "table",
     few: Few = None,
     many: Many = None,
+    seed: TrialSeed = None,
 ) -> None:
     """Try a draft topic: judge about 25 hits, see how many relevant documents to expect, accept or refuse it."""
     decided = accept or refuse is not None
@@ -231,7 +234,7 @@ def try_topic(
     refuse_without_terminal(plain=plain or decided or show)
     with opened(collection) as judging:
         if not (decided or show):
-            stored = judging.begin_trial(topic, name_of_assessor(assessor), seed=seed)
+            stored = judging.begin_trial(topic, name_of_assessor(assessor))
             run_interface(interface_session.Session(stored, break_after_minutes=None), plain=plain)
         console.show(judging.try_(topic, accept=accept, refuse=refuse), format)
 

@@ -1,7 +1,10 @@
 """How many relevant documents a draft topic is expected to have."""
 
+import pytest
+from command import call
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import Kept
 
 from cranfield.judge.queue import Estimate, Tried, estimate, sample_of_hits, size_of
 
@@ -82,3 +85,8 @@ def test_a_verdict_on_the_size():
         return size_of(Estimate(25, 1, expected, expected, expected), few=3, many=100)
 
     assert [of(None), of(2.9), of(3.0), of(100.0), of(100.5)] == ["unknown", "too few", "fine", "fine", "too many"]
+
+
+@pytest.mark.parametrize("option", ["--seed", "--few", "--many"])
+def test_options_of_trying_that_were_dropped_say_what_to_do_instead(option: str, kept: Kept):
+    kept(call("judge", "try", "T12", option, 7, status=2).err)
