@@ -60,7 +60,7 @@ class Field:
 
 
 def without_specials(text: str) -> str:
-    """Give `text` without comments, processing instructions and DOCTYPE; CDATA becomes escaped text."""
+    """`text` without comments, processing instructions and DOCTYPE; CDATA becomes escaped text."""
     if "<!" not in text and "<?" not in text:
         return text
     pieces, done = [], 0
@@ -79,7 +79,7 @@ def without_specials(text: str) -> str:
 
 
 def plain(raw: str) -> str:
-    """Give the text of markup: tags gone, paragraphs kept, entities resolved, blanks at line ends gone."""
+    """The text of markup: tags gone, paragraphs kept, entities resolved, blanks at line ends gone."""
     text = TAG.sub(lambda tag: _GAPS.get(tag["name"].lower(), " "), raw) if "<" in raw else raw
     return tidied(unescaped(text))
 
@@ -92,12 +92,12 @@ def unescaped(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Give `text` so that reading it as markup gives it back."""
+    """`text` so that reading it as markup gives it back."""
     return _ENTITY.sub(lambda match: "&amp;" + match.group()[1:], text).replace("<", "&lt;").replace(">", "&gt;")
 
 
 def tidied(text: str) -> str:
-    """Give `text` without blanks at line ends, with at most one blank line in a row, and none around it."""
+    """`text` without blanks at line ends, with at most one blank line in a row, and none around it."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if " \n" in text or "\t\n" in text:
@@ -108,7 +108,7 @@ def tidied(text: str) -> str:
 
 
 def attributes(raw: str) -> dict[str, str]:
-    """Give the attributes of a tag by name, in small letters."""
+    """The attributes of a tag by name, in small letters."""
     if "=" not in raw:
         return {}
     return {
@@ -181,13 +181,13 @@ class Element:
 
 
 def tag_pattern(*names: str) -> re.Pattern[bytes]:
-    """Give the pattern of the start and end tags with these names, whatever the case."""
+    """The pattern of the start and end tags with these names, whatever the case."""
     either = "|".join("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in names)
     return re.compile(f"</?(?:{either})(?:\\s[^<>]{{0,{_LONGEST_TAG - 100}}})?>".encode())
 
 
 def elements(source: Source, pattern: re.Pattern[bytes]) -> Iterator[Element | Problem]:
-    """Give the records between the tags of `pattern`, and what is wrong around them.
+    """The records between the tags of `pattern`, and what is wrong around them.
 
     A record without an end tag ends where the next one starts, with a warning; at the end of the file it is an
     error, because then the file is probably cut off.
@@ -221,7 +221,7 @@ def elements(source: Source, pattern: re.Pattern[bytes]) -> Iterator[Element | P
 
 
 def _pieces(source: Source, pattern: re.Pattern[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Give (what stands before a tag, the tag). Where no tag comes for long, the tag is empty, as at the end."""
+    """(what stands before a tag, the tag). Where no tag comes for long, the tag is empty, as at the end."""
     with source.open() as stream:
         rest = stream.read(_BLOCK).removeprefix(UTF8_BOM)
         while rest:
@@ -266,7 +266,7 @@ _HEADINGS = frozenset({"h1", "h2", "h3"})
 
 
 def html_to_text(page: str) -> tuple[str, str]:
-    """Give (title, text) of a page: scripts and styles gone, blocks on lines of their own.
+    """(title, text) of a page: scripts and styles gone, blocks on lines of their own.
 
     The title is that of the page, else its first heading; the heading stays in the text.
     """
@@ -289,7 +289,7 @@ def html_to_text(page: str) -> tuple[str, str]:
 
 
 def _html_pieces(page: str) -> Iterator[tuple[str, str]]:
-    """Give (the element that matters here: silent, heading, pre or none; a piece of text or the gap of a tag)."""
+    """(the element that matters here: silent, heading, pre or none; a piece of text or the gap of a tag)."""
     inside, done = "", 0
     for tag in _TAG.finditer(page):
         name, is_end = tag["name"].lower(), bool(tag["end"])

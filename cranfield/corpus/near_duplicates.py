@@ -86,7 +86,7 @@ def find_clusters(
 
 
 def rows_per_band(threshold: float, permutations: int) -> int:
-    """Give how many values make a band: the most with which a pair at the threshold is found with `RECALL`.
+    """How many values make a band: the most with which a pair at the threshold is found with `RECALL`.
 
     A pair of similarity s agrees in at least one of b bands of r rows with probability 1 - (1 - s^r)^b.
     """
@@ -168,7 +168,7 @@ def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutation
 
 
 def _candidates(texts: _Texts, *, permutations: int, rows: int) -> Iterator[tuple[int, int]]:
-    """Give the pairs, smaller first, that agree in a band; of a large bucket only neighbours and the first."""
+    """The pairs, smaller first, that agree in a band; of a large bucket only neighbours and the first."""
     signatures = np.frombuffer(texts.signatures, dtype=np.uint32).reshape(-1, permutations)
     for start in range(0, permutations - rows + 1, rows):
         band = signatures[:, start : start + rows]

@@ -37,7 +37,7 @@ class DocumentFormat(Protocol):
         ...
 
     def read(self, source: Source) -> Iterator[Any]:
-        """Give the records and the problems, streamed."""
+        """The records and the problems, streamed."""
         ...
 
 
@@ -108,7 +108,7 @@ def read_topics(
 
 
 def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
-    """Give each problem the name of the file; one without a record or an error is empty."""
+    """The records, each problem with the name of the file; a file without a record or an error is empty."""
     is_empty = True
     for record in records:
         is_empty = is_empty and isinstance(record, Problem) and not is_error(record)
@@ -136,7 +136,7 @@ def _numbered(records: Iterator[Topic | Problem]) -> Iterator[Topic | Problem]:
 
 
 def document_format_of(path: Path | Source, format: str | None = None) -> str:
-    """Give the name of the format in which `path` is read, or say what each format expects."""
+    """The name of the format in which `path` is read; where none fits, an error says what each expects."""
     source = path if isinstance(path, Source) else Source(path)
     if format is not None:
         document_formats.get(format)
@@ -156,7 +156,7 @@ def document_format_of(path: Path | Source, format: str | None = None) -> str:
 
 
 def topic_format_of(path: Path | Source, format: str | None = None) -> str:
-    """Give the name of the format in which `path` is read, or say what each format expects."""
+    """The name of the format in which `path` is read; where none fits, an error says what each expects."""
     source = path if isinstance(path, Source) else Source(path)
     if format is not None:
         topic_formats.get(format)
@@ -169,7 +169,7 @@ def topic_format_of(path: Path | Source, format: str | None = None) -> str:
 
 
 def recognised(source: Source, formats: Registry[Format]) -> str | None:
-    """Give the name of the format that fits, if any.
+    """The name of the format that fits, if any.
 
     The content decides. Where several formats would take it, the name of the file decides between them; where
     none would (an empty file), the name alone.
@@ -182,7 +182,7 @@ def recognised(source: Source, formats: Registry[Format]) -> str | None:
 
 
 def no_format(source: Source, formats: Registry[Format], hint: str = "") -> InputError:
-    """Give the error that no format fits, with what each of them expects."""
+    """The error that no format fits, with what each of them expects."""
     known = "\n".join(f"  {name}: {format.summary}" for name, format in formats.items())
     advice = f"{hint}; " if hint else ""
     message = f"no {formats.noun} fits this file; {advice}name one with --from if you know better"
@@ -218,7 +218,7 @@ def checked(
 
 
 def id_problem(noun: str, id: str, line: int) -> Problem | None:
-    """Say what is wrong with an id, if anything: it must be one word, because run files are split at blanks."""
+    """What is wrong with an id, if anything: it must be one word, because run files are split at blanks."""
     if not id:
         return Problem("no-id", f"a {noun} without an id", lines=(line,))
     if len(id) > LONGEST_ID:
@@ -233,7 +233,7 @@ def id_problem(noun: str, id: str, line: int) -> Problem | None:
 
 
 def one_line(text: str) -> str:
-    """Give `text` with every run of white space as one blank."""
+    """`text` with every run of white space as one blank."""
     return " ".join(text.split())
 
 
@@ -244,7 +244,7 @@ REMEDY = "convert the file to UTF-8, or name its encoding: --encoding latin-1 (t
 
 
 def decoded(data: bytes, line: int) -> tuple[str, list[Problem]]:
-    """Give the text of `data`, which starts on `line`, and what is wrong with it."""
+    """The text of `data`, which starts on `line`, and what is wrong with it."""
     try:
         text, problems = data.decode("utf-8"), []
     except UnicodeDecodeError as error:
@@ -322,7 +322,7 @@ class Lines:
         return text
 
     def take_problems(self) -> list[Problem]:
-        """Give the problems since the last time."""
+        """The problems since the last time."""
         taken, self._problems = self._problems, []
         return taken
 
@@ -363,7 +363,7 @@ TEXTS = PLAIN + MARKDOWN + PAGES
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Give the files of a folder that are documents, hidden ones left out, in the order of their paths."""
+    """The files of a folder that are documents, hidden ones left out, in the order of their paths."""
     parts = {path: path.relative_to(folder).parts for path in folder.rglob("*")}
     found = [
         path

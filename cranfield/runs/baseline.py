@@ -34,7 +34,7 @@ class Corpus(Protocol):
     """The documents a system searches."""
 
     def documents(self) -> Iterable[Document]:
-        """Give all documents as a stream, in stored order."""
+        """All documents as a stream, in stored order."""
         ...
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
@@ -100,7 +100,7 @@ def search(
 
 
 def warning_of(name: str, options: Mapping[str, str], documents: int) -> str:
-    """Say what makes little sense about these options in a collection of so many documents; empty if nothing."""
+    """What makes little sense about these options in a collection of so many documents; empty if nothing."""
     part = systems.get(name)
     system = configured(part, options)
     if isinstance(part, type):
@@ -109,7 +109,7 @@ def warning_of(name: str, options: Mapping[str, str], documents: int) -> str:
 
 
 def query_text(topic: Topic, fields: Sequence[TopicField]) -> str:
-    """Give the wanted fields of a topic as one query, in the order they are asked for; empty ones leave no trace."""
+    """The wanted fields of a topic as one query, in the order they are asked for; empty ones leave no trace."""
     for field in fields:
         if field not in get_args(TopicField):
             raise UnknownName("topic field", field, get_args(TopicField))
@@ -148,11 +148,11 @@ class Analyser:
         self._left_out = frozenset(_STOPWORDS[stopwords].split())
 
     def terms(self, text: str) -> list[str]:
-        """Give the terms of `text` in order, with repetitions."""
+        """The terms of `text` in order, with repetitions."""
         return self._stems([word for word in self.words(text) if word not in self._left_out])
 
     def words(self, text: str) -> list[str]:
-        """Give the words of `text`, folded, before stop words and stemming."""
+        """The words of `text`, folded, before stop words and stemming."""
         return unicodedata.normalize("NFKC", text).casefold().translate(_CUTS).split()
 
     @cached_property
@@ -217,7 +217,7 @@ class TermMatrix:
         return dict(sorted(counted.items()))
 
     def row(self, weights: Mapping[int, float]) -> Any:
-        """Give weights by column, in the order of the columns, as a sparse row."""
+        """Weights by column, in the order of the columns, as a sparse row."""
         values = ([float(weight) for weight in weights.values()], list(weights), [0, len(weights)])
         return sparse.csr_matrix(values, shape=(1, self.values.shape[1]))
 
@@ -260,7 +260,7 @@ def best(topic: str, documents: tuple[str, ...], scores: Any, found: Any, depth:
 
 
 def best_rows(scores: Any, found: Any, depth: int) -> Any:
-    """Give the row numbers of the `depth` best scores where `found` is true, ties by row."""
+    """The row numbers of the `depth` best scores where `found` is true, ties by row."""
     rows = np.flatnonzero(found)
     single = scores[rows].astype(np.float32)
     if len(rows) > depth:

@@ -34,11 +34,11 @@ with deferred:
     import pyarrow.compute as pc
 
 
-# What there is to say about the order of a run: ties, and ranks that tell another story than the scores.
+# What there is to say about the order of a run: ties, and ranks that contradict the scores.
 
 
 @dataclass(frozen=True, slots=True)
-class RankStory:
+class RankConflicts:
     """What the rank column says against the scores.
 
     `contradicted` counts the topics in which a document with a better rank has a lower score; `reordered_ties` the
@@ -61,16 +61,16 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     if order == "rank":
         yield from _unusable_ranks(rows)
     scored = rows.scored
-    story = rank_story(scored)
-    if story.contradicted:
+    conflicts = rank_conflicts(scored)
+    if conflicts.contradicted:
         used = "scores are used" if order == "score" else "ranks are used"
         yield problem(
             "rank-disagrees",
-            f"ranks contradict the scores in {counted(story.contradicted, 'topic')}, "
-            f"first in topic {quoted(story.topic)}; the {used}",
-            lines=[story.line],
-            count=story.contradicted,
-            topic=story.topic,
+            f"ranks contradict the scores in {counted(conflicts.contradicted, 'topic')}, "
+            f"first in topic {quoted(conflicts.topic)}; the {used}",
+            lines=[conflicts.line],
+            count=conflicts.contradicted,
+            topic=conflicts.topic,
             remedy="" if order == "score" else "leave out --order rank if the scores are meant",
         )
     if order != "score":
@@ -78,33 +78,33 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
     scores, offsets = scored.by_score.scores, scored.by_topic.offsets
     exact, rounded = tie_groups(scores, offsets), tie_groups_only_in_float32(scores, offsets)
     if exact.documents:
-        ranks = f"; in {counted(story.reordered_ties, 'topic')} the ranks order them otherwise than the tie rule"
+        ranks = f"; in {counted(conflicts.reordered_ties, 'topic')} the ranks order them otherwise than the tie rule"
         text = f"{_number(exact)} share their score with another of their topic"
-        yield problem("ties", text + (ranks if story.reordered_ties else ""), count=exact.documents)
+        yield problem("ties", text + (ranks if conflicts.reordered_ties else ""), count=exact.documents)
     if rounded.documents:
         text = f"{_number(rounded)} are tied only once scores are rounded to 32 bits"
         yield problem("ties-in-32-bits", text, count=rounded.documents)
 
 
-def rank_story(rows: Rows) -> RankStory:
+def rank_conflicts(rows: Rows) -> RankConflicts:
     """Compare the rank column with the order by score.
 
     Put in order of rank, the scores of a topic must not rise; where they do, the ranks contradict them. A topic in
     which a row has no usable rank is left out.
     """
     if rows.ranks is None:
-        return RankStory()
+        return RankConflicts()
     without = np.unique(rows.topics[rows.ranks == NO_RANK])
     if len(without):
         kept = np.flatnonzero(~np.isin(rows.topics, without))
-        return rank_story(rows.only(kept)) if len(kept) else RankStory()
+        return rank_conflicts(rows.only(kept)) if len(kept) else RankConflicts()
     groups, by_score = rows.by_topic, rows.by_score.places
     inner = groups.offsets[1:-1] - 1
     ranks = arranged(rows.ranks, by_score)
     rises = ranks[1:] > ranks[:-1]
     rises[inner] = True
     if rises.all():
-        return RankStory()
+        return RankConflicts()
     by_rank, scores = (found := ranking(rows, order="rank")).places, found.scores
     wrong = scores[1:] > scores[:-1]
     wrong[inner] = False
@@ -113,15 +113,15 @@ def rank_story(rows: Rows) -> RankStory:
     contradicted = np.unique(topic_of[1:][wrong])
     reordered = np.setdiff1d(topic_of[moved], contradicted)
     if not len(contradicted):
-        return RankStory(reordered_ties=len(reordered))
+        return RankConflicts(reordered_ties=len(reordered))
     at = np.flatnonzero(wrong) + 1
     row = int((at if by_rank is None else by_rank[at]).min())
     topic = rows.topic_ids[int(rows.topics[row])].as_py()
-    return RankStory(len(contradicted), len(reordered), topic, rows.lines.at(row))
+    return RankConflicts(len(contradicted), len(reordered), topic, rows.lines.at(row))
 
 
 def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
-    """Give errors where the ranks are meant to order the run and cannot."""
+    """Errors where the ranks are meant to order the run and cannot."""
     if rows.ranks is None:
         yield problem("no-ranks", "the ranks are meant to order the run, and the file has none")
         return
@@ -151,7 +151,7 @@ _NOTHING = -1
 
 
 def repeated_rows(rows: Rows) -> Places:
-    """Give the rows, in file order, whose document stands in an earlier row of the same topic."""
+    """The rows, in file order, whose document stands in an earlier row of the same topic."""
     groups = rows.by_topic
     counts = np.diff(groups.offsets)
     # In the ordinary case there is no repeat, and that is all that is asked: so it has to be found fast.
@@ -171,7 +171,7 @@ def repeated_rows(rows: Rows) -> Places:
 
 
 def _keys(rows: Rows) -> Places:
-    """Give topic and document of each row as one number."""
+    """Topic and document of each row as one number."""
     return (rows.topics.astype(np.int64) << 32) | rows.documents
 
 
@@ -194,13 +194,6 @@ def long_ids(rows: Rows) -> Iterator[Problem]:
         if is_long.any():
             lines = rows.lines.of(np.flatnonzero(is_long[codes]))
             yield _problem(f"{noun} id", ids.filter(pa.array(is_long)).to_pylist(), lines.tolist(), LONGEST_ID)
-
-
-def long_tags(tags: Sequence[tuple[str, int]]) -> Iterator[Problem]:
-    """Tell tags that are too long, among some with their first lines."""
-    found = [(tag, line) for tag, line in tags if len(tag) > LONGEST_TAG]
-    if found:
-        yield _problem("tag", [tag for tag, _ in found], [line for _, line in found], LONGEST_TAG)
 
 
 def _problem(noun: str, found: list[str], lines: list[int], limit: int) -> Problem:
@@ -236,7 +229,7 @@ class Expectations:
 
 
 def check(rows: Rows, expectations: Expectations) -> list[Problem]:
-    """Give everything that is wrong with a run: errors (it is refused) first, then warnings (it is kept)."""
+    """Everything that is wrong with a run: errors (it is refused) first, then warnings (it is kept)."""
     problems = [*rows.problems, *_tag_problems(rows, expectations), *long_ids(rows)]
     if len(rows):
         problems += _topic_problems(rows, expectations)
@@ -260,7 +253,8 @@ def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
             severity="warning" if given else None,
             remedy="the name that was given is used; make sure that all rows are of one run" if given else "",
         )
-    yield from long_tags(rows.tags if given else rows.tags[1:])
+    if long := [tag for tag in rows.tags[not given :] if len(tag[0]) > LONGEST_TAG]:
+        yield _problem("tag", [tag for tag, _ in long], [line for _, line in long], LONGEST_TAG)
     if not (given or rows.tags or len(rows)):
         return
     # What the run will be called: its first tag, else a name that was given or is the file's.
@@ -375,7 +369,7 @@ _TAGS_SHOWN = 5
 
 
 def by_hand_first(problems: Sequence[Problem]) -> list[str]:
-    """Say what keeps a file from being mended, and what would be mended after that; nothing where nothing does."""
+    """What keeps a file from being mended, and what would be mended after that; nothing where nothing does."""
     by_hand = [found.code for found in problems if found.severity == "error" and not found.repairable]
     if not by_hand:
         return []
@@ -388,7 +382,7 @@ def by_hand_first(problems: Sequence[Problem]) -> list[str]:
 def repair(
     rows: Rows, problems: Sequence[Problem], *, name: str, order: Order = "score", max_depth: int = 1000
 ) -> tuple[Run | None, list[str]]:
-    """Give the run as it should be, called `name`, and sentences that say what was done.
+    """The run as it should be, called `name`, and sentences that say what was done.
 
     Lines with too few columns are gone already, and surplus columns too: the reader leaves them out. Rows with a
     field missing go. Of a repeated document the row that ranks best stays; after that, each topic keeps its best
@@ -421,7 +415,7 @@ def repair(
 
 
 def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order) -> Iterator[str]:
-    """Say what the columns of the copy have that the file had otherwise, though nothing was wrong with it."""
+    """What the columns of the copy have that the file had otherwise, though nothing was wrong with it."""
     others = [quoted(tag, limit=40) for tag, _ in rows.tags if tag != name]
     if others:
         more = f" and {counted(len(others) - _TAGS_SHOWN, 'other')}" if len(others) > _TAGS_SHOWN else ""
@@ -438,7 +432,7 @@ def _in_order(rows: Rows, order: Order) -> Places:
 
 
 def _places(rows: Rows) -> Places:
-    """Give each row of the ranked order its place in its topic, from 0."""
+    """The place of each row of the ranked order in its topic, from 0."""
     offsets = rows.by_topic.offsets
     return np.arange(len(rows)) - np.repeat(offsets[:-1], np.diff(offsets))
 
@@ -462,7 +456,7 @@ class Top:
 
 
 def top(topics: Codes, offsets: Places, documents: Codes, *, depth: int = DEPTH) -> Top:
-    """Give the first `depth` documents of each topic of a run, as codes of the collection."""
+    """The first `depth` documents of each topic of a run, as codes of the collection."""
     counts = np.minimum(np.diff(offsets), depth)
     inside = np.arange(depth) < counts[:, None]
     places = offsets[:-1, None] + np.arange(depth)
@@ -472,7 +466,7 @@ def top(topics: Codes, offsets: Places, documents: Codes, *, depth: int = DEPTH)
 
 
 def likeness(one: Top, other: Top) -> float:
-    """Give the share of places with the same document.
+    """The share of places with the same document.
 
     A place is a topic and a rank (up to 10) that at least one of the two runs fills; a topic that only one of them
     has counts as different. Two runs without a place at all are not alike: 0.
@@ -487,7 +481,7 @@ def likeness(one: Top, other: Top) -> float:
 
 
 def likenesses(one: Top, others: Sequence[Top]) -> list[float]:
-    """Give the likeness to each of some other runs; those with the same topics are compared all at once."""
+    """The likeness to each of some other runs; those with the same topics are compared all at once."""
     alike = [other for other in others if np.array_equal(one.topics, other.topics)]
     if not alike:
         return [likeness(one, other) for other in others]

@@ -39,18 +39,18 @@ TEXT = pa.large_string()
 
 
 def column_of(values: NDArray[Any]) -> pa.Array:
-    """Give numbers as an Arrow array, without a copy."""
+    """Numbers as an Arrow array, without a copy."""
     kept = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(kept.dtype), len(kept), [None, pa.py_buffer(kept)])
 
 
 def taken(values: pa.Array, places: NDArray[np.integer]) -> pa.Array:
-    """Give the values at some places, in that order."""
+    """The values at some places, in that order."""
     return call_function("take", [values, column_of(places)])
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """Give strings in the type that all ids have."""
+    """Strings in the type that all ids have."""
     return values if values.type == TEXT else call_function("cast", [values], CastOptions.safe(TEXT))
 
 
@@ -59,13 +59,8 @@ def as_numbers(texts: pa.Array) -> pa.Array:
     return call_function("cast", [texts], CastOptions.safe(pa.float64()))
 
 
-def as_digits(numbers: NDArray[np.integer]) -> pa.Array:
-    """Give whole numbers in decimal digits."""
-    return call_function("cast", [column_of(numbers)], CastOptions.safe(TEXT))
-
-
 def byte_order(ids: pa.Array) -> NDArray[np.uint64]:
-    """Give the places of ids in the order of their bytes."""
+    """The places of ids in the order of their bytes."""
     words = as_text(ids)
     found = call_function("array_sort_indices", [words.view(pa.large_binary())], ArraySortOptions())
     order: NDArray[np.uint64] = found.to_numpy()
@@ -73,7 +68,7 @@ def byte_order(ids: pa.Array) -> NDArray[np.uint64]:
 
 
 def places_in(known: pa.Array, ids: pa.Array) -> NDArray[np.int32]:
-    """Give the place of each id among the known ones, -1 where it is not there."""
+    """The place of each id among the known ones, -1 where it is not there."""
     found = call_function("index_in", [as_text(ids)], SetLookupOptions(value_set=as_text(known)))
     if found.null_count:
         found = call_function("coalesce", [found, pa.scalar(-1, pa.int32())])
@@ -92,31 +87,31 @@ def joined(*words: pa.Array | str, between: str) -> pa.Array:
 
 
 def lengths_of(words: pa.Array) -> NDArray[np.integer]:
-    """Give the length of each string in bytes."""
+    """The length of each string in bytes."""
     is_large = pa.types.is_large_string(words.type) or pa.types.is_large_binary(words.type)
     ends = np.frombuffer(words.buffers()[1] or b"", dtype=np.int64 if is_large else np.int32)
     return np.diff(ends[words.offset : words.offset + len(words) + 1])
 
 
 def joined_text(values: pa.Array) -> memoryview:
-    """Give the bytes of all strings of a large string array, one directly after the other, without a copy."""
+    """The bytes of all strings of a large string array, one directly after the other, without a copy."""
     _, offsets, data = values.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
     return memoryview(data if data is not None else b"")[int(ends[0]) : int(ends[-1])]
 
 
 def named(ids: pa.Array, codes: NDArray[np.integer]) -> list[str]:
-    """Give the ids that some codes stand for."""
+    """The ids that some codes stand for."""
     return list(taken(ids, codes).to_pylist())
 
 
 def joined_lines(*words: pa.Array | str, between: str = "") -> memoryview:
-    """Give lines of joined columns, as bytes; a single string stands in every row."""
+    """Lines of joined columns, as bytes; a single string stands in every row."""
     return joined_text(joined(*words, between=between))
 
 
 def matching(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
-    """Say which strings match a regular expression."""
+    """Which strings match a regular expression."""
     found = pc.match_substring_regex(texts, pattern)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
@@ -141,7 +136,7 @@ _KEPT_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.
 
 
 def keys_of(ids: pa.Array) -> Keys:
-    """Give the key of each string of an array."""
+    """The key of each string of an array."""
     _, offsets, data = ids.buffers()
     width = np.int64 if pa.types.is_large_string(ids.type) else np.int32
     ends = np.frombuffer(offsets, dtype=width)[ids.offset : ids.offset + len(ids) + 1].astype(np.int64)
@@ -166,7 +161,7 @@ def keys_of(ids: pa.Array) -> Keys:
 def _mixed(
     words: NDArray[np.uint64], places: NDArray[np.int64], left: NDArray[np.int64] | np.int64, number: int
 ) -> Keys:
-    """Give what one word adds to the keys: nothing where the string ends before it, however long others are.
+    """What one word adds to the keys: nothing where the string ends before it, however long others are.
 
     A place beyond the end is clipped; there is nothing left of the string then, and the word becomes zero.
     """
@@ -188,17 +183,17 @@ class KeyIndex:
 
     @staticmethod
     def of(keys: Keys, *, first_code: int = 0) -> KeyIndex:
-        """Give the index of keys whose codes count up from `first_code`."""
+        """The index of keys whose codes count up from `first_code`."""
         order = np.argsort(keys)
         return KeyIndex(keys[order], (order + first_code).astype(np.int32))
 
     def merged(self, other: KeyIndex) -> KeyIndex:
-        """Give one index over both."""
+        """One index over both."""
         places = np.searchsorted(self.keys, other.keys)
         return KeyIndex(np.insert(self.keys, places, other.keys), np.insert(self.codes, places, other.codes))
 
     def candidates(self, keys: Keys) -> Codes:
-        """Give a code with each key, -1 where there is none."""
+        """A code with each key, -1 where there is none."""
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[places] == keys, self.codes[places], np.int32(-1))
 
@@ -239,7 +234,7 @@ def distinct(values: pa.ChunkedArray) -> Coded:
     pieces = [(int(start), as_text(chunk)) for start, chunk in zip(starts, values.chunks, strict=False)]
 
     def unlike(piece: Piece) -> Places:
-        """Give the rows of a piece whose string is not the one of their code."""
+        """The rows of a piece whose string is not the one of their code."""
         start, words = piece
         again = np.flatnonzero(~is_first[start : start + len(words)])
         other = again[~equal(taken(words, again), taken(ids, codes[start + again]))]
@@ -259,7 +254,7 @@ def distinct(values: pa.ChunkedArray) -> Coded:
 
 
 def _coded_by_key(pieces: Sequence[Piece], size: int, threads: ThreadPoolExecutor) -> tuple[Codes, Mask]:
-    """Give each row the code of its key, and say which rows are the first of theirs."""
+    """The code of each row by its key, and which rows are the first of theirs."""
     keys, bits = np.empty(size, dtype=np.uint64), np.uint64(size.bit_length())
 
     def fill(piece: Piece) -> None:
@@ -283,7 +278,7 @@ def _coded_by_key(pieces: Sequence[Piece], size: int, threads: ThreadPoolExecuto
         return mine.view(np.int64), np.flatnonzero(begins)
 
     def spread(rows: Places, starts: Places) -> None:
-        """Give all rows of a key the number of its first row."""
+        """Write the number of its first row for all rows of a key."""
         codes[rows] = np.repeat(number[rows[starts]], np.diff(starts, append=len(rows)))
 
     list(threads.map(fill, pieces))

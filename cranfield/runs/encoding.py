@@ -52,7 +52,7 @@ _LEVEL = 1
 
 
 def packed(columns: Mapping[str, NDArray[Any]]) -> bytes:
-    """Give arrays of any lengths as one block."""
+    """Arrays of any lengths as one block."""
     schema, cells = pa.schema([(name, pa.large_binary()) for name in columns]), []
     for values in columns.values():
         little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
@@ -68,12 +68,12 @@ def packed(columns: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def unpacked(data: bytes, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-    """Give the arrays of a block back, each of its kind; a damaged block is a `ValueError`."""
+    """The arrays of a block back, each of its kind; a damaged block is a `ValueError`."""
     return {name: from_planes(planes, kinds[name]) for name, planes in unpacked_planes(data, kinds).items()}
 
 
 def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
-    """Give the planes of each array of a block, for whoever needs only some of it; else as `unpacked`."""
+    """The planes of each array of a block, for whoever needs only some of it; else as `unpacked`."""
     try:
         options = pa.ipc.IpcReadOptions(use_threads=False)  # blocks are small, and many are unpacked side by side
         with pa.ipc.open_stream(pa.BufferReader(data), options=options) as reader:
@@ -88,7 +88,7 @@ def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
 
 
 def from_planes(planes: Planes, kind: str) -> NDArray[Any]:
-    """Give the array whose bytes lie in planes."""
+    """The array whose bytes lie in planes."""
     values = np.empty(planes.shape[::-1], dtype=np.uint8)
     for place, plane in enumerate(planes):
         values[:, place] = plane
@@ -131,7 +131,7 @@ class CodedOrder:
 
 
 def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> bytes:
-    """Give the stored form of a ranking in the current encoding."""
+    """The stored form of a ranking in the current encoding."""
     digits, steps = _as_decimals(scores)
     return packed(
         {
@@ -146,7 +146,7 @@ def encode(topics: Codes, offsets: Places, documents: Codes, scores: Scores) -> 
 
 
 def decode(data: bytes, encoding: int = ENCODING) -> CodedRun:
-    """Give the ranking back from its stored form."""
+    """The ranking back from its stored form."""
     with _sound(encoding):
         columns = unpacked(data, _COLUMNS)
         topics, counts, documents, scores = (columns[name] for name in ("topics", "counts", "documents", "scores"))
@@ -156,7 +156,7 @@ def decode(data: bytes, encoding: int = ENCODING) -> CodedRun:
 
 
 def decode_order(data: bytes, encoding: int = ENCODING) -> CodedOrder:
-    """Give the ranking back without its scores, in half the time."""
+    """The ranking back without its scores, in half the time."""
     with _sound(encoding):
         planes = unpacked_planes(data, _COLUMNS)
         topics, counts, documents = (
@@ -194,7 +194,7 @@ def _offsets(topics: Codes, counts: Codes, documents: Codes, rows: int) -> Place
 
 
 def _as_decimals(scores: Scores) -> tuple[int, NDArray[np.int32] | None]:
-    """Give the number of decimals and the steps between the scores, or None where they are not short decimals.
+    """The number of decimals and the steps between the scores, or None where they are not short decimals.
 
     A sample tells where to begin, so that scores with all their digits cost next to nothing.
     """
@@ -206,7 +206,7 @@ def _as_decimals(scores: Scores) -> tuple[int, NDArray[np.int32] | None]:
 
 
 def _steps(scores: Scores, digits: int) -> NDArray[np.int32] | None:
-    """Give the steps between the scores in units of the last decimal, or None where that would not be exact.
+    """The steps between the scores in units of the last decimal, or None where that would not be exact.
 
     Every score must be a whole number over a power of ten, bit for bit, and no step larger than 32 bits hold. A
     piece at a time, so that it stays in the cache.
@@ -247,19 +247,19 @@ class IdTable:
 
     @staticmethod
     def empty() -> IdTable:
-        """Give a table without ids."""
+        """A table without ids."""
         return IdTable(as_ids([]))
 
     @staticmethod
     def of(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> IdTable:
-        """Give the table of some distinct ids."""
+        """The table of some distinct ids."""
         return IdTable(as_ids(values))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def lookup(self, values: pa.Array | pa.ChunkedArray | Sequence[str]) -> Codes:
-        """Give the codes of some ids, -1 for those the table does not have.
+        """The codes of some ids, -1 for those the table does not have.
 
         Many ids are looked up through a hash of the whole table, made anew; few through an index that stays.
         """
@@ -276,7 +276,7 @@ class IdTable:
         return codes
 
     def extended(self, values: pa.Array | pa.ChunkedArray | Sequence[str]) -> tuple[Codes, pa.Array]:
-        """Give the codes of some distinct ids, and those that are new, which get the next codes in their order."""
+        """The codes of some distinct ids, and those that are new, which get the next codes in their order."""
         values = as_ids(values)
         codes = self.lookup(values)
         new = np.flatnonzero(codes == UNKNOWN)
@@ -284,7 +284,7 @@ class IdTable:
         return codes, values if len(new) == len(values) else taken(values, new)
 
     def with_new(self, new: pa.Array | pa.ChunkedArray | Sequence[str]) -> IdTable:
-        """Give the table with some new ids after its own."""
+        """The table with some new ids after its own."""
         new = as_ids(new)
         if not len(new):
             return self
@@ -299,7 +299,7 @@ class IdTable:
 
 
 def as_ids(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
-    """Give strings as one Arrow array of the type that all ids have here."""
+    """Strings as one Arrow array of the type that all ids have here."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if not isinstance(values, pa.Array):
@@ -308,14 +308,14 @@ def as_ids(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
 
 
 def encode_page(ids: pa.Array | pa.ChunkedArray | Sequence[str]) -> bytes:
-    """Give the stored form of some ids: their text in one piece and their lengths, as compressed Arrow."""
+    """The stored form of some ids: their text in one piece and their lengths, as compressed Arrow."""
     ids = as_ids(ids)
     lengths = lengths_of(ids).astype(np.int32)
     return packed({"lengths": lengths, "text": np.frombuffer(joined_text(ids), dtype=np.uint8)})
 
 
 def decode_page(data: bytes) -> pa.Array:
-    """Give the ids of a stored page."""
+    """The ids of a stored page."""
     try:
         columns = unpacked(data, {"lengths": "<i4", "text": "u1"})
         ends = np.concatenate([[0], np.cumsum(columns["lengths"], dtype=np.int64)])
@@ -327,12 +327,12 @@ def decode_page(data: bytes) -> pa.Array:
 
 
 def coded(run: Run, topic_codes: Codes, document_codes: Codes) -> CodedRun:
-    """Give a run in the codes of a collection: one code for each of its topic ids and distinct document ids."""
+    """A run in the codes of a collection: one code for each of its topic ids and distinct document ids."""
     return CodedRun(topic_codes, run.offsets, document_codes[run.documents], run.scores)
 
 
 def from_coded(coded: CodedRun, topic_table: IdTable, document_table: IdTable, tag: str, order: Order) -> Run:
-    """Give the run that a stored ranking means, with no more ids than it needs."""
+    """The run that a stored ranking means, with no more ids than it needs."""
     used = np.unique(coded.documents)
     return Run(
         tag=tag,

@@ -40,7 +40,7 @@ class RunFormat(Protocol):
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
-        """Say whether the first bytes of a file look like this format."""
+        """Whether the first bytes of a file look like this format."""
 
     @staticmethod
     def read(source: Source) -> Rows:
@@ -65,7 +65,7 @@ def read_rows(source: Source, *, format: str | None = None) -> Rows:
 
 
 def format_of(source: Source, *, format: str | None = None) -> type[RunFormat]:
-    """Give the named format, or the one that recognises the file."""
+    """The named format, or the one that recognises the file."""
     if format is not None:
         return run_formats.get(format)
     head = source.head()
@@ -235,14 +235,14 @@ problem = RUN.problem
 
 
 def roles_of(names: Iterable[object]) -> dict[str, str] | None:
-    """Give the column of each part by its name, or None where topic, document, or both score and rank are missing."""
+    """The column of each part by its name, or None where topic, document, or both score and rank are missing."""
     found = RUN.roles(str(name) for name in names)
     is_run = {"topic", "document"} <= found.keys() and not found.keys().isdisjoint({"score", "rank"})
     return dict(found) if is_run else None
 
 
 def expected_columns() -> str:
-    """Say which columns are looked for, for a message."""
+    """Which columns are looked for, for a message."""
     return ", ".join(f"{part} ({', '.join(names[1:5])} …)" for part, names in SPELLINGS.items())
 
 
@@ -406,7 +406,7 @@ class ExactRows:
         self._has_ranks |= values.get("rank") is not None
 
     def rows(self, source: Source) -> Rows:
-        """Give all rows gathered."""
+        """All rows gathered."""
         topics, documents, scores, ranks = zip(*self._rows, strict=True) if self._rows else ([], [], [], [])
         return assembled(
             source,
@@ -421,7 +421,7 @@ class ExactRows:
 
 
 def _id(value: object, faults: dict[str, str]) -> str | None:
-    """Give an id as text, a whole number as its digits; a fraction names nothing."""
+    """An id as text, a whole number as its digits; a fraction names nothing."""
     if value is None or value == "":
         faults.setdefault("missing-field", "")
     elif isinstance(value, bool) or not isinstance(value, str | int):
@@ -434,7 +434,7 @@ def _id(value: object, faults: dict[str, str]) -> str | None:
 
 
 def _score(value: object, faults: dict[str, str]) -> float:
-    """Give a finite score, else NaN; only decimal notation counts."""
+    """A finite score, else NaN; only decimal notation counts."""
     if value is None or value == "":
         faults.setdefault("missing-field", "")
         return np.nan
@@ -461,7 +461,7 @@ def _rank(value: object) -> int:
 
 
 def columns_of(run: Run) -> Iterator[dict[str, pa.Array]]:
-    """Give the columns topic, document, rank (from 1), score and tag, some rows at a time: what writers join."""
+    """The columns topic, document, rank (from 1), score and tag, some rows at a time: what writers join."""
     counts = np.diff(run.offsets)
     topics = np.repeat(np.arange(len(counts)), counts)
     ranks = np.arange(1, run.row_count + 1) - run.offsets[topics]

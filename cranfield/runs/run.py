@@ -47,16 +47,16 @@ class LineNumbers:
     skipped: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the line numbers of some rows."""
+        """The line numbers of some rows."""
         rows_before = self.skipped - np.arange(1, len(self.skipped) + 1)
         return np.asarray(rows + 1 + np.searchsorted(rows_before, rows, side="right"), dtype=np.int64)
 
     def at(self, row: int) -> int:
-        """Give the line number of one row."""
+        """The line number of one row."""
         return int(self.of(np.array([row], dtype=np.int64))[0])
 
     def without(self, lines: NDArray[np.int64]) -> LineNumbers:
-        """Give the numbering after the rows on these lines were taken out."""
+        """The numbering after the rows on these lines were taken out."""
         return LineNumbers(np.union1d(self.skipped, lines).astype(np.int64))
 
 
@@ -87,7 +87,7 @@ class Rows:
         return len(self.scores)
 
     def only(self, kept: Places) -> Rows:
-        """Give some of the rows (their numbers rise), with their line numbers and without ids that no row uses."""
+        """Some of the rows (their numbers rise), with their line numbers and without ids that no row uses."""
         gone = np.ones(len(self), dtype=bool)
         gone[kept] = False
         topic_ids, topics = used_only(self.topic_ids, self.topics[kept])
@@ -197,7 +197,7 @@ class Run:
         return digest.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[str, list[str], Scores]]:
-        """Give (topic, documents, scores) per topic, best document first."""
+        """(topic, documents, scores) per topic, best document first."""
         for topic, start, end in zip(self.topic_ids.to_pylist(), self.offsets, self.offsets[1:], strict=False):
             yield (
                 topic,
@@ -248,7 +248,7 @@ class Ranking:
 
 
 def ranked(rows: Rows, *, order: Order = "score") -> Run:
-    """Give the run that the rows mean, in canonical order."""
+    """The run that the rows mean, in canonical order."""
     found = rows.by_score if order == "score" else ranking(rows, order=order)
     return Run(
         tag=rows.name,
@@ -263,7 +263,7 @@ def ranked(rows: Rows, *, order: Order = "score") -> Run:
 
 
 def ranking(rows: Rows, *, order: Order) -> Ranking:
-    """Give the rows in one of the three orders; without ranks the order by rank is that of the file."""
+    """The rows in one of the three orders; without ranks the order by rank is that of the file."""
     groups = rows.by_topic
     places = groups.rows
     if order == "score":
@@ -282,7 +282,7 @@ def ranking(rows: Rows, *, order: Order) -> Ranking:
 
 
 def _sorted(keys: NDArray[Any], groups: Groups) -> Places:
-    """Give the row numbers with each topic sorted by rising key, equal keys as they stood.
+    """The row numbers with each topic sorted by rising key, equal keys as they stood.
 
     All topics at once: as rows of a matrix if the lists are about equally long, else by two keys.
     """
@@ -298,18 +298,18 @@ def _sorted(keys: NDArray[Any], groups: Groups) -> Places:
 
 
 def _never(wrong: Mask, groups: Groups) -> bool:
-    """Say whether no row and its next of the same topic are the wrong way round."""
+    """Whether no row and its next of the same topic are the wrong way round."""
     wrong[groups.offsets[1:-1] - 1] = False
     return not wrong.any()
 
 
 def arranged(values: NDArray[Value], places: Places | None) -> NDArray[Value]:
-    """Give `values` at some places; None means all of them, as they stand."""
+    """`values` at some places; None means all of them, as they stand."""
     return values if places is None else values[places]
 
 
 def _by_id_descending(tied: Mask, documents: Codes, ids: pa.Array) -> Places | None:
-    """Give the permutation that orders tied rows by id, descending; None where no row moves.
+    """The permutation that orders tied rows by id, descending; None where no row moves.
 
     Only the ids that take part in a tie are compared as strings, each of them once.
     """
@@ -374,13 +374,13 @@ def _counted(members: Mask, offsets: Places) -> Ties:
 
 
 def as_float32(scores: Scores) -> NDArray[np.float32]:
-    """Give the scores as 32-bit floats; what is too large becomes infinite, as in C."""
+    """The scores as 32-bit floats; what is too large becomes infinite, as in C."""
     with np.errstate(over="ignore", under="ignore"):
         return scores.astype(np.float32)
 
 
 def order_as_float32(run: Run) -> Places | None:
-    """Give the permutation that puts a run into trec_eval 9's order; None where it changes nothing.
+    """The permutation that puts a run into trec_eval 9's order; None where it changes nothing.
 
     trec_eval 9 compares scores as 32-bit floats, so that scores which differ only beyond that are ties and go by
     document id. Rounding never swaps two scores, so only those ties move. A run that means its ranks or its file
@@ -401,12 +401,12 @@ _SMALL = 1024
 
 
 def worth_a_matrix(counts: NDArray[np.int64]) -> bool:
-    """Say whether lists of these lengths fill a matrix at least by half."""
+    """Whether lists of these lengths fill a matrix at least by half."""
     return int(counts.max(initial=0)) * len(counts) <= 2 * int(counts.sum()) + _SMALL
 
 
 def matrix_of(values: NDArray[Any], counts: NDArray[np.int64], *, fill: np.generic) -> NDArray[Any]:
-    """Give one row per list, short ones filled up at the end. The matrix is always a copy."""
+    """One row per list, short ones filled up at the end. The matrix is always a copy."""
     depth = int(counts.max(initial=0))
     if len(values) == depth * len(counts):
         return values.reshape(len(counts), depth).copy()

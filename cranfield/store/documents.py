@@ -99,23 +99,23 @@ def add(store: Store, documents: Sequence[Document], *, source: int, update: boo
 
 
 def count(store: Store) -> int:
-    """Give the number of documents. Numbers are never reused and none is deleted, so the highest is the count."""
+    """The number of documents. Numbers are never reused and none is deleted, so the highest is the count."""
     return int(store.value("SELECT coalesce(max(number), 0) FROM documents"))
 
 
 def fetch(store: Store, identifier: str) -> Document | None:
-    """Give one document, or None."""
+    """One document, or None."""
     row = store.row(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", identifier)
     return _document(row) if row else None
 
 
 def each(store: Store) -> Iterator[Document]:
-    """Give all documents in the order they came."""
+    """All documents in the order they came."""
     return (document for document, _ in each_with_hash(store))
 
 
 def each_with_hash(store: Store) -> Iterator[tuple[Document, str]]:
-    """Give (document, stored content hash), a page at a time, so that no read transaction stays open."""
+    """(document, stored content hash), a page at a time, so that no read transaction stays open."""
     last = 0
     query = (
         f"SELECT {_COLUMNS}, content_hash, number FROM documents WHERE number > ? ORDER BY number LIMIT {_AT_ONCE}"
@@ -126,17 +126,17 @@ def each_with_hash(store: Store) -> Iterator[tuple[Document, str]]:
 
 
 def ids(store: Store) -> Iterator[str]:
-    """Give the ids of all documents, in no promised order (they come from the index alone)."""
+    """The ids of all documents, in no promised order (they come from the index alone)."""
     return (row[0] for row in store.each("SELECT id FROM documents"))
 
 
 def known(store: Store, identifiers: Sequence[str]) -> set[str]:
-    """Give those of the ids that are documents of the collection."""
+    """Those of the ids that are documents of the collection."""
     return {row[0] for row in store.among("SELECT id FROM documents WHERE id IN ({})", identifiers)}
 
 
 def content_hashes(store: Store, identifiers: Sequence[str]) -> dict[str, str]:
-    """Give id -> content hash of those of the ids that are documents of the collection."""
+    """Id -> content hash of those of the ids that are documents of the collection."""
     return dict(store.among("SELECT id, content_hash FROM documents WHERE id IN ({})", identifiers))
 
 
@@ -151,7 +151,7 @@ def _document(row: Sequence[Any]) -> Document:
 
 
 def ids_near(store: Store, identifier: str) -> list[str]:
-    """Give a few ids that stand next to `identifier` in the order of ids: what a mistyped id may have meant."""
+    """A few ids that stand next to `identifier` in the order of ids: what a mistyped id may have meant."""
     cased = store.column("SELECT id FROM documents WHERE id IN (?, ?)", identifier.upper(), identifier.lower())
     before = store.column("SELECT id FROM documents WHERE id < ? ORDER BY id DESC LIMIT 2", identifier)
     after = store.column("SELECT id FROM documents WHERE id >= ? ORDER BY id LIMIT 3", identifier)
@@ -181,18 +181,18 @@ def add_topics(store: Store, topics: Sequence[Topic], *, source: int, update: bo
 
 
 def topics(store: Store) -> list[Topic]:
-    """Give all topics in the order they were given."""
+    """All topics in the order they were given."""
     return [topic for topic, _ in topics_with_hash(store)]
 
 
 def topics_with_hash(store: Store) -> list[tuple[Topic, str]]:
-    """Give (topic, stored content hash) in the order they were given."""
+    """(topic, stored content hash) in the order they were given."""
     rows = store.rows("SELECT id, title, description, narrative, metadata, content_hash FROM topics ORDER BY number")
     return [(Topic(row[0], row[1], row[2], row[3], json.loads(row[4])), row[5]) for row in rows]
 
 
 def topic_ids(store: Store) -> list[str]:
-    """Give the ids of all topics in the order they were given."""
+    """The ids of all topics in the order they were given."""
     return store.column("SELECT id FROM topics ORDER BY number")
 
 
@@ -216,7 +216,7 @@ def add_source(store: Store, file: LoadedFile, *, now: str) -> int:
 
 
 def source_of(store: Store, table: str, identifier: str) -> int:
-    """Give the number of the file that brought a document or topic."""
+    """The number of the file that brought a document or topic."""
     return int(store.value(f"SELECT source FROM {table} WHERE id = ?", identifier))
 
 
@@ -262,7 +262,7 @@ def put_clusters(store: Store, scan: Scan, clusters: Sequence[Cluster], *, now: 
 
 
 def clusters(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
-    """Give cluster -> [(document, kind, similarity, is representative)], the representative first."""
+    """Cluster -> [(document, kind, similarity, is representative)], the representative first."""
     found: dict[int, list[tuple[str, str, float, bool]]] = {}
     rows = store.rows(
         """SELECT cluster, document, kind, similarity, representative FROM duplicates
@@ -274,7 +274,7 @@ def clusters(store: Store) -> dict[int, list[tuple[str, str, float, bool]]]:
 
 
 def latest_scan(store: Store) -> Scan | None:
-    """Give the settings of the latest scan, or None where there was none."""
+    """The settings of the latest scan, or None where there was none."""
     row = store.row(f"SELECT {_SCAN} FROM duplicate_scans ORDER BY number DESC LIMIT 1")
     return Scan(*row) if row else None
 
@@ -297,7 +297,7 @@ class Hit:
 
 
 def match_expression(query: str, *, every_word: bool = False) -> str:
-    """Give the FTS5 expression for a query as people type it: words, and "phrases" in double quotes.
+    """The FTS5 expression for a query as people type it: words, and "phrases" in double quotes.
 
     Every word is quoted, so nothing in it can be taken for FTS5's own syntax; a word without a letter or digit
     is dropped. Words are alternatives, unless `every_word` asks for all of them.
@@ -309,7 +309,7 @@ def match_expression(query: str, *, every_word: bool = False) -> str:
 
 
 def search(store: Store, query: str, *, limit: int = 10, every_word: bool = False) -> list[Hit]:
-    """Give the best documents with a snippet each, best first; ties by document id descending."""
+    """The best documents with a snippet each, best first; ties by document id descending."""
     expression = match_expression(query, every_word=every_word)
     if not expression:
         return []
@@ -327,7 +327,7 @@ def search(store: Store, query: str, *, limit: int = 10, every_word: bool = Fals
 
 
 def rank(store: Store, query: str, *, limit: int) -> list[tuple[str, float]]:
-    """Give (document, score) of the best documents, without snippets: what a baseline run needs."""
+    """(document, score) of the best documents, without snippets: what a baseline run needs."""
     expression = match_expression(query)
     if not expression:
         return []

@@ -31,7 +31,7 @@ def add_assessor(store: Store, name: str, *, kind: SourceKind = "person", now: s
 
 
 def assessors(store: Store) -> dict[str, SourceKind]:
-    """Give the names of all assessors with what they are."""
+    """The names of all assessors with what they are."""
     return dict(store.rows("SELECT name, kind FROM assessors ORDER BY name"))
 
 
@@ -85,7 +85,7 @@ def append_many(store: Store, events: Sequence[Event], *, now: str) -> list[Even
 
 
 def _subject(store: Store, event: Event) -> PairKey:
-    """Give the pair whose standing answer an event can change: an undo is about what it undoes."""
+    """The pair whose standing answer an event can change: an undo is about what it undoes."""
     if event.kind != "undone":
         return key_of(event)
     undone = event_with_uuid(store, event.undoes)
@@ -106,7 +106,7 @@ def project(store: Store, key: PairKey) -> None:
 
 
 def events_of_pair(store: Store, key: PairKey) -> list[Event]:
-    """Give what one assessor did with one document, and the undoing of it, in the order it was recorded."""
+    """What one assessor did with one document, and the undoing of it, in the order it was recorded."""
     own = f"{_SELECT} WHERE topic = ? AND document = ? AND layer = ? AND assessor = ? ORDER BY sequence"
     found = [_event(row) for row in store.rows(own, key.topic, key.document, key.layer, key.assessor)]
     query = f"{_SELECT} WHERE undoes IN ({marks(found)}) AND undoes <> ''"
@@ -117,13 +117,13 @@ def events_of_pair(store: Store, key: PairKey) -> list[Event]:
 
 
 def event_with_uuid(store: Store, uuid: str) -> Event | None:
-    """Give one event by its UUID."""
+    """One event by its UUID."""
     row = store.row(f"{_SELECT} WHERE uuid = ?", uuid)
     return None if row is None else _event(row)
 
 
 def latest_answer(store: Store, layer: str, topic: str, document: str, *, assessor: str) -> Event | None:
-    """Give what one assessor said last of one document, or None: what counts, or what he said when shown it again."""
+    """What one assessor said last of one document, or None: what counts, or what he said when shown it again."""
     key = PairKey(layer, topic, document, assessor)
     happened = events_of_pair(store, key)
     undone = {event.undoes for event in happened if event.kind == "undone"}
@@ -137,14 +137,14 @@ def latest_answer(store: Store, layer: str, topic: str, document: str, *, assess
 
 
 def events(store: Store, *, up_to: int | None = None, layers: Sequence[str] = ()) -> Iterator[Event]:
-    """Give all events in the order they were recorded, up to a sequence number, of some layers or of all."""
+    """All events in the order they were recorded, up to a sequence number, of some layers or of all."""
     limit = "" if up_to is None else f" AND sequence <= {int(up_to)}"
     only = f" AND layer IN ({marks(layers)})" if layers else ""
     return map(_event, store.each(f"{_SELECT} WHERE 1{limit}{only} ORDER BY sequence", *layers))
 
 
 def standing(store: Store, *, layers: Sequence[str] = (), pair: tuple[str, str] | None = None) -> list[Event]:
-    """Give the events that count now, of some layers or all, of one document or all, as they were recorded."""
+    """The events that count now, of some layers or all, of one document or all, as they were recorded."""
     only = f" AND layer IN ({marks(layers)})" if layers else ""
     only += " AND topic = ? AND document = ?" if pair else ""
     counting = f"SELECT event FROM judgments WHERE 1{only}"
@@ -153,17 +153,17 @@ def standing(store: Store, *, layers: Sequence[str] = (), pair: tuple[str, str] 
 
 
 def last_sequence(store: Store) -> int:
-    """Give the number of the latest event; 0 where there is none."""
+    """The number of the latest event; 0 where there is none."""
     return int(store.value("SELECT max(sequence) FROM judgment_events") or 0)
 
 
 def sequence_at(store: Store, moment: str) -> int:
-    """Give the number of the last event recorded up to a moment (as `now` writes it)."""
+    """The number of the last event recorded up to a moment (as `now` writes it)."""
     return int(store.value("SELECT max(sequence) FROM judgment_events WHERE recorded <= ?", moment) or 0)
 
 
 def projection_faults(store: Store) -> list[str]:
-    """Say where what counts now is not the fold of the events."""
+    """Where what counts now is not the fold of the events."""
     wanted = {_row(key, event) for key, event in fold(events(store)).items()}
     found = set(store.rows("SELECT * FROM judgments"))
     return [
@@ -201,12 +201,12 @@ _ROW = "topic, document, layer, assessor, adjudicated, kind = 'propagated', grad
 
 
 def opinion_rows(store: Store, layers: Sequence[str]) -> list[Any]:
-    """Give (topic, document, layer, assessor, is decision, is propagated, grade, event, scale) of what stands."""
+    """(topic, document, layer, assessor, is decision, is propagated, grade, event, scale) of what stands."""
     return store.rows(f"SELECT {_ROW} FROM judgments WHERE {_graded(layers)}", *layers)
 
 
 def opinion_text(store: Store, layers: Sequence[str]) -> list[tuple[str, int, str]]:
-    """Give the same as text: for each topic its id, the number of rows, and the rows with tabs between the columns.
+    """The same as text: for each topic its id, the number of rows, and the rows with tabs between the columns.
 
     A Python object for each of some hundred thousand cells takes longer than all the rest.
     """
@@ -220,18 +220,18 @@ def _graded(layers: Sequence[str]) -> str:
 
 
 def layers_with_grades(store: Store) -> list[tuple[str, int]]:
-    """Give (layer, number of standing grades)."""
+    """(layer, number of standing grades)."""
     return store.rows("SELECT layer, count(*) FROM judgments WHERE grade IS NOT NULL GROUP BY layer ORDER BY layer")
 
 
 def has_grades(store: Store, layer: str) -> bool:
-    """Say whether anything stands in a layer."""
+    """Whether anything stands in a layer."""
     query = "SELECT EXISTS (SELECT 1 FROM judgments WHERE layer = ? AND grade IS NOT NULL)"
     return bool(store.value(query, layer))
 
 
 def primary_assessors(store: Store) -> dict[str, list[str]]:
-    """Give topic -> its primary assessors."""
+    """Topic -> its primary assessors."""
     found: dict[str, list[str]] = {}
     for topic, assessor in store.rows("SELECT topic, assessor FROM assignments WHERE role = 'primary'"):
         found.setdefault(topic, []).append(assessor)
@@ -239,7 +239,7 @@ def primary_assessors(store: Store) -> dict[str, list[str]]:
 
 
 def pooled_documents(store: Store, *, pool: str = "") -> list[tuple[str, str]]:
-    """Give the different (topic, document) that are to be judged: in one pool or in all, or found by searching."""
+    """The different (topic, document) that are to be judged: in one pool or in all, or found by searching."""
     if pool:
         query = "SELECT topic, document FROM pool_entries JOIN pools ON number = pool WHERE name = ?"
         return store.rows(query, pool)
@@ -247,7 +247,7 @@ def pooled_documents(store: Store, *, pool: str = "") -> list[tuple[str, str]]:
 
 
 def documents_in_pools(store: Store) -> list[tuple[str, str]]:
-    """Give the different (topic, document) in any pool: to be judged, found by searching, passed over by a draw."""
+    """The different (topic, document) in any pool: to be judged, found by searching, passed over by a draw."""
     return store.rows(
         """SELECT topic, document FROM pool_entries UNION SELECT topic, document FROM found_documents
            UNION SELECT topic, document FROM pool_undrawn"""
@@ -255,7 +255,7 @@ def documents_in_pools(store: Store) -> list[tuple[str, str]]:
 
 
 def finds(store: Store) -> list[tuple[str, str, str, str, str]]:
-    """Give (topic, document, assessor, words, when) of all that was found by searching."""
+    """(topic, document, assessor, words, when) of all that was found by searching."""
     return store.rows("SELECT topic, document, assessor, words, found FROM found_documents")
 
 
@@ -271,7 +271,7 @@ def versions_used(store: Store, events: Sequence[int]) -> tuple[dict[int, int], 
 
 
 def disputed_pairs(store: Store, layer: str) -> list[tuple[str, str]]:
-    """Give the (topic, document) with different grades by those who looked at them, and no decision yet.
+    """The (topic, document) with different grades by those who looked at them, and no decision yet.
 
     A grade that is relevant on one scale and not on another counts as two.
     """
@@ -290,7 +290,7 @@ Graded = tuple[bool, int]
 
 
 def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str, str, Graded, str, int]]:
-    """Give (topic, document, assessor, grade, when, scale) of what two or more looked at, once for each assessor.
+    """(topic, document, assessor, grade, when, scale) of what two or more looked at, once for each assessor.
 
     Decisions and propagated grades are no opinions. Where somebody judged in two layers, the later answer counts.
     """
@@ -313,7 +313,7 @@ def double_judgments(store: Store, layers: Sequence[str]) -> list[tuple[str, str
 
 
 def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded, Graded]]:
-    """Give (assessor, first grade, grade when he saw the document again); what was taken back is left out."""
+    """(assessor, first grade, grade when he saw the document again); what was taken back is left out."""
     kept = "NOT EXISTS (SELECT 1 FROM judgment_events AS undo WHERE undo.undoes = {0}.uuid AND undo.undoes <> '')"
     rows = store.rows(
         f"""SELECT probe.assessor, early.grade >= earlier.relevant_from, early.grade,
@@ -336,7 +336,7 @@ def probe_answers(store: Store, layers: Sequence[str]) -> list[tuple[str, Graded
 
 
 def answered_pairs(store: Store, layer: str) -> set[tuple[str, str]]:
-    """Give the (topic, document) that have a standing answer in a layer, with a grade or without."""
+    """The (topic, document) that have a standing answer in a layer, with a grade or without."""
     return set(store.rows("SELECT DISTINCT topic, document FROM judgments WHERE layer = ?", layer))
 
 
@@ -351,13 +351,13 @@ def add_found(store: Store, topic: str, document: str, *, assessor: str, words: 
 
 
 def found_documents(store: Store, topic: str) -> list[str]:
-    """Give what was found for a topic, in the order it was found."""
+    """What was found for a topic, in the order it was found."""
     query = "SELECT document FROM found_documents WHERE topic = ? ORDER BY found, document"
     return store.column(query, topic)
 
 
 def found_topics(store: Store) -> list[str]:
-    """Give the topics for which something was found."""
+    """The topics for which something was found."""
     return store.column("SELECT DISTINCT topic FROM found_documents ORDER BY topic")
 
 
@@ -368,7 +368,7 @@ _LONGEST_LEASE = 400 * 86_400.0
 
 
 def faults(store: Store, *, moment: float) -> Iterator[str]:
-    """Give what cannot be: in what counts now, in events, leases, queues and assignments."""
+    """What cannot be: in what counts now, in events, leases, queues and assignments."""
     yield from projection_faults(store)
     for query, sentence in _FAULTS:
         for row in store.rows(query, *([moment + _LONGEST_LEASE] if "?1" in query else [])):

@@ -18,7 +18,7 @@ _NOT_UNDONE = """NOT EXISTS (SELECT 1 FROM judgment_events AS undo
 
 
 def answers(store: Store, layer: str, topic: str, *, assessor: str, document: str = "") -> dict[str, Answers]:
-    """Give what stands about each document of a topic, or about one, that has an answer, seen from one assessor."""
+    """What stands about each document of a topic, or about one, that has an answer, seen from one assessor."""
     one, values = (" AND document = ?", [document]) if document else ("", [])
     rows = store.rows(
         f"""SELECT document, assessor, adjudicated, kind, grade IS NOT NULL, event, scale, guidelines
@@ -53,7 +53,7 @@ def _with_answer(known: Answers, assessor: str, answer: Sequence[Any]) -> Answer
 
 
 def pool_counts(store: Store, pool: str, layer: str, *, assessor: str) -> dict[str, tuple[int, int, int]]:
-    """Give topic -> (done, of, postponed) of a pool as it stands for one assessor, where one answer is enough.
+    """Topic -> (done, of, postponed) of a pool as it stands for one assessor, where one answer is enough.
 
     It says the same as `judge.queue.state_of` for whoever is not second, in a sixth of the time.
     """
@@ -76,7 +76,7 @@ def pool_counts(store: Store, pool: str, layer: str, *, assessor: str) -> dict[s
 def own_grades(
     store: Store, layer: str, topic: str, *, assessor: str, other_than: Collection[int] = ()
 ) -> dict[str, int | None]:
-    """Give document -> grade of what one assessor has judged for a topic, as they said it last.
+    """Document -> grade of what one assessor has judged for a topic, as they said it last.
 
     The answer to a probe is what was said last, though it never counts. A grade of one of the versions `other_than`
     is left away: the document is there, without it.
@@ -97,7 +97,7 @@ def own_grades(
 
 
 def own_relevance(store: Store, layer: str, topic: str, *, assessor: str) -> dict[str, bool]:
-    """Give document -> whether one assessor has judged it relevant, by the scale of the grade."""
+    """Document -> whether one assessor has judged it relevant, by the scale of the grade."""
     rows = store.rows(
         """SELECT document, grade >= relevant_from FROM judgments INDEXED BY judgments_by_assessor
            JOIN scales ON version = scale
@@ -110,7 +110,7 @@ def own_relevance(store: Store, layer: str, topic: str, *, assessor: str) -> dic
 
 
 def judged_and_probed(store: Store, layer: str, topic: str, *, assessor: str) -> tuple[list[str], set[str]]:
-    """Give what one assessor has judged for a topic, earliest first, and what they saw again as a probe."""
+    """What one assessor has judged for a topic, earliest first, and what they saw again as a probe."""
     values = assessor, layer, topic
     judged = store.rows(
         """SELECT document FROM judgments INDEXED BY judgments_by_assessor
@@ -123,13 +123,13 @@ def judged_and_probed(store: Store, layer: str, topic: str, *, assessor: str) ->
 
 
 def own_topics(store: Store, layer: str, *, assessor: str) -> list[str]:
-    """Give the topics in which one assessor has answered something, that of the latest answer first."""
+    """The topics in which one assessor has answered something, that of the latest answer first."""
     query = "SELECT topic FROM judgments WHERE assessor = ? AND layer = ? GROUP BY topic ORDER BY max(event) DESC"
     return store.column(query, assessor, layer)
 
 
 def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, str]]:
-    """Give (uuid of the latest answer, title of the document) of one assessor, latest first, read as needed.
+    """(uuid of the latest answer, title of the document) of one assessor, latest first, read as needed.
 
     The answer to a probe is the latest one to its document, though what counts is another.
     """
@@ -162,7 +162,7 @@ def own_past(store: Store, layer: str, *, assessor: str) -> Iterator[tuple[str, 
 
 
 def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int, list[float]]:
-    """Give how many answers of an assessor stand since a moment, and the seconds of the latest, earliest first."""
+    """How many answers of an assessor stand since a moment, and the seconds of the latest, earliest first."""
     answered = "FROM judgment_events AS answer WHERE kind IN ('judged', 'cannot-judge') AND assessor = ?"
     standing = _NOT_UNDONE.format("answer")
     count = store.value(f"SELECT count(*) {answered} AND happened >= ? AND {standing}", assessor, since)
@@ -171,7 +171,7 @@ def pace_of(store: Store, *, assessor: str, since: str, limit: int) -> tuple[int
 
 
 def changes_of_others(store: Store) -> int:
-    """Give a number that changes whenever another connection has written to the file."""
+    """A number that changes whenever another connection has written to the file."""
     return int(store.value("PRAGMA data_version"))
 
 
@@ -192,7 +192,7 @@ class Draft:
 
 
 def draft_of(store: Store, topic: str) -> Draft | None:
-    """Give the draft of a topic, or None where it was never tried."""
+    """The draft of a topic, or None where it was never tried."""
     row = store.row("SELECT topic, author, state, reason, expected FROM topic_drafts WHERE topic = ?", topic)
     return None if row is None else Draft(*row)
 
@@ -210,7 +210,7 @@ def put_draft(store: Store, draft: Draft, *, tried: Sequence[Tried] = (), now: s
 
 
 def tried_hits(store: Store, topic: str) -> list[Tried]:
-    """Give the hits of a draft that are judged, by rank."""
+    """The hits of a draft that are judged, by rank."""
     rows = store.rows(
         "SELECT document, rank, stratum, population FROM tried_hits WHERE topic = ? ORDER BY rank", topic
     )
@@ -218,7 +218,7 @@ def tried_hits(store: Store, topic: str) -> list[Tried]:
 
 
 def refused_topics(store: Store) -> dict[str, str]:
-    """Give the topics that were refused, each with the reason."""
+    """The topics that were refused, each with the reason."""
     return dict(store.rows("SELECT topic, reason FROM topic_drafts WHERE state = 'refused' ORDER BY topic"))
 
 
@@ -246,7 +246,7 @@ def put_lease(store: Store, lease: Lease) -> None:
 
 
 def live_leases(store: Store, layer: str, *, topic: str = "", document: str = "", moment: float) -> list[Lease]:
-    """Give the leases of a layer, of one of its topics or of one document, that have not run out."""
+    """The leases of a layer, of one of its topics or of one document, that have not run out."""
     names = {"topic": topic, "document": document}
     only = "".join(f" AND {name} = ?" for name, value in names.items() if value)
     query = f"""SELECT layer, topic, document, assessor, session, expires FROM leases
@@ -269,7 +269,7 @@ def forget_expired(store: Store, *, moment: float) -> None:
 
 
 def assigned(store: Store) -> list[Assigned]:
-    """Give all assignments."""
+    """All assignments."""
     return [
         Assigned(*row) for row in store.rows("SELECT topic, assessor, role FROM assignments ORDER BY topic, role")
     ]
@@ -283,12 +283,12 @@ def put_assignments(store: Store, made: Sequence[Assigned], *, topics: Sequence[
 
 
 def planned_overlap(store: Store) -> Overlap:
-    """Give how many documents more than one assessor judges; none where nothing was planned."""
+    """How many documents more than one assessor judges; none where nothing was planned."""
     return _planned(store, "overlap", Overlap, ("share", "by", "seed"))
 
 
 def planned_probes(store: Store) -> Probes:
-    """Give how often an assessor sees an earlier document again; never where nothing was planned."""
+    """How often an assessor sees an earlier document again; never where nothing was planned."""
     return _planned(store, "probes", Probes, ("share", "after", "seed"))
 
 
@@ -339,13 +339,13 @@ def put_packet_facts(store: Store, facts: PacketFacts) -> None:
 
 
 def packet_facts(store: Store) -> PacketFacts | None:
-    """Give what is known of a packet; None where the file is a collection of its own."""
+    """What is known of a packet; None where the file is a collection of its own."""
     found = store.setting(PACKET)
     return None if found is None else PacketFacts(**{part: found[part] for part in _PACKET_PARTS})
 
 
 def answered_in_packet(store: Store, facts: PacketFacts) -> tuple[int, int]:
-    """Give how many documents the queue of a packet has, and how many of them its assessor has answered."""
+    """How many documents the queue of a packet has, and how many of them its assessor has answered."""
     rows = store.rows(
         """SELECT count(*), count(*) FILTER (WHERE EXISTS (
                       SELECT 1 FROM judgments WHERE judgments.topic = queue_entries.topic
@@ -400,7 +400,7 @@ def add_queue(
 
 
 def queue_named(store: Store, name: str) -> QueueFacts:
-    """Give the queue of this name."""
+    """The queue of this name."""
     row = store.row("SELECT number, name, purpose, layer, made FROM queues WHERE name = ?", name)
     if row is None:
         raise UnknownName("queue", name, store.column("SELECT name FROM queues"))
@@ -408,13 +408,13 @@ def queue_named(store: Store, name: str) -> QueueFacts:
 
 
 def queue_topics(store: Store, number: int) -> list[str]:
-    """Give the topics of a queue."""
+    """The topics of a queue."""
     query = "SELECT DISTINCT topic FROM queue_entries WHERE queue = ? ORDER BY topic"
     return store.column(query, number)
 
 
 def queue_documents(store: Store, number: int, topic: str) -> list[tuple[str, int]]:
-    """Give (document, position) of one topic of a queue."""
+    """(document, position) of one topic of a queue."""
     return store.rows("SELECT document, position FROM queue_entries WHERE queue = ? AND topic = ?", number, topic)
 
 
@@ -433,7 +433,7 @@ class Refusal:
 
 
 def answer_counts(store: Store, layer: str) -> list[tuple[str, str, str, int]]:
-    """Give (topic, assessor, kind, how many answers of it stand); decisions are left out."""
+    """(topic, assessor, kind, how many answers of it stand); decisions are left out."""
     return store.rows(
         """SELECT topic, assessor, kind, count(*) FROM judgments WHERE layer = ? AND adjudicated = 0
            GROUP BY topic, assessor, kind ORDER BY assessor, kind""",
@@ -442,7 +442,7 @@ def answer_counts(store: Store, layer: str) -> list[tuple[str, str, str, int]]:
 
 
 def seconds_by_assessor(store: Store, layer: str) -> dict[str, list[float]]:
-    """Give the seconds of attention of each assessor's judgments, those that were undone too."""
+    """The seconds of attention of each assessor's judgments, those that were undone too."""
     found: dict[str, list[float]] = {}
     rows = store.rows(
         """SELECT assessor, seconds FROM judgment_events
@@ -455,13 +455,13 @@ def seconds_by_assessor(store: Store, layer: str) -> dict[str, list[float]]:
 
 
 def last_seen(store: Store) -> dict[str, str]:
-    """Give when each assessor last did something."""
+    """When each assessor last did something."""
     query = """SELECT name, (SELECT max(happened) FROM judgment_events WHERE assessor = name) FROM assessors"""
     return {name: moment for name, moment in store.rows(query) if moment}
 
 
 def refusals(store: Store, layer: str) -> list[Refusal]:
-    """Give what could not be judged, by topic and document."""
+    """What could not be judged, by topic and document."""
     rows = store.rows(
         """SELECT judgments.topic, judgments.document, judgments.assessor, reason, happened
            FROM judgments JOIN judgment_events ON sequence = event
@@ -505,7 +505,7 @@ def counts(store: Store, layer: str) -> Counts:
 
 
 def older_than(store: Store, *, scale: int, guidelines: int, layer: str = "", assessor: str = "") -> int:
-    """Give how many grades of people stand that were given under an older scale or older guidelines.
+    """How many grades of people stand that were given under an older scale or older guidelines.
 
     Only those of a layer, or of an assessor, where one is given; what machines said, and draft topics, count not.
     """
@@ -518,13 +518,13 @@ def older_than(store: Store, *, scale: int, guidelines: int, layer: str = "", as
 
 
 def older_now(store: Store, *, layer: str = "", assessor: str = "") -> int:
-    """Give the same for the versions in force."""
+    """The same for the versions in force."""
     scale, guidelines = store.versions()
     return older_than(store, scale=scale, guidelines=guidelines, layer=layer, assessor=assessor)
 
 
 def off_scale(store: Store, *, scale: int) -> int:
-    """Give how many standing grades are not on one version of the scale."""
+    """How many standing grades are not on one version of the scale."""
     return int(
         store.value(
             """SELECT count(*) FROM judgments WHERE grade IS NOT NULL

@@ -66,12 +66,12 @@ _CHOICES = """SELECT number, topic, document, step, reason, version, known, else
 
 
 def choices(store: Store, pool: int, *, after: int = 0) -> list[RecordedChoice]:
-    """Give the choices of a pool in the order they were made."""
+    """The choices of a pool in the order they were made."""
     return [_choice(row) for row in store.rows(f"{_CHOICES} AND number > ? ORDER BY number", pool, after)]
 
 
 def choice_of(store: Store, pool: int, topic: str, document: str) -> RecordedChoice | None:
-    """Give the choice that brought a document, or None where a fixed step brought it."""
+    """The choice that brought a document, or None where a fixed step brought it."""
     row = store.row(f"{_CHOICES} AND topic = ? AND document = ?", pool, topic, document)
     return None if row is None else _choice(row)
 
@@ -83,13 +83,13 @@ def _choice(row: Sequence[Any]) -> RecordedChoice:
 
 
 def last_choice(store: Store, pool: int) -> tuple[int, str]:
-    """Give the number and the hash of the latest choice; (0, "") where there is none."""
+    """The number and the hash of the latest choice; (0, "") where there is none."""
     row = store.row("SELECT number, hash FROM pool_choices WHERE pool = ? ORDER BY number DESC LIMIT 1", pool)
     return row or (0, "")
 
 
 def follows(store: Store, pool: int, number: int, head: str) -> bool:
-    """Say whether the record still has this choice with this hash: what was written may have been rolled back."""
+    """Whether the record still has this choice with this hash: what was written may have been rolled back."""
     found = store.value("SELECT hash FROM pool_choices WHERE pool = ? AND number = ?", pool, number)
     return bool((found or "") == head)
 
@@ -107,7 +107,7 @@ def record_choices(store: Store, pool: int, made: Iterable[RecordedChoice]) -> s
 
 
 def ends(store: Store, pool: int) -> dict[str, RecordedEnd]:
-    """Give the topics that have ended."""
+    """The topics that have ended."""
     rows = store.rows("SELECT topic, rule, version, known, final, ended FROM pool_ends WHERE pool = ?", pool)
     return {row[0]: RecordedEnd(row[0], row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows}
 
@@ -133,13 +133,13 @@ def count_in_stratum(store: Store, pool: int, topic: str, stratum: tuple[int, st
 
 
 def last_position(store: Store, pool: int, topic: str) -> int:
-    """Give the position of the last entry of a topic; 0 where it has none."""
+    """The position of the last entry of a topic; 0 where it has none."""
     query = "SELECT max(position) FROM pool_entries WHERE pool = ? AND topic = ?"
     return int(store.value(query, pool, topic) or 0)
 
 
 def standing_answers(store: Store, topic: str, documents: Iterable[str] | None = None) -> list[StandingAnswer]:
-    """Give what stands about a topic, or some of its documents, in the main layer: grades, and 'cannot judge'."""
+    """What stands about a topic, or some of its documents, in the main layer: grades, and 'cannot judge'."""
     query = """SELECT document, adjudicated, grade, scale, event FROM judgments
                WHERE topic = ? AND layer = ? AND (grade IS NOT NULL OR kind = 'cannot-judge')"""
     if documents is None:
@@ -150,7 +150,7 @@ def standing_answers(store: Store, topic: str, documents: Iterable[str] | None =
 
 
 def documents_touched(store: Store, topic: str, *, after: tuple[int, str]) -> set[str] | None:
-    """Give the documents of a topic that something happened to after an event; None where all must be looked at."""
+    """The documents of a topic that something happened to after an event; None where all must be looked at."""
     sequence, uuid = after
     if not store.value("SELECT 1 FROM judgment_events WHERE sequence = ? AND uuid = ?", sequence, uuid):
         return None
@@ -165,12 +165,12 @@ def documents_touched(store: Store, topic: str, *, after: tuple[int, str]) -> se
 
 
 def last_event(store: Store) -> tuple[int, str]:
-    """Give the number and the UUID of the latest event; (0, "") where there is none."""
+    """The number and the UUID of the latest event; (0, "") where there is none."""
     return store.row("SELECT sequence, uuid FROM judgment_events ORDER BY sequence DESC LIMIT 1") or (0, "")
 
 
 def topics_touched(store: Store, *, after: tuple[int, str]) -> set[str]:
-    """Give the topics in which something happened after an event; an undo touches the topic of what it undoes.
+    """The topics in which something happened after an event; an undo touches the topic of what it undoes.
 
     Where the event is not there with its UUID (what was read was rolled back since), all topics are touched.
     """
@@ -186,11 +186,11 @@ def topics_touched(store: Store, *, after: tuple[int, str]) -> set[str]:
 
 
 def thresholds(store: Store) -> dict[int, int]:
-    """Give for each version of the scale the lowest grade that counts as relevant."""
+    """For each version of the scale the lowest grade that counts as relevant."""
     return dict(store.rows("SELECT version, relevant_from FROM scales"))
 
 
 def seconds_of_judging(store: Store) -> list[float]:
-    """Give the seconds of attention of every judgment that people gave."""
+    """The seconds of attention of every judgment that people gave."""
     query = "SELECT seconds FROM judgment_events WHERE kind = 'judged' AND source = 'person' AND seconds > 0"
     return store.column(query)

@@ -65,17 +65,17 @@ def add_pool(store: Store, facts: PoolFacts) -> int:
 
 
 def pool_number(store: Store, name: str) -> int:
-    """Give the number of a pool that is there."""
+    """The number of a pool that is there."""
     return int(store.value("SELECT number FROM pools WHERE name = ?", name))
 
 
 def pool_facts(store: Store) -> list[PoolFacts]:
-    """Give all pools in the order they were made."""
+    """All pools in the order they were made."""
     return [PoolFacts(*row) for row in store.rows(f"SELECT {_FACTS} FROM pools ORDER BY number")]
 
 
 def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
-    """Give the pool of this name, or the latest where none is named."""
+    """The pool of this name, or the latest where none is named."""
     known = pool_facts(store)
     if not known:
         raise CollectionError("there is no pool yet: make one with cranfield pool build 'depth 10'")
@@ -88,7 +88,7 @@ def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
 
 
 def pooled_runs(store: Store, name: str) -> list[PooledRun]:
-    """Give the runs a pool was made from."""
+    """The runs a pool was made from."""
     rows = store.rows(
         """SELECT run, group_name, priority, pool_runs.content_hash, version
            FROM pool_runs JOIN pools ON number = pool WHERE name = ? ORDER BY run""",
@@ -98,14 +98,14 @@ def pooled_runs(store: Store, name: str) -> list[PooledRun]:
 
 
 def pool_topics(store: Store, name: str, *, version: int | None = None) -> list[str]:
-    """Give the topics of a pool, or those it had up to a version."""
+    """The topics of a pool, or those it had up to a version."""
     query = """SELECT topic FROM pool_topics JOIN pools ON number = pool
                WHERE name = ? AND version <= coalesce(?, version) ORDER BY topic"""
     return store.column(query, name, version)
 
 
 def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
-    """Give one entry with everything that brought it, or None where it is not in the pool."""
+    """One entry with everything that brought it, or None where it is not in the pool."""
     from cranfield.pool.pool import Contribution, Entry
 
     row = store.row(
@@ -129,7 +129,7 @@ def story(store: Store, name: str, topic: str, document: str) -> Entry | None:
 
 
 def stands_for(store: Store, name: str, topic: str, document: str) -> str | None:
-    """Give the near-duplicate that stands for a document in a pool, or None."""
+    """The near-duplicate that stands for a document in a pool, or None."""
     found = store.value(
         """SELECT representative FROM pool_duplicates JOIN pools ON number = pool
            WHERE name = ? AND topic = ? AND document = ?""",
@@ -141,20 +141,20 @@ def stands_for(store: Store, name: str, topic: str, document: str) -> str | None
 
 
 def represented_by(store: Store, name: str, topic: str, document: str) -> list[str]:
-    """Give the near-duplicates that stay out of a pool because a document stands for them."""
+    """The near-duplicates that stay out of a pool because a document stands for them."""
     query = """SELECT document FROM pool_duplicates WHERE pool = ? AND topic = ? AND representative = ?
                ORDER BY document"""
     return store.column(query, pool_number(store, name), topic, document)
 
 
 def passed_over_by(store: Store, name: str, topic: str, document: str) -> list[str]:
-    """Give the strata whose sample passed over a document."""
+    """The strata whose sample passed over a document."""
     query = "SELECT stratum FROM pool_undrawn WHERE pool = ? AND topic = ? AND document = ? ORDER BY step"
     return store.column(query, pool_number(store, name), topic, document)
 
 
 def judged_of_topics(store: Store, name: str) -> dict[str, int]:
-    """Give how many documents of each topic of a pool are judged."""
+    """How many documents of each topic of a pool are judged."""
     return dict(store.rows("SELECT topic, judged FROM progress WHERE pool = ?", name))
 
 
@@ -167,24 +167,24 @@ def run_with_content(store: Store, content_hash: str) -> Callable[[], CodedRun] 
 
 
 def entries_by_run(store: Store, name: str) -> list[tuple[str, str, str]]:
-    """Give (topic, document, run) of everything that a run contributed to a pool."""
+    """(topic, document, run) of everything that a run contributed to a pool."""
     query = "SELECT topic, document, run FROM pool_ranks WHERE pool = ? ORDER BY topic, document, run"
     return store.rows(query, pool_number(store, name))
 
 
 def clusters_by_document(store: Store) -> dict[str, int]:
-    """Give the near-duplicate cluster of each document that is in one."""
+    """The near-duplicate cluster of each document that is in one."""
     return dict(store.rows("SELECT document, cluster FROM duplicates"))
 
 
 def pooled_pairs_of(store: Store, pairs: Sequence[tuple[str, str]]) -> int:
-    """Give how many of some (topic, document) are in a pool."""
+    """How many of some (topic, document) are in a pool."""
     query = "SELECT 1 FROM pools JOIN pool_entries ON pool = number WHERE topic = ? AND document = ?"
     return sum(store.value(query, *pair) is not None for pair in pairs)
 
 
 def documents_to_judge(store: Store, name: str, topic: str) -> list[tuple[str, int]]:
-    """Give (document, position) of one topic of a pool."""
+    """(document, position) of one topic of a pool."""
     query = "SELECT document, position FROM pool_entries WHERE pool = ? AND topic = ?"
     return store.rows(query, pool_number(store, name), topic)
 
@@ -196,7 +196,7 @@ _RUN = "run, group_name, priority, content_hash, version"
 
 
 def inputs_hash(store: Store, number: int, version: int) -> str:
-    """Give the hash of what a version of a pool was made with.
+    """The hash of what a version of a pool was made with.
 
     SHA-256 of a JSON list, written without blanks and in ASCII: the words `cranfield-pool-inputs-1`; plan, plan in
     full, version of the grammar, seed, judging order and one-per-cluster (0 or 1); then, for each run up to the
@@ -236,7 +236,7 @@ _CONTENT = ("pool_entries", "pool_ranks", "pool_duplicates", "pool_strata", "poo
 
 
 def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
-    """Give the versions of a pool, the first one first."""
+    """The versions of a pool, the first one first."""
     query = f"SELECT {_MANIFEST} FROM pool_versions WHERE pool = ? ORDER BY version"
     found = [PoolVersion(*row) for row in store.rows(query, pool_number(store, name))]
     if [one.version for one in found] != list(range(1, len(found) + 1)) or not found:
@@ -297,7 +297,7 @@ def add_content(store: Store, number: int, table: str, rows: Sequence[tuple[Any,
 
 
 def rows_of_content(pool: Pool) -> dict[str, list[tuple[Any, ...]]]:
-    """Give what a pool is in the tables of its content, without its number, in the order of their keys."""
+    """What a pool is in the tables of its content, without its number, in the order of their keys."""
     table, names = pool.stratum_table, [source.name for source in pool.sources]
     rows = zip(
         [pool.topics[place] for place in pool.topic_of_entry.tolist()],
@@ -337,7 +337,7 @@ def rows_of_content(pool: Pool) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def rows_as_stored(store: Store, name: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Give the rows of a pool's content as they are stored, in the form of `rows_of_content`."""
+    """The rows of a pool's content as they are stored, in the form of `rows_of_content`."""
     number = pool_number(store, name)
     return {
         table: [row[1:] for row in store.rows(f"SELECT * FROM {table} WHERE pool = ?", number)] for table in _CONTENT
@@ -345,7 +345,7 @@ def rows_as_stored(store: Store, name: str) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def clusters_of_version(store: Store, name: str, version: int) -> dict[str, int]:
-    """Give the near-duplicates that a version of a pool went by; nothing where it does not look at them."""
+    """The near-duplicates that a version of a pool went by; nothing where it does not look at them."""
     query = "SELECT document, cluster FROM pool_clusters WHERE pool = ? AND version = ?"
     return dict(store.rows(query, pool_number(store, name), version))
 
@@ -432,7 +432,7 @@ def _codes(values: list[int]) -> Any:
 def _contributions(
     entries: list[tuple[Any, ...]], ranks: list[tuple[str, str, str, int]], sources: tuple[Source, ...]
 ) -> tuple[Any, Any, Any]:
-    """Give how many runs have each entry, and those runs with their ranks, entry by entry."""
+    """How many runs have each entry, and those runs with their ranks, entry by entry."""
     number = {source.name: place for place, source in enumerate(sources)}
     ranks.sort(key=lambda row: (row[0], row[1], number[row[2]]))
     brought = {
@@ -462,7 +462,7 @@ class SampledStrata:
 
 
 def sampled_strata(store: Store) -> SampledStrata | None:
-    """Give the strata of all pools together; None where no sample passed over anything.
+    """The strata of all pools together; None where no sample passed over anything.
 
     A document has one stratum. What a fixed or adaptive step chose is certain, whatever a sample did with it beside;
     of several samples the one of the earliest pool and step counts.
@@ -485,7 +485,7 @@ def sampled_strata(store: Store) -> SampledStrata | None:
 
 
 def draws_unevenly(store: Store) -> bool:
-    """Say whether a sample drew documents of one stratum with different probabilities."""
+    """Whether a sample drew documents of one stratum with different probabilities."""
     return bool(
         store.value(
             """SELECT EXISTS (SELECT 1 FROM pool_entries WHERE probability < 1

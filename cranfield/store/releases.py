@@ -32,18 +32,18 @@ def add(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]])
 
 
 def fetch_all(store: Store) -> list[ReleaseFacts]:
-    """Give all releases in the order they were made."""
+    """All releases in the order they were made."""
     rows = store.rows("SELECT name, content_hash, rows, manifest, made FROM releases ORDER BY made, name")
     return [ReleaseFacts(*row) for row in rows]
 
 
 def names(store: Store) -> list[str]:
-    """Give the names of all releases in the order they were made."""
+    """The names of all releases in the order they were made."""
     return [row[0] for row in store.rows("SELECT name FROM releases ORDER BY made, name")]
 
 
 def fetch(store: Store, name: str) -> ReleaseFacts:
-    """Give one release by its name."""
+    """One release by its name."""
     for facts in fetch_all(store):
         if facts.name == name:
             return facts
@@ -51,5 +51,5 @@ def fetch(store: Store, name: str) -> ReleaseFacts:
 
 
 def rows(store: Store, name: str) -> list[tuple[str, str, int]]:
-    """Give (topic, document, grade) of a release, sorted."""
+    """(topic, document, grade) of a release, sorted."""
     return store.rows("SELECT topic, document, grade FROM release_rows WHERE release = ?", name)

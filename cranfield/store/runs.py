@@ -99,11 +99,11 @@ class StoredRanking(NamedTuple):
     encoding: int
 
     def run(self) -> CodedRun:
-        """Give the ranking, as codes into the id tables."""
+        """The ranking, as codes into the id tables."""
         return encoded.decode(self.data, self.encoding)
 
     def order(self) -> CodedOrder:
-        """Give the ranking without its scores, in half the time."""
+        """The ranking without its scores, in half the time."""
         return encoded.decode_order(self.data, self.encoding)
 
 
@@ -127,7 +127,7 @@ def withdraw(store: Store, name: str, *, because: str, now: str) -> None:
 
 
 def id_table(store: Store, kind: IdKind) -> IdTable:
-    """Give all ids of one kind in the order of their codes."""
+    """All ids of one kind in the order of their codes."""
     pages = store.rows("SELECT ids FROM id_pages WHERE kind = ? ORDER BY first_code", kind)
     return encoded.IdTable.of(pa.chunked_array([encoded.decode_page(data) for (data,) in pages], pa.large_string()))
 

@@ -462,7 +462,7 @@ def schema_faults(store: Store) -> Iterator[str]:
 
 
 def index_faults(store: Store) -> Iterator[str]:
-    """Say whether the search index is what the documents say it should be; a file that is only read is trusted."""
+    """Whether the search index is what the documents say it should be; a file that is only read is trusted."""
     if not store.writable:
         return
     try:

@@ -50,7 +50,7 @@ class FolderDocuments:
 
     @staticmethod
     def read(source: Source) -> Iterator[Any]:
-        """Give one document per file, in the order of the paths. Hidden files and other kinds are passed over."""
+        """One document per file, in the order of the paths. Hidden files and other kinds are passed over."""
         if not source.is_folder:
             raise SourceError(source.name, "this is not a folder")
         for path in files_in(source.path):
@@ -78,12 +78,12 @@ class TextDocument:
 
     @staticmethod
     def read(source: Source) -> Iterator[Any]:
-        """Give the document, or the problem with it."""
+        """The document, or the problem with it."""
         yield from document_in(source, id_of(Path(source.path.name if not source.is_stdin else source.bare_name)))
 
 
 def id_of(path: Path) -> str:
-    """Give the id of the file at this path within the folder: what no id may hold is percent-encoded."""
+    """The id of the file at this path within the folder: what no id may hold is percent-encoded."""
     return _UNFIT.sub(
         lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "surrogateescape")),
         path.as_posix(),
@@ -91,7 +91,7 @@ def id_of(path: Path) -> str:
 
 
 def document_in(file: Source, id: str) -> Iterator[Any]:
-    """Give the one document that a file is, or the problems with it."""
+    """The one document that a file is, or the problems with it."""
     with file.open() as stream:
         data = stream.read(LARGEST_FILE + 1).removeprefix(UTF8_BOM)
     if len(data) > LARGEST_FILE:

@@ -49,7 +49,7 @@ class JsonLinesDocuments:
 
     @classmethod
     def read(cls, source: Source) -> Iterator[Any]:
-        """Give the records and problems, one per line."""
+        """The records and problems, one per line."""
         for line, value, has_escapes in _values(source):
             try:
                 record = value if isinstance(value, Problem) else _record(value, cls.schema, line)

@@ -86,7 +86,7 @@ class TrecDocuments:
 
     @staticmethod
     def read(source: Source) -> Iterator[Any]:
-        """Give the documents and problems, record by record."""
+        """The documents and problems, record by record."""
         for record in _records(source, _DOC):
             if isinstance(record, Problem):
                 yield record
@@ -121,7 +121,7 @@ class TrecTopics:
 
     @staticmethod
     def read(source: Source) -> Iterator[Any]:
-        """Give the topics and problems, record by record."""
+        """The topics and problems, record by record."""
         head = source.head()
         starts = {name: match.start() for name in _TOPICS if (match := tag_pattern(name).search(head))}
         # Only the first tag that can start a topic starts topics in this file.

@@ -77,7 +77,7 @@ class Csv:
 
 
 def layout_of(head: bytes) -> Layout | None:
-    """Give the layout of a file from its first bytes, or None if it is no CSV file of a run."""
+    """The layout of a file from its first bytes, or None if it is no CSV file of a run."""
     lines = [line for line in head.decode("utf-8", "replace").split("\n")[:_ROWS_LOOKED_AT] if line.strip()]
     delimiter = next((mark for mark in "\t,;" if mark in lines[0]), None) if lines else None
     if delimiter is None:
@@ -123,7 +123,7 @@ def _guessed(rows: list[list[str]]) -> tuple[str, ...] | None:
 
 
 def _findings(layout: Layout) -> Findings:
-    """Give a list of findings that begins with what had to be guessed.
+    """A list of findings that begins with what had to be guessed.
 
     One field too many may be a decimal comma or a comma in an id: to drop the last would give another score.
     """

@@ -70,7 +70,7 @@ class Parquet:
 
 
 def _plain(column: pa.ChunkedArray, part: str) -> pa.ChunkedArray | None:
-    """Give a column of a plain type as text, scores as doubles; None where its values need a closer look."""
+    """A column of a plain type as text, scores as doubles; None where its values need a closer look."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if part == "score" and pa.types.is_floating(kind):
         return column.cast(pa.float64())

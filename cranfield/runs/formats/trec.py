@@ -68,7 +68,7 @@ BLOCK = 1 << 23
 
 
 def blocks(source: Source, *, size: int = BLOCK) -> Iterator[memoryview]:
-    """Give the decompressed file in blocks that end with a line feed (the last may lack it), without its mark.
+    """The decompressed file in blocks that end with a line feed (the last may lack it), without its mark.
 
     A block is good until the next one is asked for. A line longer than `size` comes in one block all the same.
     """
@@ -146,7 +146,7 @@ class Regular:
 
 
 def surveyed(block: Block) -> tuple[int, str] | None:
-    """Give how many lines a block has and what divides its columns; None where it needs the exact way.
+    """How many lines a block has and what divides its columns; None where it needs the exact way.
 
     That is so with carriage returns, control characters, or tabs and blanks side by side. Whether each line has its
     columns is the parser's to say. Piece by piece, so that each is still in the cache for the next question.
@@ -205,7 +205,7 @@ def regularised(block: bytes, *, columns: int) -> Regular:
 
 
 def _forbidden(block: bytes, letters: NDArray[np.uint8], feeds: Lines) -> dict[str, Lines]:
-    """Give the lines that hold bytes no run may hold."""
+    """The lines that hold bytes no run may hold."""
     control = (letters < _BLANK) & (letters != _LINE_FEED) & (letters != _TAB) & (letters != _RETURN)
     places = {
         "lone-carriage-return": np.flatnonzero(letters == _RETURN),
@@ -355,7 +355,7 @@ def _exact(block: bytes, findings: Findings, before: int) -> _Part:
 
 
 def _first_rows(tags: pa.ChunkedArray) -> list[tuple[str, int]]:
-    """Give each tag of a block with the first row that has it."""
+    """Each tag of a block with the first row that has it."""
     found: dict[str, int] = {}
     start = 0
     for chunk in tags.chunks:

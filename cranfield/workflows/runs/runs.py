@@ -14,7 +14,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
 from cranfield.base.registry import deferred, described_options
-from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
+from cranfield.base.tables import Column, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, now, shortened
 from cranfield.runs import baseline
 from cranfield.store import documents
@@ -88,10 +88,23 @@ class Submission(Result):
         """Give one row per run."""
         columns = ["run", "group", "role", "topics", "rows", "warnings", "result"]
         rows = [
-            (one.name, one.group, one.role, one.topics, one.rows, len(one.warnings), one.what)
+            (run.name, run.group_name, run.role, run.topics, run.rows, len(one.warnings), one.what)
             for one in self.outcomes
+            for run in [one.facts]
         ]
         return table_of(columns, rows)
+
+
+_FIELDS = {
+    "run": "name",
+    "group": "group_name",
+    "because": "withdrawn_because",
+    "ordered by": "ordered_by",
+    "content hash": "content_hash",
+    "file": "file_name",
+    "file SHA-256": "file_sha256",
+}
+"""What a column of the tables below is called among the facts of a run, where it is called otherwise."""
 
 
 @dataclass(frozen=True)
@@ -102,24 +115,16 @@ class RunList(Result):
     withdrawn: bool
 
     def table(self, *, short: bool = False) -> Table:
-        """Give one row per run; what is `short` leaves out when it was submitted."""
+        """One row per run; the `short` one leaves out when it was submitted."""
         columns = ["run", "group", "family", "role", "priority", "topics", "rows"]
         columns += [] if short else ["submitted"]
         columns += ["withdrawn", "because"] if self.withdrawn else []
-        rows: list[tuple[Value, ...]] = []
+        rows = []
         for run in self.facts:
-            row: tuple[Value, ...] = (
-                run.name,
-                run.group_name,
-                run.family,
-                run.role,
-                run.priority,
-                run.topics,
-                run.rows,
-            )
-            row += () if short else (run.submitted,)
-            gone = (run.withdrawn or "")[: 10 if short else None]
-            rows.append((*row, gone, run.withdrawn_because) if self.withdrawn else row)
+            cells = {name: getattr(run, _FIELDS.get(name, name)) for name in columns}
+            if self.withdrawn:
+                cells["withdrawn"] = (run.withdrawn or "")[: 10 if short else None]
+            rows.append(tuple(cells.values()))
         return table_of(columns, rows)
 
     def tables(self) -> Sequence[Table]:
@@ -136,26 +141,12 @@ class ShownRun(Result):
 
     def table(self) -> Table:
         """Give the facts."""
-        facts = self.facts
-        shown: dict[str, Value] = {
-            "run": facts.name,
-            "tag": facts.tag,
-            "group": facts.group_name,
-            "family": facts.family,
-            "role": facts.role,
-            "priority": facts.priority,
-            "description": facts.description,
-            "ordered by": facts.ordered_by,
-            "topics": facts.topics,
-            "rows": facts.rows,
-            "content hash": facts.content_hash,
-            "file": facts.file_name,
-            "file SHA-256": facts.file_sha256,
-            "submitted": facts.submitted,
-        }
-        if facts.withdrawn:
-            shown |= {"withdrawn": facts.withdrawn, "because": facts.withdrawn_because}
-        return facts_table(shown)
+        names = [
+            *("run", "tag", "group", "family", "role", "priority", "description", "ordered by", "topics", "rows"),
+            *("content hash", "file", "file SHA-256", "submitted"),
+            *(("withdrawn", "because") if self.facts.withdrawn else ()),
+        ]
+        return facts_table({name: getattr(self.facts, _FIELDS.get(name, name)) for name in names})
 
     @property
     def remarks(self) -> Sequence[str]:  # type: ignore[override]
@@ -257,13 +248,13 @@ class Runs:
         limits = {"max_depth": max_depth, "min_depth": min_depth}
         outcomes = submit_runs(self._store, requests, progress=self._progress, **limits)
         told = [
-            f"note: {one.name} is there already; {difference} (withdraw it and submit it again to change)"
+            f"note: {one.facts.name} is there already; {difference} (withdraw it and submit it again to change)"
             for one in outcomes
             for difference in one.differences
         ]
-        new = {one.name for one in outcomes if one.what == "submitted"}
+        new = {one.facts.name for one in outcomes if one.what == "submitted"}
         pairs = zip(requests, outcomes, strict=True)
-        if alone := [one.name for request, one in pairs if one.what == "submitted" and not request.group]:
+        if alone := [one.facts.name for request, one in pairs if one.what == "submitted" and not request.group]:
             told.append(f"note: without --group the name of a run is taken as its group: {', '.join(alone)}")
         submitted = [facts for facts in stored.facts(self._store) if facts.name in new]
         if outside := unpooled_runs(self._store, submitted):

@@ -78,15 +78,11 @@ class Examined:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What became of one run."""
+    """What became of one run: the warnings kept with it, or how the request differs from the run that is there."""
 
-    name: str
-    group: str
-    role: str
-    topics: int
-    rows: int
-    warnings: tuple[Problem, ...]
+    facts: stored.RunFacts
     what: str
+    warnings: tuple[Problem, ...] = ()
     differences: tuple[str, ...] = ()
 
 
@@ -279,7 +275,7 @@ def submit_runs(
     _refuse(examined, [])
     outcomes: dict[str, Submitted] = {}
     with store.write():
-        standing = _standing_hashes(store)
+        standing = {facts.name: facts.content_hash for facts in stored.facts(store)}
         _refuse(examined, _name_problems(examined, standing))
         fresh = list({one.name: one for one in examined if standing.get(one.name) != one.content_hash}.values())
         coded = code_runs(store, fresh, progress=progress)
@@ -289,25 +285,16 @@ def submit_runs(
             warnings = [*one.of_severity("warning"), *warned.get(one.name, [])]
             block = coded.blocks[one.name]
             stored.add(store, facts, ranking=block, encoding=encoding.ENCODING, warnings=warnings)
-            outcomes[one.name] = _submitted(facts, "submitted", warnings=tuple(warnings))
+            outcomes[one.name] = Submitted(facts, "submitted", warnings=tuple(warnings))
         stored.add_ids(store, "topic", coded.new_topics, first_code=coded.first_topic)
         stored.add_ids(store, "document", coded.new_documents, first_code=coded.first_document)
     known = {facts.name: facts for facts in stored.facts(store)}
     return [
         outcomes.pop(one.name)
         if one.name in outcomes
-        else _submitted(known[one.name], "there already", differences=_differences(one.request, known[one.name]))
+        else Submitted(known[one.name], "there already", differences=_differences(one.request, known[one.name]))
         for one in examined
     ]
-
-
-def _submitted(facts: stored.RunFacts, what: str, *, warnings: Any = (), differences: Any = ()) -> Submitted:
-    about = facts.name, facts.group_name, facts.role, facts.topics, facts.rows
-    return Submitted(*about, warnings, what, differences)
-
-
-def _standing_hashes(store: Store) -> dict[str, str]:
-    return {facts.name: facts.content_hash for facts in stored.facts(store)}
 
 
 def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
@@ -394,7 +381,8 @@ def check_runs(
     expectations = expectations_of(store, max_depth=max_depth, min_depth=min_depth)
     examined = examine(requests, expectations, keep_rows=repair_into is not None, progress=progress)
     # What can be said only beside the other runs: names that are taken, runs that are there already.
-    known = _standing_hashes(store) if store is not None else {}
+    standing = stored.facts(store) if store is not None else []
+    known = {facts.name: facts.content_hash for facts in standing}
     taken: dict[str, list[Problem]] = {}
     for problem in _name_problems(examined, known):
         taken.setdefault(problem.file, []).append(problem)
