@@ -18,9 +18,10 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from cranfield.base.errors import UnknownName
 from cranfield.judge.events import MAIN, Event
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
-from cranfield.qrels.release import DEFAULT_RULE, NOW, Rule, check_rule
+from cranfield.qrels.release import DEFAULT_RULE, NOW, RULE_WORDS, Rule
 from cranfield.runs.columns import Coded, Codes, Places, encoded, used_only
 
 # What assessors said, as columns: what a merge rule chooses from.
@@ -135,7 +136,6 @@ def merged(
     layers: Sequence[str] = (MAIN,),
 ) -> Merged:
     """Choose one opinion for each pair. A pair for which no name of the rule gives a grade is left out."""
-    check_rule(rule)
     names = opinions.layer_names.to_pylist()
     known = [names.index(layer) for layer in dict.fromkeys(layers) if layer in names]
     parts = [_choose_in_layer(opinions, layer, rule, primary or {}) for layer in known]
@@ -216,6 +216,10 @@ def _choose(word: str, opinions: Opinions, rows: Rows, primary: Primary) -> Rows
             return _last(opinions, rows, opinions.grades)
         case "lowest":
             return _last(opinions, rows, -opinions.grades)
+        case "latest":
+            pass
+        case _:
+            raise UnknownName("merge rule", word, RULE_WORDS)
     return _last(opinions, rows, opinions.events)
 
 

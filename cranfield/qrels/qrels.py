@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.runs.columns import (
     TEXT,
     Codes,
@@ -238,9 +239,9 @@ class Change:
         return "removed" if self.after is None else "changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Two sets of qrels compared.
+@dataclass(frozen=True)
+class Difference(Result):
+    """Two sets of qrels compared; its table is `by` document, topic or grade.
 
     `topics` counts the documents of each topic that were added, removed, changed, or stayed the same; `moves` all
     pairs by their two grades, None being: not there.
@@ -249,6 +250,23 @@ class Difference:
     changes: tuple[Change, ...]
     topics: Mapping[str, Counter[str]]
     moves: Counter[tuple[int | None, int | None]]
+    by: str = "document"
+    remarks: Sequence[str] = ()
+
+    def table(self) -> Table:
+        """Give one row for each change, topic, or pair of grades."""
+        grades = [Column("before", kind="number"), Column("after", kind="number")]
+        if self.by == "topic":
+            kinds = ("added", "removed", "changed", "same")
+            topics: list[list[Value]] = [
+                [topic, *(counts[kind] for kind in kinds)] for topic, counts in self.topics.items()
+            ]
+            return table_of(["topic", *kinds], topics)
+        if self.by == "grade":
+            moves = [(*pair, count) for pair, count in sorted(self.moves.items(), key=lambda move: str(move[0]))]
+            return table_of([*grades, "pairs"], moves)
+        rows = [(one.what, one.topic, one.document, one.before, one.after) for one in self.changes]
+        return table_of(["what", "topic", "document", *grades], rows)
 
 
 def difference(before: Qrels, after: Qrels) -> Difference:

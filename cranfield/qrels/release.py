@@ -1,13 +1,14 @@
-"""How qrels came about: the rule that merged the opinions, and the manifest of a release. Nothing heavy is loaded."""
+"""How qrels came about: the rule that merged the opinions, and releases with their manifests. Loads nothing heavy."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
+from cranfield.base.tables import Result, Table, Value, facts_table, table_of
 
 Rule = tuple[str, ...]
 """Words in order: the first that gives a grade decides."""
@@ -107,3 +108,82 @@ def manifest_from(text: str) -> Manifest:
     primary = {topic: tuple(names) for topic, names in fields["primary"].items()}
     content = {**fields, **lists, "primary": primary}
     return Manifest(*(content[key] for key in _KEYS))
+
+
+# What the commands print of releases.
+
+HASH_SHOWN = 16
+
+
+@dataclass(frozen=True)
+class Release(Result):
+    """Qrels that were frozen under a name, with all that is known of them; `new` is false where they were already."""
+
+    manifest: Manifest
+    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    new: bool = True
+
+    def table(self) -> Table:
+        """Give the facts of the manifest."""
+        one = self.manifest
+        facts: dict[str, Value] = {
+            "release": one.name,
+            "content hash": one.content_hash,
+            "topics": one.topics,
+            "judged": one.judged,
+            "pooled, not judged": one.unjudged,
+            "grades": _counts(one.grades),
+            "layers": ", ".join(one.layers),
+            "rule": ", else ".join(one.rule),
+            "up to event": one.up_to_event,
+            "by version of the scale": _counts(one.scales),
+            "by version of the guidelines": _counts(one.guidelines),
+            "pools": ", ".join(f"{name} {known[:HASH_SHOWN]}" for name, known in one.pools.items()),
+            "file": one.file,
+            "file SHA-256": one.file_sha256,
+            "note": one.note,
+            "made": one.made,
+            "made by": one.made_by,
+        }
+        return facts_table(facts)
+
+    def tables(self) -> list[Table]:
+        """Give the facts that say something."""
+        table = self.table()
+        return [replace(table, rows=tuple(row for row in table.rows if row[1] not in ("", None)))]
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}: {count:,}" for name, count in counts.items())
+
+
+@dataclass(frozen=True)
+class Releases(Result):
+    """The releases of a collection; the remark says in which layers there are judgments."""
+
+    manifests: tuple[Manifest, ...]
+    remarks: Sequence[str]
+
+    def table(self) -> Table:
+        """Give one row for each release."""
+        return self._table(None, None)
+
+    def tables(self) -> list[Table]:
+        """Give the same, with the beginning of each hash and the day."""
+        return [self._table(HASH_SHOWN, 10)]
+
+    def _table(self, digits: int | None, day: int | None) -> Table:
+        rows = [
+            (
+                one.name,
+                one.topics,
+                one.judged,
+                one.unjudged,
+                one.content_hash[:digits],
+                one.file or f"{', '.join(one.layers)} by {', '.join(one.rule)}",
+                one.made[:day],
+            )
+            for one in self.manifests
+        ]
+        return table_of(["release", "topics", "judged", "unjudged", "content_hash", "made_from", "made"], rows)

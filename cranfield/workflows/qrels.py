@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,10 +13,20 @@ from cranfield._version import __version__
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
+from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge.events import MAIN, fold
-from cranfield.qrels.release import DEFAULT_RULE, NOW, Manifest, Rule, check_name, manifest_from, parse_rule
+from cranfield.qrels.release import (
+    DEFAULT_RULE,
+    NOW,
+    Manifest,
+    Release,
+    Releases,
+    Rule,
+    check_name,
+    manifest_from,
+    parse_rule,
+)
 from cranfield.store import documents, events, live_pools, pools, releases
 from cranfield.store.store import Store
 from cranfield.workflows import collection as collections
@@ -38,8 +48,6 @@ UNEVEN = (
     "the sample drew documents with different probabilities; xinfAP, infNDCG, statAP and statP take all of a"
     " stratum alike here, and are biased"
 )
-HASH_SHOWN = 16
-
 
 # The qrels that a command uses: of a file, of a release, or what the judgments say now.
 
@@ -233,7 +241,7 @@ def release_faults(store: Store) -> list[str]:
     return faults
 
 
-# What the commands give.
+# What can be done with qrels.
 
 
 @dataclass(frozen=True)
@@ -251,104 +259,6 @@ class Export(Result):
     def write(self, stream: BinaryIO) -> None:
         """Write the file."""
         reading.write_qrels(self.qrels, stream, format=self.format)
-
-
-@dataclass(frozen=True)
-class Release(Result):
-    """Qrels that were frozen under a name, with all that is known of them; `new` is false where they were already."""
-
-    manifest: Manifest
-    notes: Sequence[str] = ()
-    remarks: Sequence[str] = ()
-    new: bool = True
-
-    def table(self) -> Table:
-        """Give the facts of the manifest."""
-        one = self.manifest
-        facts: dict[str, Value] = {
-            "release": one.name,
-            "content hash": one.content_hash,
-            "topics": one.topics,
-            "judged": one.judged,
-            "pooled, not judged": one.unjudged,
-            "grades": _counts(one.grades),
-            "layers": ", ".join(one.layers),
-            "rule": ", else ".join(one.rule),
-            "up to event": one.up_to_event,
-            "by version of the scale": _counts(one.scales),
-            "by version of the guidelines": _counts(one.guidelines),
-            "pools": ", ".join(f"{name} {known[:HASH_SHOWN]}" for name, known in one.pools.items()),
-            "file": one.file,
-            "file SHA-256": one.file_sha256,
-            "note": one.note,
-            "made": one.made,
-            "made by": one.made_by,
-        }
-        return facts_table(facts)
-
-    def tables(self) -> list[Table]:
-        """Give the facts that say something."""
-        table = self.table()
-        return [replace(table, rows=tuple(row for row in table.rows if row[1] not in ("", None)))]
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}: {count:,}" for name, count in counts.items())
-
-
-@dataclass(frozen=True)
-class Releases(Result):
-    """The releases of a collection; the remark says in which layers there are judgments."""
-
-    manifests: tuple[Manifest, ...]
-    remarks: Sequence[str]
-
-    def table(self) -> Table:
-        """Give one row for each release."""
-        return self._table(None, None)
-
-    def tables(self) -> list[Table]:
-        """Give the same, with the beginning of each hash and the day."""
-        return [self._table(HASH_SHOWN, 10)]
-
-    def _table(self, digits: int | None, day: int | None) -> Table:
-        rows = [
-            (
-                one.name,
-                one.topics,
-                one.judged,
-                one.unjudged,
-                one.content_hash[:digits],
-                one.file or f"{', '.join(one.layers)} by {', '.join(one.rule)}",
-                one.made[:day],
-            )
-            for one in self.manifests
-        ]
-        return table_of(["release", "topics", "judged", "unjudged", "content_hash", "made_from", "made"], rows)
-
-
-@dataclass(frozen=True)
-class Diff(Result):
-    """What was added, removed and changed between two sets of qrels."""
-
-    difference: columns.Difference
-    by: str
-    remarks: Sequence[str]
-
-    def table(self) -> Table:
-        """Give one row for each change, topic, or pair of grades."""
-        found, grades = self.difference, [Column("before", kind="number"), Column("after", kind="number")]
-        if self.by == "topic":
-            kinds = ("added", "removed", "changed", "same")
-            topics: list[list[Value]] = [
-                [topic, *(counts[kind] for kind in kinds)] for topic, counts in found.topics.items()
-            ]
-            return table_of(["topic", *kinds], topics)
-        if self.by == "grade":
-            moves = [(*pair, count) for pair, count in sorted(found.moves.items(), key=lambda move: str(move[0]))]
-            return table_of([*grades, "pairs"], moves)
-        rows = [(one.what, one.topic, one.document, one.before, one.after) for one in found.changes]
-        return table_of(["what", "topic", "document", *grades], rows)
 
 
 class Qrels:
@@ -464,7 +374,7 @@ class Qrels:
         said = f"{counted(len(manifests), 'release')}; standing grades by layer: {standing}"
         return Releases(tuple(manifests), [said])
 
-    def diff(self, before: str, after: str, **options: Any) -> Diff:
+    def diff(self, before: str, after: str, **options: Any) -> columns.Difference:
         """Compare two sets of qrels, each a release, a file or `now`; the options are those of `diff`."""
         return diff(self.store, before, after, **options)
 
@@ -491,7 +401,7 @@ def diff(
     layers: Sequence[str] = (MAIN,),
     unjudged: bool = False,
     by: str = "document",
-) -> Diff:
+) -> columns.Difference:
     """Compare two sets of qrels, each a release, a file or `now`; one row `by` document, topic or grade."""
     selection = Selection(layers=tuple(layers), unjudged=unjudged)
     both = [qrels_for(store, word, selection) for word in (before, after)]
@@ -507,7 +417,7 @@ def diff(
         were = "is only a row" if hidden == 1 else "are only rows"
         which = "for what is pooled and not judged, which one side leaves out"
         remarks.append(f"{hidden:,} of these {were} {which}{remedy}")
-    return Diff(found, by, remarks)
+    return replace(found, by=by, remarks=remarks)
 
 
 def binary_qrels(store: Store, word: str | None, selection: Selection) -> columns.Qrels:

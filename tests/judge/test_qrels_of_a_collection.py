@@ -219,7 +219,7 @@ def test_a_difference_is_between_any_two(judged: Store, tmp_path: Path):
     import_judgments(judged, given_file(tmp_path, "topic,document,grade,assessor\nt3,d22,3,ada\n", "more.csv"))
     found = Qrels(judged).diff("v1", "now").difference
     assert [(one.what, one.document, one.after) for one in found.changes] == [("added", "d22", 3)]
-    assert Qrels(judged).diff("v1", "v1").difference.changes == ()
+    assert Qrels(judged).diff("v1", "v1").changes == ()
 
 
 def test_moments_are_stored_as_utc():
