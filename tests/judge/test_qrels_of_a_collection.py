@@ -217,7 +217,7 @@ def test_an_export_is_graded_or_binary(judged: Store, kept: Kept):
 def test_a_difference_is_between_any_two(judged: Store, tmp_path: Path):
     Qrels(judged).release("v1")
     import_judgments(judged, given_file(tmp_path, "topic,document,grade,assessor\nt3,d22,3,ada\n", "more.csv"))
-    found = Qrels(judged).diff("v1", "now").difference
+    found = Qrels(judged).diff("v1", "now")
     assert [(one.what, one.document, one.after) for one in found.changes] == [("added", "d22", 3)]
     assert Qrels(judged).diff("v1", "v1").changes == ()
 
