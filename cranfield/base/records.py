@@ -43,6 +43,9 @@ class Topic:
 
 HIGHEST_GRADE = 1000
 
+MAIN = "main"
+"""The layer of judgments that the official qrels are made from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grade:

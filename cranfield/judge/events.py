@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Literal
 
 from cranfield.base.errors import quoted
-from cranfield.base.records import GradeScale
+from cranfield.base.records import MAIN, GradeScale
 
 Kind = Literal["judged", "undone", "postponed", "cannot-judge", "adjudicated", "imported", "propagated", "noted"]
 """What happened.
@@ -29,9 +29,6 @@ queue: it was asked for by name (top-up, settle). rejudge: scale or guidelines h
 """
 
 SourceKind = Literal["person", "import", "machine"]
-
-MAIN = "main"
-"""The layer the official qrels are made from."""
 
 WITH_GRADE: frozenset[Kind] = frozenset({"judged", "adjudicated", "imported", "propagated"})
 

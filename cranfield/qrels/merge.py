@@ -19,7 +19,8 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from cranfield.base.errors import UnknownName
-from cranfield.judge.events import MAIN, Event
+from cranfield.base.records import MAIN
+from cranfield.judge.events import Event
 from cranfield.qrels.qrels import Grades, Qrels, pair_keys, sorted_qrels
 from cranfield.qrels.release import DEFAULT_RULE, NOW, RULE_WORDS, Rule
 from cranfield.runs.columns import Coded, Codes, Places, encoded, used_only

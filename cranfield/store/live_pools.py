@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from cranfield.judge.events import MAIN
+from cranfield.base.records import MAIN
 from cranfield.store.store import Store
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, silent
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
-from cranfield.judge.events import MAIN
 from cranfield.qrels.release import NOW
 from cranfield.store import releases
 from cranfield.store import runs as stored_runs

@@ -12,10 +12,11 @@ from typing import Any, BinaryIO
 from cranfield._version import __version__
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, now, stored_moment
-from cranfield.judge.events import MAIN, fold
+from cranfield.judge.events import fold
 from cranfield.qrels.release import (
     DEFAULT_RULE,
     NOW,
@@ -180,8 +181,7 @@ class OlderGrades:
             return ""
         are = "is" if self.off_scale == 1 else "are"
         beside = f", {self.off_scale:,} of them {are} not on the present one" if self.off_scale else ""
-        were = "was" if self.older == 1 else "were"
-        return f"{counted(self.older, 'grade')} {were} given on an older scale{beside}"
+        return f"{counted(self.older, 'grade was', 'grades were')} given on an older scale{beside}"
 
 
 def older_grades(store: Store, word: str | None = None, selection: Selection = ALL) -> OlderGrades:

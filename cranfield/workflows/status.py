@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cranfield.base.records import GradeScale
+from cranfield.base.records import MAIN, GradeScale
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, facts_table
 from cranfield.base.text import counted, shortened
-from cranfield.judge.events import MAIN
 from cranfield.store import events, judging, live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.pools import PoolFacts

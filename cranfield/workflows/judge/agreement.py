@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cranfield.base.errors import InputError, UnknownName
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted
-from cranfield.judge.events import MAIN
 from cranfield.qrels.release import NOW
 from cranfield.store import events, live_pools
 from cranfield.store import runs as stored_runs

@@ -16,10 +16,10 @@ from uuid import uuid4
 
 from cranfield.base.errors import LINES_KEPT, InputError, Problem, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, silent
-from cranfield.base.records import Topic
+from cranfield.base.records import MAIN, Topic
 from cranfield.base.tables import Result, Table
 from cranfield.base.text import counted, moment, now, shortened
-from cranfield.judge.events import MAIN, Event
+from cranfield.judge.events import Event
 from cranfield.judge.external import Label, Pair, label_from, question
 from cranfield.judge.queue import draw
 from cranfield.store import documents, events

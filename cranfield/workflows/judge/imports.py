@@ -10,11 +10,12 @@ from uuid import UUID, uuid5
 
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, facts_table, table_of
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge import external
-from cranfield.judge.events import MAIN, Event, SourceKind
+from cranfield.judge.events import Event, SourceKind
 from cranfield.judge.external import Torn
 from cranfield.store import documents, events
 from cranfield.store.store import Store

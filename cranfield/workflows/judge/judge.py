@@ -10,10 +10,11 @@ from typing import Any
 
 from cranfield.base.errors import UsageError
 from cranfield.base.files import Progress, silent
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, Value, facts_table, table_of
 from cranfield.base.text import counted, in_words
-from cranfield.judge.events import MAIN, Disagreement
+from cranfield.judge.events import Disagreement
 from cranfield.store import judging
 from cranfield.store.store import Store
 

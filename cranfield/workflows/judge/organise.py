@@ -12,12 +12,12 @@ from typing import Any
 from uuid import uuid4
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
-from cranfield.base.records import Topic
+from cranfield.base.records import MAIN, Topic
 from cranfield.base.tables import Column, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, moment, now
 from cranfield.judge import events as opinions
 from cranfield.judge import queue as rules
-from cranfield.judge.events import MAIN, WITH_GRADE, Disagreement, Event, Kind
+from cranfield.judge.events import WITH_GRADE, Disagreement, Event, Kind
 from cranfield.judge.queue import NOTHING, Assigned, Overlap, Probes
 from cranfield.judge.session import Case, Opinion
 from cranfield.store import documents, events, judging, live_pools, pools

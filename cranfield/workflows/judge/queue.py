@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import chain
 from typing import Literal
 
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.judge import queue as rules
-from cranfield.judge.events import MAIN
 from cranfield.judge.queue import NOTHING, Answers, Count, Entry, Order, Overlap, Role, State
 from cranfield.judge.session import Held
 from cranfield.store import documents, events, judging, pools

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cranfield.base.errors import InputError, UsageError, quoted
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.text import moment, now
-from cranfield.judge.events import MAIN
 from cranfield.store import judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
 from cranfield.store.store import Store

@@ -11,10 +11,10 @@ from statistics import median
 from typing import Literal
 
 from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
+from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
-from cranfield.judge.events import MAIN
 from cranfield.qrels.release import NOW
 from cranfield.store import live_pools, pools
 from cranfield.store.events import has_grades

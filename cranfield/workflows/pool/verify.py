@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cranfield.base.records import MAIN
 from cranfield.base.tables import Result, Table, table_of
-from cranfield.judge.events import MAIN, Event, fold
+from cranfield.judge.events import Event, fold
 from cranfield.pool import build, extend
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.extend import Chosen

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from cranfield.base.errors import InputError
 from cranfield.base.files import Progress, silent
-from cranfield.base.records import Topic
+from cranfield.base.records import MAIN, Topic
 from cranfield.base.tables import Value
 from cranfield.base.text import now
-from cranfield.judge.events import MAIN
 from cranfield.qrels.release import NOW
 from cranfield.store import documents, events, pools
 from cranfield.store.store import Store
