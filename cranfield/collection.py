@@ -91,18 +91,16 @@ class Files:
         letters: Literal["tukey", "t"] | None = None,
         verdicts: bool = True,
         best_first: bool = False,
-        curve: bool = False,
     ) -> evaluate_workflow.Evaluation:
         """Score runs (all, if none is named): one row for each run, topic and measure; topic `all` is the mean.
 
         Each score says how far it can be trusted: the lowest and highest value that unjudged documents allow (`low`,
         `high`), the share judged, the expected loss with its upper end, verdict and reason; `verdicts=False` leaves
         that out. `topics` is qrels, common, run, a file of ids, or a list of ids. `like` is the version of trec_eval
-        to be reproduced. With `best_first` runs stand in the order of the first measure; with `curve` there are also
-        scores at the eleven recall levels. The frame's `attrs` tell the hash of the qrels, the reference, and in
-        `notes` what the command line would say.
+        to be reproduced. With `best_first` runs stand in the order of the first measure. The frame's `attrs` tell the
+        hash of the qrels, the reference, and in `notes` what the command line would say.
         """
-        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters, curve=curve)
+        options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters)
         request = self.inputs.request(measures, runs, topics=topics, clusters=clusters, **options)
         with self.inputs.progress() as progress:
             result = self.inputs.evaluated(request, verdicts=verdicts, progress=progress)
@@ -458,9 +456,9 @@ class Plots:
         self._inputs = inputs
 
     def _scores(
-        self, measure: str, runs: Sequence[str] | None, topics: PathLike | Sequence[str], *, curve: bool = False
+        self, measure: str, runs: Sequence[str] | None, topics: PathLike | Sequence[str]
     ) -> evaluate_workflow.Evaluation:
-        request = self._inputs.request(measure, runs, topics=topics, curve=curve)
+        request = self._inputs.request(measure, runs, topics=topics)
         return self._inputs.evaluated(request, verdicts=False)
 
     def strips(
@@ -487,12 +485,10 @@ class Plots:
     ) -> Axes:
         """Interpolated precision at the eleven recall levels, averaged over topics, one line per run.
 
-        It is the figure of `cranfield evaluate --curve --plot`.
+        It is the figure of `cranfield evaluate -m iprec_at_recall --plot`.
         """
-        curve = self._scores("AP", runs, topics, curve=True).curve
-        if curve is None:
-            raise UsageError("there is no curve to draw")
-        return evaluate_figures.draw_curves(curve, on=ax or figures.shown_axes)
+        scores = self._scores(evaluate_figures.RECALL_LEVELS, runs, topics).scores
+        return evaluate_figures.draw_curves(scores, on=ax or figures.shown_axes)
 
     def differences(
         self,

@@ -9,7 +9,7 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
 from cranfield.cli.console import COLLECTION, Collection, Format, removed
-from cranfield.cli.evaluate import NoVerdict
+from cranfield.cli.evaluate import Clusters, Duplicates, NoVerdict, novelty
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
 with deferred:
@@ -38,14 +38,6 @@ Systems = Annotated[
 Wanted = Annotated[float | None, typer.Option(min=0.0, help="Say how many topics this difference would need.")]
 Topics = Annotated[str, typer.Option(help="The topics that count: qrels (all of them), common, or a file of ids.")]
 Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
-Duplicates = Annotated[
-    Literal["plain", "novelty"],
-    typer.Option(help="With novelty, near-duplicates of a document above count as not relevant."),
-]
-Clusters = Annotated[
-    Path | None,
-    typer.Option(help="Near-duplicates as document, tab, cluster; without it those the collection knows."),
-]
 Draws = Annotated[
     int | None,
     typer.Option(
@@ -96,7 +88,6 @@ def compare(
     topics: Topics = "qrels",
     like: Like = None,
     duplicates: Duplicates = "plain",
-    clusters: Clusters = None,
     draws: Draws = None,
     seed: Seed = 1,
     by_topic: ByTopic = False,
@@ -110,6 +101,7 @@ def compare(
     collection: Collection = COLLECTION,
     format: Format = "table",
     scores: SavedScores = None,
+    clusters: Clusters = None,
     allow_mixed_qrels: Mixed = False,
     power: Power = None,
     tolerance: Tolerance = None,
@@ -117,8 +109,6 @@ def compare(
     """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
     if plot:
         evaluate_figures.refuse_other_kinds(plot)
-    if clusters is not None and duplicates != "novelty":
-        raise typer.BadParameter("--clusters is for --duplicates novelty")
     systems = by_measure.parse_systems(system or [])
     told: Any = {"layers": layer, "groups": groups, "pool_depth": pool_depth, "card": card, "pool": pool}
     with console.opened(collection, qrels=qrels, runs=runs, warn=console.say, **told) as files:
@@ -135,8 +125,7 @@ def compare(
             difference=difference,
             topics=topics,
             like=like,
-            duplicates=duplicates,
-            clusters=clusters,
+            **novelty(duplicates),
             verdicts=not no_verdict,
             by_topic=by_topic,
         )

@@ -9,11 +9,7 @@ import typer
 from cranfield.base.registry import deferred
 from cranfield.base.tables import DATA_FORMATS
 from cranfield.cli import console
-from cranfield.cli.console import (
-    COLLECTION,
-    Collection,
-    Format,
-)
+from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.cli.reuse import CardFile, Groups, Layers, PoolDepth, PoolName, QrelsWord
 
 with deferred:
@@ -50,13 +46,13 @@ Ties = Annotated[
     typer.Option(help="Tied documents: by id as trec_eval, best or worst first, or the mean over all orders."),
 ]
 Duplicates = Annotated[
-    Literal["plain", "novelty"],
-    typer.Option(help="With novelty, near-duplicates of a document above count as not relevant."),
+    str,
+    typer.Option(
+        help="Near-duplicates of a document above: plain (scored like others), novelty (not relevant; the collection"
+        " knows which they are), or a file of them (document, tab, cluster)."
+    ),
 ]
-Clusters = Annotated[
-    Path | None,
-    typer.Option(help="Near-duplicates as document, tab, cluster; without it those the collection knows."),
-]
+Clusters = Annotated[str | None, removed("--clusters", "use --duplicates FILE")]
 LetterTest = Annotated[
     Literal["tukey", "t"] | None,
     typer.Option(
@@ -64,11 +60,19 @@ LetterTest = Annotated[
     ),
 ]
 Plot = Annotated[
-    Path | None, typer.Option(help="Draw the first measure, topic by topic, into this file (PNG, SVG, PDF).")
+    Path | None,
+    typer.Option(
+        help="Draw the first measure, topic by topic, into this file (PNG, SVG, PDF); of iprec_at_recall the curves."
+    ),
 ]
-Curve = Annotated[bool, typer.Option("--curve", help="Draw precision at recall instead, with --plot.")]
+Curve = Annotated[bool, removed("--curve", "use -m iprec_at_recall --plot FILE")]
 Explain = Annotated[bool, typer.Option("--explain", help="Lay open a run's list for one topic.")]
 Depth = Annotated[int, typer.Option(min=1, help="How many ranks --explain shows.")]
+
+
+def novelty(word: str) -> dict[str, Any]:
+    """What `--duplicates` means: a word, or a file of clusters."""
+    return {"duplicates": word} if word in ("plain", "novelty") else {"duplicates": "novelty", "clusters": Path(word)}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -86,10 +90,8 @@ def evaluate(
     like: Like = None,
     ties: Ties = "trec",
     duplicates: Duplicates = "plain",
-    clusters: Clusters = None,
     letters: LetterTest = None,
     plot: Plot = None,
-    curve: Curve = False,
     explain: Explain = False,
     depth: Depth = 30,
     layer: Layers = None,
@@ -100,14 +102,12 @@ def evaluate(
     pool: PoolName = "",
     collection: Collection = COLLECTION,
     format: Format = "table",
+    clusters: Clusters = None,
+    curve: Curve = False,
 ) -> None:
     """Score runs against qrels, and say how far each score can be trusted."""
     # No matrices are multiplied here, and to start the threads for that takes longer than to score a run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if curve and plot is None:
-        raise typer.BadParameter("--curve draws into the file that --plot names")
-    if clusters is not None and duplicates != "novelty":
-        raise typer.BadParameter("--clusters is for --duplicates novelty")
     if plot:
         figures.refuse_other_kinds(plot)
     words = runs or []
@@ -121,7 +121,7 @@ def evaluate(
             raise typer.BadParameter(said)
     measures = measure or reading.DEFAULT_MEASURES
     named = [words[0], *words[2:]] if explain else runs
-    chosen: dict[str, Any] = {"like": like, "ties": ties, "duplicates": duplicates, "clusters": clusters}
+    chosen: dict[str, Any] = {"like": like, "ties": ties, **novelty(duplicates)}
     with console.opened(
         collection,
         qrels=qrels,
@@ -146,7 +146,6 @@ def evaluate(
             best_first=best_first,
             topics=topics,
             letters=letters,
-            curve=curve,
             verdicts=not no_verdict,
             **chosen,
         )

@@ -289,13 +289,6 @@ class _Part:
     first_tag: str
     last_tag: str
 
-    def __len__(self) -> int:
-        return len(self.judged)
-
-    def goes_on_into(self, following: _Part) -> bool:
-        """Say whether the last topic of this part goes on into the next."""
-        return following.topics[0] == self.topics[-1]
-
 
 def read_direct(source: Source, judged: JudgedPairs, *, reference: Reference = "10") -> KnownRun | None:
     """Read an ordinary TREC run and give what the qrels say of it; None where the file is anything else."""
@@ -409,12 +402,12 @@ def _has_repeats(keys: Words) -> bool:
 
 def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
     """Give the run, if topics stand in one piece, scores fall in them, and no document stands twice across parts."""
-    first_rows = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+    first_rows = np.concatenate([[0], np.cumsum([len(part.judged) for part in parts])])
     judged = np.concatenate([part.judged for part in parts])
     tied = np.concatenate([part.tied for part in parts])
     topics, begins, keys = list(parts[0].topics), [parts[0].starts], parts[0].last_keys
     for (before, part), row in zip(pairwise(parts), first_rows[1:].tolist(), strict=False):
-        goes_on = before.goes_on_into(part)
+        goes_on = part.topics[0] == before.topics[-1]
         topics += part.topics[goes_on:]
         begins.append(part.starts[goes_on:] + row)
         if goes_on:

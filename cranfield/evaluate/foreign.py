@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, UnknownName, UsageError
+from cranfield.base.errors import UnknownName, UsageError
 from cranfield.evaluate.align import Alignment, documents_of
 from cranfield.evaluate.measure import ForeignMeasure
 from cranfield.qrels.reading import SubtopicRow
@@ -90,7 +90,7 @@ def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any
     try:
         return library.evaluator(measures, rows)
     except _REFUSALS as error:
-        said = str(error)
+        message = str(error)
     # One that will not do spoils all: which ones that are, each alone tells.
     refused = []
     for measure in measures:
@@ -98,20 +98,17 @@ def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any
             library.evaluator([measure], rows)
         except _REFUSALS:
             refused.append(measure)
-    raise _refusal(said, ", ".join(map(str, refused or measures)))
-
-
-def _refusal(said: str, names: str) -> CranfieldError:
-    providers = "; ".join(f"{name}: {install}" for name, install in _PROVIDER.findall(said))
-    if absent := _ABSENT_PARAMETER.search(said):
+    names = ", ".join(map(str, refused or measures))
+    providers = "; ".join(f"{name}: {install}" for name, install in _PROVIDER.findall(message))
+    if absent := _ABSENT_PARAMETER.search(message):
         why = f"ir_measures needs the parameter {absent[1]}"
     elif providers:
         why = f"ir_measures leaves this to a library that is not installed; {providers}"
-    elif said.startswith("Unsupported measures"):
+    elif message.startswith("Unsupported measures"):
         why = "no library behind ir_measures computes this; a cutoff or parameter may be missing"
     else:
-        why = f"ir_measures refuses this: {said}"
-    return UsageError(f"{names}: {why}")
+        why = f"ir_measures refuses this: {message}"
+    raise UsageError(f"{names}: {why}")
 
 
 def _library() -> ModuleType | None:

@@ -61,7 +61,17 @@ def is_frame(value: object) -> TypeGuard[pandas.DataFrame]:
 
 def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
     """Give the qrels that a frame (topic, document, grade) or a mapping of topic -> document -> grade means."""
-    columns = _columns_of_qrels(value, name) if is_frame(value) else _flattened(value, "qrels are", "grade")
+    if is_frame(value):
+        names = [str(column) for column in value.columns]
+        roles = dict(QRELS.roles(names))
+        roles |= dict(zip(("topic", "document"), _TERRIER, strict=True)) if _from_terrier(names) else {}
+        missing = [role for role in QRELS.needed if role not in roles]
+        if missing:
+            lacking = " or ".join(missing)
+            raise UsageError(f"the frame of {name} has no column for {lacking}; it has {', '.join(names)}")
+        columns = _Columns(*(_values(value, roles[role]) for role in QRELS.needed))
+    else:
+        columns = _flattened(value, "qrels are", "grade")
     good = _Good(len(columns.topic), name)
     topics, documents = good.ids(columns.topic), good.ids(columns.document)
     grades = good.grades(columns.number)
@@ -85,7 +95,19 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
     if not _is_unicode(name):
         raise UsageError(f"the name of a run holds half of a surrogate pair: {name!r}")
     place = f"run {quoted(name)}" if name else "a frame of runs"
-    columns = _columns_of_run(value, place) if is_frame(value) else _flattened(value, "a run is", "score")
+    if is_frame(value):
+        names = [str(column) for column in value.columns]
+        usual = {*_TERRIER, "score", "rank", *SPELLINGS["tag"]}
+        roles = roles_of([column for column in names if column in usual] if _from_terrier(names) else names)
+        if roles is None:
+            raise UsageError(f"{place} lacks columns: it has {', '.join(names)}; expected {expected_columns()}")
+        number = "score" if "score" in roles else "rank"
+        topic, document, numbers = (_values(value, roles[part]) for part in ("topic", "document", number))
+        if number == "rank":  # a rank as a score: the lower the better
+            numbers = [rank if (known := _number(rank)) is None else -known for rank in numbers]
+        columns = _Columns(topic, document, numbers, _values(value, roles["tag"]) if "tag" in roles else None)
+    else:
+        columns = _flattened(value, "a run is", "score")
     if not name and columns.tag is None:
         raise UsageError("a run from Python needs a name: give runs={'bm25': …}, or a frame with a column 'run'")
     good = _Good(len(columns.topic), place)
@@ -94,9 +116,9 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
     empty = [] if len(topics) else [Problem("empty", "there is no row", file=place)]
     if good.problems or empty:
         raise ProblemsFound(f"{place} cannot be evaluated", [*good.problems, *empty])
-    names, codes = _coded(tags, np.arange(len(tags)))
+    tag_ids, codes = _coded(tags, np.arange(len(tags)))
     runs = []
-    for code, tag in enumerate(names.to_pylist()):
+    for code, tag in enumerate(tag_ids.to_pylist()):
         kept = np.flatnonzero(codes == code)
         columns_of_run = *_coded(topics, kept), *_coded(documents, kept)
         runs.append(ranked(Rows(*columns_of_run, scores[kept], ranks=None, tags=((tag, 1),))))
@@ -105,29 +127,6 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
 
 def _coded(values: pa.Array, kept: Rising) -> tuple[pa.Array, NDArray[np.int32]]:
     return encoded(values if len(kept) == len(values) else values.take(pa.array(kept)))
-
-
-def _columns_of_run(frame: pandas.DataFrame, place: str) -> _Columns:
-    names = [str(name) for name in frame.columns]
-    usual = {*_TERRIER, "score", "rank", *SPELLINGS["tag"]}
-    roles = roles_of([name for name in names if name in usual] if _from_terrier(names) else names)
-    if roles is None:
-        raise UsageError(f"{place} lacks columns: it has {', '.join(names)}; expected {expected_columns()}")
-    number = "score" if "score" in roles else "rank"
-    topics, documents, numbers = (_values(frame, roles[part]) for part in ("topic", "document", number))
-    if number == "rank":  # a rank as a score: the lower the better
-        numbers = [rank if (value := _number(rank)) is None else -value for rank in numbers]
-    return _Columns(topics, documents, numbers, _values(frame, roles["tag"]) if "tag" in roles else None)
-
-
-def _columns_of_qrels(frame: pandas.DataFrame, place: str) -> _Columns:
-    names = [str(name) for name in frame.columns]
-    roles = dict(QRELS.roles(names))
-    roles |= dict(zip(("topic", "document"), _TERRIER, strict=True)) if _from_terrier(names) else {}
-    missing = [role for role in QRELS.needed if role not in roles]
-    if missing:
-        raise UsageError(f"the frame of {place} has no column for {' or '.join(missing)}; it has {', '.join(names)}")
-    return _Columns(*(_values(frame, roles[role]) for role in QRELS.needed))
 
 
 def _from_terrier(names: list[str]) -> bool:

@@ -66,8 +66,8 @@ class Request:
     `like` asks for the order of equal scores and the rounding of recall levels of a version of trec_eval; without it
     scores are compared as doubles and recall levels are exact. `topics` is qrels, common, run, or a file of ids, or
     the ids themselves. With novelty, near-duplicates of a document above count as not relevant; `clusters` says
-    which those are, in a file or as document -> cluster. With `curve` there are also scores for a precision–recall
-    curve. `letters` names the test behind significance letters, where they are wanted.
+    which those are, in a file or as document -> cluster. `letters` names the test behind significance letters, where
+    they are wanted.
     """
 
     qrels: Path | Qrels
@@ -78,7 +78,6 @@ class Request:
     ties: Ties = "trec"
     duplicates: Duplicates = "plain"
     clusters: Path | Mapping[str, Hashable] | None = None
-    curve: bool = False
     letters: LetterTest | None = None
 
     def __post_init__(self) -> None:

@@ -49,7 +49,7 @@ def test_a_system_has_the_worst_verdict_of_its_seeds_and_it_is_said_why_there_ar
 
 
 def test_a_comparison_by_novelty_has_the_verdicts_of_the_plain_scores_and_says_so(kept: Kept):
-    found, told = compared("--duplicates", "novelty", "--clusters", "clusters.tsv")
+    found, told = compared("--duplicates", "clusters.tsv")
     assert found == SINGLE
     kept(told)
 

@@ -142,11 +142,11 @@ def test_a_table_that_is_pasted_elsewhere_carries_what_it_was_made_with_and_its_
         kept(shown)
 
 
-@pytest.mark.parametrize("more", [[], ["--curve"]])
-def test_a_figure_says_at_its_foot_what_it_was_made_with(files: Path, more: list[str]):
+@pytest.mark.parametrize("measure", ["AP", "iprec_at_recall"])
+def test_a_figure_says_at_its_foot_what_it_was_made_with(files: Path, measure: str):
     pytest.importorskip("matplotlib")
     words = ["evaluate", "--qrels", "qrels", "first", "second", "--ties", "best", "--no-verdict"]
-    call(*words, "-m", "AP", "--plot", "drawn.svg", *more)
+    call(*words, "-m", measure, "--plot", "drawn.svg")
     drawn = (files / "drawn.svg").read_text(encoding="utf-8")
     assert drawn.count("order of ties best (trec_eval 10)") == 2
 
@@ -156,8 +156,8 @@ def test_a_curve_has_the_ties_that_are_asked_for(files: Path):
     from cranfield.workflows.reading import Request
 
     (files / "tied").write_text("1 Q0 a 1 1 tied\n1 Q0 b 2 1 tied\n", encoding="utf-8")
-    asked = {"qrels": files / "qrels", "runs": ("tied",), "topics": "run", "curve": True}
-    curves = [evaluate(Request(**asked, ties=ties)).curve for ties in ("worst", "expected", "best")]
+    asked = {"qrels": files / "qrels", "runs": ("tied",), "topics": "run", "measures": ("iprec_at_recall",)}
+    curves = [evaluate(Request(**asked, ties=ties)).scores for ties in ("worst", "expected", "best")]
     assert [float(curve.summary[10, 0]) for curve in curves] == [0.5, 0.75, 1.0]
 
 

@@ -87,7 +87,7 @@ def test_ties_stand_in_the_order_that_is_scored():
 
 
 def test_with_novelty_a_copy_is_not_relevant_and_its_cluster_counts_once():
-    novelty = ("--duplicates", "novelty", "--clusters", "clusters")
+    novelty = ("--duplicates", "clusters")
     found = explained("first", "1", *novelty)
     assert steps(found) == [
         ("d", "2", 1.0, 0.5), ("c", "1", 1.0, 1.0), ("b", "0", 0.667, 1.0), ("a", "2 copy", 0.5, 1.0)

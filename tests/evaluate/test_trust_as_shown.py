@@ -75,7 +75,7 @@ def test_an_order_of_judged_ties_that_changes_the_score_has_no_interval_but_the_
 
 
 def test_scores_by_novelty_have_no_interval_of_the_plain_score(kept: Kept):
-    rows, told = evaluated("-m", "P@3", "--duplicates", "novelty", "--clusters", "clusters.tsv", "--by-topic")
+    rows, told = evaluated("-m", "P@3", "--duplicates", "clusters.tsv", "--by-topic")
     assert trust(rows["copies", "all"])[:6] == ("0.3333", "", "", "0.6666", "", "")
     assert trust(rows["copies", "t1"])[:6] == ("0.3333", "", "", "0.6666", "", "")
     assert rows["copies", "all"]["verdict"] == "UNTESTABLE"

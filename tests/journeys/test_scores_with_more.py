@@ -30,15 +30,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 BOTH = ("evaluate", "copies.run", "new.run", "--qrels", "qrels", "--no-verdict")
-NOVELTY = (*BOTH, "--duplicates", "novelty", "--clusters", "clusters.tsv")
+NOVELTY = (*BOTH, "--duplicates", "clusters.tsv")
 
 
 @pytest.mark.parametrize(("kind", "beginning"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
-@pytest.mark.parametrize("more", [[], ["--curve"]])
-def test_scores_are_drawn_the_same_each_time(folder: Path, kind: str, beginning: bytes, more: list[str]):
-    call(*BOTH, "-m", "AP", "--plot", f"first.{kind}", *more, folder=folder)
-    told = call(*BOTH, "-m", "AP", "--plot", f"second.{kind}", *more, folder=folder).err
-    assert f"drew {'interpolated precision' if more else 'AP of each run'}" in told
+@pytest.mark.parametrize("measure", ["AP", "iprec_at_recall"])
+def test_scores_are_drawn_the_same_each_time(folder: Path, kind: str, beginning: bytes, measure: str):
+    call(*BOTH, "-m", measure, "--plot", f"first.{kind}", folder=folder)
+    told = call(*BOTH, "-m", measure, "--plot", f"second.{kind}", folder=folder).err
+    assert f"drew {'AP of each run' if measure == 'AP' else 'interpolated precision'}" in told
     drawn = (folder / f"first.{kind}").read_bytes()
     assert drawn.startswith(beginning)
     assert drawn == (folder / f"second.{kind}").read_bytes()
@@ -83,10 +83,10 @@ def test_novelty_as_data_has_the_plain_score_beside_it_and_a_hash_of_its_own(fol
     [
         (["--duplicates", "novelty"], 2),
         (["--clusters", "clusters.tsv"], 2),
-        (["--duplicates", "novelty", "--clusters", "clusters.tsv", "--ties", "best"], 2),
-        (["--duplicates", "novelty", "--clusters", "qrels"], 1),
-        (["--duplicates", "novelty", "--clusters", "two.tsv"], 1),
-        (["--duplicates", "novelty", "--clusters", "empty.tsv"], 1),
+        (["--duplicates", "clusters.tsv", "--ties", "best"], 2),
+        (["--duplicates", "qrels"], 1),
+        (["--duplicates", "two.tsv"], 1),
+        (["--duplicates", "empty.tsv"], 1),
     ],
 )
 def test_clusters_that_cannot_be_used_are_told(folder: Path, words: list[str], status: int, kept: Kept):
@@ -189,7 +189,7 @@ def test_letters_need_the_same_topics_and_two_runs(folder: Path, kept: Kept):
 def test_comparison_by_novelty_compares_what_evaluate_scores(folder: Path, kept: Kept):
     words = ("compare", "copies.run", "new.run", "--qrels", "qrels", "-m", "AP", "-f", "csv")
     plain = next(csv.DictReader(io.StringIO(call(*words, folder=folder).out)))
-    _, out, told = call(*words, "--duplicates", "novelty", "--clusters", "clusters.tsv", folder=folder)
+    _, out, told = call(*words, "--duplicates", "clusters.tsv", folder=folder)
     novel = next(csv.DictReader(io.StringIO(out)))
     assert (plain["mean_a"], novel["mean_a"]) == ("0.5", "0.3333333333333333")
     assert plain["qrels"] != novel["qrels"]

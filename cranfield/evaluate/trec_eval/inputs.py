@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError
 from cranfield.base.files import Source
-from cranfield.evaluate.align import AnyRun, align, first_repeat
+from cranfield.evaluate.align import AnyRun, Reference, align, first_repeat
 from cranfield.evaluate.direct import judged_pairs, read_direct
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.trec_eval.options import Refused, TrecOptions, real_number, whole_number
@@ -60,11 +60,11 @@ def read_input(options: TrecOptions) -> TrecInput:
     qrels_file = Path(options.files[0])
     _look_at(qrels_file, options.files[0], noun="qrels")
     with _run_file(options) as run_file:
-        qrels = _strict_qrels(qrels_file)
-        run = None if qrels is None else _strict_run(run_file, qrels, options)
-        if qrels is None or run is None:
+        read = _read_strictly(qrels_file, run_file, options.version)
+        if read is None:
             found = _read_leniently(qrels_file.read_bytes(), run_file.read_bytes(), options)
         else:
+            qrels, run = read
             aligned = align(qrels, [run], reference=options.version)
             topics, relevant = tuple(topic.encode() for topic in aligned.topic_ids), int((qrels.grades > 0).sum())
             found = TrecInput(topics, aligned.lists, aligned.present[0], run.tag.encode(), relevant)
@@ -97,39 +97,29 @@ def _look_at(path: Path, name: str, *, noun: str) -> None:
     raise Refused(f"trec_eval.get_{noun}: Cannot read {noun} file '{name}'\ntrec_eval: Quit in file '{name}'\n", 2)
 
 
-def _begins_unusually(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(6).startswith(_UNUSUAL_BEGINNINGS)
-
-
-def _strict_qrels(path: Path) -> Qrels | None:
-    """Give the qrels of an ordinary file; None where trec_eval may take it otherwise than we do."""
-    if _begins_unusually(path):
-        return None
+def _read_strictly(qrels_file: Path, run_file: Path, version: Reference) -> tuple[Qrels, AnyRun] | None:
+    """Read ordinary files; None where trec_eval may take one of them otherwise than we do."""
+    for path in (qrels_file, run_file):
+        with path.open("rb") as stream:
+            if stream.read(6).startswith(_UNUSUAL_BEGINNINGS):
+                return None
     try:
-        rows = Trec.read(Source(path))
-        return rows.qrels() if rows.plain and rows.strata is None else None
-    except CranfieldError:
-        return None
-
-
-def _strict_run(path: Path, qrels: Qrels, options: TrecOptions) -> AnyRun | None:
-    """Give the run of an ordinary file; None where trec_eval may take it otherwise than we do."""
-    if _begins_unusually(path):
-        return None
-    judged = judged_pairs(qrels)
-    direct = None if judged is None else read_direct(Source(path), judged, reference=options.version)
-    if direct is not None and not any(topic.startswith("#") for topic in direct.topic_ids.to_pylist()):
-        return replace(direct, tag=direct.last_tag)
-    try:
-        rows = run_format.read(Source(path))
+        judged = Trec.read(Source(qrels_file))
+        if not judged.plain or judged.strata is not None:
+            return None
+        qrels = judged.qrels()
+        pairs = judged_pairs(qrels)
+        direct = None if pairs is None else read_direct(Source(run_file), pairs, reference=version)
+        if direct is not None and not any(topic.startswith("#") for topic in direct.topic_ids.to_pylist()):
+            return qrels, replace(direct, tag=direct.last_tag)
+        rows = run_format.read(Source(run_file))
     except CranfieldError:
         return None
     usual = len(rows.tags) == 1 and {problem.code for problem in rows.problems} <= _HARMLESS
     if not usual or any(topic.startswith("#") for topic in rows.topic_ids.to_pylist()):
         return None
     run = ranked(rows)
-    return None if first_repeat(run) else run
+    return None if first_repeat(run) else (qrels, run)
 
 
 def _read_leniently(qrels_data: bytes, run_data: bytes, options: TrecOptions) -> TrecInput:

@@ -101,11 +101,25 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
         elif letter in _NUMBERS:
             options = replace(options, **{_NUMBERS[letter]: whole_number(value)})  # type: ignore[arg-type]
         elif letter == "m":
-            options = _with_measure(options, value)
+            name, point, text = value.partition(".")
+            if point and not text:
+                illegal = f"trec_eval: illegal measure '{value}'\n"
+                raise Refused(f"trec_eval: improper measure in parameter '{name}'\n{illegal}", 1)
+            if name.startswith("prefs") or name.endswith("_avgjg") or name in ("all_prefs", "qrels_jg"):
+                raise Refused(f"trec_eval: '{name}': preference measures are out of Cranfield's scope\n", 1)
+            names = set(nickname(name, options.version) or () if name in NICKNAMES else (name,))
+            if not names <= set(measures_of_version(options.version)):
+                raise Refused(f"trec_eval: illegal measure '{name}'\n", 1)
+            parameters = (*options.parameters, (name, text)) if point else options.parameters
+            options = replace(options, measures=options.measures | names, parameters=parameters)
         elif letter == "Z":
             options = replace(options, zscores=value)
-        else:
-            _refuse_out_of_scope(letter, value)
+        elif letter == "D" and "." in value:
+            raise Refused("trec_eval: -D with a topic is out of Cranfield's scope; evaluate --topics takes some\n", 1)
+        elif letter == "R" and value in _PREFERENCES:
+            raise Refused("trec_eval: preference judgments are out of Cranfield's scope; it reads qrels\n", 1)
+        elif (letter == "R" and value != "qrels") or (letter == "T" and value != "trec_results"):
+            raise Refused(f"trec_eval: Illegal format '{value}'\n", 2)
     if options.help or options.show_version:
         return options
     if len(files) != 2:
@@ -113,28 +127,6 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
     if not options.measures:
         options = replace(options, measures=frozenset(nickname("official", options.version) or ()))
     return options
-
-
-def _refuse_out_of_scope(letter: str, value: str) -> None:
-    if letter == "D" and "." in value:
-        raise Refused("trec_eval: -D with a topic is out of Cranfield's scope; evaluate --topics takes some\n", 1)
-    if letter == "R" and value in _PREFERENCES:
-        raise Refused("trec_eval: preference judgments are out of Cranfield's scope; it reads qrels\n", 1)
-    if (letter == "R" and value != "qrels") or (letter == "T" and value != "trec_results"):
-        raise Refused(f"trec_eval: Illegal format '{value}'\n", 2)
-
-
-def _with_measure(options: TrecOptions, value: str) -> TrecOptions:
-    name, point, text = value.partition(".")
-    if point and not text:
-        raise Refused(f"trec_eval: improper measure in parameter '{name}'\ntrec_eval: illegal measure '{value}'\n", 1)
-    if name.startswith("prefs") or name.endswith("_avgjg") or name in ("all_prefs", "qrels_jg"):
-        raise Refused(f"trec_eval: '{name}': preference measures are out of Cranfield's scope\n", 1)
-    names = nickname(name, options.version) if name in NICKNAMES else (name,)
-    if not set(names or ()) <= set(measures_of_version(options.version)):
-        raise Refused(f"trec_eval: illegal measure '{name}'\n", 1)
-    parameters = (*options.parameters, (name, text)) if point else options.parameters
-    return replace(options, measures=options.measures | set(names or ()), parameters=parameters)
 
 
 # Parameters of measures as trec_eval reads them: cutoffs, numbers, pairs of grade and gain.

@@ -198,32 +198,25 @@ MISSING = -1000000.0
 NamedValues = dict[str, dict[str, Values]]
 """The values of each measure under each name that is printed, one per topic."""
 
-Reference = dict[tuple[bytes, bytes], tuple[float, float]]
-
 _COLUMNS = 4
 _FAILED = 255
 
 
-def read_zscores(path: Path) -> Reference:
-    """Read a file of topic, measure, mean and standard deviation."""
+def as_zscores(values: NamedValues, topics: Sequence[bytes], path: Path) -> NamedValues:
+    """Give the values as z-scores, by a file of topic, measure, mean and standard deviation."""
     try:
         data = path.read_bytes()
     except OSError:
         data = b""
     if not data:
         raise Refused(f"trec_eval.get_zscores: Cannot read zscores file '{path}'\n", _FAILED)
-    found: Reference = {}
+    reference: dict[tuple[bytes, bytes], tuple[float, float]] = {}
     for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), start=1):
         words = line.split()
         if len(words) != _COLUMNS:
             raise Refused(f"trec_eval.get_zscores: Malformed line {number}\n", _FAILED)
         mean, deviation = (parameters.real_number(word.decode("latin-1")) for word in words[2:])
-        found[words[0], words[1]] = mean, deviation
-    return found
-
-
-def standardised(values: NamedValues, topics: Sequence[bytes], reference: Reference) -> NamedValues:
-    """Give the values as z-scores."""
+        reference[words[0], words[1]] = mean, deviation
 
     def score(value: float, topic: bytes, printed: str) -> float:
         mean, deviation = reference.get((topic, printed.encode()), (math.nan, 0.0))
@@ -287,25 +280,21 @@ def trec_eval(arguments: Sequence[str]) -> Printed:
             names = " ".join(measures_of_version(options.version))
             known = f"Measures of version {options.version}: {names}"
             return Printed(output=f"{USAGE}\n{known}\nWhat they mean: cranfield measures\n".encode())
-        return _evaluated(options)
+        given = read_input(options)
+        cells, message = _evaluated_topics(given, options)
+        if not len(cells) and not message:
+            text = "trec_eval: No queries with both results and relevance info\n"
+            return Printed(errors=text, status=_NOTHING_IN_COMMON)
+        wanted = [name for name in ORDER if name in options.measures]
+        table = _table(given, options, cells, wanted)
+        lines = list(_topic_lines(table, wanted)) if options.per_topic else []
+        if message:
+            return Printed(b"".join(lines), message, _CANNOT)
+        if options.summary:
+            lines.extend(_summary_lines(table, wanted, given, options))
+        return Printed(b"".join(lines))
     except Refused as refused:
         return Printed(errors=refused.message, status=refused.status)
-
-
-def _evaluated(options: TrecOptions) -> Printed:
-    given = read_input(options)
-    cells, message = _evaluated_topics(given, options)
-    if not len(cells) and not message:
-        text = "trec_eval: No queries with both results and relevance info\n"
-        return Printed(errors=text, status=_NOTHING_IN_COMMON)
-    wanted = [name for name in ORDER if name in options.measures]
-    table = _table(given, options, cells, wanted)
-    lines = list(_topic_lines(table, wanted)) if options.per_topic else []
-    if message:
-        return Printed(b"".join(lines), message, _CANNOT)
-    if options.summary:
-        lines.extend(_summary_lines(table, wanted, given, options))
-    return Printed(b"".join(lines))
 
 
 def _evaluated_topics(given: TrecInput, options: TrecOptions) -> tuple[list[int], str]:
@@ -343,7 +332,7 @@ def _table(given: TrecInput, options: TrecOptions, cells: list[int], wanted: lis
                 value[absent] = 0.0
     topics = [given.topics[place] for place in cells]
     if options.zscores is not None:
-        values = standardised(values, topics, read_zscores(Path(options.zscores)))
+        values = as_zscores(values, topics, Path(options.zscores))
     strings = {}
     if "relstring" in asked:
         one = asked["relstring"]

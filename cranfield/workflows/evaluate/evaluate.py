@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ with deferred:
 if TYPE_CHECKING:
     import pandas
 
-    from cranfield.evaluate.align import Alignment, AnyRun
+    from cranfield.evaluate.align import AnyRun
     from cranfield.evaluate.measure import AnyMeasure
     from cranfield.evaluate.scores import RankChange, Scores
     from cranfield.evaluate.ties import Moved
@@ -46,9 +46,6 @@ HASH_SHOWN = 16
 UNJUDGED = "°"
 """What stands behind the score of a topic with unjudged documents in the depth that matters."""
 UNJUDGED_SAID = f"{UNJUDGED} the topic has unjudged documents within the depth that matters"
-
-RECALL_LEVELS = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
-"""The measures behind a precision–recall curve."""
 
 COLUMNS = (
     *(Column("run"), Column("topic"), Column("measure"), Column("value", kind="number")),
@@ -70,8 +67,8 @@ class Evaluation(Result):
     """Scores, how far each of them can be trusted, and what should be known about them.
 
     `moved` are the summaries that hang on the order of tied documents. With novelty `plain` are the scores without
-    it, and `changes` the places of the runs in both. `curve` are scores at the eleven recall levels. `letters` are
-    those of the runs under each measure. `facts` are sentences on what was read and how it was scored.
+    it, and `changes` the places of the runs in both. `letters` are those of the runs under each measure. `facts` are
+    sentences on what was read and how it was scored.
     """
 
     scores: Scores
@@ -79,7 +76,6 @@ class Evaluation(Result):
     moved: tuple[Moved, ...] = ()
     plain: Scores | None = None
     changes: tuple[RankChange, ...] = ()
-    curve: Scores | None = None
     letters: Letters | None = None
     facts: tuple[str, ...] = ()
     by_topic: bool = False
@@ -88,7 +84,14 @@ class Evaluation(Result):
     @cached_property
     def notes(self) -> list[str]:  # type: ignore[override]
         """What stands behind the means, which qrels, what was read, and ties that matter."""
-        return [*topic_notes(self.scores), made_with(self.scores), *self.facts, *self._tie_notes()]
+        ties = []
+        for one in self.moved[:_MOVES_SHOWN]:
+            further = "" if one.exact else " or further"
+            other = f"in other orders {one.worst:.4f} to {one.best:.4f}{further}"
+            ties.append(f"ties: {one.measure} of {one.run} is {one.value:.4f}, {other}")
+        if len(self.moved) > _MOVES_SHOWN:
+            ties.append(f"… and {len(self.moved) - _MOVES_SHOWN} more")
+        return [*topic_notes(self.scores), made_with(self.scores), *self.facts, *ties]
 
     @cached_property
     def remarks(self) -> list[str]:  # type: ignore[override]
@@ -101,14 +104,6 @@ class Evaluation(Result):
     def legend(self) -> list[str]:
         """What the marks mean."""
         return [one for place, one in enumerate(self.remarks) if place == 0 or one == UNJUDGED_SAID]
-
-    def _tie_notes(self) -> Iterator[str]:
-        for one in self.moved[:_MOVES_SHOWN]:
-            further = "" if one.exact else " or further"
-            other = f"in other orders {one.worst:.4f} to {one.best:.4f}{further}"
-            yield f"ties: {one.measure} of {one.run} is {one.value:.4f}, {other}"
-        if len(self.moved) > _MOVES_SHOWN:
-            yield f"… and {len(self.moved) - _MOVES_SHOWN} more"
 
     @cached_property
     def order(self) -> list[int]:
@@ -149,11 +144,6 @@ class Evaluation(Result):
         whole = zip(*(cells[column.name] for column in columns), strict=True)
         return table_of(columns, sorted(whole, key=lambda row: shown[str(row[0])]))
 
-    def attributes(self) -> Mapping[str, object]:
-        """Give the hash of the qrels, whose order of ties it is, and how many topics each run was scored on."""
-        topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=False)}
-        return {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": topics}
-
     def frame(self) -> pandas.DataFrame:
         """Give the rows as a frame; what is the same in all of them stands in its attributes."""
         table = self.table()
@@ -161,12 +151,23 @@ class Evaluation(Result):
         frame = table.select(kept).frame()
         # The first remark tells what marks behind scores mean, and there are none here.
         remarks = [] if self.trust is None else list(verdicts.sentences(self.trust))[1:]
-        frame.attrs.update(self.attributes(), notes=[*self.notes, *remarks])
+        topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=False)}
+        made = {"qrels": self.scores.qrels_hash, "reference": self.scores.order, "topics": topics}
+        frame.attrs.update(made, notes=[*self.notes, *remarks])
         return frame
 
     def tables(self) -> list[Table]:
-        """Give one row for each run (and topic), a column for each measure; and the places that novelty changed."""
-        return [self._wide(), *([self._moved_places()] if any(one.change for one in self.changes) else [])]
+        """Give one row for each run (and topic), a column for each measure; and the places that novelty changed.
+
+        Those that changed most stand first.
+        """
+        moved = sorted((one for one in self.changes if one.change), key=lambda one: -abs(one.change))
+        rows = [(one.run, one.measure, one.value, one.plain, one.rank, one.plain_rank) for one in moved]
+        numbers = [Column(name, kind="number") for name in ("novelty", "plain", "rank", "plain_rank")]
+        note = f"{len(self.changes) - len(moved):,} of {counted(len(self.changes), 'place')} of runs did not change"
+        caption = "Places of runs that novelty changes"
+        places = table_of([Column("run"), Column("measure"), *numbers], rows, caption=caption, notes=[note])
+        return [self._wide(), places] if moved else [self._wide()]
 
     def _wide(self) -> Table:
         found, trust = self.scores, self.trust
@@ -201,7 +202,10 @@ class Evaluation(Result):
                 keys = [found.run_names[run]]
                 if self.by_topic:
                     keys.append(ALL if topic is None else found.topic_ids[topic])
-                counts = [_as_count(one, value) for one, value in zip(found.measures, values.tolist(), strict=True)]
+                counts: list[Value] = [  # what is added up over topics is a count
+                    int(value) if one.aggregate == "sum" and value == int(value) else value
+                    for one, value in zip(found.measures, values.tolist(), strict=True)
+                ]
                 cells = [cell(value, run, topic, place) for place, value in enumerate(counts)]
                 if trust is not None:
                     worst = trust.worst(run) if topic is None else None
@@ -214,20 +218,6 @@ class Evaluation(Result):
         last = [] if trust is None else [Column("verdict", kind="verdict")]
         notes = [] if letters is None else [letters.said]
         return replace(table_of([*heads, *columns, *last], rows, notes=notes), bold=bold)
-
-    def _moved_places(self) -> Table:
-        """Give the places of runs by novelty and by plain scoring, those that changed most first."""
-        moved = sorted((one for one in self.changes if one.change), key=lambda one: -abs(one.change))
-        rows = [(one.run, one.measure, one.value, one.plain, one.rank, one.plain_rank) for one in moved]
-        numbers = [Column(name, kind="number") for name in ("novelty", "plain", "rank", "plain_rank")]
-        note = f"{len(self.changes) - len(moved):,} of {counted(len(self.changes), 'place')} of runs did not change"
-        caption = "Places of runs that novelty changes"
-        return table_of([Column("run"), Column("measure"), *numbers], rows, caption=caption, notes=[note])
-
-
-def _as_count(measure: AnyMeasure, value: float) -> Value:
-    """Give a value as people expect it: what is added up over topics is a count."""
-    return int(value) if measure.aggregate == "sum" and value == int(value) else value
 
 
 def topic_notes(found: Scores) -> list[str]:
@@ -297,7 +287,7 @@ def evaluate(
             raise UsageError(message)
         clusters = corpus.clusters_for(request.clusters, store) if request.duplicates == "novelty" else None
         known = reading.read_aligned(request, store, progress) if read is None else read()
-        found = _score(request, measures, known, clusters, store)
+        found = _score(request, measures, known, clusters)
     facts = [*found.facts, *_grade_notes(measures, store)]
     if foreign and field is not None:
         facts.append("no verdicts: measures of ir_measures see documents, and nothing is known about their holes")
@@ -310,7 +300,6 @@ def _score(
     measures: list[AnyMeasure],
     read: Read,
     clusters: Mapping[str, Hashable] | None,
-    store: Store | None,
 ) -> Evaluation:
     """Score by our own measures, with ties as asked for, or by novelty."""
     aligned, rounding, facts = read.aligned, request.like or "exact", [*_tag_notes(read.runs)]
@@ -320,8 +309,7 @@ def _score(
         lost = counted(int(((aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
         facts.append(f"novelty: {lost} with a grade above 0 counted as not relevant, as copies")
         changes = tuple(scoring.rank_changes(found, plain))
-        curve = _curve(request, novel, store)
-        return Evaluation(scores=found, plain=plain, changes=changes, curve=curve, facts=tuple(facts))
+        return Evaluation(scores=found, plain=plain, changes=changes, facts=tuple(facts))
     if read.qrels.strata is not None:
         drawn, many = int((read.qrels.grades >= 0).sum()), len(read.qrels)
         said = "xinfAP, infNDCG, statAP and statP estimate what others take for not relevant"
@@ -348,7 +336,7 @@ def _score(
         facts.append(said)
     else:
         found = tie_orders.score_with_ties(aligned, measures, ties=request.ties, rounding=rounding)
-    return Evaluation(scores=found, moved=moved, curve=_curve(request, aligned, store), facts=tuple(facts))
+    return Evaluation(scores=found, moved=moved, facts=tuple(facts))
 
 
 def _score_with_foreign(
@@ -368,7 +356,7 @@ def _score_with_foreign(
     foreign = iter(foreign_measures.foreign_values(theirs, judged, runs, aligned))
     both = [(next(foreign), one) if one in theirs else (next(values), next(rounded)) for one in measures]
     found = replace(own, measures=tuple(one for _, one in both), values=np.array([value for value, _ in both]))
-    return Evaluation(scores=found, curve=_curve(request, aligned, store), facts=tuple(_tag_notes(runs)))
+    return Evaluation(scores=found, facts=tuple(_tag_notes(runs)))
 
 
 def _grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
@@ -396,15 +384,6 @@ def _grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[st
         )
         notes.append(f"{', '.join(below_zero)}: {said} can lie below what is possible in the end")
     return notes
-
-
-def _curve(request: Request, aligned: Alignment, store: Store | None) -> Scores | None:
-    """Score at the recall levels of a precision–recall curve, with ties as asked, where one is asked for."""
-    if not request.curve:
-        return None
-    levels = reading.parse_measures(RECALL_LEVELS, store)
-    rng = np.random.default_rng(SEED) if request.ties == "expected" else None
-    return tie_orders.score_with_ties(aligned, levels, ties=request.ties, rng=rng, rounding=request.like or "exact")
 
 
 def _tag_notes(runs: Sequence[AnyRun]) -> list[str]:

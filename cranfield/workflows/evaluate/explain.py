@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -125,20 +125,17 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
     if clusters is not None:
         made_of = scoring.novelty_hash(qrels, scoring.cluster_codes(qrels, clusters))
     relevant = scoring.relevant_documents(qrels, topic, rel=rel) if clusters is None else {}
-    remarks = tuple(note for name, steps in whole for note in _not_shown(name, steps, depth, relevant))
+    remarks = []
+    for name, steps in whole:
+        lower = [f"{one.document} (grade {one.state}, rank {one.rank})" for one in steps[depth:] if one.relevant]
+        if lower:
+            remarks.append(f"{name}: relevant further down: {few(lower, _NAMED)}")
+        there = {step.document for step in steps}
+        missing = [f"{document} (grade {grade})" for document, grade in relevant.items() if document not in there]
+        if missing:
+            remarks.append(f"{name}: relevant and not in the list: {few(missing, _NAMED)}")
     lists = tuple((name, steps[:depth]) for name, steps in whole)
-    return Explanation(topic, lists, made_of, order, rel, gains, remarks)
-
-
-def _not_shown(name: str, steps: list[Step], depth: int, relevant: Mapping[str, int]) -> Iterator[str]:
-    """Say which relevant documents are not among those shown, and where they are."""
-    further = [f"{step.document} (grade {step.state}, rank {step.rank})" for step in steps[depth:] if step.relevant]
-    if further:
-        yield f"{name}: relevant further down: {few(further, _NAMED)}"
-    there = {step.document for step in steps}
-    missing = [f"{document} (grade {grade})" for document, grade in relevant.items() if document not in there]
-    if missing:
-        yield f"{name}: relevant and not in the list: {few(missing, _NAMED)}"
+    return Explanation(topic, lists, made_of, order, rel, gains, tuple(remarks))
 
 
 def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, GradeGains]:

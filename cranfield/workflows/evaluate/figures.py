@@ -12,6 +12,8 @@ from cranfield.base.text import shortened
 from cranfield.workflows.evaluate.evaluate import Evaluation, made_with
 
 with deferred:
+    from cranfield.evaluate import measure as measuring
+    from cranfield.evaluate.measures import precision
     from cranfield.report import figures
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ _BARS = {
 }
 """What the bar of a strip is, by how a measure puts topics together."""
 
+RECALL_LEVELS = "iprec_at_recall"
+"""The eleven measures behind a precision–recall curve, in trec_eval's word."""
+
 _LACKING_SHOWN = 12
 
 
@@ -40,12 +45,12 @@ def refuse_other_kinds(path: Path | None) -> None:
 
 
 def plot_evaluation(found: Evaluation, path: Path) -> str:
-    """Draw the first measure as strips, or curves where they were asked for; give what was drawn."""
-    if found.curve is not None:
-        drawn = "interpolated precision at eleven recall levels"
-        return drawn + save_drawing(draw_curves(found.curve), path, found.curve)
-    drawn = f"{found.scores.measures[0]} of each run on each topic"
-    return drawn + save_drawing(draw_strips(found.scores), path, found.scores)
+    """Draw the first measure as strips, or precision–recall curves of the eleven levels; give what was drawn."""
+    scores = found.scores
+    levels = [one.cutoff for one in scores.measures if isinstance(one, measuring.Measure) and one.name == "IPrec"]
+    if levels == list(precision.ELEVEN) and len(scores.measures) == len(levels):
+        return "interpolated precision at eleven recall levels" + save_drawing(draw_curves(scores), path, scores)
+    return f"{scores.measures[0]} of each run on each topic" + save_drawing(draw_strips(scores), path, scores)
 
 
 def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: On = None) -> Axes:
@@ -71,9 +76,7 @@ def draw_curves(scores: Scores, *, on: On = None) -> Axes:
 def save_drawing(drawn: Axes, path: Path, scores: Scores) -> str:
     """Write a figure with what stands behind it at its foot; give what is to be said of that, mostly nothing."""
     lacking = figures.save(figures.figure_of(drawn), path, footer=made_with(scores))
-    return f" ({lacking_said(lacking)})" if lacking else ""
-
-
-def lacking_said(letters: str) -> str:
-    """Say that letters of names are not in the font of figures."""
-    return f"the font of figures lacks {shortened(letters, _LACKING_SHOWN)}: they are boxes here, an SVG has them"
+    if not lacking:
+        return ""
+    letters = shortened(lacking, _LACKING_SHOWN)
+    return f" (the font of figures lacks {letters}: they are boxes here, an SVG has them)"

@@ -20,9 +20,9 @@ with deferred:
     from cranfield.report import figures
 
 if TYPE_CHECKING:
+    from cranfield.evaluate.scores import Scores
     from cranfield.reuse.assess import Assessment
     from cranfield.reuse.collection import CollectionReport
-    from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.report.material import Material
     from cranfield.workflows.reuse.field import Trusted
 
@@ -46,7 +46,7 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
                 if words is not None:
                     section = "scores" if name.startswith("intervals") else "bias"
                     drawings.append(Drawing(name, figures.as_svg(figure), *words, section, figure))
-        return [*drawings, *_drawings_of_scores(evaluation)], ""
+        return [*drawings, *_drawings_of_scores(evaluation.scores, material.curve)], ""
     except MissingExtra as error:
         return [], f"figures, since {error}"
 
@@ -127,9 +127,8 @@ def _words_on_coverage(trust: Trusted) -> Words:
     )
 
 
-def _drawings_of_scores(evaluation: Evaluation) -> Iterator[Drawing]:
+def _drawings_of_scores(scores: Scores, curve: Scores | None) -> Iterator[Drawing]:
     """Draw the scores topic by topic, and precision at the levels of recall."""
-    scores, curve = evaluation.scores, evaluation.curve
     order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
 
     def cut(most: int) -> str:

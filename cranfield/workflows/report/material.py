@@ -19,6 +19,7 @@ from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
 from cranfield.workflows.evaluate.evaluate import evaluate, letters_of
+from cranfield.workflows.evaluate.figures import RECALL_LEVELS
 from cranfield.workflows.judge.agreement import agreement_report
 from cranfield.workflows.judge.organise import judging_progress
 from cranfield.workflows.pool.show import PoolView
@@ -28,6 +29,7 @@ from cranfield.workflows.reuse.reuse import examine_collection
 from cranfield.workflows.status import status as collection_status
 
 if TYPE_CHECKING:
+    from cranfield.evaluate.scores import Scores
     from cranfield.qrels.qrels import Qrels
     from cranfield.qrels.release import Manifest, Rule
     from cranfield.reuse.collection import CollectionReport
@@ -89,6 +91,7 @@ class Material:
     layers: tuple[str, ...]
     rule: Rule
     evaluation: Evaluation | None
+    curve: Scores | None
     bias: CollectionReport | None
     pool: PoolView | None
     pooled_runs: frozenset[str]
@@ -112,7 +115,7 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
             raise
         missing.append(f"scores, since {error}")
         qrels = None
-    evaluation, bias = _scores(store, request, qrels, progress, missing)
+    evaluation, curve, bias = _scores(store, request, qrels, progress, missing)
     layers, rule, release = _origin(store, request, qrels)
     agreement, no_agreement = None, ""
     try:
@@ -131,6 +134,7 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
         layers=layers,
         rule=rule,
         evaluation=evaluation,
+        curve=curve,
         bias=bias,
         pool=pool,
         pooled_runs=frozenset() if pool is None else frozenset(run for run, *_ in pool.runs),
@@ -147,20 +151,22 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
 
 def _scores(
     store: Store, request: ReportRequest, qrels: Qrels | None, progress: Progress, missing: list[str]
-) -> tuple[Evaluation | None, CollectionReport | None]:
-    """Score all runs, with verdicts and letters, and hold out what fed the pool."""
+) -> tuple[Evaluation | None, Scores | None, CollectionReport | None]:
+    """Score all runs, with verdicts and letters and at the levels of recall, and hold out what fed the pool."""
     runs = stored_names(store)
     if qrels is None or not runs:
         missing += [] if runs else ["scores, since no run was submitted"]
-        return None, None
-    scoring = Request(qrels=qrels, runs=runs, measures=request.measures, curve=True)
+        return None, None, None
+    scoring = Request(qrels=qrels, runs=runs, measures=request.measures)
     field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
     evaluation = evaluate(scoring, store=store, field=field)
     trust = evaluation.trust
+    read = None if trust is None else partial(trust.field.read.first, trust.field.asked)
+    curve = evaluate(replace(scoring, measures=(RECALL_LEVELS,)), store=store, read=read).scores
     if 2 <= len(runs) <= LETTERED and evaluation.scores.scored.all():
         evaluation = replace(evaluation, letters=letters_of(evaluation.scores, "tukey"))
     if trust is None:
-        return evaluation, None
+        return evaluation, curve, None
     contributors = sum(bool(trust.field.contributed(run)) for run in range(len(trust.field.read.runs)))
     without: tuple[Level, ...] = ()
     if contributors > HELD_OUT:
@@ -168,7 +174,7 @@ def _scores(
         missing.append(
             f"what single runs would lose, since {contributors:,} of them fed the pool; cranfield reuse tells it"
         )
-    return evaluation, examine_collection(trust, without=without)
+    return evaluation, curve, examine_collection(trust, without=without)
 
 
 def _origin(
