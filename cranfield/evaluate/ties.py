@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, GradeGains, Lists, Values, gain_function
-from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
-from cranfield.evaluate.measures.precision import Rounding
-from cranfield.evaluate.scores import Scores, score
+from cranfield.evaluate.measure import Measure, own_measures
+from cranfield.evaluate.scores import Scores
 
 # The lists that another order of tied documents could change, and other orders of them.
 
@@ -92,7 +91,6 @@ class TiedLists:
 
 
 Grades = NDArray[np.int32]
-TieOrder = Literal["trec", "best", "worst", "expected"]
 
 TOLD_FROM = 0.005
 """How far ties must be able to move a summary before it is told."""
@@ -138,35 +136,18 @@ def _worth_of(measure: Measure) -> Worth | None:
     return None if rises_with == "unknown" else Worth(rises_with)
 
 
-def score_with_ties(
-    alignment: Alignment,
-    measures: list[AnyMeasure],
-    *,
-    ties: TieOrder,
-    rng: np.random.Generator | None = None,
-    rounding: Rounding = "exact",
-) -> Scores:
-    """Score all runs with ties in the canonical, best or worst order, or expected over all orders.
-
-    Where there are too many to try, `rng` draws some.
-    """
-    scores = score(alignment, measures, rounding=rounding)
-    if ties == "trec":
-        return scores
-    if ties == "expected":
-        if rng is None:
-            raise UsageError("an expected score needs a generator of random orders")
-        return expected_scores(alignment, scores, rng=rng).scores
+def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "worst"]) -> Scores:
+    """Give the scores with all ties in the best, or the worst, order."""
     unknown = [str(measure) for measure in own_measures(scores.measures) if _worth_of(measure) is None]
     if unknown:
         raise UsageError(
-            f"which order of ties is {ties} for {', '.join(unknown)} would have to be tried out, order by order; "
+            f"which order of ties is {end} for {', '.join(unknown)} would have to be tried out, order by order; "
             "ask for other measures, or for the expected score"
         )
     values = scores.values.copy()
     for worst, best, measure, place, cells in _ends(alignment, scores):
-        values.reshape(len(values), -1)[place, cells] = measure.values(best if ties == "best" else worst)
-    return replace(scores, values=values, ties=ties)
+        values.reshape(len(values), -1)[place, cells] = measure.values(best if end == "best" else worst)
+    return replace(scores, values=values, ties=end)
 
 
 def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM) -> list[Moved]:

@@ -13,10 +13,17 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
-from cranfield.evaluate.ties import Moved, expected_scores, moved_by_ties, score_with_ties
+from cranfield.evaluate.ties import Moved, expected_scores, moved_by_ties, scores_at_end
 
 QRELS = qrels_from({"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}})
 TIED = run_from({"1": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 0.5}, "2": {"z": 3.0, "a": 2.0}}, tag="tied")
+
+
+def score_with_ties(aligned, measures, *, ties: str, rng=None):
+    scores = score(aligned, measures)
+    if ties == "expected":
+        return expected_scores(aligned, scores, rng=rng).scores
+    return scores if ties == "trec" else scores_at_end(aligned, scores, ties)
 
 
 def value(ties: str, measure: str = "nDCG@3", *, run=TIED) -> float:

@@ -287,12 +287,8 @@ def trec_eval(arguments: Sequence[str]) -> Printed:
             return Printed(errors=text, status=_NOTHING_IN_COMMON)
         wanted = [name for name in ORDER if name in options.measures]
         table = _table(given, options, cells, wanted)
-        lines = list(_topic_lines(table, wanted)) if options.per_topic else []
-        if message:
-            return Printed(b"".join(lines), message, _CANNOT)
-        if options.summary:
-            lines.extend(_summary_lines(table, wanted, given, options))
-        return Printed(b"".join(lines))
+        output = b"".join(_lines(table, wanted, given, options, stopped=bool(message)))
+        return Printed(output, message, _CANNOT if message else 0)
     except Refused as refused:
         return Printed(errors=refused.message, status=refused.status)
 
@@ -321,7 +317,22 @@ def _evaluated_topics(given: TrecInput, options: TrecOptions) -> tuple[list[int]
 
 def _table(given: TrecInput, options: TrecOptions, cells: list[int], wanted: list[str]) -> _Table:
     absent = np.array([not given.present[place] for place in cells], dtype=bool)
-    lists = _chosen(given.lists, cells, absent, options)
+    # A missing topic is a list of one document that nobody knows, as in version 10.
+    taken_out = options.judged_only or (options.depth is not None and options.depth <= 0)
+    unknown = np.array([] if taken_out else [NOT_POOLED], dtype=np.int32)
+    every, offsets = given.lists.grades, given.lists.offsets
+    parts = [
+        unknown if gone else every[offsets[cell] : offsets[cell + 1]]
+        for cell, gone in zip(cells, absent, strict=True)
+    ]
+    lists = replace(
+        given.lists,
+        grades=np.concatenate([np.empty(0, dtype=np.int32), *parts]),
+        offsets=np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)]),
+        topics=np.arange(len(cells)),
+        level_counts=given.lists.level_counts[cells],
+        _relevant={},
+    )
     asked = {name: Wanted(lists, name, options.parameter(name), options) for name in wanted if name != "runid"}
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: values_of(one) for name, one in asked.items()}
@@ -341,26 +352,12 @@ def _table(given: TrecInput, options: TrecOptions, cells: list[int], wanted: lis
     return _Table(topics, values, strings, as_zscores=options.zscores is not None)
 
 
-def _chosen(lists: Lists, cells: list[int], absent: np.ndarray, options: TrecOptions) -> Lists:
-    """Give the lists of some topics; a missing one is a list of one document that nobody knows, as in version 10."""
-    taken_out = options.judged_only or (options.depth is not None and options.depth <= 0)
-    unknown = np.array([] if taken_out else [NOT_POOLED], dtype=np.int32)
-    parts = [lists.grades[lists.offsets[cell] : lists.offsets[cell + 1]] for cell in cells]
-    parts = [unknown if gone else part for part, gone in zip(parts, absent, strict=True)]
-    lengths = [len(part) for part in parts]
-    return replace(
-        lists,
-        grades=np.concatenate([np.empty(0, dtype=np.int32), *parts]),
-        offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
-        topics=np.arange(len(cells)),
-        level_counts=lists.level_counts[cells],
-        _relevant={},
-    )
-
-
-def _topic_lines(table: _Table, wanted: list[str]) -> Iterator[bytes]:
+def _lines(
+    table: _Table, wanted: list[str], given: TrecInput, options: TrecOptions, *, stopped: bool
+) -> Iterator[bytes]:
+    """Give the lines of all topics, and the summary unless a topic stopped the program."""
     shown = [name for name in wanted if name not in _ONLY_IN_SUMMARY]
-    for place, topic in enumerate(table.topics):
+    for place, topic in enumerate(table.topics if options.per_topic else ()):
         for name in shown:
             if name == "relstring":
                 for printed, strings in table.strings.items():
@@ -368,11 +365,8 @@ def _topic_lines(table: _Table, wanted: list[str]) -> Iterator[bytes]:
                 continue
             for printed, value in table.values[name].items():
                 yield table.line(name, printed, topic, float(value[place]))
-
-
-def _summary_lines(table: _Table, wanted: list[str], given: TrecInput, options: TrecOptions) -> Iterator[bytes]:
     topics = len(given.topics) if options.complete else len(table.topics)
-    for name in wanted:
+    for name in wanted if options.summary and not stopped else ():
         if name == "runid":
             yield b"%-22s\t%s\t%s\n" % (b"runid", b"all", given.run_id)
         elif name != "relstring":

@@ -317,25 +317,24 @@ def _score(
         if empty := aligned.lists.sample.strata_without_draws():
             facts.append(f"nothing was drawn from {counted(empty, 'stratum', 'strata')}")
     moved: tuple[Moved, ...] = ()
+    found = scoring.score(aligned, measures, rounding=rounding)
     if request.ties == "trec":
-        found = scoring.score(aligned, measures, rounding=rounding)
         ours = measuring.own_measures(measures)
         by_grade = all(one.kind.rises_with == "grade" and not dict(one.settings).get("gains") for one in ours)
         if aligned.ties_matter(lowest=0 if by_grade else int(lists.NOT_POOLED)):
             moved = tuple(tie_orders.moved_by_ties(aligned, found))
     elif request.ties == "expected":
-        plain = scoring.score(aligned, measures, rounding=rounding)
-        expected = tie_orders.expected_scores(aligned, plain, rng=np.random.default_rng(SEED))
-        found, said = expected.scores, "ties: the expected scores are exact, over all orders"
+        expected = tie_orders.expected_scores(aligned, found, rng=np.random.default_rng(SEED))
+        found, message = expected.scores, "ties: the expected scores are exact, over all orders"
         if expected.drawn:
-            said = (
+            message = (
                 f"ties: exact over all orders but for {counted(expected.drawn, 'list')} with too many, of which"
                 f" {expected.orders:,} random ones were drawn; the standard error of a mean is at most"
                 f" {expected.error:.1g}"
             )
-        facts.append(said)
+        facts.append(message)
     else:
-        found = tie_orders.score_with_ties(aligned, measures, ties=request.ties, rounding=rounding)
+        found = tie_orders.scores_at_end(aligned, found, request.ties)
     return Evaluation(scores=found, moved=moved, facts=tuple(facts))
 
 
