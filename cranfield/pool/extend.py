@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
 from cranfield.pool.build import TopicBuilder, assembled, checked_topics, part_of
-from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, candidates_of, clusters_of, collapse
+from cranfield.pool.candidates import Candidates, Clusters, PooledRuns, by_group, candidates_of, clusters_of, collapse
 from cranfield.pool.plan import Selection
 from cranfield.pool.pool import Pool, Stratum, TopicPool
 from cranfield.runs.columns import Places, named
@@ -173,3 +173,35 @@ def top_up(
         order = np.argsort(candidates.best_rank, kind="stable")
         missing[topic] = [candidates.ids[number] for number in order if candidates.ids[number] not in known]
     return {topic: documents for topic, documents in missing.items() if documents}
+
+
+# How many documents deeper pools would have.
+
+
+def new_by_depth(runs: PooledRuns, *, topics: Sequence[str] | None = None, merge_groups: bool = False) -> Places:
+    """Give how many documents each depth adds to a depth pool: place 0 is depth 1.
+
+    With `merge_groups` the lists of the groups are merged first.
+    """
+    total = np.zeros(1, dtype=np.int64)
+    for topic in runs.topics if topics is None else topics:
+        candidates = candidates_of(runs, topic)
+        counts = np.bincount((by_group(candidates) if merge_groups else candidates).best_rank)
+        size = max(len(total), len(counts))
+        total = np.pad(total, (0, size - len(total))) + np.pad(counts, (0, size - len(counts)))
+    return total[1:].astype(np.int64)
+
+
+def missing_by_depth(pool: Pool, runs: PooledRuns, *, clusters: Mapping[str, object] | None = None) -> Places:
+    """Give how many documents that are not in the pool each depth of the runs would bring: place 0 is depth 1.
+
+    With `clusters`, near-duplicates of what is in the pool are not missing, and of others only one is.
+    """
+    codes = clusters_of(runs, clusters)
+    total = np.zeros(runs.depth + 1, dtype=np.int64)
+    for topic in pool.topics:
+        candidates = collapsed_topic(pool, runs, topic, codes)
+        missing = np.ones(len(candidates), dtype=bool)
+        missing[numbers_of(candidates, pool.documents_of(topic))] = False
+        total += np.bincount(candidates.best_rank[missing], minlength=len(total))
+    return total[1:]

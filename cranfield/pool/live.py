@@ -116,7 +116,20 @@ class LiveTopic:
         nothing = np.zeros(self.pool.size, dtype=bool)
         while self._hidden and (choice := self.state.choose(nothing)) is not None and choice[0] in self._hidden:
             self.state.learn(choice[0], self._hidden.pop(choice[0]))
-        self._end_by_rule()
+        if self.queue:
+            return
+        if self._limit is not None and self.size >= self._limit:
+            self.end("cap reached" if self.step.scope.across_topics else f"{self.step.amount} reached")
+            return
+        first = [label for candidate, label in self.labels.items() if candidate in self._warm_up]
+        late = [label for candidate, label in self.labels.items() if candidate not in self._warm_up]
+        found_again = [candidate not in self._hidden for candidate in self._targets]
+        review = Review([*first, *late], warm_up=len(first), targets=found_again)
+        reason = next(filter(None, (rule.says(review) for rule in self.step.scope.stop)), None)
+        if reason is None and self.state.choose(self.excluded(())) is None:
+            reason = "no document is left"
+        if reason:
+            self.end(reason)
 
     def waiting(self, pending: Collection[int]) -> int | None:
         """Give the next document that is sure to be judged and waits for somebody."""
@@ -169,22 +182,6 @@ class LiveTopic:
     def _close(self) -> None:
         self.add_chosen(self.pool)
         self.chosen = []
-
-    def _end_by_rule(self) -> None:
-        if self.queue:
-            return
-        if self._limit is not None and self.size >= self._limit:
-            self.end("cap reached" if self.step.scope.across_topics else f"{self.step.amount} reached")
-            return
-        first = [label for candidate, label in self.labels.items() if candidate in self._warm_up]
-        late = [label for candidate, label in self.labels.items() if candidate not in self._warm_up]
-        found_again = [candidate not in self._hidden for candidate in self._targets]
-        review = Review([*first, *late], warm_up=len(first), targets=found_again)
-        reason = next(filter(None, (rule.says(review) for rule in self.step.scope.stop)), None)
-        if reason is None and self.state.choose(self.excluded(())) is None:
-            reason = "no document is left"
-        if reason:
-            self.end(reason)
 
 
 @dataclass(frozen=True, slots=True)

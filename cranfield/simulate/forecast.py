@@ -12,9 +12,8 @@ import numpy as np
 
 from cranfield.base.errors import UsageError
 from cranfield.compare.power import residual_deviation, topics_needed
-from cranfield.evaluate.lists import Counts
 from cranfield.evaluate.measure import Measure
-from cranfield.pool.overlap import new_by_depth as documents_by_depth
+from cranfield.pool.extend import new_by_depth as documents_by_depth
 from cranfield.reuse.collection import Extrapolation, extrapolated, extrapolated_pool, new_by_depth
 from cranfield.reuse.provenance import provenance_of
 from cranfield.simulate.study import Known, Outcome
@@ -78,23 +77,16 @@ def forecast(known: Known, *, pool_depth: int, to_depth: int) -> Forecast:
     found = np.cumsum(new.relevant.sum(axis=0))
     deeper = extrapolated_pool(new, to_depth=to_depth) if to_depth > pool_depth else None
     wanted = sorted({depth for depth in _DEPTHS if depth < to_depth} | {min(pool_depth, to_depth), to_depth})
-    told = [_found(depth, documents, found) for depth in wanted if depth <= pool_depth]
-    if deeper is not None and not deeper.refusal:
-        curve = new.relevant.sum(axis=0)
-        told += [_foreseen(depth, documents, curve) for depth in wanted if depth > pool_depth]
+    last = to_depth if deeper is None or not deeper.refusal else pool_depth
+    at = []
+    for depth in [depth for depth in wanted if depth <= last]:
+        relevant = low = high = float(found[min(depth, pool_depth) - 1])
+        if depth > pool_depth:
+            more = extrapolated(new.relevant.sum(axis=0), to_depth=depth)
+            relevant, low, high = (more.found + value for value in (more.expected, more.low, more.high))
+        at.append(AtDepth(depth, int(documents[depth - 1]), relevant, low, high, is_foreseen=depth > pool_depth))
     judged = int(new.judged.sum())
-    return Forecast(tuple(told), deeper, 1 - judged / int(documents[min(pool_depth, len(documents)) - 1]))
-
-
-def _found(depth: int, documents: Counts, found: Counts) -> AtDepth:
-    relevant = int(found[depth - 1])
-    return AtDepth(depth, int(documents[depth - 1]), relevant, relevant, relevant, is_foreseen=False)
-
-
-def _foreseen(depth: int, documents: Counts, new: Counts) -> AtDepth:
-    more = extrapolated(new, to_depth=depth)
-    relevant, low, high = (more.found + value for value in (more.expected, more.low, more.high))
-    return AtDepth(depth, int(documents[depth - 1]), relevant, low, high, is_foreseen=True)
+    return Forecast(tuple(at), deeper, 1 - judged / int(documents[min(pool_depth, len(documents)) - 1]))
 
 
 def needed(

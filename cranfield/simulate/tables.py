@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cranfield.base.tables import Column, Table, Value, table_of
-from cranfield.base.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.evaluate.measure import Measure
     from cranfield.simulate.forecast import Forecast, TopicsNeeded
     from cranfield.simulate.study import Outcome
 
@@ -20,7 +18,7 @@ Row = dict[str, Value]
 
 _HOUR = 3600
 
-_COSTS = [
+COSTS = [
     Column("plan"),
     Column("documents", kind="number"),
     Column("mean", "a topic", digits=1, kind="number"),
@@ -33,7 +31,7 @@ _COSTS = [
     Column("hours", digits=1, kind="number"),
 ]
 # The names of runs belong to the numbers before them, and go with these where a terminal is too narrow.
-_RANKING = [
+RANKING = [
     Column("plan"),
     Column("tau_b", "tau-b", digits=3, kind="number"),
     Column("tau_ap", "tau_ap", digits=3, kind="number"),
@@ -42,12 +40,12 @@ _RANKING = [
     Column("change", "largest change", kind="number"),
     Column("changing", "of run", kind="number"),
 ]
-_LOSSES = [
+LOSSES = [
     Column("loss_mean", "outsiders lose", digits=3, kind="number"),
     Column("loss_max", "largest", digits=3, kind="number"),
     Column("losing", "of run", kind="number"),
 ]
-_NEEDED = [
+NEEDED = [
     Column("plan"),
     Column("deviation", kind="number"),
     Column("needed_topics", "topics", kind="number"),
@@ -101,26 +99,10 @@ def outcome_rows(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds:
     return rows
 
 
-def costs_table(rows: Sequence[Row]) -> Table:
-    """Give what each plan costs and finds, from its rows for one measure."""
-    notes = ["of known: the share of the known relevant documents; a replay finds only what was judged then"]
-    return _table(_COSTS, rows, caption="What each plan would have cost and found", notes=notes)
-
-
-def ranking_table(rows: Sequence[Row], measure: Measure, *, runs: int, with_losses: bool) -> Table:
-    """Give what each plan does to the ranking of the runs by one measure, and to outsiders where that was played."""
-    notes = ["outsiders lose: the share of its score that a run loses when its own group is left out"]
-    caption = f"{measure}: the ranking of {counted(runs, 'run')} against the one by all known judgments"
-    columns = [*_RANKING, *_LOSSES] if with_losses else _RANKING
-    return _table(columns, rows, caption=caption, notes=notes if with_losses else ())
-
-
-def needed_table(rows: Sequence[Row], measure: Measure) -> Table:
-    """Give how many topics a difference would need under each plan, and what they would cost."""
-    return _table(_NEEDED, rows, caption=f"{measure}: the topics that the difference would need, judged by each plan")
-
-
-def _table(columns: Sequence[Column], rows: Sequence[Row], *, caption: str, notes: Sequence[str] = ()) -> Table:
+def outcome_table(
+    columns: Sequence[Column], rows: Sequence[Row], *, caption: str, notes: Sequence[str] = ()
+) -> Table:
+    """Give some columns of some rows, under their headings."""
     return table_of(columns, [[row[column.name] for column in columns] for row in rows], caption=caption, notes=notes)
 
 

@@ -156,13 +156,27 @@ class Simulated(Result):
 
     def tables(self) -> Iterator[Table]:
         """Give costs, then for each measure the ranking and the topics needed."""
-        yield tables.costs_table(self._rows[:: len(self.measures)])
-        runs, with_losses = len(self.known.runs), any(one.outsiders is not None for one in self.outcomes)
-        for place, measure in enumerate(self.measures):
-            rows = self._rows[place :: len(self.measures)]
-            yield tables.ranking_table(rows, measure, runs=runs, with_losses=with_losses)
+        measures, losses = self.measures, any(one.outsiders is not None for one in self.outcomes)
+        yield tables.outcome_table(
+            tables.COSTS,
+            self._rows[:: len(measures)],
+            caption="What each plan would have cost and found",
+            notes=["of known: the share of the known relevant documents; a replay finds only what was judged then"],
+        )
+        ranking = f"the ranking of {counted(len(self.known.runs), 'run')} against the one by all known judgments"
+        for place, measure in enumerate(measures):
+            rows = self._rows[place :: len(measures)]
+            yield tables.outcome_table(
+                [*tables.RANKING, *tables.LOSSES] if losses else tables.RANKING,
+                rows,
+                caption=f"{measure}: {ranking}",
+                notes=["outsiders lose: the share of its score that a run loses when its own group is left out"]
+                if losses
+                else (),
+            )
             if self.needed is not None:
-                yield tables.needed_table(rows, measure)
+                caption = f"{measure}: the topics that the difference would need, judged by each plan"
+                yield tables.outcome_table(tables.NEEDED, rows, caption=caption)
 
     def plot(self, path: Path) -> str:
         """Draw what the plans find and what they do to the ranking, against what they cost; say what was drawn."""
@@ -205,7 +219,10 @@ def simulate_plans(
         raise UsageError("--outsiders needs to know whose runs these are: tell it with --groups FILE")
     if any(budget < 1 for budget in how.budgets):
         raise UsageError("a budget is a number of documents, from 1 up")
-    words = how.plans or (STRATEGIES if how.budgets else _depths(known, store))
+    words: Sequence[str] = how.plans or STRATEGIES
+    if not how.plans and not how.budgets:  # beyond the depth that was judged nobody knows what a plan would find
+        deepest = min(_pool_depth(known, store)[0] or known.pooled.depth, known.pooled.depth)
+        words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]
     parsed = [study.open_ended(plan) if how.budgets else plan for plan in map(plans.parse, words)]
     played = list({str(plan): plan for plan in parsed}.values())
     own = measuring.own_measures(parse_measures(asked.measures, store, relevant_from=known.relevant_from))
@@ -297,14 +314,6 @@ def _contributing(
     if not chosen:
         raise InputError("none of these runs was submitted as contributing, so nothing feeds the plans")
     return inputs.pooled_runs(store, chosen)
-
-
-def _depths(known: study.Known, store: Store | None) -> list[str]:
-    """Give plans by depth down to the depth that was judged: beyond it nobody knows what they would find."""
-    judged, _ = _pool_depth(known, store)
-    deepest = min(judged or known.pooled.depth, known.pooled.depth)
-    wanted = sorted({depth for depth in DEPTHS if depth < deepest} | {min(deepest, DEPTHS[-1])})
-    return [f"depth {depth}" for depth in wanted]
 
 
 def _pool_depth(known: study.Known, store: Store | None) -> tuple[int | None, str]:

@@ -5,11 +5,10 @@ from hypothesis import strategies as st
 from kept import Kept
 
 from cranfield.pool.build import build, without_model
-from cranfield.pool.extend import Chosen, extend, with_chosen
+from cranfield.pool.extend import Chosen, extend, missing_by_depth, with_chosen
 from cranfield.pool.live import Judged, LivePool
-from cranfield.pool.overlap import contributions_of_runs, missing_by_depth
 from cranfield.pool.plan import parse
-from cranfield.pool.pool import NO_PROBABILITY, Stratum
+from cranfield.pool.pool import NO_PROBABILITY, Stratum, contributions_of_runs
 
 PLANS = [
     "depth 1; mtf until 6",

@@ -7,9 +7,9 @@ from kept import Kept
 
 from cranfield.base.errors import ProblemsFound, UsageError
 from cranfield.pool.build import build
-from cranfield.pool.extend import extend, top_up
-from cranfield.pool.overlap import dominant_group, new_by_depth, overlap_of
+from cranfield.pool.extend import extend, new_by_depth, top_up
 from cranfield.pool.plan import parse
+from cranfield.pool.pool import dominant_group, overlap_of
 
 
 def told(pool):

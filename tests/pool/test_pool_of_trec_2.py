@@ -9,7 +9,7 @@ import pytest
 from cranfield.base.files import Source
 from cranfield.pool.build import build
 from cranfield.pool.candidates import runs_of
-from cranfield.pool.overlap import new_by_depth
+from cranfield.pool.extend import new_by_depth
 from cranfield.pool.plan import parse
 from cranfield.pool.replay import replay
 from cranfield.runs.check import Expectations, check, repair

@@ -111,10 +111,10 @@ def test_the_loss_of_an_outsider_is_that_of_a_run_without_its_own_group(hall):
     assert new_run_loss(hall.store, "pool", stored_pool(hall.store, "pool")) is None
     for document in hall.entries("1"):
         hall.judge("1", document, int(document in ("x0", "A2")))
-    measure, loss, topics = new_run_loss(hall.store, "pool", stored_pool(hall.store, "pool"))
+    measure, losses, topics = new_run_loss(hall.store, "pool", stored_pool(hall.store, "pool"))
     # A has x0 x1 A2 A3: AP = (1 + 2/3) / 2; without A2 it would have found all there was: AP = 1
-    assert (measure, topics, loss.largest) == ("AP", 1, 0.0)
-    assert loss.mean == pytest.approx((1 - 1 / (5 / 6)) / 3)
+    assert (measure, topics, max(losses.values())) == ("AP", 1, 0.0)
+    assert losses == pytest.approx({"A": 1 - 1 / (5 / 6), "B": 0, "C": 0})
     hall.build("rrf 3", "fused")
     assert new_run_loss(hall.store, "fused", stored_pool(hall.store, "fused")) is None
     assert is_depth_pool(stored_pool(hall.store, "fused")) is False

@@ -61,25 +61,24 @@ def continuous_active_learning(
 
     def scores() -> Scores:
         number, first = rounds_after(len(history))
-        if number not in trained:
-            trained.clear()
-            trained[number] = train(number, history[:first])
-        return trained[number]
-
-    def train(number: int, judged: list[tuple[int, Label]]) -> Scores:
+        if number in trained:
+            return trained[number]
+        judged = history[:first]
         draws = document_draws(start.seed, f"cal {number}", candidates.topic, candidates.ids)
         order = np.argsort(draws, kind="stable")
         temporary = order[~np.isin(order, [candidate for candidate, _ in judged])][:negatives]
         known = [(candidate, label) for candidate, label in judged if label is not None]
         rows = np.array([0, *(candidate + 1 for candidate, _ in known), *(temporary + 1)])
         classes = np.array([True, *(bool(label) for _, label in known)] + [False] * len(temporary))
-        if classes.all():
-            return np.zeros(len(candidates))
-        model = _library("sklearn.linear_model").LogisticRegression(
-            C=1 / (regularisation * len(rows)), class_weight="balanced", solver="liblinear", random_state=0
-        )
-        model.fit(vectors[rows], classes)
-        return np.asarray(np.round(model.decision_function(vectors[1:]), _DECIMALS), dtype=np.float64)
+        trained.clear()
+        trained[number] = np.zeros(len(candidates))
+        if not classes.all():
+            model = _library("sklearn.linear_model").LogisticRegression(
+                C=1 / (regularisation * len(rows)), class_weight="balanced", solver="liblinear", random_state=0
+            )
+            model.fit(vectors[rows], classes)
+            trained[number] = np.round(model.decision_function(vectors[1:]), _DECIMALS)
+        return trained[number]
 
     return HighestScore(
         len(candidates),

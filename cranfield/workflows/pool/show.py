@@ -25,10 +25,10 @@ with deferred:
 
     from cranfield.evaluate import align
     from cranfield.evaluate import measure as measuring
-    from cranfield.pool import candidates, overlap
+    from cranfield.pool import candidates, extend
     from cranfield.pool import plan as plans
     from cranfield.pool import pool as pooling
-    from cranfield.reuse import hold_out, provenance, unjudged_model
+    from cranfield.reuse import hold_out, provenance
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import reading
     from cranfield.workflows.pool import inputs
@@ -88,12 +88,12 @@ def is_depth_pool(pool: pooling.Pool) -> bool:
     return all(getattr(step, "name", "") == "depth" for step in pool.plan.steps)
 
 
-def new_run_loss(store: Store, name: str, pool: pooling.Pool) -> tuple[str, unjudged_model.Spread, int] | None:
+def new_run_loss(store: Store, name: str, pool: pooling.Pool) -> tuple[str, dict[str, float], int] | None:
     """Score each run of a depth pool as if its group had not been in it; None before anything is judged.
 
     What only its group brought then counts as unjudged (leave-out-uniques). None too for every other plan: without
     the group it would have chosen other documents, and has to be played again (`cranfield reuse` does). Gives the
-    measure, the losses as shares of the score, below 0 for a gain, and the number of topics.
+    measure, the loss of each run as a share of its score, below 0 for a gain, and the number of topics.
     """
     stored = reading.StoredRuns(store)
     contributors = [
@@ -108,8 +108,10 @@ def new_run_loss(store: Store, name: str, pool: pooling.Pool) -> tuple[str, unju
     aligned = align.align(qrels, runs)
     prefixes = provenance.prefixes_of(aligned, qrels, runs, contributors, entries=pools.entries_by_run(store, name))
     measure = measuring.parse_measure(MEASURE, threshold=store.scale().relevant_from)
-    losses = hold_out.hold_out_own(aligned, prefixes.by("group"), [measure]).relative_spread(measure)
-    return (str(measure), losses, len(aligned.topic_ids)) if losses.runs else None
+    held_out = hold_out.hold_out_own(aligned, prefixes.by("group"), [measure])
+    losses = zip(held_out.run_names, held_out.relative[0].tolist(), strict=True)
+    known = {run: loss for run, loss in losses if loss == loss}  # NaN for scores near 0
+    return (str(measure), known, len(aligned.topic_ids)) if known else None
 
 
 # A pool in numbers, with one declared table per view.
@@ -185,7 +187,7 @@ class PoolView(Result):
         rows = [
             (source.name, source.group, documents, alone)
             for source, (documents, alone) in zip(
-                self.pool.sources, overlap.contributions_of_runs(self.pool), strict=True
+                self.pool.sources, pooling.contributions_of_runs(self.pool), strict=True
             )
         ]
         return sorted(rows, key=lambda row: (-row[3], -row[2], row[0]))
@@ -193,7 +195,7 @@ class PoolView(Result):
     @property
     def groups(self) -> list[tuple[str, int, int, int]]:
         """The groups: name, runs, documents, and how many of these no other group has; most of those first."""
-        found = overlap.overlap_of(self.pool, "group")
+        found = pooling.overlap_of(self.pool, "group")
         sent = Counter(source.group for source in self.pool.sources)
         rows = [
             (name, sent[name], int(found.shared[place, place]), int(found.unique[place]))
@@ -204,7 +206,7 @@ class PoolView(Result):
     @property
     def leaning(self) -> Problem | None:
         """A warning where one group supplies most of what only one group has."""
-        return overlap.dominant_group(self.pool)
+        return pooling.dominant_group(self.pool)
 
     def table(self) -> Table:
         """Give the table of the view."""
@@ -256,10 +258,11 @@ class PoolView(Result):
                 " group"
             )
         elif self.judged and (found := new_run_loss(self._store, facts.name, self.pool)) is not None:
-            measure, loss, topics = found
+            measure, losses, topics = found
+            worst = max(losses, key=lambda run: losses[run])
             remarks.append(
-                f"a run from outside must expect to lose {loss.mean:.1%} of its {measure}, at worst"
-                f" {loss.largest:.1%} ({loss.worst}): the pool's runs, each without its own group, on"
+                f"a run from outside must expect to lose {np.mean([*losses.values()]):.1%} of its {measure}, at worst"
+                f" {losses[worst]:.1%} ({worst}): the pool's runs, each without its own group, on"
                 f" {counted(topics, 'judged topic')}"
             )
         return remarks
@@ -283,7 +286,7 @@ class PoolView(Result):
         name, version = self.facts.name, self.pool.version
         runs = inputs.pooled_runs(self._store, pool=name, version=version)
         clusters = pools.clusters_of_version(self._store, name, version) or None
-        missing = overlap.missing_by_depth(self.pool, runs, clusters=clusters)
+        missing = extend.missing_by_depth(self.pool, runs, clusters=clusters)
         deepest, rows, last = len(missing), [], 0
         depths = [depth for depth in (*_DEPTHS, *range(2000, deepest, 1000)) if depth < deepest]
         for depth in [*depths, deepest] if deepest else []:
@@ -294,7 +297,7 @@ class PoolView(Result):
 
     def _pairs(self, level: Literal["run", "group"]) -> list[tuple[str, str, int, float]]:
         """Give every two runs, or groups, with what both brought and their Jaccard similarity, the likest first."""
-        found = overlap.overlap_of(self.pool, level)
+        found = pooling.overlap_of(self.pool, level)
         rows = [
             (found.names[one], found.names[other], int(found.shared[one, other]), float(found.jaccard[one, other]))
             for one, other in combinations(range(len(found.names)), 2)
