@@ -206,7 +206,7 @@ class Files:
         `outsiders` every plan is played without each group too; `difference` also tells the topics it would need.
         Without plans depths are played. `attrs["notes"]` says what a replay cannot know.
         """
-        options = simulate_workflow.Simulating(
+        options = simulate_workflow.SimulateOptions(
             plans=plans,
             budgets=tuple(budgets),
             groups=self.inputs.pool.groups,

@@ -72,7 +72,7 @@ def simulate(
 ) -> None:
     """Play plans against judgments that are known: what would each have cost, found, and done to the ranking?"""
     figures.refuse_other_kinds(plot)
-    how = workflow.Simulating(
+    options = workflow.SimulateOptions(
         plans=tuple(plan or ()),
         budgets=_numbers(budgets),
         groups=groups,
@@ -89,13 +89,13 @@ def simulate(
         raise typer.BadParameter("--pool-depth is for --forecast: plans say themselves how deep they go")
     with console.opened(collection, qrels=qrels, runs=runs, layers=layer, warn=console.say) as files:
         store, chosen = files.inputs.store, tuple(measure or workflow.DEFAULT_MEASURES)
-        asked = files.inputs.request(chosen, runs)
+        request = files.inputs.request(chosen, runs)
         if forecast is not None:
-            foreseen = workflow.foresee(asked, how, to_depth=forecast, pool_depth=pool_depth, store=store)
+            foreseen = workflow.foresee(request, options, to_depth=forecast, pool_depth=pool_depth, store=store)
             console.show(foreseen, format)
             return
         with console.progress() as progress:
-            result = workflow.simulate_plans(asked, how, store=store, progress=progress)
+            result = workflow.simulate_plans(request, options, store=store, progress=progress)
     console.show(result, format)
     if plot is not None:
         console.say(f"drew {result.plot(plot)} into {plot}")

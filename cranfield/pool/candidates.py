@@ -296,13 +296,14 @@ class Candidates:
 def candidates_of(runs: PooledRuns, topic: str) -> Candidates:
     """Give the candidates of a topic that some run has."""
     places = runs.places[:, runs.codes_by_topic[topic]]
-    parts = [(run.ranking, int(place)) for run, place in zip(runs.runs, places, strict=True)]
-    spans = [
-        (ranking.offsets[place], ranking.offsets[place + 1]) if place >= 0 else (0, 0) for ranking, place in parts
+    rankings = [run.ranking for run in runs.runs]
+    lists = [
+        slice(*ranking.offsets[place : place + 2]) if place != ABSENT else slice(0, 0)
+        for ranking, place in zip(rankings, places.tolist(), strict=True)
     ]
-    offsets = np.cumsum([0, *(end - start for start, end in spans)]).astype(np.int64)
-    codes = np.concatenate([part.documents[start:end] for (part, _), (start, end) in zip(parts, spans, strict=True)])
-    scores = np.concatenate([part.scores[start:end] for (part, _), (start, end) in zip(parts, spans, strict=True)])
+    offsets = np.cumsum([0, *(rows.stop - rows.start for rows in lists)]).astype(np.int64)
+    codes = np.concatenate([ranking.documents[rows] for ranking, rows in zip(rankings, lists, strict=True)])
+    scores = np.concatenate([ranking.scores[rows] for ranking, rows in zip(rankings, lists, strict=True)])
     documents, numbers = runs.numbering
     used, listed = _distinct(numbers[codes], len(documents))
     ranks = np.arange(1, len(codes) + 1) - np.repeat(offsets[:-1], np.diff(offsets))

@@ -50,7 +50,7 @@ class Part:
 class Known:
     """Judgments that play the assessor, and the runs.
 
-    All `runs` are ranked; `pooled` are those that feed plans, by the same names, with their groups. A grade from
+    All `runs` are ranked; `pooled` are the contributing ones, by the same names, with their groups. A grade from
     `relevant_from` up is relevant. `texts` and `queries` are for the strategies that read. `known_of` makes one.
     """
 
@@ -65,7 +65,7 @@ class Known:
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
-        """The topics that are played, in byte order: those with judgments that some feeding run has."""
+        """The topics that are played, in byte order: those with judgments that some contributing run has."""
         return tuple(topic for topic in self.labels if topic in self.pooled.codes_by_topic)
 
     @cached_property
@@ -89,14 +89,14 @@ class Known:
 
     @cached_property
     def reachable(self) -> int:
-        """How many known relevant documents some feeding run has: no plan finds more."""
-        feeding = np.flatnonzero(np.isin(self.alignment.run_names, self.pooled.names))
-        rows = self.part(feeding).rows
+        """How many known relevant documents some contributing run has: no plan finds more."""
+        contributing = np.flatnonzero(np.isin(self.alignment.run_names, self.pooled.names))
+        rows = self.part(contributing).rows
         return int(self.relevant[np.unique(rows[rows >= 0])].sum())
 
     @cached_property
     def contributors(self) -> tuple[Contributor, ...]:
-        """The feeding runs with their groups; a run without a group is one of its own."""
+        """The contributing runs with their groups; a run without a group is one of its own."""
         return tuple(Contributor(run.name, run.team, run.family) for run in self.pooled.runs)
 
     def part(self, runs: Counts) -> Part:
@@ -207,14 +207,14 @@ class Play:
 
 
 def play(known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = None) -> Play:
-    """Play a plan; `runs` are other feeding runs than the known ones, such as all but a group's."""
-    feeding = known.pooled if runs is None else runs
-    topics = [topic for topic in known.topics if topic in feeding.codes_by_topic]
+    """Play a plan; `runs` are other contributing runs than the known ones, such as all but a group's."""
+    contributing = known.pooled if runs is None else runs
+    topics = [topic for topic in known.topics if topic in contributing.codes_by_topic]
     if not topics:
         return Play(str(plan), known.topics, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
-    told = replay(
-        plan if runs is None else plan.within(feeding.depth),
-        feeding,
+    judged = replay(
+        plan if runs is None else plan.within(contributing.depth),
+        contributing,
         known.labels,
         topics=topics,
         seed=seed,
@@ -223,9 +223,9 @@ def play(known: Known, plan: Plan, *, seed: int = 0, runs: PooledRuns | None = N
         unknown=False,
     ).judged
     place = {topic: number for number, topic in enumerate(known.topics)}
-    row = rows_of_pairs(known.qrels, [one.topic for one in told], [one.document for one in told])
+    row = rows_of_pairs(known.qrels, [one.topic for one in judged], [one.document for one in judged])
     row[~np.append(known.judged, False)[row]] = -1
-    return Play(str(plan), known.topics, np.array([place[one.topic] for one in told], dtype=np.int64), row)
+    return Play(str(plan), known.topics, np.array([place[one.topic] for one in judged], dtype=np.int64), row)
 
 
 def open_ended(plan: Plan) -> Plan:
@@ -275,12 +275,12 @@ def play_at(
     is_fixed_order = isinstance(last, Selection) and last.strategy.kind != "sampling"
     if not isinstance(last, Selection) or not is_fixed_order or last.scope.across_topics or last.scope.stop:
         return [play(known, one, seed=seed, runs=runs) for one in plans]
-    feeding = known if runs is None else replace(known, pooled=runs)
+    without = known if runs is None else replace(known, pooled=runs)
     largest = play(known, with_budget(plan, max(budgets)), seed=seed, runs=runs)
     have = np.zeros(len(known.topics), dtype=np.int64)
-    here = [known.topics.index(topic) for topic in feeding.topics]
+    here = [known.topics.index(topic) for topic in without.topics]
     if here:
-        have[here] = least_budget(feeding, plan if runs is None else plan.within(runs.depth))
+        have[here] = least_budget(without, plan if runs is None else plan.within(runs.depth))
     return [
         largest.first(levels(have, largest.sizes - have, budget), plan=str(one))
         for budget, one in zip(budgets, plans, strict=True)
@@ -391,7 +391,7 @@ class Effect:
 class Outcome:
     """A plan and what came of it; `strategy` is the plan before it got its `budget`, None where it has none.
 
-    `outsiders` has every feeding run as if its own group had not been there; None where that was not played.
+    `held_out` has every contributing run as if its own group had not been there; None where that was not played.
     """
 
     strategy: str
@@ -400,7 +400,7 @@ class Outcome:
     cost: Cost
     scores: Scores
     effects: tuple[Effect, ...]
-    outsiders: OwnHoldOut | None = None
+    held_out: OwnHoldOut | None = None
 
     @property
     def plan(self) -> str:
@@ -409,7 +409,7 @@ class Outcome:
 
     def loss(self, measure: Measure) -> Spread | None:
         """Give how much of its score a run loses when its own group is not there; None where it was not played."""
-        return None if self.outsiders is None else self.outsiders.relative_spread(measure)
+        return None if self.held_out is None else self.held_out.relative_spread(measure)
 
 
 def study(
@@ -455,7 +455,7 @@ def study(
                 cost=cost_of(known, one),
                 scores=scores,
                 effects=tuple(effect_of(full, scores, measure) for measure in measures),
-                outsiders=None if held is None else own_hold_out(known, scores, held[place]),
+                held_out=None if held is None else own_hold_out(known, scores, held[place]),
             )
 
 

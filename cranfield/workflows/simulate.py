@@ -53,13 +53,13 @@ def about_known(field: Field) -> Iterator[str]:
     """Say what the simulation stands on."""
     known = field.known
     judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
-    feeding, ranked = len(known.pooled), len(known.runs) - len(known.pooled)
+    contributing, ranked = len(known.pooled), len(known.runs) - len(known.pooled)
     groups = f" of {counted(len(known.pooled.teams), 'group')}" if field.has_groups else ""
     others = f", {counted(ranked, 'more run')} only ranked" if ranked else ""
     topics = counted(len(known.labels), "topic")
     yield (
         f"{counted(judged, 'judged document')} of {topics}, {relevant:,} of them relevant;"
-        f" {counted(feeding, 'run')}{groups} feed the plans{others}"
+        f" {counted(contributing, 'run')}{groups} feed the plans{others}"
     )
     if field.absent:
         some = f"{field.absent[0]} …" if len(field.absent) > 1 else field.absent[0]
@@ -98,7 +98,7 @@ def about_plans(
     groups = len(field.known.pooled.teams)
     if field.has_groups and groups < study.FEWEST_GROUPS:
         yield f"{counted(groups, 'group')} feed the plans: too few to say what an outsider must expect"
-    elif field.has_groups and any(one.outsiders is None for one in outcomes):
+    elif field.has_groups and any(one.held_out is None for one in outcomes):
         yield f"--outsiders also plays each plan without each group: {groups:,} more times"
 
 
@@ -111,7 +111,7 @@ DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Simulating:
+class SimulateOptions:
     """Which plans are played, at which budgets, and by whom they are fed.
 
     `groups` says whose the runs are and which of them feed the plans, as a file or as it is; without it a collection
@@ -156,7 +156,7 @@ class Simulated(Result):
 
     def tables(self) -> Iterator[Table]:
         """Give costs, then for each measure the ranking and the topics needed."""
-        measures, losses = self.measures, any(one.outsiders is not None for one in self.outcomes)
+        measures, losses = self.measures, any(one.held_out is not None for one in self.outcomes)
         yield tables.outcome_table(
             tables.COSTS,
             self._rows[:: len(measures)],
@@ -210,30 +210,31 @@ class Foreseen(Result):
 
 
 def simulate_plans(
-    asked: Request, how: Simulating, *, store: Store | None = None, progress: Progress = silent
+    request: Request, options: SimulateOptions, *, store: Store | None = None, progress: Progress = silent
 ) -> Simulated:
     """Play plans against the judgments that are known, and tell what each would have cost, found and done."""
-    field = _field(asked, how, store)
+    field = _field(request, options, store)
     known = field.known
-    if how.outsiders and not field.has_groups:
+    if options.outsiders and not field.has_groups:
         raise UsageError("--outsiders needs to know whose runs these are: tell it with --groups FILE")
-    if any(budget < 1 for budget in how.budgets):
+    if any(budget < 1 for budget in options.budgets):
         raise UsageError("a budget is a number of documents, from 1 up")
-    words: Sequence[str] = how.plans or STRATEGIES
-    if not how.plans and not how.budgets:  # beyond the depth that was judged nobody knows what a plan would find
+    words: Sequence[str] = options.plans or STRATEGIES
+    if not options.plans and not options.budgets:
+        # Beyond the depth that was judged nobody knows what a plan would find.
         deepest = min(_pool_depth(known, store)[0] or known.pooled.depth, known.pooled.depth)
         words = [f"depth {depth}" for depth in sorted({*DEPTHS, deepest}) if depth <= min(deepest, DEPTHS[-1])]
-    parsed = [study.open_ended(plan) if how.budgets else plan for plan in map(plans.parse, words)]
+    parsed = [study.open_ended(plan) if options.budgets else plan for plan in map(plans.parse, words)]
     played = list({str(plan): plan for plan in parsed}.values())
-    own = measuring.own_measures(parse_measures(asked.measures, store, relevant_from=known.relevant_from))
-    without: study.Without = "replay" if how.outsiders else "deletion" if field.has_groups else "nothing"
+    own = measuring.own_measures(parse_measures(request.measures, store, relevant_from=known.relevant_from))
+    without: study.Without = "replay" if options.outsiders else "deletion" if field.has_groups else "nothing"
     outcomes = tuple(
         study.study(
             known,
             played,
             tuple(own),
-            budgets=how.budgets,
-            seed=how.seed,
+            budgets=options.budgets,
+            seed=options.seed,
             without=without,
             progress=lambda done, total: progress("playing plans", done, total),
         )
@@ -241,56 +242,61 @@ def simulate_plans(
     if not outcomes:
         raise InputError("every budget is below what the first steps of the plans take; raise the budgets")
     needed = None
-    if how.difference is not None:
+    if options.difference is not None:
         needed = {
             (place, str(effect.measure)): forecasts.needed(
-                one, effect.measure, difference=how.difference, power=how.power
+                one, effect.measure, difference=options.difference, power=options.power
             )
             for place, one in enumerate(outcomes)
             for effect in one.effects
         }
-    notes = (*about_known(field), *about_plans(field, outcomes, played, how.budgets))
+    notes = (*about_known(field), *about_plans(field, outcomes, played, options.budgets))
     return Simulated(known, tuple(own), outcomes, field.speed, notes, needed)
 
 
 def foresee(
-    asked: Request, how: Simulating, *, to_depth: int, pool_depth: int | None = None, store: Store | None = None
+    request: Request,
+    options: SimulateOptions,
+    *,
+    to_depth: int,
+    pool_depth: int | None = None,
+    store: Store | None = None,
 ) -> Foreseen:
     """Tell what pools down to a depth cost, found, and would probably find below the depth that was judged."""
-    field = _field(asked, how, store)
+    field = _field(request, options, store)
     depth, notes = pool_depth, list(about_known(field))
     if depth is None:
         depth, reason = _pool_depth(field.known, store)
         if depth is None:
             raise InputError(f"how deep the runs were judged is not known: {reason}; tell it with --pool-depth")
         notes.append(reason)
-    found = forecasts.forecast(field.known, pool_depth=depth, to_depth=to_depth)
-    if found.unknown > BEYOND:
+    result = forecasts.forecast(field.known, pool_depth=depth, to_depth=to_depth)
+    if result.unknown > BEYOND:
         notes.append(
-            f"mind: nobody judged {found.unknown:.0%} of what depth {depth} asks for: less is told than there is"
+            f"mind: nobody judged {result.unknown:.0%} of what depth {depth} asks for: less is told than there is"
         )
-    if found.refusal:
-        notes.append(f"nothing is foreseen below depth {depth}: {found.refusal}")
-    return Foreseen(found, field.speed, tuple(notes))
+    if result.refusal:
+        notes.append(f"nothing is foreseen below depth {depth}: {result.refusal}")
+    return Foreseen(result, field.speed, tuple(notes))
 
 
-def _field(asked: Request, how: Simulating, store: Store | None) -> Field:
-    qrels, runs = read_in_full(asked, store)
-    members = run_reading.read_groups(Source(how.groups)) if isinstance(how.groups, Path) else how.groups
+def _field(request: Request, options: SimulateOptions, store: Store | None) -> Field:
+    qrels, runs = read_in_full(request, store)
+    members = run_reading.read_groups(Source(options.groups)) if isinstance(options.groups, Path) else options.groups
     here = {run.tag for run in runs}
     known = study.known_of(
         qrels,
         runs,
         _contributing(runs, members, store),
-        alignment=align_runs(asked, qrels, runs, keep_rows=True),
-        relevant_from=how.relevant_from or (1 if store is None else store.scale().relevant_from),
+        alignment=align_runs(request, qrels, runs, keep_rows=True),
+        relevant_from=options.relevant_from or (1 if store is None else store.scale().relevant_from),
         texts=None if store is None else inputs.reader(store),
         queries=None if store is None else inputs.queries(store),
     )
     return Field(
         known,
         has_groups=members is not None or store is not None,
-        speed=judging_speed(store, how.seconds),
+        speed=judging_speed(store, options.seconds),
         absent=tuple(one.run for one in members or () if one.pooled and one.run not in here),
     )
 

@@ -34,11 +34,11 @@ def test_for_depth_taking_away_what_a_group_alone_brought_is_playing_without_it(
     measures = toolbox.measures("AP", "P@2")
     (found,) = study(known, [parse(f"depth {depth}")], measures)
     if len(set(groups.values())) < 3:
-        assert found.outsiders is None
+        assert found.held_out is None
         return
     again = left_out(known, parse(f"depth {depth}"), measures)
-    assert np.array_equal(found.outsiders.held_out, again.held_out)
-    assert found.outsiders.groups == again.groups
+    assert np.array_equal(found.held_out.held_out, again.held_out)
+    assert found.held_out.groups == again.groups
 
 
 @pytest.mark.parametrize("plan", ["rrf 2", "depth 1; mtf until 3", "take 2", "depth 2; cap 2"])
@@ -46,8 +46,8 @@ def test_other_plans_are_played_again_without_each_group(worked, toolbox, plan):
     measures = toolbox.measures("AP")
     (quick,) = study(worked, [parse(plan)], measures)
     (found,) = study(worked, [parse(plan)], measures, without="replay")
-    assert quick.outsiders is None
-    assert np.array_equal(found.outsiders.held_out, left_out(worked, parse(plan), measures).held_out)
+    assert quick.held_out is None
+    assert np.array_equal(found.held_out.held_out, left_out(worked, parse(plan), measures).held_out)
 
 
 def test_at_budgets_too(worked, toolbox):
@@ -55,7 +55,7 @@ def test_at_budgets_too(worked, toolbox):
     found = list(study(worked, [parse("depth 1; mtf")], measures, budgets=(6, 7, 8), without="replay"))
     for one in found:
         again = left_out(worked, parse(one.plan), measures)
-        assert np.array_equal(one.outsiders.held_out, again.held_out), one.plan
+        assert np.array_equal(one.held_out.held_out, again.held_out), one.plan
 
 
 def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
@@ -70,7 +70,7 @@ def test_the_loss_is_that_of_reuse_where_the_qrels_are_the_pool(toolbox):
     (found,) = study(again, [parse("depth 2")], measures)
     provenance = provenance_of(again.alignment, again.qrels, again.runs, again.contributors, depth=2)
     theirs = hold_out_own(again.alignment, provenance, measures)
-    assert np.array_equal(found.outsiders.relative, theirs.relative, equal_nan=True)
+    assert np.array_equal(found.held_out.relative, theirs.relative, equal_nan=True)
 
 
 def test_a_group_with_the_only_long_lists_can_be_left_out(toolbox):
@@ -78,18 +78,18 @@ def test_a_group_with_the_only_long_lists_can_be_left_out(toolbox):
     known = toolbox.field(lists, {"1": dict.fromkeys("ace", 1) | dict.fromkeys("bdf", 0)}, toolbox.groups)
     for plan in ("depth 5; cap 5", "sample 2 ranks=1-5", "depth 5; rrf 1"):
         (found,) = study(known, [parse(plan)], toolbox.measures("AP"), without="replay")
-        assert found.outsiders.run_names == ("A", "B", "C")
+        assert found.held_out.run_names == ("A", "B", "C")
 
 
 def test_fewer_than_three_groups_tell_nothing(toolbox):
     known = toolbox.field(toolbox.worked, toolbox.grades, {"A": "one", "B": "one", "C": "two"})
     (found,) = study(known, [parse("depth 1")], toolbox.measures("AP"), without="replay")
-    assert found.outsiders is None
+    assert found.held_out is None
 
 
 def test_nothing_is_left_out_where_nobody_asked(worked, toolbox):
     (found,) = study(worked, [parse("depth 1")], toolbox.measures("AP"), without="nothing")
-    assert found.outsiders is None
+    assert found.held_out is None
 
 
 def test_replays_are_counted_as_they_are_made(worked, toolbox):

@@ -50,7 +50,7 @@ def test_the_ranking_of_the_worked_example_changes_as_it_does_by_hand(worked):
 def test_outsiders_of_the_worked_example_lose_what_they_lose_by_hand(worked):
     (found,) = studied(worked, "depth 1", "AP")
     spread = found.loss(found.effects[0].measure)
-    assert found.outsiders.held_out[0] == pytest.approx([1 / 3, (0.25 + 1 / 6) / 2, (1 / 3 + 1 / 2) / 2])
+    assert found.held_out.held_out[0] == pytest.approx([1 / 3, (0.25 + 1 / 6) / 2, (1 / 3 + 1 / 2) / 2])
     assert spread.mean == pytest.approx((0.6 + 0 + 6 / 11) / 3)
     assert (spread.largest, spread.worst) == (pytest.approx(0.6), "A")
 

@@ -90,8 +90,8 @@ def borda(candidates: Candidates) -> Scores:
     """
     count = candidates.documents_found
     for_absent = (count - candidates.lengths + 1) / 2
-    given = np.where(candidates.found, count - candidates.ranks + 1.0, for_absent[:, None])
-    return np.asarray(given.sum(axis=0), dtype=np.float64)
+    points = np.where(candidates.found, count - candidates.ranks + 1.0, for_absent[:, None])
+    return np.asarray(points.sum(axis=0), dtype=np.float64)
 
 
 @scored("combsum", summary="sum of normalised scores")

@@ -92,11 +92,13 @@ class Pool:
         wanted: Sequence[str] | None = topics or None
         if not topics and (refused := judging.refused_topics(store)):
             wanted = [topic for topic in build.checked_topics(parsed, pooled, None) if topic not in refused]
-        made = build.build(parsed, pooled, topics=wanted, seed=seed, order=order, clusters=clusters, refuse_idle=True)
+        built = build.build(
+            parsed, pooled, topics=wanted, seed=seed, order=order, clusters=clusters, refuse_idle=True
+        )
         if parsed.is_live:
-            self._check_live(made, pooled, clusters)
-            _, step = live.adaptive_step(made.plan)
-            least = min(made.sizes.values(), default=-1)
+            self._check_live(built, pooled, clusters)
+            _, step = live.adaptive_step(built.plan)
+            least = min(built.sizes.values(), default=-1)
             if step.amount.kind == "until" and least >= step.amount.number:
                 message = (
                     f"'{step}' would choose nothing: the steps before it bring at least {least:,} to every topic"
@@ -106,12 +108,12 @@ class Pool:
                 raise ProblemsFound("this pool cannot be built", [problem])
         with store.write():
             self._refuse_known_name(name)
-            manifest = _manifest(made)
+            manifest = _manifest(built)
             facts = pools.PoolFacts(
                 name=name,
-                plan=str(made.plan),
+                plan=str(built.plan),
                 plan_in_full=manifest.plan_in_full,
-                grammar=made.plan.grammar,
+                grammar=built.plan.grammar,
                 seed=seed,
                 judging_order=order,
                 one_per_cluster=one_per_cluster,
@@ -121,15 +123,15 @@ class Pool:
             )
             number = pools.add_pool(store, facts)
             priorities = {one.name: one.priority for one in chosen}
-            pools.put_version(store, number, made, manifest, priorities=priorities, clusters=clusters)
-        from_runs = f"for {counted(len(made.topics), 'topic')}, from {counted(len(made.sources), 'run')}"
-        notes = [f"{name}: {counted(len(made), 'document')} to judge {from_runs}; plan: {made.plan}"]
-        if made.plan.is_live:
+            pools.put_version(store, number, built, manifest, priorities=priorities, clusters=clusters)
+        from_runs = f"for {counted(len(built.topics), 'topic')}, from {counted(len(built.sources), 'run')}"
+        notes = [f"{name}: {counted(len(built), 'document')} to judge {from_runs}; plan: {built.plan}"]
+        if built.plan.is_live:
             notes.append("that is the warm-up; the next documents are chosen from what has been judged")
-        if count := len(made.duplicates):
+        if count := len(built.duplicates):
             stay = "stays out: another stands for it" if count == 1 else "stay out: another stands for them"
             notes.append(f"{counted(count, 'near-duplicate')} {stay}")
-        return Changed(_facts_of(name, made), (*notes, f"content hash {made.content_hash}"), made)
+        return Changed(_facts_of(name, built), (*notes, f"content hash {built.content_hash}"), built)
 
     def extend(self, name: str = "", *, runs: Sequence[str] = (), topics: Sequence[str] = ()) -> Changed:
         """Add later runs to a pool, as a new version; without names, the contributing runs that it does not have."""
@@ -234,13 +236,13 @@ class Pool:
                 " another"
             )
 
-    def _check_live(self, made: pooling.Pool, runs: candidates.PooledRuns, clusters: dict[str, int] | None) -> None:
+    def _check_live(self, built: pooling.Pool, runs: candidates.PooledRuns, clusters: dict[str, int] | None) -> None:
         """Refuse a live pool that cannot begin: its budget, its floors, its texts, its library."""
         store, words = self._store, inputs.queries(self._store)
         texts = inputs.reader(store)
-        started = live.LivePool(made.plan, runs, pool=made, clusters=clusters, texts=texts, queries=words)
+        started = live.LivePool(built.plan, runs, pool=built, clusters=clusters, texts=texts, queries=words)
         started.candidates(started.topics[0])
-        if not any(step.strategy.reads_text for _, step in made.plan.selections):
+        if not any(step.strategy.reads_text for _, step in built.plan.selections):
             return
         # A topic that cannot be read is refused now, not when it is judged. To read everything takes long; a topic
         # with words has some, so that only the documents of the others are read.
@@ -297,21 +299,21 @@ class Pool:
         return run.tag, candidates.runs_of([run])
 
 
-def _manifest(made: pooling.Pool) -> pools.PoolVersion:
+def _manifest(built: pooling.Pool) -> pools.PoolVersion:
     """Give the manifest of a pool that is about to be stored."""
     made_by = f"cranfield {__version__}"
-    return pools.PoolVersion(made.version, made.plan.spelled_out, made.seed, made.content_hash, now(), made_by)
+    return pools.PoolVersion(built.version, built.plan.spelled_out, built.seed, built.content_hash, now(), made_by)
 
 
-def _facts_of(name: str, made: pooling.Pool) -> dict[str, Value]:
+def _facts_of(name: str, built: pooling.Pool) -> dict[str, Value]:
     return {
         "name": name,
-        "version": made.version,
-        "documents": len(made),
-        "topics": len(made.topics),
-        "runs": len(made.sources),
-        "plan": str(made.plan),
-        "content_hash": made.content_hash,
+        "version": built.version,
+        "documents": len(built),
+        "topics": len(built.topics),
+        "runs": len(built.sources),
+        "plan": str(built.plan),
+        "content_hash": built.content_hash,
     }
 
 

@@ -306,30 +306,30 @@ class PoolView(Result):
 
     def _documents(self) -> list[tuple[Value, ...]]:
         """Give every document in the order of judging; of the runs that have it the one that ranks it highest."""
-        made = self.pool
-        counts = np.diff(made.contribution_offsets)
-        many = max(len(made.sources), 1)
-        keys = made.contribution_ranks.astype(np.int64) * many + made.contribution_runs
+        pool = self.pool
+        counts = np.diff(pool.contribution_offsets)
+        many = max(len(pool.sources), 1)
+        keys = pool.contribution_ranks.astype(np.int64) * many + pool.contribution_runs
         filled = np.flatnonzero(counts)
         best = np.zeros(len(counts), dtype=np.int64)
         if len(filled):
-            best[filled] = np.minimum.reduceat(keys, made.contribution_offsets[filled])
-        positions = np.arange(len(made)) - made.offsets[made.topic_of_entry] + 1
-        columns = (made.topic_of_entry, positions, made.strata, made.probabilities, made.versions, counts, best)
+            best[filled] = np.minimum.reduceat(keys, pool.contribution_offsets[filled])
+        positions = np.arange(len(pool)) - pool.offsets[pool.topic_of_entry] + 1
+        columns = (pool.topic_of_entry, positions, pool.strata, pool.probabilities, pool.versions, counts, best)
         return [
             (
-                made.topics[topic],
+                pool.topics[topic],
                 document,
                 position,
-                made.stratum_table[stratum].name,
+                pool.stratum_table[stratum].name,
                 None if chance != chance else chance,
                 version,
                 count,
                 key // many if count else None,
-                made.sources[key % many].name if count else None,
+                pool.sources[key % many].name if count else None,
             )
             for document, topic, position, stratum, chance, version, count, key in zip(
-                made.ids, *(column.tolist() for column in columns), strict=True
+                pool.ids, *(column.tolist() for column in columns), strict=True
             )
         ]
 
