@@ -40,7 +40,7 @@ def with_cranfield(run: Path, qrels: Path) -> None:
     """Do all that intake does before the store."""
     from cranfield.base.files import Source
     from cranfield.runs.check import Expectations, check
-    from cranfield.runs.encoding import IdTable, coded, encode, encode_page
+    from cranfield.runs.encoding import as_ids, coded, codes_of, encode, encode_page
     from cranfield.runs.reading import read_rows
     from cranfield.runs.run import ranked
 
@@ -48,8 +48,8 @@ def with_cranfield(run: Path, qrels: Path) -> None:
     check(rows, Expectations())
     ours = ranked(rows)
     ours.content_hash  # noqa: B018
-    topics, new_topics = IdTable.empty().extended(ours.topic_ids)
-    documents, new_documents = IdTable.empty().extended(ours.document_ids)
+    topics, new_topics = codes_of(as_ids([]), ours.topic_ids)
+    documents, new_documents = codes_of(as_ids([]), ours.document_ids)
     encode_page(new_topics)
     encode_page(new_documents)
     block = coded(ours, topics, documents)

@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cranfield.base.errors import Problem, ProblemsFound, UsageError, quoted
-from cranfield.runs.columns import Codes, Places, Scores, byte_order, distinct, named, taken
-from cranfield.runs.encoding import UNKNOWN, CodedRun, IdTable, as_ids
+from cranfield.runs.columns import Codes, Places, Scores, byte_order, encoded, named, places_in, taken
+from cranfield.runs.encoding import UNKNOWN, CodedRun, as_ids
 from cranfield.runs.run import Run
 
 # The runs that enter a pool, with who sent them, all in the same codes.
@@ -139,10 +139,8 @@ def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: p
 
 def runs_of(runs: Sequence[Run], *, groups: Mapping[str, str] | None = None) -> PooledRuns:
     """Give some runs in codes of their own, made here; `groups` gives the group of a tag."""
-    topic_ids, topics = distinct(pa.chunked_array([as_ids(run.topic_ids) for run in runs], pa.large_string()))
-    document_ids, documents = distinct(
-        pa.chunked_array([as_ids(run.document_ids) for run in runs], pa.large_string())
-    )
+    topic_ids, topics = encoded(pa.chunked_array([as_ids(run.topic_ids) for run in runs], pa.large_string()))
+    document_ids, documents = encoded(pa.chunked_array([as_ids(run.document_ids) for run in runs], pa.large_string()))
     topic_starts = np.cumsum([0, *(len(run.topic_ids) for run in runs)])
     document_starts = np.cumsum([0, *(len(run.document_ids) for run in runs)])
     coded = [
@@ -338,7 +336,7 @@ def clusters_of(runs: PooledRuns, clusters: Mapping[str, object] | None) -> Clus
     if clusters is None:
         return None
     of_code = np.full(len(runs.document_ids), ALONE, dtype=np.int32)
-    codes = IdTable(runs.document_ids).lookup(list(clusters))
+    codes = places_in(runs.document_ids, as_ids(list(clusters)))
     names = {name: number for number, name in enumerate(dict.fromkeys(clusters.values()))}
     numbers = np.array([names[name] for name in clusters.values()], dtype=np.int32)
     of_code[codes[codes != UNKNOWN]] = numbers[codes != UNKNOWN]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -172,30 +171,6 @@ def _mixed(
     word ^= word >> _SHIFT
     word *= _MIXER
     return word
-
-
-@dataclass(frozen=True, eq=False)
-class KeyIndex:
-    """Keys in rising order, and the code each belongs to."""
-
-    keys: Keys
-    codes: Codes
-
-    @staticmethod
-    def of(keys: Keys, *, first_code: int = 0) -> KeyIndex:
-        """The index of keys whose codes count up from `first_code`."""
-        order = np.argsort(keys)
-        return KeyIndex(keys[order], (order + first_code).astype(np.int32))
-
-    def merged(self, other: KeyIndex) -> KeyIndex:
-        """One index over both."""
-        places = np.searchsorted(self.keys, other.keys)
-        return KeyIndex(np.insert(self.keys, places, other.keys), np.insert(self.codes, places, other.codes))
-
-    def candidates(self, keys: Keys) -> Codes:
-        """A code with each key, -1 where there is none."""
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[places] == keys, self.codes[places], np.int32(-1))
 
 
 # The distinct strings of a long column, and each row's code among them.

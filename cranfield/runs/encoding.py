@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,13 +28,10 @@ from cranfield.base.errors import CollectionError
 from cranfield.runs.columns import (
     TEXT,
     Codes,
-    KeyIndex,
     Places,
     Scores,
     as_text,
-    equal,
     joined_text,
-    keys_of,
     lengths_of,
     places_in,
     taken,
@@ -227,75 +223,20 @@ def _steps(scores: Scores, digits: int) -> NDArray[np.int32] | None:
     return steps
 
 
-# All ids of one kind that a collection knows, and their codes.
+# All ids of one kind that a collection knows: the code of an id is its place. Ids never change or leave, so that a
+# code means the same for ever.
 
 UNKNOWN = -1
-"""The code of an id that a table does not have."""
-
-_FEW = 4
+"""The code of an id that is not known."""
 
 
-@dataclass(frozen=True, eq=False)
-class IdTable:
-    """The ids of one kind in the order of their codes: the code of an id is its place.
-
-    Ids never change or leave, so that a code means the same for ever. A table is a value: `with_new` gives another.
-    """
-
-    ids: pa.Array
-    known_index: KeyIndex | None = None
-
-    @staticmethod
-    def empty() -> IdTable:
-        """A table without ids."""
-        return IdTable(as_ids([]))
-
-    @staticmethod
-    def of(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> IdTable:
-        """The table of some distinct ids."""
-        return IdTable(as_ids(values))
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def lookup(self, values: pa.Array | pa.ChunkedArray | Sequence[str]) -> Codes:
-        """The codes of some ids, -1 for those the table does not have.
-
-        Many ids are looked up through a hash of the whole table, made anew; few through an index that stays.
-        """
-        values = as_ids(values)
-        if not len(self):
-            return np.full(len(values), UNKNOWN, dtype=np.int32)
-        if len(values) * _FEW > len(self):
-            return places_in(self.ids, values)
-        codes = self._index.candidates(keys_of(values))
-        found = np.flatnonzero(codes != UNKNOWN)
-        other = found[~equal(taken(self.ids, codes[found]), taken(values, found))]
-        if len(other):  # two ids with one key: rare enough to be looked up the long way
-            codes[other] = places_in(self.ids, taken(values, other))
-        return codes
-
-    def extended(self, values: pa.Array | pa.ChunkedArray | Sequence[str]) -> tuple[Codes, pa.Array]:
-        """The codes of some distinct ids, and those that are new, which get the next codes in their order."""
-        values = as_ids(values)
-        codes = self.lookup(values)
-        new = np.flatnonzero(codes == UNKNOWN)
-        codes[new] = np.arange(len(self), len(self) + len(new), dtype=np.int32)
-        return codes, values if len(new) == len(values) else taken(values, new)
-
-    def with_new(self, new: pa.Array | pa.ChunkedArray | Sequence[str]) -> IdTable:
-        """The table with some new ids after its own."""
-        new = as_ids(new)
-        if not len(new):
-            return self
-        ids = pa.concat_arrays([self.ids, new])
-        if len(new) * _FEW > len(self):
-            return IdTable(ids)
-        return IdTable(ids, self._index.merged(KeyIndex.of(keys_of(new), first_code=len(self))))
-
-    @cached_property
-    def _index(self) -> KeyIndex:
-        return self.known_index or KeyIndex.of(keys_of(self.ids))
+def codes_of(known: pa.Array, ids: pa.Array | pa.ChunkedArray | Sequence[str]) -> tuple[Codes, pa.Array]:
+    """The codes of some distinct ids, and those that are new, which get the next codes in their order."""
+    values = as_ids(ids)
+    codes = places_in(known, values)
+    new = np.flatnonzero(codes == UNKNOWN)
+    codes[new] = np.arange(len(known), len(known) + len(new), dtype=np.int32)
+    return codes, values if len(new) == len(values) else taken(values, new)
 
 
 def as_ids(values: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
@@ -331,14 +272,14 @@ def coded(run: Run, topic_codes: Codes, document_codes: Codes) -> CodedRun:
     return CodedRun(topic_codes, run.offsets, document_codes[run.documents], run.scores)
 
 
-def from_coded(coded: CodedRun, topic_table: IdTable, document_table: IdTable, tag: str, order: Order) -> Run:
+def from_coded(coded: CodedRun, topic_ids: pa.Array, document_ids: pa.Array, tag: str, order: Order) -> Run:
     """The run that a stored ranking means, with no more ids than it needs."""
     used = np.unique(coded.documents)
     return Run(
         tag=tag,
-        topic_ids=taken(topic_table.ids, coded.topics),
+        topic_ids=taken(topic_ids, coded.topics),
         offsets=coded.offsets,
-        document_ids=taken(document_table.ids, used),
+        document_ids=taken(document_ids, used),
         documents=np.searchsorted(used, coded.documents).astype(np.int32),
         scores=coded.scores,
         order=order,

@@ -17,7 +17,7 @@ with deferred:
     from cranfield.runs import encoding as encoded
 
 if TYPE_CHECKING:
-    from cranfield.runs.encoding import CodedOrder, CodedRun, IdTable
+    from cranfield.runs.encoding import CodedOrder, CodedRun
 
 Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
@@ -126,10 +126,14 @@ def withdraw(store: Store, name: str, *, because: str, now: str) -> None:
     )
 
 
-def id_table(store: Store, kind: IdKind) -> IdTable:
-    """All ids of one kind in the order of their codes."""
-    pages = store.rows("SELECT ids FROM id_pages WHERE kind = ? ORDER BY first_code", kind)
-    return encoded.IdTable.of(pa.chunked_array([encoded.decode_page(data) for (data,) in pages], pa.large_string()))
+def ids(store: Store) -> tuple[pa.Array, pa.Array]:
+    """All topic ids, and all document ids, each in the order of their codes."""
+
+    def pages(kind: IdKind) -> pa.Array:
+        query = "SELECT ids FROM id_pages WHERE kind = ? ORDER BY first_code"
+        return pa.chunked_array([encoded.decode_page(page) for page in store.column(query, kind)], pa.large_string())
+
+    return encoded.as_ids(pages("topic")), encoded.as_ids(pages("document"))
 
 
 def add_ids(store: Store, kind: IdKind, ids: pa.Array, *, first_code: int) -> None:

@@ -134,7 +134,7 @@ def _check_topics(store: Store) -> Checked:
 def _check_runs(store: Store, progress: Progress) -> Checked:
     """Every ranking, withdrawn or not, must give the content its hash says, and as many rows as are recorded."""
     stored, wrong = runs.facts(store, withdrawn=True), []
-    tables = runs.id_table(store, "topic"), runs.id_table(store, "document")
+    tables = runs.ids(store)
     for kind, table in zip(("topic", "document"), tables, strict=True):
         # The pages of an id table must follow each other without a gap.
         expected = 0

@@ -143,7 +143,7 @@ class StoredRuns:
     @cached_property
     def _ids(self) -> tuple[pa.Array, pa.Array]:
         store = cast("Store", self._store)
-        return stored_runs.id_table(store, "topic").ids, stored_runs.id_table(store, "document").ids
+        return stored_runs.ids(store)
 
     @cached_property
     def _pairs(self) -> align.CodedPairs | None:

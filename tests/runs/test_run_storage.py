@@ -9,12 +9,13 @@ from hypothesis.extra import numpy as arrays
 from kept import Kept
 
 from cranfield.base.errors import CollectionError
-from cranfield.runs.columns import KeyIndex, keys_of
+from cranfield.runs.columns import keys_of
 from cranfield.runs.encoding import (
     ENCODING,
     CodedRun,
-    IdTable,
+    as_ids,
     coded,
+    codes_of,
     decode,
     decode_page,
     encode,
@@ -82,50 +83,27 @@ def test_a_damaged_block_is_an_error_or_an_answer_never_a_crash(noise, place, le
         assert run.offsets[-1] == len(run.documents) == len(run.scores)
 
 
-def test_ids_get_the_code_of_their_place():
-    table = IdTable.of(["b", "a", "é"])
-    assert table.lookup(["a", "x", "é", "b", ""]).tolist() == [1, -1, 2, 0, -1]
-    assert IdTable.empty().lookup(["a"]).tolist() == [-1]
-
-
 def test_new_ids_get_the_next_codes_in_their_order():
-    table = IdTable.of(["b", "a"])
-    codes, new = table.extended(["z", "a", "y"])
-    assert (codes.tolist(), new.to_pylist()) == ([2, 1, 3], ["z", "y"])
-    assert table.with_new(new).ids.to_pylist() == ["b", "a", "z", "y"]
-    assert table.ids.to_pylist() == ["b", "a"]
+    codes, new = codes_of(as_ids(["b", "a", "é"]), ["z", "a", "", "é", "y"])
+    assert (codes.tolist(), new.to_pylist()) == ([3, 1, 4, 2, 5], ["z", "", "y"])
+    assert codes_of(as_ids([]), ["a"])[0].tolist() == [0]
 
 
 IDS = st.lists(st.text(max_size=30).filter(lambda text: "\0" not in text), unique=True, max_size=60)
 
 
 @given(IDS, IDS, st.lists(st.integers(0, 40), min_size=1, max_size=4))
-def test_a_table_grown_in_steps_answers_like_a_dictionary(first, more, cuts):
-    table = IdTable.of(first)
+def test_ids_that_grow_in_steps_are_coded_like_a_dictionary(first, more, cuts):
+    ids = as_ids(first)
     known = {value: code for code, value in enumerate(first)}
     for cut in cuts:
         step = [value for value in more[:cut] if value]
-        codes, new = table.extended(pa.array(step, pa.string()))
+        codes, new = codes_of(ids, pa.array(step, pa.string()))
         for value in step:
             known.setdefault(value, len(known))
         assert codes.tolist() == [known[value] for value in step]
-        table = table.with_new(new)
-        few = more[:1] + first[:1]
-        assert table.lookup(few).tolist() == [known.get(value, -1) for value in few]
-    assert table.ids.to_pylist() == list(known)
-
-
-def test_few_ids_in_a_large_table_are_found_through_the_index():
-    ids = [f"document-{number}" for number in range(5000)]
-    table = IdTable.of(ids).with_new(["new-1", "new-2"])
-    assert table.known_index is not None
-    assert table.lookup(["document-4999", "new-2", "document-5000", "document-0"]).tolist() == [4999, 5001, -1, 0]
-
-
-def test_ids_with_the_same_key_are_still_told_apart(monkeypatch):
-    monkeypatch.setattr("cranfield.runs.encoding.keys_of", lambda ids: np.zeros(len(ids), dtype=np.uint64))
-    table = IdTable.of([f"d{number}" for number in range(100)])
-    assert table.lookup(["d99", "d0", "x"]).tolist() == [99, 0, -1]
+        ids = pa.concat_arrays([ids, new])
+    assert ids.to_pylist() == list(known)
 
 
 def test_keys_depend_on_every_byte_and_on_the_length():
@@ -134,12 +112,6 @@ def test_keys_depend_on_every_byte_and_on_the_length():
     keys = keys_of(pa.array(texts, pa.large_string()))
     assert len(set(keys.tolist())) == len(texts)
     assert keys_of(pa.array(["?", *texts], pa.large_string()).slice(1)).tolist() == keys.tolist()
-
-
-def test_two_indexes_merge_into_one():
-    one, other = KeyIndex.of(np.array([5, 1, 9], np.uint64)), KeyIndex.of(np.array([4, 6], np.uint64), first_code=3)
-    merged = one.merged(other)
-    assert (merged.keys.tolist(), merged.codes.tolist()) == ([1, 4, 5, 6, 9], [1, 3, 0, 4, 2])
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=30))
@@ -162,8 +134,8 @@ def test_a_run_comes_back_from_its_codes():
         np.array([3.0, 2.0, 1.0]),
         "rank",
     )
-    topics, documents = IdTable.of(["9", "2", "1"]), IdTable.of(["a", "b", "c"])
-    stored = coded(run, topics.lookup(run.topic_ids), documents.lookup(run.document_ids))
+    topics, documents = as_ids(["9", "2", "1"]), as_ids(["a", "b", "c"])
+    stored = coded(run, codes_of(topics, run.topic_ids)[0], codes_of(documents, run.document_ids)[0])
     back = from_coded(
         decode(encode(stored.topics, stored.offsets, stored.documents, stored.scores)), topics, documents, "t", "rank"
     )

@@ -57,13 +57,14 @@ def pooled_runs(
     # Unpacking leaves the interpreter free, so that two threads are quicker than one.
     with ThreadPoolExecutor(_THREADS) as threads:
         decoded = list(threads.map(lambda decode: decode(), rankings))
+    topic_ids, document_ids = stored_runs.ids(store)
     return candidates.pooled_runs(
         [
             candidates.PoolRun(name, ranking, group, family, priority, content_hash)
             for (name, group, family, priority, content_hash), ranking in zip(rows, decoded, strict=True)
         ],
-        topic_ids=stored_runs.id_table(store, "topic").ids,
-        document_ids=stored_runs.id_table(store, "document").ids,
+        topic_ids=topic_ids,
+        document_ids=document_ids,
     )
 
 

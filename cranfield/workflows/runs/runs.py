@@ -284,9 +284,8 @@ class Runs:
         store, writer = self._store, reading.run_formats.get(format)
         facts = stored.find(store, name, withdrawn=True)
         coded = stored.fetch_by_number(store, facts.number).run()
-        tables = stored.id_table(store, "topic"), stored.id_table(store, "document")
         order: Any = facts.ordered_by
-        writer.write(encoding.from_coded(coded, *tables, tag=facts.name, order=order), stream)
+        writer.write(encoding.from_coded(coded, *stored.ids(store), tag=facts.name, order=order), stream)
         when = f"{(facts.withdrawn or '')[:10]} ({facts.withdrawn_because})"
         return (f"note: {name} was withdrawn on {when}",) if facts.withdrawn else ()
 

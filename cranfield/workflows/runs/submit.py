@@ -30,7 +30,7 @@ with deferred:
 if TYPE_CHECKING:
     from cranfield.runs.check import Expectations, Top
     from cranfield.runs.columns import Codes
-    from cranfield.runs.encoding import CodedRun, IdTable
+    from cranfield.runs.encoding import CodedRun
     from cranfield.runs.run import Rows, Run
 
 Order = Literal["score", "rank", "file"]
@@ -182,12 +182,10 @@ class CodedRuns:
 def code_runs(store: Store | None, examined: Sequence[Examined], *, progress: Progress = silent) -> CodedRuns:
     """Code several runs at once, so that the id tables are gone through once and not once per run."""
     runs = [one.run for one in examined if one.run is not None]
-    topic_table, document_table = (
-        stored.id_table(store, kind) if store is not None else encoding.IdTable.empty()
-        for kind in ("topic", "document")
-    )
-    topic_codes, new_topics = _extended(topic_table, [run.topic_ids for run in runs])
-    document_codes, new_documents = _extended(document_table, [run.document_ids for run in runs])
+    nothing = encoding.as_ids([])
+    known_topics, known_documents = stored.ids(store) if store is not None else (nothing, nothing)
+    topic_codes, new_topics = _coded(known_topics, [run.topic_ids for run in runs])
+    document_codes, new_documents = _coded(known_documents, [run.document_ids for run in runs])
 
     def packed(place: int) -> tuple[CodedRun, bytes]:
         one = encoding.coded(runs[place], topic_codes[place], document_codes[place])
@@ -199,20 +197,20 @@ def code_runs(store: Store | None, examined: Sequence[Examined], *, progress: Pr
         for one, (codes, block) in zip(examined, threads.map(packed, range(len(runs))), strict=True):
             coded[one.name], blocks[one.name] = codes, block
             progress("storing runs", len(coded), len(runs))
-    firsts = len(topic_table), len(document_table)
+    firsts = len(known_topics), len(known_documents)
     return CodedRuns(tuple(examined), coded, blocks, new_topics, new_documents, *firsts)
 
 
-def _extended(table: IdTable, lists: Sequence[pa.Array]) -> tuple[list[Codes], pa.Array]:
+def _coded(known: pa.Array, lists: Sequence[pa.Array]) -> tuple[list[Codes], pa.Array]:
     """Give the codes of the ids of each list, and all ids that are new, in the order of their codes.
 
-    Two threads code half of the lists each, the first together with the table, so that known ids keep their codes;
+    Two threads code half of the lists each, the first together with the known ids, which so keep their codes;
     then the distinct ids of the second half are looked up among those of the first.
     """
     if not lists:
-        return [], table.ids.slice(len(table))
+        return [], known.slice(len(known))
     if len(lists) == 1:
-        found, new = table.extended(lists[0])
+        found, new = encoding.codes_of(known, lists[0])
         return [found], new
 
     def coded(some: Sequence[pa.Array]) -> tuple[pa.Array, Codes]:
@@ -222,11 +220,11 @@ def _extended(table: IdTable, lists: Sequence[pa.Array]) -> tuple[list[Codes], p
 
     half = len(lists) // 2
     with ThreadPoolExecutor(WORKERS) as threads:
-        (ids, first), (others, second) = threads.map(coded, [[table.ids, *lists[:half]], lists[half:]])
-    codes, new = encoding.IdTable(ids).extended(others)
-    everything = np.concatenate([first[len(table) :], codes[second]])
+        (ids, first), (others, second) = threads.map(coded, [[known, *lists[:half]], lists[half:]])
+    codes, new = encoding.codes_of(ids, others)
+    everything = np.concatenate([first[len(known) :], codes[second]])
     ends = np.cumsum([len(one) for one in lists])[:-1]
-    return np.split(everything, ends), pa.concat_arrays([ids.slice(len(table)), new])
+    return np.split(everything, ends), pa.concat_arrays([ids.slice(len(known)), new])
 
 
 def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Problem]]:
