@@ -129,14 +129,9 @@ def encoded(value: Any, keys: Mapping[type, str] | None = None) -> Any:
     return value
 
 
-def card_content(card: Card) -> Any:
-    """Give a card as what JSON can hold."""
-    return encoded(card, KEYS)
-
-
 def card_text(card: Card) -> str:
     """Give a card as JSON, the same bytes each time."""
-    return json.dumps(card_content(card), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json.dumps(encoded(card, KEYS), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def read_card(text: str, *, file: str = "") -> Card:
@@ -154,7 +149,7 @@ def read_card(text: str, *, file: str = "") -> Card:
     card = _decoded(Card, content, problems)
     if problems or not isinstance(card, Card):
         raise _refused(problems, file)
-    wrong = [*_impossible(card), *(line for entry in card.entries for line in _inconsistent(card, entry))]
+    wrong = _impossible(card)
     if wrong:
         raise _refused(wrong, file)
     return card
@@ -209,8 +204,8 @@ def _decoded(kind: Any, value: Any, problems: list[str], where: str = "") -> Any
 
 
 def _impossible(card: Card) -> list[str]:
-    """Say which numbers of a card cannot be."""
-    wrong = []
+    """Which numbers of a card cannot be, and where an entry contradicts the card, or itself."""
+    wrong, contradictions = [], []
     if card.groups < 0:
         wrong.append(f"groups: a number from 0 up was expected, not {card.groups}")
     if min([card.pool_depth, *(depth for _, depth in card.topic_depths)]) < 1:
@@ -218,28 +213,17 @@ def _impossible(card: Card) -> list[str]:
     named = [entry.measure for entry in card.entries]
     wrong += [f"{name}: there are two entries" for name in sorted({name for name in named if named.count(name) > 1})]
     for entry in card.entries:
-        for model in _models(entry):
+        for model in [*([entry.model] if entry.model else []), *(model for _, model in entry.families)]:
             numbers = [model.ratio, *model.by_grade, model.factor.value, model.plain, model.growth, model.scale]
             rates = [step.rate for step in model.steps]
             if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or model.groups < 0:
                 wrong.append(f"{entry.measure}: kappa has a rate, a factor or a count that cannot be")
-    return wrong
-
-
-def _inconsistent(card: Card, entry: Entry) -> list[str]:
-    """Say where an entry contradicts the card, or itself."""
-    wrong = [
-        f"{entry.measure}: kappa is about the grades {model.levels}, the card about {card.levels}"
-        for model in _models(entry)
-        if model.levels != card.levels or len(model.steps) != len(card.levels) - 1
-    ]
-    if (entry.model is None) != bool(entry.untestable):
-        wrong.append(f"{entry.measure}: either a kappa or a reason why there is none was expected")
-    return wrong
-
-
-def _models(entry: Entry) -> list[UnjudgedModel]:
-    return [*([entry.model] if entry.model else []), *(model for _, model in entry.families)]
+            if model.levels != card.levels or len(model.steps) != len(card.levels) - 1:
+                about = f"kappa is about the grades {model.levels}, the card about {card.levels}"
+                contradictions.append(f"{entry.measure}: {about}")
+        if (entry.model is None) != bool(entry.untestable):
+            contradictions.append(f"{entry.measure}: either a kappa or a reason why there is none was expected")
+    return wrong + contradictions
 
 
 def _refused(problems: Sequence[str], file: str) -> ProblemsFound:

@@ -19,7 +19,7 @@ from cranfield.base.text import counted
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts
 from cranfield.evaluate.measure import AnyMeasure, Measure, own_measures
-from cranfield.evaluate.scores import Scores, score
+from cranfield.evaluate.scores import score
 from cranfield.reuse.hold_out import (
     ALPHA,
     Categories,
@@ -107,9 +107,12 @@ class Extrapolation:
 
 
 def new_by_depth(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> NewByDepth:
-    """Count what each depth of the pool brought, over all contributing runs."""
-    best = best_ranks(alignment, provenance)
-    met = np.flatnonzero(provenance.judged & (best > 0))
+    """Count what each depth of the pool added, over all contributing runs."""
+    _, rank, places = places_of_prefixes(alignment, provenance)
+    # The best rank within the pool depth that a contributor gives each row of the qrels.
+    best = np.full(len(provenance.owner) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(best, provenance.qrels_row[places], rank)  # row -1 is the place after the last
+    met = np.flatnonzero(provenance.judged)
     met = met[best[met] <= provenance.depth[provenance.topic_of_row[met]]]
     deepest = max(int(provenance.depth.max(initial=0)), 1)
     cells = provenance.topic_of_row[met].astype(np.int64) * deepest + best[met] - 1
@@ -121,15 +124,6 @@ def new_by_depth(alignment: Alignment, provenance: Provenance, *, rel: int = 1) 
         np.bincount(cells[is_relevant], minlength=shape[0] * shape[1]).reshape(shape),
         provenance.depth,
     )
-
-
-def best_ranks(alignment: Alignment, provenance: Provenance) -> Counts:
-    """Give for each row of the qrels the best rank within the pool depth that a contributor gives it; 0 for none."""
-    _, rank, places = places_of_prefixes(alignment, provenance)
-    rows = provenance.qrels_row[places]
-    best = np.full(len(provenance.owner) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(best, rows, rank)  # row -1 is the place after the last
-    return np.where(best[:-1] == np.iinfo(np.int64).max, 0, best[:-1])
 
 
 def fit_decay(new: ArrayLike) -> Decay:
@@ -154,40 +148,33 @@ def extrapolated(new: ArrayLike, *, to_depth: int | None = None) -> Extrapolatio
     `new` has the relevant documents first met at depths 1, 2 … of the pool. The sum ends where the curve falls to 0.
     """
     counts = np.asarray(new, dtype=np.int64)
-    depth = len(counts)
+    depth, found = len(counts), int(counts.sum())
     goal = 2 * depth if to_depth is None else to_depth
     if goal <= depth:
         raise UsageError(f"the pool is {depth} deep already: extrapolate to a greater depth than that, not to {goal}")
-    found = int(counts.sum())
+    decay, reason = None, ""
     if depth < FEWEST_DEPTHS:
-        many = counted(depth, "depth")
-        return _refused(
-            depth, goal, found, f"the pool has {many}, and a decay needs at least {FEWEST_DEPTHS} to be seen"
-        )
-    if not found:
-        return _refused(depth, goal, found, "no contributor has a relevant document in its pooled part")
-    decay = fit_decay(counts)
-    if decay.s > -FLAT:
-        reason = "no decay is seen: the last depths bring as many relevant documents as the first"
-        return _refused(depth, goal, found, reason, decay)
-    beyond = np.arange(depth + 1, goal + 1)
-    expected, low, high = (float(decay.new_at(beyond, errors=errors).sum()) for errors in (0.0, -1.0, 1.0))
-    return Extrapolation(depth, goal, found, expected, low, high, decay)
+        reason = f"the pool has {counted(depth, 'depth')}, and a decay needs at least {FEWEST_DEPTHS} to be seen"
+    elif not found:
+        reason = "no contributor has a relevant document in its pooled part"
+    else:
+        decay = fit_decay(counts)
+        if decay.s > -FLAT:
+            reason = "no decay is seen: the last depths bring as many relevant documents as the first"
+    expected = low = high = float("nan")
+    if decay is not None and not reason:
+        beyond = np.arange(depth + 1, goal + 1)
+        expected, low, high = (float(decay.new_at(beyond, errors=errors).sum()) for errors in (0.0, -1.0, 1.0))
+    return Extrapolation(depth, goal, found, expected, low, high, decay, reason)
 
 
 def extrapolated_pool(new: NewByDepth, *, to_depth: int | None = None) -> Extrapolation:
     """Foresee what deeper pools of all topics would find; refused where topics were pooled to different depths."""
-    depths = np.unique(new.pool_depth[new.pool_depth > 0])
-    if len(depths) == 1:
+    if len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1:
         return extrapolated(new.relevant.sum(axis=0), to_depth=to_depth)
-    deepest = int(new.pool_depth.max(initial=0))
+    deepest, found, nan = int(new.pool_depth.max(initial=0)), int(new.relevant.sum()), float("nan")
     reason = "topics were pooled to different depths, and have no common curve"
-    return _refused(deepest, to_depth or 2 * deepest, int(new.relevant.sum()), reason)
-
-
-def _refused(depth: int, goal: int, found: int, reason: str, decay: Decay | None = None) -> Extrapolation:
-    nothing = float("nan")
-    return Extrapolation(depth, goal, found, nothing, nothing, nothing, decay, reason)
+    return Extrapolation(deepest, to_depth or 2 * deepest, found, nan, nan, nan, None, reason)
 
 
 # Testability: what makes hold-outs say nothing, or less than they seem to, found before a verdict is given.
@@ -198,16 +185,20 @@ _FALL = 0.15
 
 
 def check_testability(
-    alignment: Alignment,
-    provenance: Provenance,
-    uniques: Uniques,
-    *,
-    rel: int = 1,
-    thresholds: Thresholds | None = None,
+    alignment: Alignment, provenance: Provenance, *, rel: int = 1, thresholds: Thresholds | None = None
 ) -> list[Problem]:
     """Find everything that speaks against trusting hold-outs at this level; an error makes it untestable."""
     table, lists = thresholds or Thresholds(), alignment.lists
-    found = [*_problems_of_groups(provenance, table)]
+    found = []
+    many = len(provenance.groups)
+    plural = "contributing families" if provenance.level == "family" else ""
+    number = counted(many, f"contributing {provenance.level}", plural)
+    if many < table.fewest_groups:
+        needed = f"a hold-out needs {table.fewest_groups:g}: nearly everything would be unique to one of them"
+        found.append(Problem("few-groups", f"there {'is' if many == 1 else 'are'} {number}, and {needed}"))
+    elif many < table.enough_groups:
+        message = f"there are only {number}; from {table.enough_groups:g} on hold-outs tell more"
+        found.append(Problem("few-groups", message, severity="warning"))
     if not lists.level_counts[:, lists.levels < rel].sum():
         message = "no document is judged not relevant: what was judged cannot be told from what was not"
         remedy = "give the qrels with all judged documents, grade 0 included"
@@ -215,24 +206,14 @@ def check_testability(
     misfits, beyond = [*_misfits(alignment, provenance, table)], _depth_beyond_the_pool(alignment, provenance)
     if beyond is not None:  # runs that do not fit a depth beyond the pool are no news
         misfits = [*(problem for problem in misfits if problem.severity == "error"), beyond]
+    uniques = uniques_of(alignment, provenance, rel=rel)
     return [*found, *misfits, *_problems_of_documents(provenance, uniques, table)]
 
 
-def _problems_of_groups(provenance: Provenance, table: Thresholds) -> Iterator[Problem]:
-    many = len(provenance.groups)
-    plural = "contributing families" if provenance.level == "family" else ""
-    number = counted(many, f"contributing {provenance.level}", plural)
-    if many < table.fewest_groups:
-        needed = f"a hold-out needs {table.fewest_groups:g}: nearly everything would be unique to one of them"
-        yield Problem("few-groups", f"there {'is' if many == 1 else 'are'} {number}, and {needed}")
-    elif many < table.enough_groups:
-        message = f"there are only {number}; from {table.enough_groups:g} on hold-outs tell more"
-        yield Problem("few-groups", message, severity="warning")
-
-
 def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thresholds) -> Iterator[Problem]:
-    share = provenance.orphans / max(provenance.judged_count, 1)
-    message = f"{counted(provenance.orphans, 'judged document')} ({share:.1%}) were brought by no contributor at hand"
+    orphans = provenance.orphans
+    share = orphans / max(int(provenance.judged.sum()), 1)
+    message = f"{counted(orphans, 'judged document')} ({share:.1%}) were brought by no contributor at hand"
     remedy = "give all contributing runs, and the depth that the pool really had"
     if share > table.most_orphans:
         yield Problem("orphans", f"{message}: what hold-outs show is far too small", remedy=remedy)
@@ -276,7 +257,10 @@ def _misfits(alignment: Alignment, provenance: Provenance, table: Thresholds) ->
 
 def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Problem | None:
     """Say so where contributors are judged down to a rank above the depth that was told, and seldom below it."""
-    shares = shares_by_rank(alignment, provenance)
+    _, rank, places = places_of_prefixes(alignment, provenance)
+    size = np.bincount(rank - 1)
+    known = np.bincount(rank[provenance.qrels_row[places] >= 0] - 1, minlength=len(size))
+    shares = known / np.maximum(size, 1)
     if len(shares) < _RANKS_TO_SEE:
         return None
     last = max(len(shares) // 10, 3)
@@ -291,14 +275,6 @@ def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Prob
     )
     remedy = f"give the depth that the pool really had; {seen}, if that is right"
     return Problem("depth-beyond-the-pool", message, severity="warning", remedy=remedy)
-
-
-def shares_by_rank(alignment: Alignment, provenance: Provenance) -> NDArray[np.float64]:
-    """Give for each rank down to the deepest pool depth the share of contributors' documents that the qrels have."""
-    _, rank, places = places_of_prefixes(alignment, provenance)
-    size = np.bincount(rank - 1)
-    known = np.bincount(rank[provenance.qrels_row[places] >= 0] - 1, minlength=len(size))
-    return known / np.maximum(size, 1)
 
 
 Fairness = Literal["fair", "with care", "unfair", "untestable"]
@@ -396,16 +372,6 @@ class CollectionReport:
     problems: tuple[Problem, ...]
 
     @property
-    def relevance_rate(self) -> float:
-        """Relevant / judged. A high rate says that the pool ended before relevance ran out; NaN without judgments."""
-        return self.relevant / self.judged if self.judged else float("nan")
-
-    @property
-    def orphan_share(self) -> float:
-        """The share of the judged documents that no contributor at hand explains."""
-        return self.orphans / self.judged if self.judged else float("nan")
-
-    @property
     def fairness(self) -> Fairness:
         """The worst of the verdicts by measure."""
         return max((verdict.fairness for verdict in self.verdicts), key=_FROM_BEST.index, default="untestable")
@@ -442,47 +408,37 @@ def examine(
     table = thresholds or Thresholds()
     chosen = own_measures(measures)
     full = score(alignment, chosen)
-    by_group = levels["group"]
-    found = check_testability(
-        alignment, by_group, uniques_of(alignment, by_group, rel=rel), rel=rel, thresholds=table
-    )
-    reports = {
-        level: _level_report(alignment, provenance, chosen, full, rel, alpha)
-        for level, provenance in levels.items()
-        if len(provenance.groups) > 1
-    }
+    common = alignment.scored.all(axis=0).any() and len(alignment.run_names) > 1
+    reports: dict[Level, LevelReport] = {}
+    for level, provenance in levels.items():
+        if len(provenance.groups) > 1:
+            held_out = hold_out_all(alignment, provenance, chosen, full=full)
+            reports[level] = LevelReport(
+                level=level,
+                method=provenance.method,
+                uniques=uniques_of(alignment, provenance, rel=rel),
+                own=held_out.own(),
+                rerankings=tuple(tuple(held_out.rerankings(measure)) for measure in chosen),
+                categories=tuple(
+                    tuple(categories_by_group(held_out, measure, alpha=alpha)) if common else () for measure in chosen
+                ),
+            )
+    by_group, lists = levels["group"], alignment.lists
+    problems = check_testability(alignment, by_group, rel=rel, thresholds=table)
     new = new_by_depth(alignment, by_group, rel=rel)
-    lists = alignment.lists
     return CollectionReport(
         run_names=alignment.run_names,
         contributing=tuple(np.array(alignment.run_names, dtype=object)[by_group.group_of_run >= 0].tolist()),
         groups=by_group.groups,
-        judged=by_group.judged_count,
+        judged=int(by_group.judged.sum()),
         relevant=int(lists.level_counts[:, lists.levels >= rel].sum()),
         orphans=by_group.orphans,
         levels=reports,
         new_by_depth=new,
         not_exhausted=tuple(new.not_exhausted()),
         extrapolation=extrapolated_pool(new),
-        verdicts=tuple(_verdict(one, reports.get("group"), found, table) for one in chosen if one.quality),
-        problems=tuple(found),
-    )
-
-
-def _level_report(
-    alignment: Alignment, provenance: Provenance, measures: Sequence[Measure], full: Scores, rel: int, alpha: float
-) -> LevelReport:
-    held_out = hold_out_all(alignment, provenance, measures, full=full)
-    common = alignment.scored.all(axis=0).any() and len(alignment.run_names) > 1
-    return LevelReport(
-        level=provenance.level,
-        method=provenance.method,
-        uniques=uniques_of(alignment, provenance, rel=rel),
-        own=held_out.own(),
-        rerankings=tuple(tuple(held_out.rerankings(measure)) for measure in measures),
-        categories=tuple(
-            tuple(categories_by_group(held_out, measure, alpha=alpha)) if common else () for measure in measures
-        ),
+        verdicts=tuple(_verdict(one, reports.get("group"), problems, table) for one in chosen if one.quality),
+        problems=tuple(problems),
     )
 
 
@@ -499,15 +455,12 @@ def _verdict(
         return MeasureVerdict(measure, "untestable", reason, float("nan"))
     moves = f"lose {100 * drop:.1f} % of their score" if drop >= 0 else f"score {-100 * drop:.1f} % higher"
     told = f"contributors {moves} on average when their own group is held out"
+    unfair, fair = (f"{100 * value:g} %" for value in (table.unfair, table.fair))
     if abs(drop) >= table.unfair:
-        return MeasureVerdict(measure, "unfair", f"{told}, {_share(table.unfair)} or more", drop)
+        return MeasureVerdict(measure, "unfair", f"{told}, {unfair} or more", drop)
     if abs(drop) >= table.fair:
-        return MeasureVerdict(measure, "with care", f"{told}, {_share(table.fair)} or more", drop)
+        return MeasureVerdict(measure, "with care", f"{told}, {fair} or more", drop)
     if summary.decisions.ad:
         flips = f"{summary.decisions.ad} significant differences turn round"
         return MeasureVerdict(measure, "with care", f"{told}, but {flips}", drop)
-    return MeasureVerdict(measure, "fair", f"{told}, less than {_share(table.fair)}", drop)
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:g} %"
+    return MeasureVerdict(measure, "fair", f"{told}, less than {fair}", drop)

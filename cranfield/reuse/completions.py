@@ -207,24 +207,18 @@ def enumerated_ends(open_lists: Completions) -> Ends:
         step = max(_ROWS_AT_ONCE // (longest * len(labels)), 1)
         for further, start in product(range(open_lists.further + 1), range(0, len(alike), step)):
             some = alike[start : start + step]
-            values = _values_of_labels(open_lists, some, labels, further)
+            repeated = np.repeat(some, len(labels))
+            unjudged, _ = of_cells(open_lists.unjudged, repeated)
+            given = np.broadcast_to(labels, (len(some), *labels.shape)).ravel()
+            inside = np.broadcast_to(open_lists.cutoff is None or unjudged.rank <= open_lists.cutoff, len(unjudged))
+            outside = np.bincount((unjudged.cell * grades + given)[~inside], minlength=len(repeated) * grades)
+            others = outside.reshape(-1, grades)
+            others[:, open_lists.highest] += further
+            lists = open_lists.filled(repeated, unjudged.where(inside), given[inside], outside=others)
+            values = open_lists.measure.values(lists).reshape(len(some), len(labels))
             lower[some] = np.minimum(lower[some], values.min(axis=1))
             upper[some] = np.maximum(upper[some], values.max(axis=1))
     return Ends(lower, upper, loose)
-
-
-def _values_of_labels(open_lists: Completions, cells: Counts, labels: Grades, further: int) -> Values:
-    """Give the value of each cell (rows) under each labelling (columns)."""
-    repeated = np.repeat(cells, len(labels))
-    unjudged, _ = of_cells(open_lists.unjudged, repeated)
-    grades = np.broadcast_to(labels, (len(cells), *labels.shape)).ravel()
-    inside = np.broadcast_to(open_lists.cutoff is None or unjudged.rank <= open_lists.cutoff, len(unjudged))
-    width = open_lists.highest + 1
-    outside = np.bincount((unjudged.cell * width + grades)[~inside], minlength=len(repeated) * width)
-    others = outside.reshape(-1, width)
-    others[:, open_lists.highest] += further
-    lists = open_lists.filled(repeated, unjudged.where(inside), grades[inside], outside=others)
-    return open_lists.measure.values(lists).reshape(len(cells), len(labels))
 
 
 # Measures that go one way: each unjudged document only helps, or only hurts, whatever the others are.
@@ -386,27 +380,17 @@ def binary_g_ends(open_lists: Completions) -> Ends:
 
 
 def interpolated_ends(open_lists: Completions) -> Ends:
-    """Give the ends of interpolated precision at a recall level."""
-    return _mean_of_levels(open_lists, (float(open_lists.measure.cutoff or 0.0),))
-
-
-def eleven_point_ends(open_lists: Completions) -> Ends:
-    """Give the ends of the eleven-point average."""
-    return _mean_of_levels(open_lists, ELEVEN)
-
-
-def _mean_of_levels(open_lists: Completions, levels: tuple[float, ...]) -> Ends:
-    rounding = open_lists.measure.parameters["rounding"]
-
-    def at_level(filling: Filling, level: float) -> Values:
-        needed = documents_needed(level, filling.count, rounding)[:, np.newaxis]
-        reached = filling.relevant & (filling.ordinal >= needed)
-        highest: Values = np.where(reached, filling.ordinal / filling.rank, 0.0).max(axis=1, initial=0.0)
-        return highest
+    """The ends of interpolated precision at a recall level, or of its mean over the eleven."""
+    cutoff, rounding = open_lists.measure.cutoff, open_lists.measure.parameters["rounding"]
+    levels = ELEVEN if cutoff is None else (float(cutoff),)
 
     def value(filling: Filling) -> Values:
-        total: Values = np.sum([at_level(filling, level) for level in levels], axis=0)
-        return total / len(levels)
+        highest = []
+        for level in levels:
+            needed = documents_needed(level, filling.count, rounding)[:, np.newaxis]
+            reached = filling.relevant & (filling.ordinal >= needed)
+            highest.append(np.where(reached, filling.ordinal / filling.rank, 0.0).max(axis=1, initial=0.0))
+        return np.asarray(np.sum(highest, axis=0) / len(levels))
 
     return falling_ends(open_lists, value)
 

@@ -219,7 +219,7 @@ def _unjudged_of(
     alignment: Alignment, measure: Measure, chosen: Counts, depth: Counts, known: Lists | None
 ) -> _Unjudged:
     lists = alignment.lists
-    found = prefix_of(lists, depth).lists.unjudged
+    found = prefix_of(lists, depth)[0].unjudged
     wanted = np.zeros(alignment.shape, dtype=bool)
     wanted[chosen] = alignment.scored[chosen]
     here = found.where(wanted.ravel()[found.cell])

@@ -39,17 +39,13 @@ Finish = Callable[[Values, Values], Values]
 """From the sum of terms and the number of relevant documents to the value."""
 
 
-def average_ends(open_lists: Completions) -> Ends:
-    """Give the ends of average precision."""
-    return _average_ends(open_lists, ratio)
+def logit(total: Values, relevant: Values) -> Values:
+    """Yet another average precision, which rises with the sum and falls with R."""
+    return np.asarray(np.log((1.0 + total) / (1.0 + relevant - total)))
 
 
-def logit_ends(open_lists: Completions) -> Ends:
-    """Give the ends of yet another average precision, which rises with the sum and falls with R."""
-    return _average_ends(open_lists, lambda total, relevant: np.log((1.0 + total) / (1.0 + relevant - total)))
-
-
-def _average_ends(open_lists: Completions, finish: Finish) -> Ends:
+def average_ends(open_lists: Completions, *, finish: Finish) -> Ends:
+    """The ends of average precision, and of what rises with its sum of terms and falls with R."""
     known = open_lists.lists.relevant(open_lists.rel).within(open_lists.cutoff)
     share = 1.0 / known.rank
     total = known.total(share + share * (known.ordinal - 1))
@@ -97,18 +93,14 @@ class _GainLevels:
     """The gains a document can have, falling; `step[l]` is how much `worth[l]` is above the next.
 
     `known[t, l]` counts the documents of topic t with at least that gain. `of_highest` is the gain of the highest
-    grade, which need not be the greatest.
+    grade, which need not be the greatest, and `least` what every judged document has at least.
     """
 
     worth: Values
     step: Values
     known: Counts
     of_highest: float
-
-    @property
-    def least(self) -> float:
-        """The gain that every judged document has at least."""
-        return float(self.worth[-1])
+    least: float
 
 
 def normalized_gain_ends(open_lists: Completions) -> Ends:
@@ -122,7 +114,7 @@ def normalized_gain_ends(open_lists: Completions) -> Ends:
     assert by_grade is not None
     worth = np.unique(by_grade)[::-1]
     known = np.stack([open_lists.grade_counts[:, by_grade >= level].sum(axis=1) for level in worth], axis=1)
-    gains = _GainLevels(worth, worth[:-1] - worth[1:], known, float(by_grade[-1]))
+    gains = _GainLevels(worth, worth[:-1] - worth[1:], known, float(by_grade[-1]), float(worth[-1]))
     base = discounted_cumulated_gain(open_lists.lists, **parameters)
     weights = weight(open_lists.inside.rank)
     # The sum of the discounts at the first n ranks, n up to the most that can have a gain, or the cutoff.
@@ -212,8 +204,16 @@ Choose = Callable[[Values, Values], Values]
 
 def q_ends(open_lists: Completions) -> Ends:
     """Give the ends of the Q-measure; loose where a list has too many unjudged documents to walk through."""
-    if open_lists.rel == open_lists.highest:
-        return _ends_of_one_grade(open_lists)
+    beta, grade = float(open_lists.measure.parameters["beta"]), open_lists.rel
+
+    def value_of_one_grade(filling: Filling) -> Values:
+        best = np.minimum(filling.rank, filling.count[:, np.newaxis])
+        terms = filling.ordinal * (1.0 + beta * grade) / (filling.rank + beta * grade * best)
+        total = np.where(filling.relevant, terms, 0.0).sum(axis=1)
+        return ratio(total, _divisor(open_lists, filling.count))
+
+    if grade == open_lists.highest:
+        return falling_ends(open_lists, value_of_one_grade)
     lower, upper = open_lists.values.copy(), open_lists.values.copy()
     loose = np.zeros(len(lower), dtype=bool)
     counts = open_lists.inside.count[open_lists.cells]
@@ -231,18 +231,6 @@ def q_ends(open_lists: Completions) -> Ends:
 
 def _divisor(open_lists: Completions, relevant: Counts) -> Counts:
     return relevant if open_lists.cutoff is None else np.minimum(relevant, open_lists.cutoff)
-
-
-def _ends_of_one_grade(open_lists: Completions) -> Ends:
-    beta, grade = float(open_lists.measure.parameters["beta"]), open_lists.rel
-
-    def value(filling: Filling) -> Values:
-        best = np.minimum(filling.rank, filling.count[:, np.newaxis])
-        terms = filling.ordinal * (1.0 + beta * grade) / (filling.rank + beta * grade * best)
-        total = np.where(filling.relevant, terms, 0.0).sum(axis=1)
-        return ratio(total, _divisor(open_lists, filling.count))
-
-    return falling_ends(open_lists, value)
 
 
 class _QGroup:
@@ -373,14 +361,18 @@ def r_precision_ends(open_lists: Completions) -> Ends:
     most = int((open_lists.inside.count + open_lists.outside).max(initial=0))
     chosen = np.arange(most + 1)
     lower, upper = open_lists.values.copy(), open_lists.values.copy()
+
+    def down_to(found: Found, cells: Counts, depths: Counts) -> Counts:
+        some, _ = of_cells(found, cells)
+        counts = np.bincount(some.cell * (longest + 1) + some.rank, minlength=len(cells) * (longest + 1))
+        return np.take_along_axis(np.cumsum(counts.reshape(len(cells), longest + 1), axis=1), depths, axis=1)
+
     for cells in open_lists.blocks(max(longest, most) + 1):
         unjudged, outside = (one[cells][:, np.newaxis] for one in (open_lists.inside.count, open_lists.outside))
         depth = relevant[cells][:, np.newaxis] + chosen
         depth = depth if times == 1.0 else np.floor(times * depth + 0.9).astype(np.int64)
         at = np.minimum(depth, longest)
-        found, within = (
-            np.take_along_axis(_running_counts(one, cells, longest), at, axis=1) for one in (known, open_lists.inside)
-        )
+        found, within = (down_to(one, cells, at) for one in (known, open_lists.inside))
         highest = ratio(found + np.minimum(chosen, within), depth)
         below = unjudged - within
         lowest = ratio(found + np.maximum(np.maximum(chosen - outside, 0) - below, 0), depth)
@@ -388,11 +380,3 @@ def r_precision_ends(open_lists: Completions) -> Ends:
         lower[cells] = np.where(possible, lowest, np.inf).min(axis=1)
         upper[cells] = np.where(possible, highest, -np.inf).max(axis=1)
     return Ends(lower, upper)
-
-
-def _running_counts(found: Found, cells: Counts, longest: int) -> Counts:
-    """Give how many documents stand at the first n ranks of each cell, n from 0."""
-    some, _ = of_cells(found, cells)
-    width = longest + 1
-    counts = np.bincount(some.cell * width + some.rank, minlength=len(cells) * width)
-    return np.cumsum(counts.reshape(len(cells), width), axis=1)

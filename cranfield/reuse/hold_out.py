@@ -13,7 +13,7 @@ Source: Zobel, SIGIR 1998; by group: Voorhees and Harman, Overview of TREC-8.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -28,9 +28,8 @@ from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, Values
 from cranfield.evaluate.measure import Measure, aggregated_rows, own_measures
 from cranfield.evaluate.scores import Scores, score
-from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.correlation import RankDrop, max_rank_drop, ranks, tau_ap, tau_b
-from cranfield.reuse.provenance import NOBODY, Level, Method, Numbers, Provenance, rows_of_pairs
+from cranfield.reuse.provenance import Level, Numbers, Provenance
 from cranfield.reuse.unjudged_model import Spread, spread_of
 
 # Ranked lists as they would have been judged without a group: what only that group brought is in no qrels.
@@ -39,119 +38,62 @@ NONE_HELD_OUT = -3
 """Stands for a list from which no group is held out. No owner has this number."""
 
 
-def values_without(
-    lists: Lists, provenance: Provenance, group_of_cell: Numbers, measures: Sequence[Measure]
-) -> NDArray[np.float64]:
-    """Give the value of each measure for each list, judged without the group that stands beside the list."""
-    blocks, block_of_cell = np.unique(group_of_cell, return_inverse=True)
-    reduced = lists_without(lists, provenance, group_of_cell)
-    highest = np.array([highest_grade_without(lists, provenance, group) for group in blocks.tolist()])
-    values = np.empty((len(measures), len(lists)))
-    for grade in np.unique(highest).tolist():  # nearly always one: few groups take the highest grade along
-        kept = highest[block_of_cell] == grade
-        graded = replace(reduced, highest_grade=grade, _relevant={})
-        values[:, kept] = [measure.values(graded)[kept] for measure in measures]
-    return values
-
-
-def values_without_each(
-    lists: Lists, provenance: Provenance, measures: Sequence[Measure]
-) -> Iterator[NDArray[np.float64]]:
-    """Give for one group after the other the value of each measure for each list, judged without the group.
-
-    The same as `values_without` for every group, but faster: the grades are changed in place and put back, and the
-    relevant documents, which were found for the full qrels, are only filtered.
-    """
-    grades = lists.grades.copy()
-    known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
-    for group, places in enumerate(provenance.removed_places):
-        grades[places] = NOT_POOLED
-        block = np.array([group], dtype=np.int32)
-        level_counts, pooled = _counts_without(lists, provenance, block)
-        reduced = replace(
-            lists,
-            grades=grades,
-            level_counts=level_counts,
-            pooled_count=pooled,
-            highest_grade=highest_grade_without(lists, provenance, group),
-            stratified=_sample_without(lists, provenance, block, np.zeros(len(lists), dtype=np.int64)),
-            _relevant={rel: found.where(grades[at] != NOT_POOLED) for rel, (found, at) in known.items()},
-        )
-        yield np.array([measure.values(reduced) for measure in measures])
-        grades[places] = lists.grades[places]
-
-
 def lists_without(lists: Lists, provenance: Provenance, group_of_cell: Numbers) -> Lists:
-    """Give the lists, each judged without the group beside it: what only that group brought is not pooled.
+    """The lists, each judged without the group beside it: what only that group contributed is not pooled.
 
     `highest_grade` stays that of the full qrels: it is one number for all lists.
     """
     blocks, block_of_cell = np.unique(group_of_cell, return_inverse=True)
-    removed = provenance.removed_at_rank(np.repeat(group_of_cell, lists.length))
-    level_counts, pooled = _counts_without(lists, provenance, blocks)
+    removed = provenance.is_removed(provenance.qrels_row, np.repeat(group_of_cell, lists.length))
+    reduced = _without(lists, provenance, blocks, block_of_cell, np.where(removed, NOT_POOLED, lists.grades))
+    return replace(reduced, topics=block_of_cell * provenance.topic_count + lists.topics)
+
+
+def _without(lists: Lists, provenance: Provenance, blocks: Numbers, block_of_cell: Counts, grades: Numbers) -> Lists:
+    """The lists with other grades, and for each block's group a copy of what topics and strata have without it."""
+    sample, stratum = lists.stratified, provenance.stratum_of_row
+    total, levels = (0, 0) if sample is None else sample.level_counts.shape
+    level_counts, pooled, size, drawn = [], [], [], []
+    for group in blocks.tolist():
+        gone = provenance.removed_rows[group] if group != NONE_HELD_OUT else np.zeros(0, dtype=np.int64)
+        judged = gone[provenance.level_of_row[gone] >= 0]
+        level_counts.append(lists.level_counts - (provenance.removed_counts[group] if len(judged) else 0))
+        if lists.pooled_count is not None:
+            removed = np.bincount(provenance.topic_of_row[gone], minlength=provenance.topic_count)
+            pooled.append(lists.pooled_count - removed)
+        if sample is not None and stratum is not None:
+            cells = stratum[judged].astype(np.int64) * levels + provenance.level_of_row[judged]
+            size.append(sample.size - np.bincount(stratum[gone], minlength=total))
+            drawn.append(sample.level_counts - np.bincount(cells, minlength=total * levels).reshape(total, levels))
+    stratified = None
+    if sample is not None and stratum is not None:
+        outside, shift = (grades == NOT_POOLED) | (sample.at_rank < 0), np.repeat(block_of_cell * total, lists.length)
+        start = np.repeat(np.arange(len(blocks)) * total, len(sample.first))
+        stratified = Sample(
+            at_rank=np.where(outside, -1, sample.at_rank + shift).astype(np.int32),
+            first=np.tile(sample.first, len(blocks)) + start,
+            count=np.tile(sample.count, len(blocks)),
+            size=np.concatenate(size),
+            level_counts=np.concatenate(drawn),
+        )
     return replace(
         lists,
-        grades=np.where(removed, NOT_POOLED, lists.grades),
-        topics=block_of_cell * provenance.topic_count + lists.topics,
-        level_counts=level_counts,
-        pooled_count=pooled,
-        stratified=_sample_without(lists, provenance, blocks, block_of_cell),
+        grades=grades,
+        level_counts=np.concatenate(level_counts),
+        pooled_count=np.concatenate(pooled) if pooled else None,
+        stratified=stratified,
         _relevant={},
     )
 
 
-def highest_grade_without(lists: Lists, provenance: Provenance, group: int) -> int:
-    """Give the highest grade of the qrels that would have been made without a group.
-
-    That of the scale, where this is known to go beyond what was given.
-    """
+def _highest_grade_without(lists: Lists, provenance: Provenance, group: int) -> int:
+    """The highest grade of the qrels without a group, or that of the scale, if it goes beyond what was given."""
     if len(lists.levels) and lists.highest_grade > int(lists.levels.max()):
         return lists.highest_grade
     kept = provenance.level_of_row >= 0
     if group != NONE_HELD_OUT:
         kept[provenance.removed_rows[group]] = False
     return int(lists.levels[provenance.level_of_row[kept].max()]) if kept.any() else 0
-
-
-def _counts_without(lists: Lists, provenance: Provenance, blocks: Numbers) -> tuple[Counts, Counts | None]:
-    """Give the documents of each grade, and all that are pooled, for each block's copy of the topics."""
-    levels = lists.level_counts - _of_blocks(provenance.removed_counts, blocks)
-    levels = levels.reshape(len(blocks) * provenance.topic_count, provenance.level_count)
-    if lists.pooled_count is None:
-        return levels, None
-    return levels, (lists.pooled_count - _of_blocks(provenance.removed_pooled, blocks)).ravel()
-
-
-def _of_blocks(counts: Counts, blocks: Numbers) -> Counts:
-    """Give the counts of each block's group, and zeros where no group is held out."""
-    padded = np.concatenate([counts, np.zeros_like(counts[:1])])
-    chosen: Counts = padded[np.where(blocks == NONE_HELD_OUT, len(counts), blocks)]
-    return chosen
-
-
-def _sample_without(lists: Lists, provenance: Provenance, blocks: Numbers, block_of_cell: Counts) -> Sample | None:
-    """Give the sample with a copy of all strata for each block, each without what only its group brought."""
-    sample, stratum = lists.stratified, provenance.stratum_of_row
-    if sample is None or stratum is None:
-        return None
-    total, levels = sample.level_counts.shape
-    size, drawn = [], []
-    for group in blocks.tolist():
-        gone = provenance.removed_rows[group] if group != NONE_HELD_OUT else np.zeros(0, dtype=np.int64)
-        judged = gone[provenance.level_of_row[gone] >= 0]
-        cells = stratum[judged].astype(np.int64) * levels + provenance.level_of_row[judged]
-        size.append(sample.size - np.bincount(stratum[gone], minlength=total))
-        drawn.append(sample.level_counts - np.bincount(cells, minlength=total * levels).reshape(total, levels))
-    removed = provenance.removed_at_rank(np.repeat(blocks[block_of_cell], lists.length))
-    shift = np.repeat(block_of_cell * total, lists.length)
-    start = np.repeat(np.arange(len(blocks)) * total, len(sample.first))
-    return Sample(
-        at_rank=np.where(removed | (sample.at_rank < 0), -1, sample.at_rank + shift).astype(np.int32),
-        first=np.tile(sample.first, len(blocks)) + start,
-        count=np.tile(sample.count, len(blocks)),
-        size=np.concatenate(size),
-        level_counts=np.concatenate(drawn),
-    )
 
 
 TOO_SMALL = 0.01
@@ -185,15 +127,14 @@ class OwnHoldOut:
     scores: Scores
 
     @staticmethod
-    def of(
-        level: Level, groups: tuple[str, ...], group_of_run: Numbers, full: Scores, runs: Counts, values: Values
-    ) -> OwnHoldOut:
-        """Put together what is known of the contributing runs, as places; `values` are measures by runs by topics."""
+    def of(level: Level, groups: tuple[str, ...], group_of_run: Numbers, full: Scores, values: Values) -> OwnHoldOut:
+        """From all runs' groups and scores with the whole qrels, and the contributing runs' `values` by topic."""
+        runs = np.flatnonzero(group_of_run >= 0)
         names = tuple(full.run_names[run] for run in runs.tolist())
         # Scores under other qrels have no hash.
         scores = Scores(full.measures, names, full.topic_ids, values, full.scored[runs], reference=full.reference)
         measures = tuple(own_measures(full.measures))
-        return OwnHoldOut(level, groups, group_of_run, measures, names, full.summary[:, runs], scores)
+        return OwnHoldOut(level, groups, group_of_run[runs], measures, names, full.summary[:, runs], scores)
 
     @property
     def held_out(self) -> Values:
@@ -241,23 +182,21 @@ class AllHoldOut:
     """All runs, contributing or not, scored without each group in turn.
 
     `values` are groups by measures by runs by topics, `held_out` the same put together over topics, and `full` the
-    scores with the whole qrels. `group_of_run` is -1 for non-contributing runs.
+    scores with the whole qrels.
     """
 
-    level: Level
-    groups: tuple[str, ...]
-    group_of_run: Numbers
+    provenance: Provenance
     measures: tuple[Measure, ...]
     full: Scores
     values: Values
     held_out: Values
 
     def own(self) -> OwnHoldOut:
-        """Give the contributing runs without their own group."""
-        contributing = np.flatnonzero(self.group_of_run >= 0)
-        groups = self.group_of_run[contributing]
-        values = self.values[groups, :, contributing].transpose(1, 0, 2)
-        return OwnHoldOut.of(self.level, self.groups, groups, self.full, contributing, values)
+        """The contributing runs without their own group."""
+        known = self.provenance
+        contributing = np.flatnonzero(known.group_of_run >= 0)
+        values = self.values[known.group_of_run[contributing], :, contributing].transpose(1, 0, 2)
+        return OwnHoldOut.of(known.level, known.groups, known.group_of_run, self.full, values)
 
     def rerankings(self, measure: Measure) -> list[Reranking]:
         """Give for each left-out group how the ranking of all runs by a measure changes."""
@@ -266,8 +205,9 @@ class AllHoldOut:
         ranked = np.flatnonzero(np.isfinite(full))  # a run without any topic has no score
         names = [self.full.run_names[run] for run in ranked.tolist()]
         found = []
-        for number, group in enumerate(self.groups):
-            own, before, after = self.group_of_run[ranked] == number, full[ranked], without[number][ranked]
+        for number, group in enumerate(self.provenance.groups):
+            own = self.provenance.group_of_run[ranked] == number
+            before, after = full[ranked], without[number][ranked]
             if own.any():
                 drop = max_rank_drop(before, after, among=np.flatnonzero(own))
                 taus = tau_b(before, after), tau_ap(before, after, names=names)
@@ -289,37 +229,49 @@ def hold_out_own(
     alignment: Alignment, provenance: Provenance, measures: Sequence[Measure], *, full: Scores | None = None
 ) -> OwnHoldOut:
     """Score every contributing run without its own group, in one evaluation. `full` saves scoring once more."""
-    chosen = own_measures(measures)
-    whole = _whole(alignment, chosen, full)
+    chosen, lists = own_measures(measures), alignment.lists
     held_out = np.where(provenance.group_of_run >= 0, provenance.group_of_run, np.int32(NONE_HELD_OUT))
     group_of_cell = np.repeat(held_out, len(alignment.topic_ids)).astype(np.int32)
-    values = values_without(alignment.lists, provenance, group_of_cell, chosen).reshape(-1, *alignment.shape)
+    reduced = lists_without(lists, provenance, group_of_cell)
+    blocks, block_of_cell = np.unique(group_of_cell, return_inverse=True)
+    highest = np.array([_highest_grade_without(lists, provenance, group) for group in blocks.tolist()])
+    values = np.empty((len(chosen), len(lists)))
+    for grade in np.unique(highest).tolist():  # nearly always one: few groups take the highest grade along
+        kept = highest[block_of_cell] == grade
+        graded = replace(reduced, highest_grade=grade, _relevant={})
+        values[:, kept] = [measure.values(graded)[kept] for measure in chosen]
     contributing = np.flatnonzero(provenance.group_of_run >= 0)
-    groups = provenance.group_of_run[contributing]
-    own = values[:, contributing]
-    return OwnHoldOut.of(provenance.level, provenance.groups, groups, whole, contributing, own)
+    own = values.reshape(-1, *alignment.shape)[:, contributing]
+    whole = _full_scores(alignment, chosen, full)
+    return OwnHoldOut.of(provenance.level, provenance.groups, provenance.group_of_run, whole, own)
 
 
 def hold_out_all(
     alignment: Alignment, provenance: Provenance, measures: Sequence[Measure], *, full: Scores | None = None
 ) -> AllHoldOut:
-    """Score all runs without each group in turn. `full` saves scoring once more."""
-    chosen = own_measures(measures)
-    whole = _whole(alignment, chosen, full)
-    each = values_without_each(alignment.lists, provenance, chosen)
-    values = np.array([values.reshape(-1, *alignment.shape) for values in each])
-    return AllHoldOut(
-        level=provenance.level,
-        groups=provenance.groups,
-        group_of_run=provenance.group_of_run,
-        measures=tuple(chosen),
-        full=whole,
-        values=values,
-        held_out=_summaries(whole, values),
-    )
+    """Score all runs without each group in turn. `full` saves scoring once more.
+
+    The grades are changed in place and put back, and the relevant documents, which were found for the full qrels, are
+    only filtered: that is much faster than `lists_without` for every group.
+    """
+    chosen, lists = own_measures(measures), alignment.lists
+    whole = _full_scores(alignment, chosen, full)
+    grades, one_block = lists.grades.copy(), np.zeros(len(lists), dtype=np.int64)
+    known = {rel: (found, lists.offsets[found.cell] + found.rank - 1) for rel, found in lists._relevant.items()}
+    values = []
+    for group, places in enumerate(provenance.removed_places):
+        grades[places] = NOT_POOLED
+        reduced = replace(
+            _without(lists, provenance, np.array([group], dtype=np.int32), one_block, grades),
+            highest_grade=_highest_grade_without(lists, provenance, group),
+            _relevant={rel: found.where(grades[at] != NOT_POOLED) for rel, (found, at) in known.items()},
+        )
+        values.append([measure.values(reduced).reshape(alignment.shape) for measure in chosen])
+        grades[places] = lists.grades[places]
+    return AllHoldOut(provenance, tuple(chosen), whole, np.array(values), _summaries(whole, np.array(values)))
 
 
-def _whole(alignment: Alignment, measures: Sequence[Measure], full: Scores | None) -> Scores:
+def _full_scores(alignment: Alignment, measures: Sequence[Measure], full: Scores | None) -> Scores:
     if full is None:
         return score(alignment, measures)
     if full.measures != tuple(measures) or full.run_names != alignment.run_names:
@@ -328,7 +280,7 @@ def _whole(alignment: Alignment, measures: Sequence[Measure], full: Scores | Non
 
 
 def _summaries(full: Scores, values: Values) -> Values:
-    """Give groups by measures by runs: the values put together over topics, plain means all at once."""
+    """Groups by measures by runs: the values put together over topics, plain means all at once."""
     found = np.empty(values.shape[:3])
     for place, measure in enumerate(full.measures):
         if measure.aggregate == "mean" and full.scored.all():
@@ -439,61 +391,12 @@ def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float 
         raise InputError("there is no topic on which all runs are scored, so that pairs could be tested")
     place = held_out.measures.index(measure)
     full = decisions(held_out.full.values[place][:, common], alpha=alpha)
-    first, second = pairs(len(held_out.group_of_run))
+    group_of_run = held_out.provenance.group_of_run
+    first, second = pairs(len(group_of_run))
     found = []
-    for number, group in enumerate(held_out.groups):
+    for number, group in enumerate(held_out.provenance.groups):
         reduced = decisions(held_out.values[number, place][:, common], alpha=alpha)
-        own = held_out.group_of_run == number
+        own = group_of_run == number
         mixed = own[first] != own[second]
         found.append(GroupCategories(group, categories(full, reduced), categories(full, reduced, among=mixed)))
     return found
-
-
-# Groups held out of pools that were made by looking at judgments: the plan is played again without the group.
-
-
-@dataclass(frozen=True, eq=False)
-class Replayed(Provenance):
-    """The provenance of a pool whose plan was played again: `removed` says, groups by rows, what is then not judged.
-
-    Rows that nobody at hand brought stay judged, as they do in a deletion.
-    """
-
-    removed: NDArray[np.bool_] = None  # type: ignore[assignment]  # fields before it have defaults
-
-    @property
-    def method(self) -> Method:
-        """How a group is held out."""
-        return "replay"
-
-    @cached_property
-    def removed_rows(self) -> tuple[Counts, ...]:
-        """The rows of the qrels that the plan would not have chosen without each group."""
-        return tuple(np.flatnonzero(rows) for rows in self.removed)
-
-    @cached_property
-    def removed_places(self) -> tuple[Counts, ...]:
-        """The places in the lists where such documents stand."""
-        padded = np.concatenate([self.removed, np.zeros((len(self.groups), 1), dtype=bool)], axis=1)
-        return tuple(np.flatnonzero(rows[self.qrels_row]) for rows in padded)
-
-    def removed_at_rank(self, group_at_rank: Numbers) -> NDArray[np.bool_]:
-        """Say at which ranks a document stands that would not be judged without the group beside it."""
-        gone = np.zeros(len(self.qrels_row), dtype=bool)
-        some = np.flatnonzero((self.qrels_row >= 0) & (group_at_rank >= 0))
-        gone[some] = self.removed[group_at_rank[some], self.qrels_row[some]]
-        return gone
-
-
-def replayed(provenance: Provenance, qrels: Qrels, chosen: Mapping[str, Iterable[tuple[str, str]]]) -> Replayed:
-    """Give the same provenance with groups held out by replay; `chosen` are (topic, document) without each group."""
-    missing = [group for group in provenance.groups if group not in chosen]
-    if missing:
-        raise UsageError(f"the plan was not played without {missing[0]!r}")
-    removed = np.tile(provenance.owner != NOBODY, (len(provenance.groups), 1))
-    for number, group in enumerate(provenance.groups):
-        pairs = list(chosen[group])
-        rows = rows_of_pairs(qrels, [topic for topic, _ in pairs], [document for _, document in pairs])
-        removed[number, rows[rows >= 0]] = False
-    kept = {one.name: getattr(provenance, one.name) for one in fields(Provenance)}
-    return Replayed(**kept, removed=removed)

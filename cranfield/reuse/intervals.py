@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import THREADS, Alignment, AnyRun
-from cranfield.evaluate.lists import Counts, Found, Lists, Values
+from cranfield.evaluate.lists import Counts, Found, Lists, Values, ratio
 from cranfield.evaluate.measure import AnyMeasure, Measure, aggregated_rows
 from cranfield.evaluate.measures.gain import powers
 from cranfield.reuse import completions, extremes
@@ -52,10 +52,9 @@ _ENGINES: Mapping[str, Callable[[Completions], Ends]] = {
     "persistence": completions.persistence_ends,
     "binary_g": completions.binary_g_ends,
     "interpolated": completions.interpolated_ends,
-    "eleven_point": completions.eleven_point_ends,
     "preference": completions.preference_ends,
-    "average": extremes.average_ends,
-    "logit": extremes.logit_ends,
+    "average": partial(extremes.average_ends, finish=ratio),
+    "logit": partial(extremes.average_ends, finish=extremes.logit),
     "normalized_gain": extremes.normalized_gain_ends,
     "q": extremes.q_ends,
     "r_precision": extremes.r_precision_ends,
@@ -81,23 +80,14 @@ class Interval:
         """Whether the ends are exact, only true, or none."""
         return "none" if self.missing else "loose" if self.loose.any() else "exact"
 
-    @property
-    def reason(self) -> str:
-        """Why the ends are not exact; nothing where they are."""
-        if self.missing or not self.loose.any():
-            return self.missing
-        count = f"{int(self.loose.sum())} of {len(self.values)} lists"
-        return f"{count} have too many holes to try all; their bounds are true, but not the narrowest"
-
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
     """The score of measure m for run r and topic t lies between `lower[m, r, t]` and `upper[m, r, t]`; NaN for none.
 
     `values` are the scores as they stand, unjudged taken as not relevant. `kinds` says of each measure whether its
-    intervals are exact, only true (loose), or none, and `reasons` why, where they are not exact. `depths` are how far
-    down unjudged documents count, None for the whole list; they hold at-k only. Scores of Bpref may lie outside: it
-    takes an unjudged document for something else than one judged not relevant.
+    intervals are exact, only true (loose), or none, and `reasons` why there are none. Scores of Bpref may lie
+    outside: it takes an unjudged document for something else than one judged not relevant.
     """
 
     measures: tuple[AnyMeasure, ...]
@@ -107,7 +97,6 @@ class Intervals:
     scored: NDArray[np.bool_]
     kinds: tuple[Kind, ...]
     reasons: tuple[str, ...]
-    depths: tuple[Reach, ...]
     closure: Closure
     further: int = 0
 
@@ -120,11 +109,6 @@ class Intervals:
     def highest(self) -> NDArray[np.float64]:
         """The upper end of each measure's summary, for each run."""
         return self._summary(self.upper)
-
-    @cached_property
-    def score(self) -> NDArray[np.float64]:
-        """Each measure's summary as it stands, for each run."""
-        return self._summary(self.values)
 
     def _summary(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         summaries = [
@@ -173,14 +157,13 @@ def intervals_of_runs(
     whether what lies beyond the end of a list counts in RBP, as in its residual, or there is nothing.
     """
     check_further(closure, further)
-    depths: list[Reach] = []
+    reaches: list[Reach] = []
     for measure in measures:
         reach = depth(measure)
         if reach is not None and np.min(reach, initial=1) < 1:
             raise UsageError(f"the depth that matters is a number from 1 up, not {np.min(reach)}")
-        depths.append(None if ignores_depth(measure) else reach)
+        reaches.append(reach if closure == "at-k" and not ignores_depth(measure) else None)
     lists = with_highest_grade(alignment.lists, highest)
-    reaches = [deep if closure == "at-k" else None for deep in depths]
     found = _in_pieces(measures, lists, reaches, further, tail)
     shape = (len(measures), *alignment.shape)
     return Intervals(
@@ -190,8 +173,7 @@ def intervals_of_runs(
         upper=np.array([one.upper for one in found]).reshape(shape),
         scored=alignment.scored,
         kinds=tuple(one.kind for one in found),
-        reasons=tuple(one.reason for one in found),
-        depths=tuple(depths),
+        reasons=tuple(one.missing for one in found),
         closure=closure,
         further=further,
     )

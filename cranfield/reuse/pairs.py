@@ -45,48 +45,9 @@ TOLERANCE = 1e-12
 """Differences up to this are rounding."""
 
 SIGNIFICANT = 0.05
-"""Below this the paired test speaks for a difference."""
+"""Below this p-value the paired test speaks for a difference."""
 
 _NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that nothing about a pair follows from bounds"
-
-
-@dataclass(frozen=True, eq=False)
-class Weighing:
-    """How a document counts: its gain times the measure's weight at its rank, whatever the other documents are.
-
-    The value is the sum of that over all documents, or the highest of them. `gains` are those of grades from 0 up.
-    """
-
-    measure: Measure
-    gains: Values
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether all documents count, not only the best of them."""
-        return not self.measure.kind.best
-
-    @property
-    def least(self) -> float:
-        """The lowest gain."""
-        return float(self.gains.min())
-
-    @property
-    def most(self) -> float:
-        """The highest gain."""
-        return float(self.gains.max())
-
-    def at(self, ranks: Counts) -> Values:
-        """Give the weight at each rank; 0 beyond the cutoff, and where there is no rank, which is 0."""
-        counts = (ranks > 0) & (ranks <= (self.measure.cutoff or np.inf))
-        return np.where(counts, self.measure.weight(np.maximum(ranks, 1)), 0.0)  # type: ignore[arg-type]
-
-
-def weighing_of(measure: AnyMeasure, highest: int) -> Weighing | None:
-    """Give how a measure weighs documents; None where what one is worth depends on others."""
-    if not isinstance(measure, Measure) or measure.kind.weight is None or measure.judged_only:
-        return None
-    gains = None if measure.rel is not None and measure.rel < 1 else measure.gains(highest)
-    return None if gains is None else Weighing(measure, gains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +92,6 @@ class Difference:
     that count each run has. Of a single run all this is about its score.
     """
 
-    names: tuple[str, ...]
-    topic_ids: tuple[str, ...]
     values: Values
     lower: Values
     upper: Values
@@ -144,17 +103,19 @@ class Difference:
     @property
     def is_decided(self) -> bool:
         """Whether no label can change which run is ahead, or that they are equal."""
-        return decided(*self.ends)
+        lower, upper = self.ends
+        return lower > TOLERANCE or upper < -TOLERANCE or upper - lower <= TOLERANCE
+
+    @property
+    def ends_of_lead(self) -> tuple[float, float]:
+        """The ends as seen from the run that is ahead."""
+        low, high = self.ends
+        return (low, high) if self.value >= 0 else (-high, -low)
 
     @property
     def width(self) -> float:
         """How far labels can move the summary: the width of its interval, and of the way to it from outside."""
         return max(self.ends[1], self.value) - min(self.ends[0], self.value)
-
-
-def decided(lower: float, upper: float) -> bool:
-    """Say whether an interval of differences leaves no doubt."""
-    return lower > TOLERANCE or upper < -TOLERANCE or upper - lower <= TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,13 +141,29 @@ class OpenScore:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the summary is a sum or a mean, so that what happens on one topic can be told by itself."""
+        """Whether the summary is a sum or a mean, so that each topic can be looked at by itself."""
         return self.measure.aggregate in ("mean", "sum")
 
     @cached_property
-    def weighing(self) -> Weighing | None:
-        """How the measure weighs one document, where it does."""
-        return weighing_of(self.measure, self.highest)
+    def gains(self) -> Values | None:
+        """The gains of grades from 0 up, where a document counts as its gain times the weight of its rank alone.
+
+        The value is then the sum of that over all documents, or the highest of them. None for other measures.
+        """
+        measure = self.measure
+        if not isinstance(measure, Measure) or measure.kind.weight is None or measure.judged_only:
+            return None
+        return None if measure.rel is not None and measure.rel < 1 else measure.gains(self.highest)
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether documents count by themselves, and all of them, not only the best."""
+        return self.gains is not None and not self.measure.kind.best  # type: ignore[union-attr]
+
+    def weights_at(self, ranks: Counts) -> Values:
+        """The weight at each rank; 0 beyond the cutoff, and where there is no rank, which is 0."""
+        counts = (ranks > 0) & (ranks <= (self.measure.cutoff or np.inf))  # type: ignore[union-attr]
+        return np.where(counts, self.measure.weight(np.maximum(ranks, 1)), 0.0)  # type: ignore[union-attr, arg-type]
 
     @cached_property
     def topics(self) -> Counts:
@@ -236,29 +213,25 @@ class OpenScore:
         beside = np.concatenate([np.bincount(unjudged.topic[one == 0], minlength=count) for one in unjudged.ranks])
         found = interval(self.measure, lists, rows, further=self.further, beside=beside, tail=self.tail)
         plain = not isinstance(self.measure, Measure) or is_nonrelevant_unjudged(self.measure, self.highest)
-        if len(unjudged.ranks) == 1 or self.weighing is not None or plain or found.missing:
+        if len(unjudged.ranks) == 1 or self.gains is not None or plain or found.missing:
             return found
         unknown = np.full(len(lists), np.nan)
         has_gains = "gains" in dict(self.measure.settings)  # type: ignore[union-attr]
         return replace(found, lower=unknown, upper=unknown, missing=_NO_GAIN if has_gains else PASSED_OVER)
-
-    def _of_runs(self, rows: Values) -> Values:
-        """Give one value for each list as runs by common topics."""
-        return rows.reshape(self.alignment.shape)[:, self.topics]
 
     @cached_property
     def difference(self) -> Difference:
         """The difference with its ends; topics do not interact, so means of exact ends are exact."""
         how, is_pair = self.measure.aggregate, len(self.alignment.run_names) == 2
         values, lower, upper = (
-            self._of_runs(one) for one in (self.interval.values, self.interval.lower, self.interval.upper)
+            one.reshape(self.alignment.shape)[:, self.topics]
+            for one in (self.interval.values, self.interval.lower, self.interval.upper)
         )
+        of_topics = values[0], lower[0], upper[0]
         if is_pair:
             of_topics = values[0] - values[1], lower[0] - upper[1], upper[0] - lower[1]
-            if self.weighing is not None:
-                of_topics = (of_topics[0], *self._labelled_once(self.weighing, values))
-        else:
-            of_topics = values[0], lower[0], upper[0]
+            if self.gains is not None:
+                of_topics = (of_topics[0], *self._labelled_once(self.gains, values))
         if self.adds_up or not is_pair:
             value, low, high = (aggregated(one, how) for one in of_topics)
         else:
@@ -267,33 +240,30 @@ class OpenScore:
             )
             value, low, high = value - other[0], low - other[2], high - other[1]
         counts = self._within_reach(self.unjudged.topic, self.unjudged.ranks).sum(axis=1)
-        return Difference(
-            names=self.alignment.run_names,
-            topic_ids=tuple(self.alignment.topic_ids[topic] for topic in self.topics.tolist()),
-            values=of_topics[0],
-            lower=of_topics[1],
-            upper=of_topics[2],
-            exact=self.weighing is not None and self.adds_up,
-            value=value,
-            ends=(low, high),
-            unjudged=tuple(counts.tolist()),
-        )
+        exact = self.gains is not None and self.adds_up
+        return Difference(*of_topics, exact, value, (low, high), tuple(counts.tolist()))
 
-    def _labelled_once(self, weighing: Weighing, values: Values) -> tuple[Values, Values]:
-        """Give the ends of the difference on each topic, each document with one label."""
+    def _labelled_once(self, gains: Values, values: Values) -> tuple[Values, Values]:
+        """The ends of the difference on each topic, each document with one label."""
         first, second = values
         here = np.searchsorted(self.topics, self.unjudged.topic)
-        mine, other = (weighing.at(ranks) for ranks in self.unjudged.ranks)
+        mine, other = (self.weights_at(ranks) for ranks in self.unjudged.ranks)
         lower, upper = first - second, first - second
-        if weighing.is_sum:
-            tried = [gain * (mine - other) for gain in (weighing.least, weighing.most)]
+        if self.is_sum:
+            tried = [gain * (mine - other) for gain in (gains.min(), gains.max())]
             lower += np.bincount(here, np.minimum(*tried), minlength=len(self.topics))
             upper += np.bincount(here, np.maximum(*tried), minlength=len(self.topics))
-        elif weighing.most > 0:
+        elif gains.max() > 0:
             alone = np.maximum(first[here], mine) - np.maximum(second[here], other)
             np.minimum.at(lower, here, alone)
             np.maximum.at(upper, here, alone)
         return lower, upper
+
+    @cached_property
+    def _values(self) -> Values:
+        """The score of the topic of each unjudged document, by run."""
+        values = self.interval.values.reshape(self.alignment.shape)
+        return values[:, self.unjudged.topic]
 
     @cached_property
     def weights(self) -> Values:
@@ -302,62 +272,47 @@ class OpenScore:
         For sums of weights by how much its label can move the difference; for RR and Success by how much it does so
         when no other is relevant; else by how much its being not relevant narrows the intervals.
         """
-        weighing, is_pair = self.weighing, len(self.unjudged.ranks) == 2
+        ranks = self.unjudged.ranks
         share = 1.0 / max(len(self.topics), 1) if self.measure.aggregate == "mean" else 1.0
-        if weighing is None or (not is_pair and not self.adds_up):
-            narrowed = [self._narrowed(run) for run in range(len(self.unjudged.ranks))]
-            if not is_pair:
-                return narrowed[0] * share
-            return np.where(narrowed[0] >= narrowed[1], 1.0, -1.0) * (narrowed[0] + narrowed[1]) * share
-        worth = weighing.at(self.unjudged.ranks)
-        if not weighing.is_sum:
-            values = self._of_runs(self.interval.values)[:, np.searchsorted(self.topics, self.unjudged.topic)]
-            worth = np.maximum(values, worth) - values
-        moved: Values = worth[0] - worth[1] if is_pair else worth[0]
-        return (weighing.most - weighing.least if weighing.is_sum else weighing.most) * moved * share
+        if self.gains is not None and (len(ranks) == 2 or self.adds_up):
+            moved = self.weights_at(ranks)
+            if not self.is_sum:
+                moved = np.maximum(self._values, moved) - self._values
+            span = float(self.gains.max() - self.gains.min() if self.is_sum else self.gains.max())
+            return np.asarray(span * (moved[0] - moved[1] if len(ranks) == 2 else moved[0]) * share)
+        lists, narrowed = with_highest_grade(self.alignment.lists, self.highest), np.zeros(ranks.shape)
+        for run, own in enumerate(ranks):
+            here = np.flatnonzero(own > 0)
+            cells = run * len(self.alignment.topic_ids) + self.unjudged.topic[here]
+            narrowed[run, here] = width_reductions(
+                self.measure, lists, cells, own[here], reach=self.reach, further=self.further
+            )
+        narrowed = np.maximum(narrowed, 0.0)
+        if len(ranks) == 1:
+            return np.asarray(narrowed[0] * share)
+        return np.asarray(np.where(narrowed[0] >= narrowed[1], 1.0, -1.0) * (narrowed[0] + narrowed[1]) * share)
 
-    def _narrowed(self, run: int) -> Values:
-        """Give by how much the interval of one run narrows with each document; 0 where it does not rank it."""
-        ranks = self.unjudged.ranks[run]
-        here = np.flatnonzero(ranks > 0)
-        narrowed = np.zeros(len(ranks))
-        narrowed[here] = width_reductions(
-            self.measure,
-            with_highest_grade(self.alignment.lists, self.highest),
-            run * len(self.alignment.topic_ids) + self.unjudged.topic[here],
-            ranks[here],
-            reach=self.reach,
-            further=self.further,
-        )
-        return np.maximum(narrowed, 0.0)
-
-    @cached_property
-    def can_matter(self) -> Mask:
-        """Which of the documents can have to do with the difference, now or later.
+    @property
+    def order(self) -> Counts:
+        """The documents that can have to do with the difference, now or later: the heaviest first.
 
         In a sum one that weighs the same for both runs cannot. For RR and Success a document that helps both alike
         may still matter once another is known, unless both runs have something better already.
         """
-        weighing = self.weighing
-        if weighing is None or not self.adds_up:
-            return np.ones(len(self.unjudged), dtype=bool)
-        if len(self.unjudged.ranks) == 1:
-            return np.asarray(self.weights > 0)
-        worth = weighing.at(self.unjudged.ranks)
-        if weighing.is_sum:
-            return np.asarray(np.abs(worth[0] - worth[1]) * (weighing.most - weighing.least) > TOLERANCE)
-        values = self._of_runs(self.interval.values)[:, np.searchsorted(self.topics, self.unjudged.topic)]
-        return np.asarray((worth > values + TOLERANCE).any(axis=0) & (weighing.most > 0))
-
-    @property
-    def order(self) -> Counts:
-        """The documents that can matter: the heaviest first, equal ones by topic and document."""
-        keys = (self.unjudged.document, self.unjudged.topic, -np.abs(self.weights).round(12))
-        order = np.lexsort(keys)
-        return order[self.can_matter[order]]
+        order = np.lexsort((self.unjudged.document, self.unjudged.topic, -np.abs(self.weights).round(12)))
+        if self.gains is None or not self.adds_up:
+            return order
+        weights = self.weights_at(self.unjudged.ranks)
+        if len(weights) == 1:
+            matters = self.weights > 0
+        elif self.is_sum:
+            matters = np.abs(weights[0] - weights[1]) * (self.gains.max() - self.gains.min()) > TOLERANCE
+        else:
+            matters = (weights > self._values + TOLERANCE).any(axis=0) & (self.gains.max() > 0)
+        return order[matters[order]]
 
     def queued(self, order: Counts) -> tuple[QueuedDocument, ...]:
-        """Give some of the documents as a queue to be judged."""
+        """Some of the documents as a queue to be judged."""
         names, unjudged, found = self.alignment.run_names, self.unjudged, []
         for place, document in zip(order.tolist(), self.documents.names(unjudged.document[order]), strict=True):
             mine, other = [*unjudged.ranks[:, place].tolist(), 0][:2]
@@ -370,7 +325,7 @@ class OpenScore:
         return tuple(found)
 
     def after(self, chosen: Counts, grades: NDArray[np.int32] | None = None) -> OpenScore:
-        """Give the score as it would be with some of the documents judged, not relevant unless told otherwise."""
+        """The score as it would be with some of the documents judged: as not relevant, if no grades are given."""
         labels = np.zeros(len(chosen), dtype=np.int32) if grades is None else grades
         topic, document = self.unjudged.topic[chosen], self.unjudged.document[chosen]
         return replace(self, alignment=with_judgments(self.alignment, self.documents, topic, document, labels))
@@ -436,68 +391,15 @@ class Claim:
         return f"{level}: {self.winner}" if self.winner else level
 
 
-class _Lead:
-    """A difference seen from the run that leads, with what else is known: likely losses, and the test's p."""
-
-    def __init__(self, found: Difference, loss95: tuple[float, float] | None, p: str, p_value: float | None) -> None:
-        ahead = 0 if found.value >= 0 else 1
-        self.value = abs(found.value)
-        low, high = found.ends
-        self.ends = (low, high) if ahead == 0 else (-high, -low)
-        self.exact, self.p, self.p_value = found.exact, p, p_value
-        is_equal = self.value <= TOLERANCE
-        self.winner = "" if is_equal else found.names[ahead]
-        self.loser = "" if is_equal else found.names[1 - ahead]
-        self.said = f"{self.winner} leads by {self.value:.4f}"
-        self.own_unjudged, self.other_unjudged = found.unjudged[ahead], found.unjudged[1 - ahead]
-        self.gain = 0.0 if loss95 is None else max(-loss95[ahead], 0.0)
-        self.loss = None if loss95 is None else loss95[1 - ahead] + self.gain
-
-    def chance(self, significant: float) -> str:
-        """Say that the lead may be chance, where the test says so."""
-        if self.p_value is None or self.p_value < significant:
-            return ""
-        return f"; but it may be chance: on these topics {self.p} = {self.p_value:.3g}"
-
-    def level(self, significant: float, down_to: str, *, rises: bool) -> tuple[Level, str]:
-        """Give the level and its reason; `rises` says that relevant documents can only raise the measure."""
-        if not self.winner:
-            return "open", "the two scores are equal"
-        if self.ends[0] > TOLERANCE:
-            least = "" if self.exact else "at least "
-            worst = f"{self.winner} leads by {least}{self.ends[0]:.4f} even if every unjudged document{down_to}"
-            return "proved", f"{worst} goes against it{self.chance(significant)}"
-        outlasts = self.loss is not None and self.value - self.loss > TOLERANCE
-        if outlasts and self.p_value is not None and self.p_value < significant:
-            return "supported", (
-                f"{self.said}, more than {self.loser} has probably lost "
-                f"{'and it has gained ' if self.gain else ''}({self.loss:.4f}), with {self.p} = {self.p_value:.3g}"
-            )
-        if rises and self.own_unjudged and not self.other_unjudged:
-            own = counted(self.own_unjudged, "unjudged document")
-            return "conservative win", f"{self.said} with its {own} taken as not relevant; {self.loser} has none"
-        lowest = self.ends[0] if abs(self.ends[0]) >= 0.00005 else 0.0
-        could = f"could make that {lowest:+.4f}" if self.exact else f"might make that {lowest:+.4f} at worst"
-        text = f"{self.said}, and labels {could}"
-        if not np.isfinite(self.ends).all():
-            text = f"{self.said}, by a measure without bounds"
-        if self.loss is not None and not outlasts:
-            return "open", f"{text}; {self.loser} may have lost {self.loss:.4f}"
-        if self.p_value is not None and self.p_value >= significant:
-            return "open", f"{text}; the test gives {self.p} = {self.p_value:.3g}"
-        return "open", text
-
-
 def claim_of(
     pair: OpenScore,
     *,
     loss95: tuple[float, float] | None = None,
     p_value: float | None = None,
-    significant: float = SIGNIFICANT,
     name_documents: bool = True,
     corrected: bool = False,
 ) -> Claim:
-    """Give what may be said of two runs.
+    """What may be said of two runs.
 
     `loss95` are the largest likely losses of the first and the second run, below 0 where a run falls once its
     unjudged documents are judged; `p_value` is that of the paired test of their difference, perhaps `corrected` for
@@ -506,37 +408,48 @@ def claim_of(
     """
     if isinstance(pair.measure, Measure) and not pair.measure.quality:
         raise UsageError(f"{pair.measure} does not say which run is better")
-    p = "corrected p" if corrected else "p"
     found, down_to, deep = pair.difference, _down_to(pair), None
-    lead = _Lead(found, loss95, p, p_value)
     if down_to and isinstance(pair.measure, Measure) and takes_pool_depth(pair.measure):
         deep = replace(pair, closure="list")
-        if lead.ends[0] > TOLERANCE and _Lead(deep.difference, loss95, p, p_value).ends[0] > TOLERANCE:
-            found, lead, down_to = deep.difference, _Lead(deep.difference, loss95, p, p_value), ""
-    weighing = pair.weighing
-    rises = weighing is not None and weighing.least >= 0 and float(weighing.gains[0]) == 0.0
-    level, reason = lead.level(significant, down_to, rises=rises)
+        if min(found.ends_of_lead[0], deep.difference.ends_of_lead[0]) > TOLERANCE:
+            found, down_to = deep.difference, ""
+    ahead = 0 if found.value >= 0 else 1
+    names, lead, ends = pair.alignment.run_names, abs(found.value), found.ends_of_lead
+    winner, loser = (names[ahead], names[1 - ahead]) if lead > TOLERANCE else ("", "")
+    gain = 0.0 if loss95 is None else max(-loss95[ahead], 0.0)
+    loss = None if loss95 is None else loss95[1 - ahead] + gain
+    outlasts = loss is not None and lead - loss > TOLERANCE
+    p = f"{'corrected p' if corrected else 'p'} = {p_value:.3g}" if p_value is not None else ""
+    chance = f"; but it may be chance: on these topics {p}" if p_value is not None and p_value >= SIGNIFICANT else ""
+    rises = pair.gains is not None and pair.gains.min() >= 0 and pair.gains[0] == 0.0  # with relevant documents
+    level: Level = "open"
+    leads, reason = f"{winner} leads by {lead:.4f}", "the two scores are equal"
+    unjudged = len((deep or pair).unjudged)
+    if winner and ends[0] > TOLERANCE:
+        level, least = "proved", "" if found.exact else "at least "
+        worst = f"{winner} leads by {least}{ends[0]:.4f} even if every unjudged document{down_to} goes against it"
+        reason = f"{worst if unjudged else f'{leads}, and nothing{down_to} is unjudged'}{chance}"
+    elif winner and outlasts and p and not chance:
+        level, both = "supported", "and it has gained " if gain else ""
+        reason = f"{leads}, more than {loser} has probably lost {both}({loss:.4f}), with {p}"
+    elif winner and rises and found.unjudged[ahead] and not found.unjudged[1 - ahead]:
+        level, own = "conservative win", counted(found.unjudged[ahead], "unjudged document")
+        reason = f"{leads} with its {own} taken as not relevant; {loser} has none"
+    elif winner:
+        lowest = ends[0] if abs(ends[0]) >= 0.00005 else 0.0
+        could = f"could make that {lowest:+.4f}" if found.exact else f"might make that {lowest:+.4f} at worst"
+        reason = f"{leads}, {f'and labels {could}' if np.isfinite(ends).all() else 'by a measure without bounds'}"
+        if loss is not None and not outlasts:
+            reason += f"; {loser} may have lost {loss:.4f}"
+        elif chance:
+            reason += f"; the test gives {p}"
     documents: tuple[QueuedDocument, ...] = ()
-    if level == "open" and name_documents and np.isfinite(lead.ends).all():
+    if level == "open" and name_documents and np.isfinite(ends).all():
         documents = pair.queued(pair.order)
         many = f"{counted(len(documents), 'unjudged document')} could decide it"
         reason += f"; {many if documents else 'no unjudged document would change that'}"
-    unjudged = len((deep or pair).unjudged)
-    if level == "proved" and not unjudged:
-        reason = f"{lead.said}, and nothing{down_to} is unjudged{lead.chance(significant)}"
-    return Claim(
-        level=level,
-        measure=str(pair.measure),
-        winner=lead.winner,
-        loser=lead.loser,
-        lead=lead.value,
-        ends=lead.ends,
-        exact=found.exact,
-        reason=reason,
-        documents=documents,
-        unjudged=unjudged,
-        down_to=int(np.max(deep.depth)) if deep is not None and down_to else None,  # type: ignore[arg-type]
-    )
+    depth = int(np.max(deep.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
+    return Claim(level, str(pair.measure), winner, loser, lead, ends, found.exact, reason, documents, unjudged, depth)
 
 
 def _down_to(pair: OpenScore) -> str:

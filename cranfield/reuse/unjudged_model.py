@@ -145,8 +145,8 @@ def count_labels(
 
     Topics that do not count for a run are left out. `groups_of_row` is what `count_groups_of_rows` gives, if known.
     """
-    prefix = prefix_of(alignment.lists, depth)
-    judged = prefix.lists.judged
+    lists, places = prefix_of(alignment.lists, depth)
+    judged = lists.judged
     found = judged.where(alignment.scored.ravel()[judged.cell])
     levels = alignment.lists.levels
     groups: tuple[str, ...] = ()
@@ -155,12 +155,12 @@ def count_labels(
     if provenance is not None:
         group_of_run, groups = provenance.group_of_run, provenance.groups
         group = np.repeat(group_of_run, len(alignment.topic_ids))[found.cell]
-        here = replace(provenance, qrels_row=provenance.qrels_row[prefix.places_of(found)])
-        own = here.removed_at_rank(group) & (group >= 0)  # -1 stands for no group, but also for many owners
+        rows = provenance.qrels_row[places[lists.offsets[found.cell] + found.rank - 1]]
+        own = provenance.is_removed(rows, group) & (group >= 0)  # -1 stands for no group, but also for many owners
         if provenance.method == "deletion":
             counts = count_groups_of_rows(alignment, provenance) if groups_of_row is None else groups_of_row
             pooled = found.rank <= provenance.depth[alignment.lists.topics[found.cell]]
-            shared = pooled & (group >= 0) & (counts[here.qrels_row] == 2)
+            shared = pooled & (group >= 0) & (counts[rows] == 2)
 
     def count(some: Found) -> Counts:
         cells = some.cell * len(levels) + np.searchsorted(levels, some.grade)
@@ -186,9 +186,9 @@ def octave_of(rank: Counts) -> Counts:
 
 def count_groups_of_rows(alignment: Alignment, provenance: Provenance) -> Counts:
     """Count the groups that have each row of the qrels in a pooled prefix."""
-    prefix = prefix_of(alignment.lists, provenance.depth)
-    group = np.repeat(np.repeat(provenance.group_of_run, len(alignment.topic_ids)), prefix.lists.length)
-    row = provenance.qrels_row[prefix.places]
+    lists, places = prefix_of(alignment.lists, provenance.depth)
+    group = np.repeat(np.repeat(provenance.group_of_run, len(alignment.topic_ids)), lists.length)
+    row = provenance.qrels_row[places]
     brought = (row >= 0) & (group >= 0)
     size, rows = max(len(provenance.groups), 1), len(provenance.owner)
     pairs = row[brought].astype(np.int64) * size + group[brought]

@@ -178,16 +178,14 @@ class Verdict:
 
 
 def verdict_of(evidence: Evidence, thresholds: Thresholds | None = None) -> Verdict:
-    """Give the verdict by the first rule that applies. Where it rests on an inferred pool, its reason says so."""
-    table = thresholds or Thresholds()
-    rules = (_direct_verdicts(evidence), _verdicts_by_loss(evidence, table))
-    found = next(verdict for verdicts in rules for verdict in verdicts)
+    """The verdict by the first rule that applies. Where it rests on an inferred pool, its reason says so."""
+    found = next(_verdicts(evidence, thresholds or Thresholds()))
     rests = evidence.inferred_depth or (evidence.inferred and found.rule in _BY_CONTRIBUTORS)
     return replace(found, reason=f"{found.reason}{INFERRED}") if rests and found.rule not in _BY_POOL else found
 
 
-def _direct_verdicts(evidence: Evidence) -> Iterator[Verdict]:
-    """Give the verdicts by what is judged, in order: PROVISIONAL, POOLED, and SAFE by interval."""
+def _verdicts(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
+    """All verdicts that apply, in the order of the rules."""
     if evidence.pool_judged < 1:
         reason = f"{_share(evidence.pool_judged)} of the pool judged"
         yield Verdict("PROVISIONAL", "pool-unfinished", reason, evidence.pool_judged)
@@ -195,10 +193,10 @@ def _direct_verdicts(evidence: Evidence) -> Iterator[Verdict]:
         reason = f"the plan has chosen everything for {_share(evidence.finished)} of its topics"
         yield Verdict("PROVISIONAL", "plan-unfinished", reason, evidence.finished)
     if evidence.pooled:
-        said = f"it {'seems to have fed' if evidence.inferred else 'fed'} the pool down to the depth that matters"
+        reason = f"it {'seems to have fed' if evidence.inferred else 'fed'} the pool down to the depth that matters"
         if evidence.missing:
-            said += f", on the {evidence.topics:,} topics it has; {evidence.missing:,} count as 0"
-        yield Verdict("POOLED", "contributed", said, evidence.judged)
+            reason += f", on the {evidence.topics:,} topics it has; {evidence.missing:,} count as 0"
+        yield Verdict("POOLED", "contributed", reason, evidence.judged)
     if evidence.unjudged == 0:
         yield Verdict("SAFE", "no-holes", "no unjudged document within the depth that matters", 0.0)
     if evidence.low is not None and evidence.high is not None:
@@ -208,10 +206,6 @@ def _direct_verdicts(evidence: Evidence) -> Iterator[Verdict]:
             most = _points(max(width, 0.0005))
             reason = f"no labels within the depth that matters could move it by more than {most}"
             yield Verdict("SAFE", "narrow-interval", reason, width)
-
-
-def _verdicts_by_loss(evidence: Evidence, table: Thresholds) -> Iterator[Verdict]:
-    """Give the other verdicts in order: UNRELIABLE, UNTESTABLE, CAUTION, and SAFE where nothing else applies."""
     if _exceeds(table.unreliable_judged, evidence.judged):
         reason = f"only {_share(evidence.judged)} judged, below {_share(table.unreliable_judged)}"
         yield Verdict("UNRELIABLE", "minority-judged", reason, evidence.judged)
@@ -221,17 +215,17 @@ def _verdicts_by_loss(evidence: Evidence, table: Thresholds) -> Iterator[Verdict
         reason = f"{topics} mostly unjudged, above {_share(table.unreliable_topics)}"
         yield Verdict("UNRELIABLE", "topics-unjudged", reason, share)
     loss, upper = evidence.loss or 0.0, evidence.upper or 0.0
-    said = f"expected loss {_points(loss)}" if loss >= 0 else f"expected to be {_points(-loss)} too high,"
+    expected = f"expected loss {_points(loss)}" if loss >= 0 else f"expected to be {_points(-loss)} too high,"
     limit = table.unreliable_loss * evidence.tolerance
     if _exceeds(abs(loss), limit):
-        yield Verdict("UNRELIABLE", "large-loss", f"{said} above {_points(limit)}", loss)
+        yield Verdict("UNRELIABLE", "large-loss", f"{expected} above {_points(limit)}", loss)
     known = evidence.loss is not None and evidence.upper is not None and isfinite(loss + upper)
     if evidence.untestable or not known:
         reason = evidence.untestable or "nothing is known about holes in this pool"
         yield Verdict("UNTESTABLE", "kappa-unknown", reason, float(evidence.groups))
     limit = table.caution_loss * evidence.tolerance
     if _exceeds(abs(loss), limit):
-        yield Verdict("CAUTION", "loss", f"{said} above {_points(limit)}", loss)
+        yield Verdict("CAUTION", "loss", f"{expected} above {_points(limit)}", loss)
     upper_limit = table.caution_upper * evidence.tolerance
     if _exceeds(abs(upper), upper_limit):
         of = f"the highest of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else "95 %"
@@ -240,7 +234,7 @@ def _verdicts_by_loss(evidence: Evidence, table: Thresholds) -> Iterator[Verdict
     if _exceeds(table.caution_judged, evidence.judged):
         reason = f"{_share(evidence.judged)} judged, below {_share(table.caution_judged)}"
         yield Verdict("CAUTION", "coverage", reason, evidence.judged)
-    yield Verdict("SAFE", "small-loss", f"{said} within {_points(limit)}", loss)
+    yield Verdict("SAFE", "small-loss", f"{expected} within {_points(limit)}", loss)
 
 
 def _exceeds(value: float, limit: float) -> bool:
@@ -296,86 +290,71 @@ class Account:
 
 
 def account(told: Account) -> str:
-    """Give the sentences of an account, as in
+    """The sentences of an account, as in
 
     dense-v2 nDCG@10 .610 (unjudged = not relevant), possible .571-.835, judged@10 .74, 4 of 50 topics mostly
     unjudged. Not in the pool. Its 130 holes are expected to be worth .043 (up to .071): UNRELIABLE, expected loss
     .043 above .030. Its defeats by A and B are open; P@10: its win over C stands. Judging 58 documents settles A, if
     none of them is relevant.
     """
-    settling = (
-        f"Judging {counted(count, 'document')} settles {other}, if {'it is not' if count == 1 else 'none of them is'}"
-        " relevant."
-        for other, count in told.settled_by.items()
-    )
-    parts = [_score_said(told), _pool_said(told), _unjudged_said(told), _pairs_said(told), *settling]
-    return " ".join(part for part in parts if part)
-
-
-def _score_said(told: Account) -> str:
     evidence = told.evidence
-    facts = [f"{told.run} {told.measure} {_bare(f'{told.score:.3f}')} (unjudged = not relevant)"]
+    facts = [f"{told.run} {told.measure} {_bare(told.score)} (unjudged = not relevant)"]
     if evidence.low is not None and evidence.high is not None:
         to_there = f" down to rank {told.depth}" if told.to_pool and told.depth.isdecimal() else ""
-        facts.append(f"possible {_bare(f'{evidence.low:.3f}')}-{_bare(f'{evidence.high:.3f}')}{to_there}")
+        facts.append(f"possible {_bare(evidence.low)}-{_bare(evidence.high)}{to_there}")
     # What is not all never looks like all.
-    share = _bare(f"{min(evidence.judged, 0.99) if evidence.judged < 1 else 1:.2f}")
+    share = _bare(min(evidence.judged, 0.99) if evidence.judged < 1 else 1, digits=2)
     facts.append(f"{f'judged@{told.depth}' if told.depth else 'judged weight'} {share}")
     if evidence.low_topics:
         facts.append(f"{evidence.low_topics} of {counted(evidence.topics, 'topic')} mostly unjudged")
-    return ", ".join(facts) + "."
+    sentences = [", ".join(facts) + "."]
+    if told.contributed is not None:
+        place = "in the pool, but not down to there" if told.contributed else "not in the pool"
+        place = "in the pool down to there" if evidence.pooled else place
+        sentences.append(f"Seemingly {place}." if evidence.inferred else f"{place.capitalize()}.")
+    sentences.append(f"{_worth(evidence)}{told.verdict.level}, {told.verdict.reason}.")
+    facts = _standing("", "defeat", "by", told.open_defeats, "open")
+    facts += _standing("", "defeat", "by", told.standing_defeats, "stand")
+    for measure, beaten in told.standing_wins.items():
+        facts += _standing("" if measure == told.measure else f"{measure}: ", "win", "over", beaten, "stand")
+    if facts:
+        first = facts[0].replace("its", "Its", 1) if facts[0].startswith("its") else facts[0]
+        sentences.append("; ".join([first, *facts[1:]]) + ".")
+    for other, count in told.settled_by.items():
+        none = "it is not" if count == 1 else "none of them is"
+        sentences.append(f"Judging {counted(count, 'document')} settles {other}, if {none} relevant.")
+    return " ".join(sentences)
 
 
-def _pool_said(told: Account) -> str:
-    if told.contributed is None:
-        return ""
-    place = "in the pool, but not down to there" if told.contributed else "not in the pool"
-    if told.evidence.pooled:
-        place = "in the pool down to there"
-    return f"Seemingly {place}." if told.evidence.inferred else f"{place.capitalize()}."
-
-
-def _unjudged_said(told: Account) -> str:
-    evidence, count = told.evidence, told.evidence.unjudged
-    decided = f"{told.verdict.level}, {told.verdict.reason}"
+def _worth(evidence: Evidence) -> str:
+    """What the unjudged documents are expected to add, before the verdict; nothing where there are none."""
+    count = evidence.unjudged
     if not count:
-        return f"{decided}."
+        return ""
     its, are = ("its one hole", "is") if count == 1 else (f"its {count:,} holes", "are")
     if evidence.loss is None or evidence.upper is None:
-        worth = f"What {its} {are} worth cannot be told"
-    else:
-        of = f", the highest of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else ""
-        sign = 1 if evidence.loss >= 0 else -1
-        loss, upper = (_bare(f"{sign * value:.3f}") for value in (evidence.loss, evidence.upper))
-        rises = f"{f'{its} {are}'.capitalize()} expected to be worth {loss}"
-        worth = rises if sign > 0 else f"With {its} judged it is expected to fall by {loss}"
-        worth += f" (up to {upper}{of})"
-    return f"{worth}: {decided}."
+        return f"What {its} {are} worth cannot be told: "
+    of = f", the highest of {counted(evidence.groups, 'group')}" if evidence.upper_is_maximum else ""
+    sign = 1 if evidence.loss >= 0 else -1
+    loss, upper = (_bare(sign * value) for value in (evidence.loss, evidence.upper))
+    rises = f"{f'{its} {are}'.capitalize()} expected to be worth {loss}"
+    worth = rises if sign > 0 else f"With {its} judged it is expected to fall by {loss}"
+    return f"{worth} (up to {upper}{of}): "
 
 
-def _pairs_said(told: Account) -> str:
-    facts: list[str] = []
-
-    def tell(by: str, names: Sequence[str], one: tuple[str, str, str], many: tuple[str, str, str]) -> None:
-        if names:
-            noun, preposition, verb = many if len(names) > 1 else one
-            its = "its" if by or facts else "Its"
-            facts.append(f"{by}{its} {noun} {preposition} {_listed(names)} {verb}")
-
-    tell("", told.open_defeats, ("defeat", "by", "is open"), ("defeats", "by", "are open"))
-    tell("", told.standing_defeats, ("defeat", "by", "stands"), ("defeats", "by", "stand"))
-    for measure, beaten in told.standing_wins.items():
-        by = "" if measure == told.measure else f"{measure}: "
-        tell(by, beaten, ("win", "over", "stands"), ("wins", "over", "stand"))
-    return "; ".join(facts) + "." if facts else ""
+def _standing(by: str, noun: str, preposition: str, names: Sequence[str], state: str) -> list[str]:
+    """Wins or defeats that are open or stand, with the runs they are against; nothing where there are none."""
+    if not names:
+        return []
+    many = len(names) > 1
+    verb = f"{'are' if many else 'is'} open" if state == "open" else f"stand{'' if many else 's'}"
+    last = f"{len(names) - _NAMED:,} more" if len(names) > _NAMED else names[-1]
+    listed = ", ".join(names[: min(_NAMED, len(names) - 1)])
+    runs = f"{listed} and {last}" if many else names[0]
+    return [f"{by}its {noun}{'s' * many} {preposition} {runs} {verb}"]
 
 
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > _NAMED:
-        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _bare(text: str) -> str:
-    """Give a number without the 0 before its point."""
+def _bare(value: float, *, digits: int = 3) -> str:
+    """A number without the 0 before its point."""
+    text = f"{value:.{digits}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text

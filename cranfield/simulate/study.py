@@ -342,7 +342,7 @@ def own_hold_out(known: Known, full: Scores, held: Sequence[Rows]) -> OwnHoldOut
     for number, rows in enumerate(held):
         runs = np.flatnonzero(group_of_run == number)
         values[:, runs] = known.scores(rows, own_measures(full.measures), known.part(runs)).values
-    return OwnHoldOut.of("group", groups, group_of_run[contributing], full, contributing, values[:, contributing])
+    return OwnHoldOut.of("group", groups, group_of_run, full, values[:, contributing])
 
 
 @dataclass(frozen=True, slots=True)

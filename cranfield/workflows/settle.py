@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cranfield.reuse.assess import Assessment
     from cranfield.reuse.intervals import Closure, Identities
     from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
-    from cranfield.reuse.settle import SafeQueue, Settlement
+    from cranfield.reuse.settle import Settlement
     from cranfield.store.store import Store
 
 NEIGHBOURS = 10
@@ -97,9 +97,10 @@ def settle(
                 notes += _pair_notes(measure, claim_with_test(pair, trust.of(measure), 0, 1), settled, speed)
             else:
                 tolerance = cast("Assessment", trust.of(measure)).tolerance
-                safe = settling.make_safe(*read, measure, 0, tolerance=tolerance, **limits)
+                score = pairs.open_score(*read, measure, 0, tail="residual", **limits)
+                safe = settling.make_safe(score, tolerance=tolerance)
                 found.append(safe.queue[: safe.for_certain if everything else safe.if_not_relevant])
-                notes += _safe_notes(safe, speed)
+                notes += _safe_notes(score, safe, tolerance, speed)
     heaviest: dict[tuple[str, str], QueuedDocument] = {}  # of several measures
     for one in sorted((one for part in found for one in part), key=lambda one: -abs(one.weight)):
         heaviest.setdefault((one.topic, one.document), one)
@@ -119,7 +120,7 @@ def _pair_notes(measure: Measure, claim: Claim, found: Settlement, speed: Speed)
     lead = f"{claim.winner} leads {claim.loser} by {claim.lead:.4f} ({low:+.4f} to {high:+.4f})"
     yield f"{measure}: {lead}: {claim.level.upper()}, {claim.reason}"
     likely = found.if_not_relevant
-    if found.is_decided:
+    if not found.queue:
         return
     if likely is None:
         yield "no number of judgments is known to decide it for certain; the heaviest documents come first"
@@ -129,16 +130,17 @@ def _pair_notes(measure: Measure, claim: Claim, found: Settlement, speed: Speed)
     yield f"that takes {speed.cost(likely)}"
 
 
-def _safe_notes(safe: SafeQueue, speed: Speed) -> Iterator[str]:
-    yield f"{safe.measure} of {safe.run}: labels can move it by {safe.width:.4f}"
+def _safe_notes(score: OpenScore, safe: Settlement, tolerance: float, speed: Speed) -> Iterator[str]:
+    width = score.difference.width
+    yield f"{score.measure} of {score.alignment.run_names[0]}: labels can move it by {width:.4f}"
     likely, sure = safe.if_not_relevant, safe.for_certain
-    if safe.width <= safe.tolerance:
+    if width <= tolerance:
         yield "that is safe already: there is nothing to judge"
     elif likely is None:
         yield "judging alone cannot make it safe: what it lacks lies beyond its lists"
     else:
         certain = "" if sure is None or sure == likely else f"; {sure:,} whatever they are"
-        yield f"judging {counted(likely, 'document')} brings that to {safe.tolerance:g} if none is relevant{certain}"
+        yield f"judging {counted(likely, 'document')} brings that to {tolerance:g} if none is relevant{certain}"
         yield f"that takes {speed.cost(likely)}"
 
 
@@ -222,7 +224,7 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
         needed = None
         if open_defeats:
             nearest = pair_of(trust, run, open_defeats[0])
-            needed = None if nearest.interval.kind == "none" else settling.settle(nearest).if_not_relevant
+            needed = None if nearest.interval.missing else settling.settle(nearest).if_not_relevant
         return {
             "standing_wins": {str(trust.measure): [names[other] for other in wins]},
             "standing_defeats": [names[other] for other in lost],

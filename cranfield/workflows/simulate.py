@@ -327,7 +327,7 @@ def _pool_depth(known: study.Known, store: Store | None) -> tuple[int | None, st
     pool = None if store is None else inputs.known_pool(store)
     if pool is not None and pool.depth is not None:
         return pool.depth, f"the pool {quoted(pool.name)} is {pool.depth} deep"
-    guess = provenance.infer_contributors(known.alignment)
+    guess = provenance.infer_pool(known.alignment)
     if guess.refusal:
         return None, guess.refusal
     return guess.depth, f"from what is judged the pool looks {guess.depth} deep; --pool-depth tells it"

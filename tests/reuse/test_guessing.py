@@ -6,7 +6,7 @@ from kept import Kept
 from mappings import qrels_from, ranking_from
 
 from cranfield.evaluate.align import align
-from cranfield.reuse.provenance import infer_contributors, infer_depth
+from cranfield.reuse.provenance import infer_pool
 
 
 def pool_of(lists, depth):
@@ -27,7 +27,7 @@ def test_runs_judged_down_to_a_common_depth_pass_for_contributors():
     aligned = align(
         pool_of(fed.values(), 4), [ranking_from(one, tag=name) for name, one in {**fed, "N": new}.items()]
     )
-    guess = infer_contributors(aligned)
+    guess = infer_pool(aligned)
     assert guess.depth == 4
     assert [(one.run, one.contributing) for one in guess.contributors] == [
         ("A", True),
@@ -35,13 +35,13 @@ def test_runs_judged_down_to_a_common_depth_pass_for_contributors():
         ("C", True),
         ("N", False),
     ]
-    assert (guess.lists_ending, guess.lists_seen, guess.refusal) == (9, 9, "")
+    assert guess.refusal == ""
 
 
 def test_lists_that_end_early_and_topics_that_are_missing_do_not_count_against_a_run():
     fed = {"A": a_list("A"), "B": a_list("B"), "C": {"1": ["C1-0", "C1-1"]}}
     aligned = align(pool_of(fed.values(), 4), [ranking_from(one, tag=name) for name, one in fed.items()])
-    guess = infer_contributors(aligned)
+    guess = infer_pool(aligned)
     assert guess.depth == 4
     assert [one.contributing for one in guess.contributors] == [True, True, True]
 
@@ -53,14 +53,14 @@ def test_from_relevant_documents_alone_nothing_is_guessed():
         for name in "AB"
     }
     aligned = align(qrels_from(judged), [ranking_from(one, tag=name) for name, one in lists.items()])
-    guess = infer_contributors(aligned)
+    guess = infer_pool(aligned)
     assert (guess.depth, guess.refusal.partition(",")[0]) == (0, "no document is judged not relevant")
 
 
 def test_where_nothing_is_common_nothing_is_guessed():
     fed = {"A": a_list("A")}
     aligned = align(pool_of(fed.values(), 4), [ranking_from(a_list(name), tag=name) for name in "AB"])
-    guess = infer_contributors(aligned)
+    guess = infer_pool(aligned)
     assert (guess.depth, guess.refusal) == (0, "no two runs are judged down to a common depth")
     assert not any(one.contributing for one in guess.contributors)
 
@@ -69,7 +69,7 @@ def test_where_every_list_is_judged_to_its_end_that_is_the_reason():
     lists = {"A": a_list("A", 3), "B": {"1": ["A1-0"]}}
     aligned = align(pool_of(lists.values(), 9), [ranking_from(one, tag=name) for name, one in lists.items()])
     refusal = "every list is judged to its end, so that no pool depth can be seen"
-    assert (infer_contributors(aligned).depth, infer_contributors(aligned).refusal) == (0, refusal)
+    assert (infer_pool(aligned).depth, infer_pool(aligned).refusal) == (0, refusal)
 
 
 TOPICS = [str(number) for number in range(30)]
@@ -90,7 +90,7 @@ def systems(count, *, topics=TOPICS, seed=7, length=100):
 
 def guessed(judged, offered, **told):
     aligned = align(judged, [ranking_from(one, tag=name) for name, one in offered.items()])
-    return infer_contributors(aligned, **told)
+    return infer_pool(aligned, **told)
 
 
 def some(runs, *places):
@@ -165,7 +165,7 @@ def test_where_the_contributors_are_known_a_weaker_edge_tells_the_depth():
     runs = systems(9, topics=TOPICS[:5])
     judged = pool_of([runs[f"run{place}"] for place in range(8)], 5)
     aligned = align(judged, [ranking_from(one, tag=name) for name, one in runs.items()])
-    assert infer_contributors(aligned).refusal
-    guess = infer_depth(aligned, np.arange(9) < 8)
+    assert infer_pool(aligned).refusal
+    guess = infer_pool(aligned, contributing=np.arange(9) < 8)
     assert (guess.depth, guess.fed.tolist()) == (5, [True] * 8 + [False])
-    assert infer_depth(aligned, np.arange(9) == 8).refusal
+    assert infer_pool(aligned, contributing=np.arange(9) == 8).refusal

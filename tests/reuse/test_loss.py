@@ -1,6 +1,6 @@
 """The unjudged relevance ratio and the expected loss: by hand, by trying all labels, and as laws."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,8 +16,8 @@ from cranfield.evaluate.measure import parse_measure
 from cranfield.qrels.qrels import qrels_of
 from cranfield.reuse.assess import measure_depths
 from cranfield.reuse.expected_loss import ModelCache, expected_loss, scale_model
-from cranfield.reuse.hold_out import Replayed, hold_out_own, lists_without
-from cranfield.reuse.provenance import Contributor, Provenance, provenance_of
+from cranfield.reuse.hold_out import hold_out_own, lists_without
+from cranfield.reuse.provenance import Contributor, provenance_of
 from cranfield.reuse.unjudged_model import (
     LabelCounts,
     Step,
@@ -383,8 +383,7 @@ def test_in_a_pool_that_was_played_again_holes_are_what_would_not_have_been_chos
     alignment, provenance = by_hand()
     removed = np.zeros((2, 6), dtype=bool)
     removed[0, 0] = removed[1, 5] = True  # without one: a is not chosen; without two: f
-    kept = {one.name: getattr(provenance, one.name) for one in fields(Provenance)}
-    counts = count_labels(alignment, np.array([4]), Replayed(**kept, removed=removed))
+    counts = count_labels(alignment, np.array([4]), replace(provenance, removed=removed))
     assert counts.own.sum(axis=2)[:, 0].tolist() == [[0, 1], [1, 0], [0, 0]]
     assert not counts.shared.any()
 

@@ -36,10 +36,9 @@ def test_each_row_has_the_group_that_alone_brought_it():
     assert provenance.group_of_run.tolist() == [0, 1, -1]
     assert owners(provenance) == ["many", "one", "two", "nobody", "many", "two"]
     assert provenance.removed_counts.tolist() == [[[1, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 0]]]
-    assert provenance.removed_pooled.tolist() == [[1, 0], [1, 1]]
     assert provenance.qrels_row.tolist() == [0, 1, -1, 4, 0, 2, 5, 4, 3, 0]
-    assert provenance.owner_at_rank.tolist() == [MANY, 0, NOBODY, MANY, MANY, 1, 1, MANY, NOBODY, MANY]
-    assert (provenance.judged_count, provenance.orphans) == (5, 1)
+    assert [places.tolist() for places in provenance.removed_places] == [[1], [5, 6]]
+    assert (int(provenance.judged.sum()), provenance.orphans) == (5, 1)
 
 
 def test_the_depth_may_differ_by_topic():
@@ -90,7 +89,7 @@ def test_some_topics_alone_can_be_looked_at():
     provenance = provenance_of(aligned, QRELS, RUNS, GIVEN, depth=2)
     assert owners(provenance) == ["nobody"] * 4 + ["many", "two"]
     assert provenance.removed_counts.tolist() == [[[0, 0, 0]], [[1, 0, 0]]]
-    assert (provenance.judged_count, provenance.orphans) == (2, 0)
+    assert (int(provenance.judged.sum()), provenance.orphans) == (2, 0)
 
 
 def test_a_kept_pool_has_the_depth_to_which_all_lists_are_judged():

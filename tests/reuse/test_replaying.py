@@ -8,8 +8,8 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.evaluate.scores import score
-from cranfield.reuse.hold_out import hold_out_all, hold_out_own, replayed, uniques_of
-from cranfield.reuse.provenance import Contributor, provenance_of
+from cranfield.reuse.hold_out import hold_out_all, hold_out_own, uniques_of
+from cranfield.reuse.provenance import Contributor, provenance_of, replayed
 
 QRELS = qrels_from({"1": {"a": 1, "b": 0, "c": 1, "o": 1}, "2": {"a": 1, "d": 2}})
 RUNS = [

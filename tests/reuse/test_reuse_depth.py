@@ -9,7 +9,7 @@ from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
-from cranfield.reuse.collection import best_ranks, extrapolated, fit_decay, new_by_depth
+from cranfield.reuse.collection import extrapolated, fit_decay, new_by_depth
 from cranfield.reuse.provenance import Contributor, provenance_of
 
 QRELS = qrels_from({"1": {"a": 1, "b": 0, "c": 2, "d": -1, "e": 1}, "2": {"a": 0, "f": 1}})
@@ -20,10 +20,6 @@ RUNS = [
 ]
 ALIGNED = align(QRELS, RUNS)
 PROVENANCE = provenance_of(ALIGNED, QRELS, RUNS, [Contributor("A", "x"), Contributor("B", "y")], depth=3)
-
-
-def test_a_document_is_met_at_the_best_rank_of_a_contributor():
-    assert best_ranks(ALIGNED, PROVENANCE).tolist() == [1, 1, 2, 3, 0, 1, 3]
 
 
 def test_each_depth_has_its_new_documents():

@@ -1,6 +1,7 @@
 """What to judge: queues that decide between two runs, and queues that make a score safe."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from cranfield.base.errors import UsageError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measure
 from cranfield.reuse.intervals import identities, intervals_of_runs
-from cranfield.reuse.pairs import OpenScore, QueuedDocument, decided, open_score
-from cranfield.reuse.settle import SafeQueue, Settlement, make_safe, settle
+from cranfield.reuse.pairs import OpenScore, QueuedDocument, open_score
+from cranfield.reuse.settle import Settlement, make_safe, settle
 
 Judged = dict[str, dict[str, int]]
 Rankings = dict[str, list[str]]
@@ -63,7 +64,7 @@ def test_the_pair_is_decided_when_the_queue_is_judged_whatever_the_labels(seed: 
         share = rng.random()
         labels = np.where(rng.random(200) < share, rng.integers(0, 3, 200), 0)
         assert judged_in_turn(one, found, lambda place, labels=labels: int(labels[place]), found.for_certain)
-    assert found.is_decided == one.difference.is_decided
+    assert (not found.queue) == one.difference.is_decided
 
 
 @given(seed=st.integers(0, 2**32), text=st.sampled_from([*SUMS, *BESTS, *OTHERS]))
@@ -81,7 +82,7 @@ def test_no_queue_decides_with_fewer_than_at_best(seed: int, text: str):
     rng = np.random.default_rng(seed)
     one = contest(*random_pair(rng), text)
     found = settle(one)
-    if found.is_decided:
+    if not found.queue:
         assert (found.at_best, found.for_certain, found.if_not_relevant) == (0, 0, 0)
         return
     heaviest = sorted(found.queue, key=lambda each: -each.weight)
@@ -101,13 +102,9 @@ def test_only_what_favours_the_one_behind_has_to_be_judged_if_it_is_not_relevant
     judged = {"1": {"a": 1, "b": 0}, "2": {"a": 0}}
     one = contest(judged, {"1": ["a", "x"], "2": ["y"]}, {"1": ["b", "z"], "2": ["w"]}, "DCG@2", depth=2, highest=1)
     found = settle(one)
+    ends = (pytest.approx(-1 / np.log2(3) / 2), pytest.approx(1 + 1 / np.log2(3) / 2))
+    assert (one.difference.value, one.difference.ends, one.difference.exact) == (0.5, ends, True)
     assert found == Settlement(
-        measure="DCG@2",
-        leader="A",
-        other="B",
-        lead=0.5,
-        ends=(pytest.approx(-1 / np.log2(3) / 2), pytest.approx(1 + 1 / np.log2(3) / 2)),
-        exact=True,
         queue=(
             QueuedDocument("2", "w", 0.5, "B", 1),
             QueuedDocument("2", "y", 0.5, "A", 1),
@@ -125,26 +122,27 @@ def test_what_comes_after_a_certain_decision_is_not_asked_for():
     first, second = {"1": ["x", "y"]}, {"1": ["v", "a", "y"]}
     found = settle(contest({"1": {"a": 1}}, first, second, "RBP(p=0.3)", depth=None, closure="list", highest=1))
     assert [(each.document, each.run, each.rank) for each in found.queue] == [("x", "A", 1), ("v", "B", 1)]
-    assert (found.leader, found.if_not_relevant, found.at_best, found.for_certain) == ("B", 1, 1, 2)
+    assert (found.if_not_relevant, found.at_best, found.for_certain) == (1, 1, 2)
 
 
 def test_a_shared_document_at_one_rank_is_never_asked_for():
-    found = settle(contest({"1": {"a": 1}}, {"1": ["x", "a"]}, {"1": ["x", "y"]}, "P@2", depth=2))
-    assert [each.document for each in found.queue] == ["y"]
-    assert (found.lead, found.ends) == (0.5, (0.0, 0.5))
+    one = contest({"1": {"a": 1}}, {"1": ["x", "a"]}, {"1": ["x", "y"]}, "P@2", depth=2)
+    assert [each.document for each in settle(one).queue] == ["y"]
+    assert (one.difference.value, one.difference.ends_of_lead) == (0.5, (0.0, 0.5))
 
 
 def test_a_tie_is_settled_by_judging_what_can_break_it():
     """One relevant document alone leaves the chance that the other is relevant too."""
     found = settle(contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["y"]}, "P@1", depth=1))
-    assert (found.leader, found.lead, found.if_not_relevant, found.at_best, found.for_certain) == ("", 0.0, 2, 2, 2)
+    assert (found.if_not_relevant, found.at_best, found.for_certain) == (2, 2, 2)
 
 
 def test_further_documents_can_leave_doubt_however_much_is_judged():
     judged, first, second = {"1": {"a": 1, "b": 1, "c": 0}}, {"1": ["a", "x"]}, {"1": ["c", "b"]}
     one = contest(judged, first, second, "AP", closure="open", further=50, highest=1)
     found = settle(one)
-    assert (found.exact, found.if_not_relevant, found.at_best, found.for_certain) == (False, None, None, None)
+    assert not one.difference.exact
+    assert (found.if_not_relevant, found.at_best, found.for_certain) == (None, None, None)
     assert [each.document for each in found.queue] == ["x"]
 
 
@@ -155,11 +153,15 @@ def test_a_measure_without_an_interval_cannot_be_settled(kept: Kept):
         settle(contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["a"]}, "Bpref"))
 
 
-def safe(judged: Judged, ranking: Rankings, text: str, **options: object) -> SafeQueue:
+def alone(judged: Judged, ranking: Rankings, text: str, **options: object) -> OpenScore:
     runs = [ranking_from({"1": ["q"]}, tag="other"), ranking_from(ranking, tag="A")]
     aligned = align(qrels_from(judged), runs)
-    chosen = {"tolerance": 0.01, "depth": 4, "highest": 2, **options}
-    return make_safe(aligned, identities(aligned, runs), parse_measure(text), 1, **chosen)
+    chosen = {"depth": 4, "highest": 2, "tail": "residual", **options}
+    return open_score(aligned, identities(aligned, runs), parse_measure(text), 1, **chosen)
+
+
+def safe(judged: Judged, ranking: Rankings, text: str, *, tolerance: float = 0.01, **options: object) -> Settlement:
+    return make_safe(alone(judged, ranking, text, **options), tolerance=tolerance)
 
 
 def width_after(judged: Judged, ranking: Rankings, text: str, queue: tuple[QueuedDocument, ...], labels) -> float:
@@ -190,37 +192,38 @@ def test_the_interval_is_narrow_enough_when_the_queue_is_judged(seed: int, text:
 
 def test_the_heaviest_holes_are_judged_first_until_the_interval_is_narrow():
     judged = {"1": {"a": 1}, "2": {"a": 1}}
-    found = safe(judged, {"1": ["x", "a", "y"], "2": ["a", "z"]}, "RBP(p=0.5)@3", tolerance=0.1)
-    assert found == SafeQueue(
-        measure="RBP(p=0.5)@3",
-        run="A",
-        width=pytest.approx((0.5 + 0.125 + 0.25) / 2),
-        tolerance=0.1,
+    one = alone(judged, {"1": ["x", "a", "y"], "2": ["a", "z"]}, "RBP(p=0.5)@3")
+    assert one.difference.width == pytest.approx((0.5 + 0.125 + 0.25) / 2)
+    assert make_safe(one, tolerance=0.1) == Settlement(
         queue=(QueuedDocument("1", "x", 0.25, "A", 1), QueuedDocument("2", "z", 0.125, "A", 2)),
         if_not_relevant=2,
         for_certain=2,
+        at_best=None,
     )
 
 
 def test_holes_of_reciprocal_rank_are_judged_from_the_top():
     """Once the first is known not to be relevant the next one counts; below a relevant document none does."""
     judged = {"1": {"a": 1}, "2": {"a": 1}}
-    found = safe(judged, {"1": ["z", "y", "a", "b"], "2": ["a", "c"]}, "RR", tolerance=0.05)
+    one = alone(judged, {"1": ["z", "y", "a", "b"], "2": ["a", "c"]}, "RR")
+    found = make_safe(one, tolerance=0.05)
     assert [(one.document, one.rank) for one in found.queue] == [("z", 1), ("y", 2)]
-    assert (found.width, found.if_not_relevant, found.for_certain) == (pytest.approx(1 / 3), 2, 2)
+    assert (one.difference.width, found.if_not_relevant, found.for_certain) == (pytest.approx(1 / 3), 2, 2)
 
 
 def test_a_score_that_is_safe_needs_no_judgments():
-    found = safe({"1": {"a": 1}}, {"1": ["a"]}, "nDCG@1")
-    assert (found.width, found.queue, found.if_not_relevant, found.for_certain) == (0.0, (), 0, 0)
+    one = alone({"1": {"a": 1}}, {"1": ["a"]}, "nDCG@1")
+    assert (one.difference.width, make_safe(one, tolerance=0.01)) == (0.0, Settlement())
 
 
 def test_the_tail_of_a_short_list_cannot_be_judged_away():
-    found = safe({"1": {"a": 1}}, {"1": ["a", "x"]}, "RBP(p=0.5)")
-    assert (found.width, found.if_not_relevant, found.for_certain) == (0.5, None, None)
+    one = alone({"1": {"a": 1}}, {"1": ["a", "x"]}, "RBP(p=0.5)")
+    found = make_safe(one, tolerance=0.01)
+    assert (one.difference.width, found.if_not_relevant, found.for_certain) == (0.5, None, None)
     assert [each.document for each in found.queue] == ["x"]
-    found = safe({"1": {"a": 1}}, {"1": ["a", "x"]}, "RBP(p=0.5)", tail="none")
-    assert (found.width, found.if_not_relevant, found.for_certain) == (0.25, 1, 1)
+    one = alone({"1": {"a": 1}}, {"1": ["a", "x"]}, "RBP(p=0.5)", tail="none")
+    found = make_safe(one, tolerance=0.01)
+    assert (one.difference.width, found.if_not_relevant, found.for_certain) == (0.25, 1, 1)
 
 
 def test_a_measure_without_an_interval_cannot_be_made_safe(kept: Kept):
@@ -230,4 +233,5 @@ def test_a_measure_without_an_interval_cannot_be_made_safe(kept: Kept):
 
 def test_an_interval_is_decided_when_it_leaves_out_0_or_is_a_point():
     ends = [(0.1, 0.2), (-0.2, -0.1), (0.0, 0.0), (0.0, 0.1), (-0.1, 0.1), (float("nan"), float("nan"))]
-    assert [decided(*each) for each in ends] == [True, True, True, False, False, False]
+    one = contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["y"]}, "P@1", depth=1).difference
+    assert [replace(one, ends=each).is_decided for each in ends] == [True, True, True, False, False, False]

@@ -212,7 +212,7 @@ def interpolated_precision(lists: Lists, *, cutoff: float, rel: int = 1, roundin
     return found.highest_from(found.ordinal / found.rank, needed)
 
 
-@measure("IPrecAvg", "ElevenPoint", interval="eleven_point")
+@measure("IPrecAvg", "ElevenPoint", interval="interpolated")
 def interpolated_average(lists: Lists, *, rel: int = 1, rounding: Rounding = "exact") -> Values:
     """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, … 1.
 

@@ -17,7 +17,7 @@ with deferred:
     from cranfield.pool import candidates, replay
     from cranfield.pool import plan as plans
     from cranfield.qrels import qrels as qrels_module
-    from cranfield.reuse import hold_out, provenance
+    from cranfield.reuse import provenance
     from cranfield.workflows import corpus
 
 _THREADS = 2
@@ -181,5 +181,5 @@ def replayed_without_groups(
                     queries=queries(store),
                 )
                 chosen[group] = [(one.topic, one.document) for one in play.judged]
-        replayed[level] = hold_out.replayed(levels[level], qrels, chosen)
+        replayed[level] = provenance.replayed(levels[level], qrels, chosen)
     return replayed

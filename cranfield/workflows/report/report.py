@@ -127,7 +127,7 @@ def collection_card(material: Material) -> dict[str, Any]:
         ],
         "reusability": {
             "collection": None if material.bias is None else _fairness(material.bias),
-            "card": None if reuse is None else reuse_cards.card_content(reuse),
+            "card": None if reuse is None else reuse_cards.encoded(reuse, reuse_cards.KEYS),
         },
         "checksums": dict(material.checksums),
     }

@@ -166,9 +166,10 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
         return _Pool(notes=notes)  # what a card says is known, and better than any inference
     if known:
         contributing = {one.run for one in known if one.contributing}
-        inferred = provenance.infer_depth(aligned, np.array([run in contributing for run in aligned.run_names]))
+        named = np.array([run in contributing for run in aligned.run_names])
+        inferred = provenance.infer_pool(aligned, contributing=named)
     else:
-        inferred = provenance.infer_contributors(aligned, depth=options.depth)
+        inferred = provenance.infer_pool(aligned, depth=options.depth)
     if inferred.refusal:
         unknown, option = "which runs fed the pool", "--groups and --pool-depth"
         if known:

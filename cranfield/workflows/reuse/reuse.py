@@ -124,10 +124,12 @@ def card_for(trust: fields.Trusted) -> card.Card:
 
 def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
     """Say in sentences what the pool of a collection is like."""
+    judged = report.judged or float("nan")
+    relevant, orphans = (100 * (count / judged) for count in (report.relevant, report.orphans))
     yield (
         f"{counted(len(report.contributing), 'run')} of {counted(len(report.groups), 'group')} fed the pool;"
-        f" {report.judged:,} judged, {report.relevant:,} relevant ({100 * report.relevance_rate:.1f} %),"
-        f" {report.orphans:,} of the judged documents ({100 * report.orphan_share:.1f} %) come from nobody here"
+        f" {report.judged:,} judged, {report.relevant:,} relevant ({relevant:.1f} %),"
+        f" {report.orphans:,} of the judged documents ({orphans:.1f} %) come from nobody here"
     )
     gone = report.extrapolation
     testable = all(problem.severity != "error" for problem in report.problems)
