@@ -9,7 +9,7 @@ from cranfield.base.errors import CranfieldError, ProblemsFound
 from cranfield.base.registry import deferred
 from cranfield.base.text import HIT_END, HIT_START, shortened
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format, removed
 
 with deferred:
     from cranfield.workflows import corpus
@@ -35,6 +35,7 @@ Encoding = Annotated[str, typer.Option(help="The encoding of the files, where it
 KeepGoing = Annotated[
     bool, typer.Option("--keep-going", help="Load the good records of a bad file and list the bad ones.")
 ]
+_MINHASH = "it only sets which pairs are compared; corpus.duplicates in Python takes permutations and seed"
 Update = Annotated[bool, typer.Option("--update", help="Replace records that are there with other content.")]
 
 
@@ -151,15 +152,15 @@ def duplicates(
         float, typer.Option(min=0.05, max=1.0, help="Jaccard similarity of word shingles from which two are alike.")
     ] = 0.8,
     shingle: Annotated[int, typer.Option(min=1, max=50, help="Words in a shingle.")] = 5,
-    permutations: Annotated[int, typer.Option(min=16, max=1024, help="MinHash permutations.")] = 128,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the permutations.")] = 1,
+    permutations: Annotated[str | None, removed("--permutations", _MINHASH)] = None,
+    seed: Annotated[str | None, removed("--seed", _MINHASH)] = None,
     stored: Annotated[
         bool, typer.Option("--stored", help="Show what the latest search found; search no more.")
     ] = False,
     format: Format = "table",
 ) -> None:
     """Find exact and near duplicates and store them as clusters."""
-    options: dict[str, Any] = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
     with console.collection(collection) as store, console.progress() as progress:
-        result = corpus.Corpus(store, progress=progress).duplicates(search=not stored, **options)
+        found = corpus.Corpus(store, progress=progress)
+        result = found.duplicates(search=not stored, threshold=threshold, shingle=shingle)
     console.show(result, format)

@@ -5,6 +5,7 @@ from itertools import combinations, pairwise
 from unittest.mock import patch
 
 import pytest
+from command import call
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
@@ -115,3 +116,8 @@ def test_with_every_pair_a_candidate_the_clusters_are_those_of_comparing_all(tex
     with patch.object(near_duplicates, "rows_per_band", return_value=1):
         found = find_clusters(documents, threshold=0.5, shingle=2, permutations=256)
     assert {frozenset(id for id, _ in cluster.members) for cluster in found} == expected
+
+
+@pytest.mark.parametrize("option", ["--permutations", "--seed"])
+def test_options_of_minhash_that_were_dropped_say_what_to_do_instead(option: str, kept: Kept):
+    kept(call("corpus", "duplicates", option, 0, status=2).err)

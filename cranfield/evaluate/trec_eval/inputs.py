@@ -112,7 +112,7 @@ def _read_strictly(qrels_file: Path, run_file: Path, version: Reference) -> tupl
         direct = None if pairs is None else read_direct(Source(run_file), pairs, reference=version)
         if direct is not None and not any(topic.startswith("#") for topic in direct.topic_ids.to_pylist()):
             return qrels, replace(direct, tag=direct.last_tag)
-        rows = run_format.read(Source(run_file))
+        rows = run_format.Trec.read(Source(run_file))
     except CranfieldError:
         return None
     usual = len(rows.tags) == 1 and {problem.code for problem in rows.problems} <= _HARMLESS

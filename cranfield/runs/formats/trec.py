@@ -51,7 +51,41 @@ class Trec:
     @staticmethod
     def read(source: Source) -> Rows:
         """Read the file in blocks, clean ones at full speed, others line by line exact."""
-        return read(source)
+        findings = Findings(RUN, TREC_COLUMNS)
+        parts: list[_Part] = []
+        tags: dict[str, int] = {}
+        before = 0
+        for block in blocks(source):
+            part = _clean(block) or _exact(bytes(block), findings, before)
+            lines = LineNumbers(part.skipped + 1)
+            for tag, row in _first_rows(part.table["tag"]):
+                tags.setdefault(tag, before + lines.at(row))
+            iterations = part.table["iteration"]
+            if any(chunk.dictionary.to_pylist() != ["Q0"] for chunk in iterations.chunks if len(chunk)):
+                other = np.flatnonzero(pc.not_equal(iterations.cast(_WORD), "Q0").to_numpy())
+                findings.add("not-q0", before + lines.of(other))
+            kept = part.table.select(["topic", "document"])
+            parts.append(replace(part, table=kept, skipped=part.skipped + before + 1))
+            before += part.line_count
+        parts = parts or [_nothing()]
+        words = [
+            pa.chunked_array([chunk for part in parts for chunk in part.table[name].chunks], _FAST[name])
+            for name in ("topic", "document")
+        ]
+        with ThreadPoolExecutor(1) as aside:
+            if len(words[0]) >= LONG:
+                aside.submit(lambda: source.file_sha256)  # beside the coding; the source keeps it
+            topics, documents = map(encoded, words)
+        return assembled(
+            source,
+            topics=topics,
+            documents=documents,
+            scores=np.concatenate([part.scores for part in parts]),
+            ranks=np.concatenate([part.ranks for part in parts]),
+            tags=list(tags.items()),
+            skipped=np.concatenate([part.skipped for part in parts]),
+            findings=findings,
+        )
 
     @staticmethod
     def write(run: Run, stream: BinaryIO) -> None:
@@ -286,45 +320,6 @@ class _Part:
     scores: Scores
     line_count: int
     skipped: Lines
-
-
-def read(source: Source) -> Rows:
-    """Read a TREC run."""
-    findings = Findings(RUN, TREC_COLUMNS)
-    parts: list[_Part] = []
-    tags: dict[str, int] = {}
-    before = 0
-    for block in blocks(source):
-        part = _clean(block) or _exact(bytes(block), findings, before)
-        lines = LineNumbers(part.skipped + 1)
-        for tag, row in _first_rows(part.table["tag"]):
-            tags.setdefault(tag, before + lines.at(row))
-        iterations = part.table["iteration"]
-        if any(chunk.dictionary.to_pylist() != ["Q0"] for chunk in iterations.chunks if len(chunk)):
-            other = np.flatnonzero(pc.not_equal(iterations.cast(_WORD), "Q0").to_numpy())
-            findings.add("not-q0", before + lines.of(other))
-        kept = part.table.select(["topic", "document"])
-        parts.append(replace(part, table=kept, skipped=part.skipped + before + 1))
-        before += part.line_count
-    parts = parts or [_nothing()]
-    words = [
-        pa.chunked_array([chunk for part in parts for chunk in part.table[name].chunks], _FAST[name])
-        for name in ("topic", "document")
-    ]
-    with ThreadPoolExecutor(1) as aside:
-        if len(words[0]) >= LONG:
-            aside.submit(lambda: source.file_sha256)  # made beside the coding of a large file; the source keeps it
-        topics, documents = map(encoded, words)
-    return assembled(
-        source,
-        topics=topics,
-        documents=documents,
-        scores=np.concatenate([part.scores for part in parts]),
-        ranks=np.concatenate([part.ranks for part in parts]),
-        tags=list(tags.items()),
-        skipped=np.concatenate([part.skipped for part in parts]),
-        findings=findings,
-    )
 
 
 def _clean(block: Block) -> _Part | None:
