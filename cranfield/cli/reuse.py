@@ -102,7 +102,8 @@ def reuse(
         store = files.inputs.store
         if keep and store is None:
             raise typer.BadParameter("--keep keeps thresholds in a collection; there is none here")
-        in_force = field.thresholds_in_force(store, values, keep=keep)
+        if keep or thresholds:
+            in_force = field.thresholds_in_force(store, values, keep=keep)
         if thresholds:
             console.put_table(tables.thresholds_table(in_force), format)
             return

@@ -34,7 +34,6 @@ from cranfield.reuse.hold_out import (
 from cranfield.reuse.provenance import (
     Level,
     Method,
-    Prefixes,
     Provenance,
     places_of_prefixes,
     pooled_shares,
@@ -381,15 +380,6 @@ def _mean_and_lowest(taus: Sequence[float]) -> tuple[float, float]:
     """Give both over the taus that are defined; NaN where none is."""
     known = [tau for tau in taus if not np.isnan(tau)]
     return (float(np.mean(known)), min(known)) if known else (float("nan"), float("nan"))
-
-
-def levels_of(prefixes: Prefixes) -> dict[Level, Provenance]:
-    """Give the levels at which something can be held out: by family only where every contributor has one."""
-    contributing = [one for one in prefixes.contributors if one.contributing]
-    levels: list[Level] = ["run", "group"]
-    if all(one.family for one in contributing):
-        levels.append("family")
-    return {level: prefixes.by(level) for level in levels}
 
 
 def examine(

@@ -120,7 +120,8 @@ def _known(first: ArrayLike, second: ArrayLike) -> tuple[Values, Values]:
 # What disagreement of assessors does to scores and to the ranking of systems.
 
 DRAWS = 1000
-LEVEL = 0.95
+_ENDS = ((1 - 0.95) / 2, (1 + 0.95) / 2)
+"""The share of drawn scores below the lower end of an interval, and below the upper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class TauSpread:
 class AssessorEffect:
     """Scores and rankings over qrels drawn from the assessors.
 
-    `official` are measures by runs; `low` and `high` bound the share `level` of the drawn scores of each. `taus` are
+    `official` are measures by runs; `low` and `high` bound 95% of the drawn scores of each. `taus` are
     measures by draws. `topics_with_choice` counts the topics that more than one assessor judged.
     """
 
@@ -147,7 +148,6 @@ class AssessorEffect:
     low: Values
     high: Values
     taus: Values
-    level: float
     topics_with_choice: int
 
     def tau(self, measure: Measure) -> TauSpread:
@@ -156,7 +156,7 @@ class AssessorEffect:
         known = drawn[~np.isnan(drawn)]
         if not len(known):
             return TauSpread(*[float("nan")] * 4)
-        low, high = np.quantile(known, _ends(self.level))
+        low, high = np.quantile(known, _ENDS)
         return TauSpread(float(known.mean()), float(low), float(high), float(known.min()))
 
 
@@ -168,7 +168,6 @@ def assessor_effect(
     measures: Sequence[AnyMeasure],
     *,
     draws: int = DRAWS,
-    level: float = LEVEL,
     rng: np.random.Generator,
 ) -> AssessorEffect:
     """Draw qrels, score all runs with them, and compare with the official scores.
@@ -190,9 +189,15 @@ def assessor_effect(
         own = np.where(np.isnan(grades) | (grades < 0), -1, grades).astype(np.int32)
         values.append(_values_by(alignment, np.where(own >= 0, own, qrels.grades), rows, topic_of_row, chosen))
         judged.append(np.unique(topic_of_row[(own >= 0) & (topic_of_row >= 0)]))
-    picks, with_choice = _picks(judged, len(alignment.topic_ids), draws, rng)
+    # Draws by topics: which assessor is chosen, from 1; 0 is the official one, where nobody else judged.
+    picks, with_choice = np.zeros((draws, len(alignment.topic_ids)), dtype=np.int64), 0
+    for topic in range(picks.shape[1]):
+        able = np.array([number for number, known in enumerate(judged, start=1) if topic in known], dtype=np.int64)
+        if len(able):
+            picks[:, topic] = able[rng.integers(len(able), size=draws)]
+        with_choice += len(able) > 1
     drawn = _summaries(official, np.array(values), picks)
-    low, high = np.quantile(drawn, _ends(level), axis=0)
+    low, high = np.quantile(drawn, _ENDS, axis=0)
     taus = np.full((len(official.summary), len(drawn)), np.nan)
     for place, scores in enumerate(official.summary):
         known = np.isfinite(scores)
@@ -205,7 +210,6 @@ def assessor_effect(
         low=low,
         high=high,
         taus=taus,
-        level=level,
         topics_with_choice=with_choice,
     )
 
@@ -230,20 +234,6 @@ def _values_by(
     return np.array([measure.values(graded).reshape(alignment.shape) for measure in measures])
 
 
-def _picks(
-    judged: Sequence[Numbers], topics: int, draws: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], int]:
-    """Give draws by topics: which assessor is chosen, from 1; 0 is the official one, where nobody else judged."""
-    picks = np.zeros((draws, topics), dtype=np.int64)
-    with_choice = 0
-    for topic in range(topics):
-        able = np.array([number for number, known in enumerate(judged, start=1) if topic in known], dtype=np.int64)
-        if len(able):
-            picks[:, topic] = able[rng.integers(len(able), size=draws)]
-        with_choice += len(able) > 1
-    return picks, with_choice
-
-
 def _summaries(official: Scores, values: Values, picks: NDArray[np.int64]) -> Values:
     """Give draws by measures by runs: the drawn scores put together over topics."""
     topics = np.arange(picks.shape[1])
@@ -258,7 +248,3 @@ def _summaries(official: Scores, values: Values, picks: NDArray[np.int64]) -> Va
                 rows = zip(drawn[place], official.scored, strict=True)
                 found[number, place] = [aggregated(row[kept], measure.aggregate) for row, kept in rows]
     return found
-
-
-def _ends(level: float) -> tuple[float, float]:
-    return (1 - level) / 2, (1 + level) / 2

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
-from cranfield.compare.differences import check_draws
 from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import Counts, Lists, Values
 from cranfield.evaluate.measure import Measure, aggregated
@@ -89,15 +88,26 @@ def expected_loss(
     if draws is None:
         draws = DRAWS if depth.max(initial=0) <= DEEP else DEEP_DRAWS
     gains = _gains(alignment, measure, model, depth, rng, chosen, draws, with_upper=True)
-    whole = np.array([_summed(alignment, measure, gain.mean, chosen) for gain in gains])
     by_topic = np.full(alignment.shape, np.nan)
     by_topic[chosen] = gains[0].mean[chosen]
+    whole, deviation = np.full((len(gains), len(by_topic)), np.nan), np.full(len(by_topic), np.nan)
+    how = measure.aggregate
+    values = None if how == "mean" else measure.values(alignment.lists).reshape(alignment.shape)
+    for run in chosen.tolist():
+        scored = alignment.scored[run]
+        gained, spread = [gain.mean[run][scored] for gain in gains], np.sqrt(gains[0].variance[run][scored])
+        if values is None:
+            whole[:, run] = [aggregated(one, how) for one in gained]
+            effects = spread / max(len(spread), 1)
+        else:  # each topic is moved by its own deviation, and the effects are added
+            now, expected = values[run][scored], values[run][scored] + gained[0]
+            whole[:, run] = [aggregated(now + one, how) - aggregated(now, how) for one in gained]
+            moved = [aggregated(expected + row, how) for row in np.diag(spread)]
+            effects = np.array(moved) - aggregated(expected, how)
+        deviation[run] = np.sqrt((effects**2).sum())  # labels of one topic do not depend on those of others
     farthest = np.argmax(np.nan_to_num(np.abs(whole)), axis=0)
-    far, luck = (
-        whole[farthest, np.arange(whole.shape[1])],
-        NORMAL_95 * _deviation(alignment, measure, gains[0], chosen),
-    )
-    away = np.hypot(far - whole[0], luck)
+    far = whole[farthest, np.arange(whole.shape[1])]
+    away = np.hypot(far - whole[0], NORMAL_95 * deviation)
     return Loss(measure, by_topic, whole[0], whole[0] + np.where(far >= 0, away, -away))
 
 
@@ -125,7 +135,6 @@ def _gains(
     `depth` has one number for each topic of the lists, which may be several copies of those of the alignment. `known`
     are the same lists with more of their documents judged: what is unjudged there too is then left aside.
     """
-    check_draws(draws)
     levels = tuple(alignment.lists.levels.tolist())
     if levels != model.levels:
         raise InputError(f"what is known of holes is about the grades {model.levels}, but the qrels have {levels}")
@@ -148,40 +157,6 @@ def _gains(
             _Gain(model.scale * mean.reshape(alignment.shape), model.scale**2 * variance.reshape(alignment.shape))
         )
     return gains
-
-
-def _summed(alignment: Alignment, measure: Measure, gained: Values, chosen: Counts) -> Values:
-    """Put the losses of topics together as the measure puts its scores together."""
-    total, how = np.full(alignment.shape[0], np.nan), measure.aggregate
-    base = None if how == "mean" else measure.values(alignment.lists).reshape(alignment.shape)
-    for run in chosen.tolist():
-        scored = alignment.scored[run]
-        if base is None:
-            total[run] = aggregated(gained[run][scored], how)
-        else:
-            total[run] = aggregated((base + gained)[run][scored], how) - aggregated(base[run][scored], how)
-    return total
-
-
-def _deviation(alignment: Alignment, measure: Measure, gained: _Gain, chosen: Counts) -> Values:
-    """Give the standard deviation of the loss of each run, with the labels of one topic independent of the others'.
-
-    Where topics are not put together by their mean, each is moved by its own deviation, and the effects are added.
-    """
-    deviation = np.sqrt(gained.variance)
-    total = np.full(alignment.shape[0], np.nan)
-    base = None if measure.aggregate == "mean" else measure.values(alignment.lists).reshape(alignment.shape)
-    for run in chosen.tolist():
-        scored = alignment.scored[run]
-        mine = deviation[run][scored]
-        if base is None:
-            effects = mine / max(len(mine), 1)
-        else:
-            expected = (base + gained.mean)[run][scored]
-            moved = [aggregated(expected + row, measure.aggregate) for row in np.diag(mine)]
-            effects = np.array(moved) - aggregated(expected, measure.aggregate)
-        total[run] = np.sqrt((effects**2).sum())
-    return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -233,6 +233,13 @@ class Prefixes:
     level_count: int
     stratum_of_row: Numbers | None = None
 
+    def levels(self) -> dict[Level, Provenance]:
+        """The provenance at all levels; by family only where every contributor has one."""
+        levels: list[Level] = ["run", "group"]
+        if all(one.family for one in self.contributors if one.contributing):
+            levels.append("family")
+        return {level: self.by(level) for level in levels}
+
     def by(self, level: Level) -> Provenance:
         """Give the provenance by run, group or family."""
         groups, group_of_run = groups_of(self.run_names, self.contributors, level)

@@ -127,12 +127,6 @@ class LabelCounts:
     own: Counts
     shared: Counts
 
-    def of(self, runs: Counts) -> LabelCounts:
-        """Give the counts of some of the runs."""
-        return LabelCounts(
-            *(self.levels, self.groups, self.group_of_run[runs]), self.judged[runs], self.own[runs], self.shared[runs]
-        )
-
 
 def count_labels(
     alignment: Alignment,
@@ -409,7 +403,9 @@ class UnjudgedModel:
 def fit_model(counts: LabelCounts, runs: Counts | None = None) -> UnjudgedModel:
     """Learn from the contributing runs, or from some of the runs (as places)."""
     chosen = np.flatnonzero(counts.group_of_run >= 0)
-    kept = counts.of(chosen if runs is None else np.intersect1d(chosen, runs))
+    chosen = chosen if runs is None else np.intersect1d(chosen, runs)
+    by_run = ("group_of_run", "judged", "own", "shared")
+    kept = replace(counts, **{name: getattr(counts, name)[chosen] for name in by_run})
     data = [_StepData(kept, step) for step in range(1, len(counts.levels))]
     first = data[0] if data else _StepData(kept, 0)
     fits = [one.fit() for one in data]

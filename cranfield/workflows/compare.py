@@ -21,12 +21,10 @@ from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
 from cranfield.workflows.reading import Request
 from cranfield.workflows.reuse.field import Trusted, trusted
-from cranfield.workflows.settle import highest_grade, with_documents
 
 with deferred:
     from cranfield.report import figures
-    from cranfield.reuse import intervals
-    from cranfield.reuse import pairs as reuse_pairs
+    from cranfield.workflows import settle
     from cranfield.workflows.evaluate import figures as evaluate_figures
 
 if TYPE_CHECKING:
@@ -116,27 +114,17 @@ def _claims(
 ) -> Claims:
     """Work out what may be said of the pairs that are shown, and of the clearest; nothing where all is judged."""
     by_name = {str(one.measure): one.measure for one in trust.trusts}
-    aligned, documents = with_documents(request, store, topics=trust.field.read.aligned.topic_ids)
-    place = {name: run for run, name in enumerate(aligned.run_names)}
-    knowledge = trust.field.knowledge
+    read = settle.with_documents(request, store, topics=trust.field.read.aligned.topic_ids)
+    place = {name: run for run, name in enumerate(read[0].run_names)}
     claims: dict[tuple[str, str, str], Claim] = {}
     for done, one in enumerate(compared, start=1):
         for result in claimed_pairs(one) if one.measure in by_name else ():
             measure, first, second = by_name[one.measure], place[result.a], place[result.b]
-            depth = intervals.interval_depth(measure, pool_depth=knowledge.pool_depth)
-            pair = reuse_pairs.open_score(
-                aligned, documents, measure, first, second, depth=depth, highest=highest_grade(store)
-            )
+            pair = settle.open_score(trust.field, read, measure, first, second, store=store)
+            p, corrected = float(result.adjusted_p), result.adjusted_p != result.p
             known = trust.of(measure)
-            loss = None if known is None else known.loss
-            claim = reuse_pairs.claim_of(
-                pair,
-                loss95=None if loss is None else (float(loss.upper[first]), float(loss.upper[second])),
-                p_value=float(result.adjusted_p),
-                name_documents=False,
-                corrected=result.adjusted_p != result.p,
-            )
-            claim = replace(claim, reason=f"{claim.reason} (guessed)") if knowledge.inferred else claim
+            claim = settle.claim_of(pair, known, first, second, p=p, name_documents=False, corrected=corrected)
+            claim = replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.knowledge.inferred else claim
             claims[one.measure, result.a, result.b] = claim
         progress("looking at pairs", done, len(compared))
     return claims if any(one.unjudged for one in claims.values()) else {}

@@ -16,7 +16,7 @@ from cranfield.store import judging
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.workflows.reading import Request, read_in_full, without_pipes
-from cranfield.workflows.reuse.field import Trusted, trusted
+from cranfield.workflows.reuse.field import Field, Trusted, trusted
 from cranfield.workflows.reuse.reuse import account_of
 
 with deferred:
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
     from cranfield.reuse.settle import Settlement
     from cranfield.store.store import Store
+
+Documents = tuple["Alignment", "Identities"]
+"""Aligned runs with the ids of their documents."""
 
 NEIGHBOURS = 10
 """With how many runs next above and next below a run is compared: farther ones are seldom in doubt."""
@@ -88,16 +91,14 @@ def settle(
         notes: list[str] = []
         found: list[Sequence[QueuedDocument]] = []
         for measure in wanted if second else [one.measure for one in trust.trusts]:
-            depth = intervals.interval_depth(measure, pool_depth=field.knowledge.pool_depth)
-            limits: dict[str, Any] = {"depth": depth, "highest": highest_grade(store)}
             if second:
-                pair = pairs.open_score(*read, measure, 0, 1, closure=closure, **limits)
+                pair = open_score(field, read, measure, 0, 1, store=store, closure=closure)
                 settled = settling.settle(pair)
                 found.append(settled.queue if everything else settled.queue[: settled.if_not_relevant])
-                notes += _pair_notes(measure, claim_with_test(pair, trust.of(measure), 0, 1), settled, speed)
+                notes += _pair_notes(measure, claim_of(pair, trust.of(measure), 0, 1), settled, speed)
             else:
                 tolerance = cast("Assessment", trust.of(measure)).tolerance
-                score = pairs.open_score(*read, measure, 0, tail="residual", **limits)
+                score = open_score(field, read, measure, 0, store=store, tail="residual")
                 safe = settling.make_safe(score, tolerance=tolerance)
                 found.append(safe.queue[: safe.for_certain if everything else safe.if_not_relevant])
                 notes += _safe_notes(score, safe, tolerance, speed)
@@ -161,32 +162,38 @@ def _keep_queue(store: Store, name: str, documents: Sequence[QueuedDocument], *,
     return len(queued)
 
 
-def with_documents(
-    asked: Request, store: Store | None, *, topics: TopicSet = "qrels"
-) -> tuple[Alignment, Identities]:
+def with_documents(asked: Request, store: Store | None, *, topics: TopicSet = "qrels") -> Documents:
     """Align runs with the ids of their documents: a document that two runs share has one label."""
     qrels, runs = read_in_full(asked, store)
     aligned = align.align(qrels, runs, topics=topics, reference=asked.like or "10")
     return aligned, intervals.identities(aligned, runs)
 
 
-def highest_grade(store: Store | None) -> int | None:
-    """Give the highest grade of the collection's scale: an unjudged document may have it even where no other has."""
-    return None if store is None else store.scale().highest
+def open_score(
+    field: Field, read: Documents, measure: Measure, *runs: int, store: Store | None, **options: Any
+) -> OpenScore:
+    """The score of one run, or the difference between two, while documents within the depth of a field are unjudged.
+
+    An unjudged document may have the highest grade of the collection's scale even where no other has.
+    """
+    depth = intervals.interval_depth(measure, pool_depth=field.knowledge.pool_depth)
+    highest = None if store is None else store.scale().highest
+    return pairs.open_score(*read, measure, *runs, depth=depth, highest=highest, **options)
 
 
-def claim_with_test(
-    pair: OpenScore, known: Assessment | None, first: int, second: int, *, name_documents: bool = True
+def claim_of(
+    pair: OpenScore, known: Assessment | None, first: int, second: int, *, p: float | None = None, **options: bool
 ) -> Claim:
-    """Give what may be said of two runs, the first and the second of a pair, by their losses and a paired t-test.
+    """What may be said of a pair by the losses of its runs and p, which is that of a t-test if none is given.
 
-    `first` and `second` are their places among the runs of which something is known.
+    `first` and `second` are the places of the runs in what is known of them.
     """
     loss = None if known is None or known.loss is None else known.loss.upper
     upper = None if loss is None else (float(loss[first]), float(loss[second]))
     values, rng = pair.difference.values, np.random.default_rng(assess.SEED)
-    p_value = float(student.student(values, np.zeros_like(values), rng=rng).p) if len(values) > 1 else None
-    return pairs.claim_of(pair, loss95=upper, p_value=p_value, name_documents=name_documents)
+    if p is None and len(values) > 1:
+        p = float(student.student(values, np.zeros_like(values), rng=rng).p)
+    return pairs.claim_of(pair, loss95=upper, p_value=p, **options)
 
 
 def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
@@ -197,16 +204,13 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
     field = found.field
 
     @cache
-    def read() -> tuple[Alignment, Identities]:
+    def read() -> Documents:
         asked = Request(qrels=field.read.qrels, runs=field.words)
         return with_documents(asked, store, topics=field.read.aligned.topic_ids)
 
-    def pair_of(trust: Assessment, run: int, other: int) -> OpenScore:
-        depth = intervals.interval_depth(trust.measure, pool_depth=field.knowledge.pool_depth)
-        limits: dict[str, Any] = {"closure": found.bounds.closure, "further": found.bounds.further}
-        return pairs.open_score(
-            *read(), trust.measure, run, other, depth=depth, highest=highest_grade(store), **limits
-        )
+    def pair_of(one: Assessment, run: int, other: int) -> OpenScore:
+        limits = {"closure": found.bounds.closure, "further": found.bounds.further}
+        return open_score(field, read(), one.measure, run, other, store=store, **limits)
 
     def standing(trust: Assessment, run: int) -> dict[str, Any]:
         """Give the runs it beats for good, that beat it for good, that it may yet beat, and what settles one."""
@@ -216,7 +220,7 @@ def accounts(found: Trusted, *, store: Store | None) -> Iterator[str]:
         below = sorted((other for other in others if score[other] <= score[run]), key=lambda other: -score[other])
         wins, lost, open_defeats = list[int](), list[int](), list[int]()
         for other in above[:NEIGHBOURS] + below[:NEIGHBOURS]:
-            claim = claim_with_test(pair_of(trust, run, other), trust, run, other, name_documents=False)
+            claim = claim_of(pair_of(trust, run, other), trust, run, other, name_documents=False)
             if claim.winner == names[other]:
                 (open_defeats if claim.level == "open" else lost).append(other)
             elif claim.winner == names[run] and claim.level != "open":

@@ -12,7 +12,7 @@ from mappings import qrels_from, ranking_from
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.reuse.collection import _verdict as collection_verdict
-from cranfield.reuse.collection import check_testability, examine, levels_of
+from cranfield.reuse.collection import check_testability, examine
 from cranfield.reuse.provenance import Contributor, pooled_shares, prefixes_of, provenance_of
 from cranfield.reuse.verdict import Thresholds
 
@@ -43,7 +43,7 @@ def a_collection(*, groups=12, topics=10, own=0, depth=20):
 def report_of(qrels, runs, contributors, *, depth=20, **options):
     aligned = align(qrels, runs)
     return examine(
-        aligned, levels_of(prefixes_of(aligned, qrels, runs, contributors, depth=depth)), MEASURES, **options
+        aligned, prefixes_of(aligned, qrels, runs, contributors, depth=depth).levels(), MEASURES, **options
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from cranfield.base.errors import InputError, UsageError
+from cranfield.base.errors import InputError
 from cranfield.evaluate.align import align
 from cranfield.evaluate.lists import NOT_POOLED, Lists
 from cranfield.evaluate.measure import parse_measure
@@ -199,17 +199,12 @@ def test_a_measure_with_another_way_to_put_topics_together_is_summed_its_own_way
     assert loss.upper[0] == pytest.approx(0.15 + 1.645 * 0.5 * np.sqrt(0.3 * 0.7))
 
 
-def test_grades_that_the_model_does_not_know_are_refused_and_so_is_drawing_nothing(kept: Kept):
+def test_grades_that_the_model_does_not_know_are_refused(kept: Kept):
     alignment = small_alignment(ROWS)
     with kept.raises(InputError):
         expected_loss(
             alignment, parse_measure("AP"), flat_model(0.3), depth=np.array([5]), rng=np.random.default_rng(1)
         )
-    with kept.raises(UsageError):
-        expected_loss(
-            alignment, parse_measure("AP"), flat_model(*CHANCE), depth=np.array([5]), rng=np.random.default_rng(1),
-            draws=0,
-        )  # fmt: skip
 
 
 def by_hand():

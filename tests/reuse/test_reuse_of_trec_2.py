@@ -12,7 +12,7 @@ from cranfield.base.files import Source
 from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import parse_measures
 from cranfield.qrels.qrels import qrels_of
-from cranfield.reuse.collection import check_testability, examine, extrapolated, levels_of, new_by_depth
+from cranfield.reuse.collection import check_testability, examine, extrapolated, new_by_depth
 from cranfield.reuse.hold_out import hold_out_own, uniques_of
 from cranfield.reuse.provenance import NOBODY, Contributor, infer_pool, prefixes_of, provenance_of
 from cranfield.runs.check import Expectations, check, repair
@@ -55,7 +55,7 @@ def contributors(runs):
 @pytest.fixture(scope="module")
 def report(runs, qrels, contributors):
     aligned = align(qrels, runs)
-    return examine(aligned, levels_of(prefixes_of(aligned, qrels, runs, contributors, depth=100)), MEASURES)
+    return examine(aligned, prefixes_of(aligned, qrels, runs, contributors, depth=100).levels(), MEASURES)
 
 
 def test_orphans_and_uniques(report):

@@ -24,7 +24,7 @@ from cranfield.workflows.reading import (
 with deferred:
     import numpy as np
 
-    from cranfield.reuse import assess, card, collection, provenance, verdict
+    from cranfield.reuse import assess, card, provenance, verdict
     from cranfield.runs import reading as runs_reading
     from cranfield.workflows.pool import inputs as pool_inputs  # all of pooling: scores without verdicts need none
 
@@ -197,7 +197,7 @@ def _prefixes(
     prefixes = provenance.prefixes_of(
         read.aligned, read.qrels, read.runs, pool.contributors, depth=pool.depth, entries=entries
     )
-    levels = collection.levels_of(prefixes)
+    levels = prefixes.levels()
     if store is not None and stored is not None and stored.depth is None:  # such a plan depends on who takes part
         levels = pool_inputs.replayed_without_groups(store, stored, levels, read.qrels)
     return prefixes, levels
