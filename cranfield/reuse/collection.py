@@ -285,9 +285,9 @@ _FROM_BEST: tuple[Fairness, ...] = ("fair", "with care", "unfair", "untestable")
 class HoldOutSummary:
     """What hold-outs at one level show for one measure.
 
-    Means are over left-out groups for which tau is defined; `worst` is the one whose own run falls by most ranks,
-    `falls` how many runs fall in the ranking when their own group is held out. `decisions` are those on all pairs of
-    runs and all left-out groups, `own_decisions` those on pairs of a left-out run with another.
+    Means are over left-out groups for which tau is defined; `worst` is the one whose own run falls by most
+    ranks. `decisions` are those on all pairs of runs and all left-out groups, `own_decisions` those on pairs of a
+    left-out run with another.
     """
 
     measure: Measure
@@ -298,7 +298,6 @@ class HoldOutSummary:
     tau_ap: float
     lowest_tau_ap: float
     worst: Reranking | None
-    falls: int
     decisions: Categories
     own_decisions: Categories
 
@@ -329,7 +328,6 @@ class LevelReport:
             tau_ap=tau_ap,
             lowest_tau_ap=lowest_tau_ap,
             worst=max(reranked, key=lambda one: one.drop.drop, default=None),
-            falls=sum(one.drops for one in reranked),
             decisions=sum((one.all_pairs for one in categories), start=Categories()),
             own_decisions=sum((one.own_pairs for one in categories), start=Categories()),
         )

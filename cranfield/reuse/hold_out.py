@@ -28,7 +28,7 @@ from cranfield.evaluate.align import Alignment
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Sample, Values
 from cranfield.evaluate.measure import Measure, aggregated_rows, own_measures
 from cranfield.evaluate.scores import Scores, score
-from cranfield.reuse.correlation import RankDrop, max_rank_drop, ranks, tau_ap, tau_b
+from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
 from cranfield.reuse.provenance import Level, Numbers, Provenance
 from cranfield.reuse.unjudged_model import Spread, spread_of
 
@@ -102,12 +102,11 @@ TOO_SMALL = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Uniques:
-    """What each group alone brought: judged and relevant documents, and topics emptied of all that is relevant."""
+    """What each group alone contributed: judged and relevant documents."""
 
     groups: tuple[str, ...]
     judged: Counts
     relevant: Counts
-    emptied: Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +165,7 @@ class OwnHoldOut:
 class Reranking:
     """The ranking of all runs without one group against the full one, which is the truth for tau_ap.
 
-    `drop` is that of the group's own run that falls furthest; `run` is its name, `drops` how many of its runs fall.
+    `drop` is that of the group's own run that falls furthest; `run` is its name.
     """
 
     group: str
@@ -174,7 +173,6 @@ class Reranking:
     tau_ap: float
     run: str
     drop: RankDrop
-    drops: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,18 +209,14 @@ class AllHoldOut:
             if own.any():
                 drop = max_rank_drop(before, after, among=np.flatnonzero(own))
                 taus = tau_b(before, after), tau_ap(before, after, names=names)
-                falls = int((ranks(after) > ranks(before))[own].sum())
-                found.append(Reranking(group, *taus, names[drop.place], drop, falls))
+                found.append(Reranking(group, *taus, names[drop.place], drop))
         return found
 
 
 def uniques_of(alignment: Alignment, provenance: Provenance, *, rel: int = 1) -> Uniques:
-    """Count what each group alone brought; of a plan that is played again, what would not be judged without it."""
-    lists = alignment.lists
-    unique, relevant = provenance.removed_counts.sum(axis=1), lists.levels >= rel
-    left = (lists.level_counts - provenance.removed_counts)[:, :, relevant].sum(axis=2)
-    emptied = (left == 0) & (lists.level_counts[:, relevant].sum(axis=1) > 0)
-    return Uniques(provenance.groups, unique.sum(axis=1), unique[:, relevant].sum(axis=1), emptied.sum(axis=1))
+    """Count what each group alone contributed; of a replayed plan, what would not be judged without it."""
+    unique, relevant = provenance.removed_counts.sum(axis=1), alignment.lists.levels >= rel
+    return Uniques(provenance.groups, unique.sum(axis=1), unique[:, relevant].sum(axis=1))
 
 
 def hold_out_own(

@@ -19,8 +19,8 @@ MOST_SUMS = 4096
 class Settlement:
     """A judging queue that decides between two runs, or makes the interval of one score narrow enough.
 
-    `if_not_relevant` documents of the queue suffice if all of them turn out not relevant, as most do; `at_best` if
-    their labels fall as decisively as they can; `for_certain` whatever they are. None is a number that is not known,
+    `if_not_relevant` documents of the queue suffice if all of them turn out not relevant, as most do;
+    `for_certain` whatever they are. None is a number that is not known,
     or that there is not: relevant documents that no list has can leave doubt however much is judged, and what lies
     beyond the end of a list counts in RBP.
     """
@@ -28,7 +28,6 @@ class Settlement:
     queue: tuple[QueuedDocument, ...] = ()
     if_not_relevant: int | None = 0
     for_certain: int | None = 0
-    at_best: int | None = 0
 
 
 def settle(pair: OpenScore) -> Settlement:
@@ -51,33 +50,29 @@ def settle(pair: OpenScore) -> Settlement:
     order = np.concatenate([order[:first], rest[np.argsort(-np.abs(weights[rest]).round(12), kind="stable")]])
     if pair.gains is None or not pair.is_sum or not exact:
         certain = None if pair.further and pair.gains is None else len(order)
-        return Settlement(pair.queued(order), needed, certain, None)
-    at_best, enough = _needed_of_sum(pair, pair.gains, order)
-    return Settlement(pair.queued(order[:enough]), enough if needed is None else min(needed, enough), enough, at_best)
+        return Settlement(pair.queued(order), needed, certain)
+    enough = _enough_of_sum(pair, pair.gains, order)
+    return Settlement(pair.queued(order[:enough]), enough if needed is None else min(needed, enough), enough)
 
 
-def _needed_of_sum(pair: OpenScore, gains: Values, order: Counts) -> tuple[int, int]:
-    """How many documents decide between two sums: at best, and whatever their labels.
+def _enough_of_sum(pair: OpenScore, gains: Values, order: Counts) -> int:
+    """How many documents decide between two sums whatever their labels.
 
-    At best each closes one side of the interval by all it can move. For certain all sums that the labels so far can
-    have made are followed, as long as they leave doubt.
+    All sums that the labels so far can have made are followed, as long as they leave doubt.
     """
     span = max(float(gains.max() - gains.min()), TOLERANCE)
     moves = [np.unique(pair.weights[place] * gains / span) for place in order.tolist()]
     low, high = (np.array([end(move) for move in moves]) for end in (np.min, np.max))
-    lower, upper = pair.difference.ends
-    closed = np.cumsum(np.sort(high - low)[::-1])
-    at_best = int(np.searchsorted(closed, min(-lower, upper) + TOLERANCE, side="right")) + 1
     below, above = (np.concatenate([np.cumsum(end[::-1])[::-1], [0.0]]) for end in (low, high))
     sums = np.array([pair.difference.value])
     for number, move in enumerate(moves, start=1):
         sums = np.unique((sums[:, np.newaxis] + move).round(13))
         sums = sums[(sums + below[number] <= TOLERANCE) & (sums + above[number] >= -TOLERANCE)]
         if not len(sums):
-            return at_best, number
+            return number
         if len(sums) > MOST_SUMS:
             break
-    return at_best, len(moves)
+    return len(moves)
 
 
 def make_safe(score: OpenScore, *, tolerance: float) -> Settlement:
@@ -100,7 +95,7 @@ def make_safe(score: OpenScore, *, tolerance: float) -> Settlement:
     else:
         ends_safe = not score.further and is_safe(np.arange(len(score.unjudged)))
         certain = len(order) if ends_safe else None
-    return Settlement(score.queued(order), needed, certain, None)
+    return Settlement(score.queued(order), needed, certain)
 
 
 def _fewest(most: int, suffices: Callable[[int], bool]) -> int | None:

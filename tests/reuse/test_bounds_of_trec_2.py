@@ -109,6 +109,6 @@ def test_judging_the_queue_with_the_later_judgments_decides(runs, both, text: st
         asked |= {(one.topic, one.document): known.get((one.topic, one.document), 0) for one in found.queue}
         later = align(qrels_of([(*pair, grade) for pair, grade in asked.items()]), runs[:OUTSIDE])
         assert open_score(later, documents, measure, 0, second, depth=10).difference.is_decided
-        assert (found.at_best or 0) <= found.if_not_relevant <= found.for_certain == len(found.queue)
+        assert found.if_not_relevant <= found.for_certain == len(found.queue)
         queues.append(len(found.queue))
     assert max(queues) > 0

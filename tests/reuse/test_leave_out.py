@@ -121,8 +121,6 @@ def test_uniques_are_what_only_one_group_brought(collection, depth):
         }.items()
         assert found.judged[number] == sum(grade >= 0 for _, grade in gone)
         assert found.relevant[number] == sum(grade >= 2 for _, grade in gone)
-        had = {topic for topic, some in qrels.items() if max(some.values()) >= 2}
-        assert found.emptied[number] == len(had - {topic for topic, _, grade in rows if grade >= 2})
 
 
 @fewer
@@ -207,11 +205,7 @@ def test_a_worked_example_by_hand():
     np.testing.assert_allclose(own.held_out, [[1 / 2, 5 / 6, 5 / 6]])
     np.testing.assert_allclose(own.relative, [[1 / 2, 0, 0]], atol=1e-12)
     found = uniques_of(aligned, provenance)
-    assert (found.judged.tolist(), found.relevant.tolist(), found.emptied.tolist()) == (
-        [1, 1, 0],
-        [1, 0, 0],
-        [0, 0, 0],
-    )
+    assert (found.judged.tolist(), found.relevant.tolist()) == ([1, 1, 0], [1, 0, 0])
     assert provenance.orphans == 1
     assert int(provenance.judged.sum()) == 4
 
@@ -221,8 +215,8 @@ def test_all_runs_are_ranked_again_without_each_group():
     (ap,) = parse_measures(["AP"])
     without_x, without_y, without_z = hold_out_all(aligned, provenance, [ap]).rerankings(ap)
     # full: A 1, B and C 5/6, new 1/4; without x: A 1/2, B and C 1, new 0
-    assert without_x == Reranking("x", 1 / 5, pytest.approx(1 / 3), "A", RankDrop(0, 1, 3, 4), 1)
-    assert (without_y.tau_b, without_y.drop.drop, without_y.drops) == (1.0, 0, 0)
+    assert without_x == Reranking("x", 1 / 5, pytest.approx(1 / 3), "A", RankDrop(0, 1, 3, 4))
+    assert (without_y.tau_b, without_y.drop.drop) == (1.0, 0)
     assert (without_z.tau_b, without_z.run) == (1.0, "C")
 
 
@@ -241,7 +235,6 @@ def test_a_topic_that_loses_all_that_is_relevant_stays_with_0_and_is_counted():
     aligned = align(qrels, runs)
     provenance = provenance_of(aligned, qrels, runs, [Contributor("A", "x"), Contributor("B", "y")], depth=3)
     (ap,) = parse_measures(["AP"])
-    assert uniques_of(aligned, provenance).emptied.tolist() == [1, 0]
     assert hold_out_own(aligned, provenance, [ap]).held_out.tolist() == [[0.5, 0.5]]
 
 

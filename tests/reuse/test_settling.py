@@ -76,28 +76,6 @@ def test_so_many_are_needed_if_none_is_relevant_and_no_fewer(seed: int, text: st
         assert not judged_in_turn(one, found, lambda _: 0, found.if_not_relevant - 1)
 
 
-@given(seed=st.integers(0, 2**32), text=st.sampled_from(SUMS))
-def test_no_queue_decides_with_fewer_than_at_best(seed: int, text: str):
-    """Labels as decisive as they can be: all that favours one of the runs relevant, the rest not."""
-    rng = np.random.default_rng(seed)
-    one = contest(*random_pair(rng), text)
-    found = settle(one)
-    if not found.queue:
-        assert (found.at_best, found.for_certain, found.if_not_relevant) == (0, 0, 0)
-        return
-    heaviest = sorted(found.queue, key=lambda each: -each.weight)
-    outcomes = []
-    for count in (found.at_best - 1, found.at_best):
-        ordered = Settlement(**{**vars(found), "queue": tuple(heaviest)})
-        outcomes.append(
-            any(
-                judged_in_turn(one, ordered, lambda p, w=winner: 2 if heaviest[p].run == w else 0, count)
-                for winner in ("A", "B")
-            )
-        )
-    assert outcomes == [False, True]
-
-
 def test_only_what_favours_the_one_behind_has_to_be_judged_if_it_is_not_relevant():
     judged = {"1": {"a": 1, "b": 0}, "2": {"a": 0}}
     one = contest(judged, {"1": ["a", "x"], "2": ["y"]}, {"1": ["b", "z"], "2": ["w"]}, "DCG@2", depth=2, highest=1)
@@ -112,7 +90,6 @@ def test_only_what_favours_the_one_behind_has_to_be_judged_if_it_is_not_relevant
             QueuedDocument("1", "x", pytest.approx(1 / np.log2(3) / 2), "A", 2),
         ),
         if_not_relevant=1,
-        at_best=1,
         for_certain=4,
     )
 
@@ -122,7 +99,7 @@ def test_what_comes_after_a_certain_decision_is_not_asked_for():
     first, second = {"1": ["x", "y"]}, {"1": ["v", "a", "y"]}
     found = settle(contest({"1": {"a": 1}}, first, second, "RBP(p=0.3)", depth=None, closure="list", highest=1))
     assert [(each.document, each.run, each.rank) for each in found.queue] == [("x", "A", 1), ("v", "B", 1)]
-    assert (found.if_not_relevant, found.at_best, found.for_certain) == (1, 1, 2)
+    assert (found.if_not_relevant, found.for_certain) == (1, 2)
 
 
 def test_a_shared_document_at_one_rank_is_never_asked_for():
@@ -134,7 +111,7 @@ def test_a_shared_document_at_one_rank_is_never_asked_for():
 def test_a_tie_is_settled_by_judging_what_can_break_it():
     """One relevant document alone leaves the chance that the other is relevant too."""
     found = settle(contest({"1": {"a": 1}}, {"1": ["x"]}, {"1": ["y"]}, "P@1", depth=1))
-    assert (found.if_not_relevant, found.at_best, found.for_certain) == (2, 2, 2)
+    assert (found.if_not_relevant, found.for_certain) == (2, 2)
 
 
 def test_further_documents_can_leave_doubt_however_much_is_judged():
@@ -142,7 +119,7 @@ def test_further_documents_can_leave_doubt_however_much_is_judged():
     one = contest(judged, first, second, "AP", closure="open", further=50, highest=1)
     found = settle(one)
     assert not one.difference.exact
-    assert (found.if_not_relevant, found.at_best, found.for_certain) == (None, None, None)
+    assert (found.if_not_relevant, found.for_certain) == (None, None)
     assert [each.document for each in found.queue] == ["x"]
 
 
@@ -198,7 +175,6 @@ def test_the_heaviest_holes_are_judged_first_until_the_interval_is_narrow():
         queue=(QueuedDocument("1", "x", 0.25, "A", 1), QueuedDocument("2", "z", 0.125, "A", 2)),
         if_not_relevant=2,
         for_certain=2,
-        at_best=None,
     )
 
 

@@ -225,7 +225,7 @@ class ReuseResult(Result):
     @property
     def plot(self) -> ReusePlots:
         """The pictures of pool bias, each on matplotlib axes."""
-        return ReusePlots(self._found, self._report)
+        return ReusePlots(self._found, self._report, on=report_figures.shown_axes)
 
     def table(self, part: Part = "runs") -> Table:
         """Give one of the tables as data formats and frames have it."""
@@ -393,91 +393,72 @@ def figures(
     trust: fields.Trusted, report: pool_bias.CollectionReport | None
 ) -> Iterator[tuple[str, str, assess.Assessment | None, Figure]]:
     """Each figure with its name, its kind, and what it is about: intervals and losses by measure, coverage, depth."""
-    figure_of = report_figures.figure_of
+    plots, figure_of = ReusePlots(trust, report, on=None), report_figures.figure_of
     for one in trust.trusts:
-        measure = "".join(letter if letter.isalnum() else "-" for letter in str(one.measure)).strip("-")
-        yield f"intervals-{measure}", "intervals", one, figure_of(draw_intervals(trust, one))
+        name = str(one.measure)
+        measure = "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")
+        yield f"intervals-{measure}", "intervals", one, figure_of(plots.intervals(name))
         if report is not None and "group" in report.levels:
-            yield f"hold-out-{measure}", "hold-out", one, figure_of(draw_hold_out(report, one))
-    yield "coverage", "coverage", None, figure_of(draw_coverage(trust))
+            yield f"hold-out-{measure}", "hold-out", one, figure_of(plots.hold_out(name))
+    yield "coverage", "coverage", None, figure_of(plots.coverage())
     if report is not None:
-        yield "relevant-by-depth", "relevant-by-depth", None, figure_of(draw_depths(report))
-
-
-def draw_intervals(trust: fields.Trusted, one: assess.Assessment, *, on: report_figures.On = None) -> Axes:
-    """Draw what the score of each run could be under one measure."""
-    runs = slice(0, trust.field.asked)
-    fed = [trust.field.contributed(run) for run in range(trust.field.asked)]
-    score = one.score[runs]
-    low, high = (np.where(np.isnan(ends), score, ends) for ends in (one.low[runs], one.high[runs]))
-    upper = score if one.loss is None else score + np.nan_to_num(one.loss.upper[runs])
-    return report_figures.intervals(
-        str(one.measure),
-        one.run_names[runs],
-        score,
-        (low, high),
-        upper,
-        contributing=np.asarray(one.coverage.contributed[runs].any(axis=1)),
-        pooled=None if None in fed else np.array(fed, dtype=bool),
-        on=on,
-    )
-
-
-def draw_hold_out(
-    report: pool_bias.CollectionReport, one: assess.Assessment, *, on: report_figures.On = None
-) -> Axes:
-    """Draw what the runs of each group lose under one measure when the group is held out."""
-    own, groups = report.levels["group"].own, report.levels["group"].uniques.groups
-    drops = own.drop[own.measures.index(one.measure)]
-    by_group = [drops[np.flatnonzero(own.group_of_run == number)] for number in range(len(groups))]
-    return report_figures.hold_out_loss(str(one.measure), groups, by_group, on=on)
-
-
-def draw_coverage(trust: fields.Trusted, *, on: report_figures.On = None) -> Axes:
-    """Draw how much of the top of each run is judged, topic by topic, down to the depth of the first measure."""
-    coverage, runs = trust.trusts[0].coverage, trust.field.asked
-    names = trust.field.read.aligned.run_names[:runs]
-    depth = int(coverage.depth.max())
-    return report_figures.coverage(names, coverage.topic_ids, coverage.judged[:runs], depth=depth, on=on)
-
-
-def draw_depths(report: pool_bias.CollectionReport, *, on: report_figures.On = None) -> Axes:
-    """Draw how many new relevant documents each depth of the pool found."""
-    gone = report.extrapolation
-    reach = gone.to_depth if gone.decay is not None and not gone.refusal else 0
-    fitted = gone.decay.new_at(np.arange(1, reach + 1)) if reach and gone.decay is not None else None
-    found = report.new_by_depth.relevant.sum(axis=0).astype(np.float64)
-    return report_figures.relevant_by_depth(found, fitted=fitted, until=reach, on=on)
+        yield "relevant-by-depth", "relevant-by-depth", None, figure_of(plots.relevant_by_depth())
 
 
 class ReusePlots:
     """The pictures of pool bias, those of `cranfield reuse --plot`. Each gives the axes it is drawn on."""
 
-    def __init__(self, found: fields.Trusted, report: pool_bias.CollectionReport | None) -> None:
-        self._found, self._report = found, report
+    def __init__(
+        self, found: fields.Trusted, report: pool_bias.CollectionReport | None, *, on: report_figures.On
+    ) -> None:
+        self._found, self._report, self._on = found, report, on  # where to draw without axes
 
     def intervals(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Each run's score as a point, what its holes are probably worth as a thick line, what is possible as a thin.
 
         `measure` is the first that was asked for, unless one is named.
         """
-        return draw_intervals(self._found, self._trust(measure), on=_on(ax))
+        one, field = self._trust(measure), self._found.field
+        runs = slice(0, field.asked)
+        contributed = [field.contributed(run) for run in range(field.asked)]
+        score = one.score[runs]
+        low, high = (np.where(np.isnan(ends), score, ends) for ends in (one.low[runs], one.high[runs]))
+        return report_figures.intervals(
+            str(one.measure),
+            one.run_names[runs],
+            score,
+            (low, high),
+            score if one.loss is None else score + np.nan_to_num(one.loss.upper[runs]),
+            contributing=np.asarray(one.coverage.contributed[runs].any(axis=1)),
+            pooled=None if None in contributed else np.array(contributed, dtype=bool),
+            on=ax or self._on,
+        )
 
     def hold_out(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """What each group's runs would have lost, had the group not been in the pool: one point per run."""
-        report = self._known()
-        if "group" not in report.levels:
+        level = self._known().levels.get("group")
+        if level is None:
             raise UsageError("there is a single group, and nothing to hold out")
-        return draw_hold_out(report, self._trust(measure), on=_on(ax))
+        one, own, groups = self._trust(measure), level.own, level.uniques.groups
+        drops = own.drop[own.measures.index(one.measure)]
+        by_group = [drops[np.flatnonzero(own.group_of_run == number)] for number in range(len(groups))]
+        return report_figures.hold_out_loss(str(one.measure), groups, by_group, on=ax or self._on)
 
     def coverage(self, *, ax: Axes | None = None) -> Axes:
         """How much of each run's top is judged for each topic, down to the depth of the first measure."""
-        self._trust(None)
-        return draw_coverage(self._found, on=_on(ax))
+        one, runs = self._trust(None), self._found.field.asked
+        shares, depth = one.coverage.judged[:runs], int(one.coverage.depth.max())
+        on = ax or self._on
+        return report_figures.coverage(one.run_names[:runs], one.coverage.topic_ids, shares, depth=depth, on=on)
 
     def relevant_by_depth(self, *, ax: Axes | None = None) -> Axes:
         """New relevant documents at each depth of the pool, and where the trend goes below it."""
-        return draw_depths(self._known(), on=_on(ax))
+        report = self._known()
+        gone = report.extrapolation
+        reach = gone.to_depth if gone.decay is not None and not gone.refusal else 0
+        fitted = gone.decay.new_at(np.arange(1, reach + 1)) if reach and gone.decay is not None else None
+        found = report.new_by_depth.relevant.sum(axis=0).astype(np.float64)
+        return report_figures.relevant_by_depth(found, fitted=fitted, until=reach, on=ax or self._on)
 
     def _trust(self, measure: str | None) -> assess.Assessment:
         """Give what was found under a measure, by its name as results print it, or as it was asked for."""
@@ -499,8 +480,3 @@ class ReusePlots:
         if self._report is None:
             raise UsageError("it is not known who fed the pool: tell it with groups and pool_depth")
         return self._report
-
-
-def _on(ax: Axes | None) -> report_figures.On:
-    """Give where to draw: without axes a figure that a notebook shows by itself."""
-    return report_figures.shown_axes if ax is None else ax
