@@ -44,7 +44,7 @@ ClosureWord = Annotated[
 Further = Annotated[int, typer.Option(min=0, help="With open: how many relevant documents nobody retrieved.")]
 ShowThresholds = Annotated[bool, typer.Option("--thresholds", help="Show the thresholds in force.")]
 KeepThresholds = Annotated[bool, typer.Option("--keep", help="Keep the given thresholds for this collection.")]
-ByTopic = Annotated[bool, typer.Option("--by-topic", help="Also the topics with the least judged, run by run.")]
+ByTopic = Annotated[bool, removed("--by-topic", "use --table topics")]
 Estimates = Annotated[
     bool, removed("--estimates", "the expected loss and its upper end stand beside each score in the table of runs")
 ]
@@ -78,13 +78,13 @@ def reuse(
     threshold: ThresholdValues = None,
     keep: KeepThresholds = False,
     thresholds: ShowThresholds = False,
-    by_topic: ByTopic = False,
     describe: Describe = False,
     table: OneTable = None,
     write_card: WriteCard = None,
     plot: Plot = None,
     collection: Collection = COLLECTION,
     format: Format = "table",
+    by_topic: ByTopic = False,
     estimates: Estimates = False,
 ) -> None:
     """Say how far scores can be trusted: for the collection's outsiders, and run by run."""
@@ -117,13 +117,10 @@ def reuse(
         for note in found.narration():
             console.say(note)
         is_data = format in DATA_FORMATS
-        if is_data and by_topic and table is None:
-            raise typer.BadParameter(f"{format} holds one table: ask for it with --table topics")
         if not is_data and table is None:
             for sentence in found.about_collection():
                 console.say(sentence)
-        more: tuple[Part, ...] = ("topics",) if by_topic else ()
-        for one in [found.table(table or "runs")] if is_data else found.tables(table, more=more):
+        for one in [found.table(table or "runs")] if is_data else found.tables(table):
             console.put_table(one, format, wide=True)
         for sentence in found.about_runs() if describe else ():
             console.put(f"{sentence}\n")

@@ -5,14 +5,17 @@ from typing import Annotated
 import typer
 
 from cranfield.cli import console
-from cranfield.cli.console import COLLECTION, Collection, Format
+from cranfield.cli.console import COLLECTION, Collection, Format, removed
 from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures, PoolDepth, PoolName, QrelsWord
 
 RunWord = Annotated[str, typer.Argument(help="A run file, or the name of a stored run.")]
-OtherWord = Annotated[str | None, typer.Argument(help="The run to decide against; without one, --to-safe is meant.")]
+OtherWord = Annotated[
+    str | None,
+    typer.Argument(help="The run to decide against; without one, what to judge until the run's own score is safe."),
+]
 QueueName = Annotated[str, typer.Option("--queue", help="Keep the documents as a queue for cranfield judge --queue.")]
 Layer = Annotated[str, typer.Option("--into", help="The layer that the judgments of the queue go into.")]
-ToSafe = Annotated[bool, typer.Option("--to-safe", help="What to judge until the run's own score is safe.")]
+ToSafe = Annotated[bool, removed("--to-safe", "settle with one run finds what makes its score safe")]
 All = Annotated[bool, typer.Option("--all", help="The whole queue, not only what probably suffices.")]
 
 
@@ -32,16 +35,14 @@ def settle(
     pool: PoolName = "",
     layer: Layers = None,
     closure: ClosureWord = "at-k",
-    to_safe: ToSafe = False,
     everything: All = False,
     queue: QueueName = "",
     into: Layer = "main",
     collection: Collection = COLLECTION,
     format: Format = "table",
+    to_safe: ToSafe = False,
 ) -> None:
     """Find the documents to judge to decide between two runs, or to make one run's score safe."""
-    if to_safe and other is not None:
-        raise typer.BadParameter("--to-safe is about one run; give two runs without it to decide between them")
     words = (run,) if other is None else (run, other)
     with console.opened(
         collection,

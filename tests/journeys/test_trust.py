@@ -212,13 +212,9 @@ def test_hold_outs_as_data_have_every_level_and_say_what_was_done(folder: Path):
         assert pairs == 5 * 5  # each of five contributors with the five others
 
 
-def test_data_formats_hold_one_table(folder: Path, kept: Kept):
-    told = call("reuse", *RUNS, *POOL, "-m", "P@3", "--by-topic", "-f", "csv", status=2, folder=folder).err
-    kept(told)
-
-
-def test_estimates_are_gone_and_the_option_says_where_to_look(folder: Path, kept: Kept):
-    kept(call("reuse", *RUNS, *POOL, "-m", "P@3", "--estimates", status=2, folder=folder).err)
+@pytest.mark.parametrize("words", ["reuse --estimates", "reuse --by-topic", "settle r9.run --to-safe"])
+def test_a_dropped_option_says_what_to_type_instead(folder: Path, kept: Kept, words: str):
+    kept(call(*words.split(), *POOL, "-m", "P@3", status=2, folder=folder).err)
 
 
 def test_the_pool_table_says_who_fed_it_how_deep_and_on_which_topics(folder: Path):
@@ -303,15 +299,6 @@ def test_a_plan_is_played_again_without_the_group_that_alone_has_long_lists(fold
     call("judge", "import", "judged", "--assessor", "x", folder=folder)
     rows = table(call("reuse", "-m", "P@3", "--table", "hold-outs", "-f", "csv", folder=folder).out)
     assert [(row["level"], row["method"], row["held_out"]) for row in rows] == [("group", "replay", "4")]
-
-
-def test_one_run_alone_is_settled_until_it_is_safe(folder: Path, kept: Kept):
-    asked = ("-m", "P@3", "-f", "csv")
-    assert call("settle", "r9.run", *POOL, *asked, folder=folder) == call(
-        "settle", "r9.run", "--to-safe", *POOL, *asked, folder=folder
-    )
-    told = call("settle", "r9.run", "r1.run", "--to-safe", *POOL, *asked, status=2, folder=folder).err
-    kept(told)
 
 
 def test_sentences_are_told_of_measures_whose_pairs_have_no_bounds(folder: Path):

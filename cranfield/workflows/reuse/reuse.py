@@ -232,13 +232,13 @@ class ReuseResult(Result):
         (table,) = self._part(part, data=True)
         return table
 
-    def tables(self, part: Part | None = None, *, more: Sequence[Part] = ()) -> Iterator[Table]:
-        """Give the tables as people read them: those of one part, or all that are always shown and `more`.
+    def tables(self, part: Part | None = None) -> Iterator[Table]:
+        """Give the tables as people read them: those of one part, or all that are always shown.
 
         Where the pool cannot be tested hold-outs prove nothing, and are left out.
         """
         for one in get_args(Part) if part is None else (part,):
-            shown = part is not None or one in (*ALWAYS, *more)
+            shown = part is not None or one in ALWAYS
             if part is None and one in OF_COLLECTION:
                 shown = self._report is not None and (one == "collection" or self.fairness != "untestable")
             if shown:
