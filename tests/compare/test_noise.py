@@ -22,5 +22,11 @@ def test_one_run_or_one_topic_has_none():
     assert np.isnan(median_half_width([[0.1], [0.2]]))
 
 
+def test_of_two_runs_it_is_half_of_their_only_interval():
+    one, other = np.random.default_rng(4).random((2, 9))
+    interval = stats.ttest_rel(one, other).confidence_interval(0.95)
+    assert median_half_width([one, other]) == pytest.approx((interval.high - interval.low) / 2, rel=1e-12)
+
+
 def test_equal_runs_differ_by_nothing():
     assert median_half_width([[0.1, 0.5, 0.2]] * 3) == 0.0

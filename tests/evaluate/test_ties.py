@@ -170,3 +170,13 @@ def test_where_there_are_too_many_orders_some_are_drawn_and_the_error_is_told():
     assert abs(drawn - 1 / 3) < 4 * found.error
     assert exact == pytest.approx(1 / 3, abs=1e-12)  # a sum over ranks follows from each rank alone
     assert ndcg == pytest.approx(discounts.sum() / 3 / discounts[:10].sum(), abs=1e-12)
+
+
+def test_what_is_drawn_does_not_depend_on_the_order_of_the_file():
+    """As before, but a relevant document stands first as the list is read: it still comes first in a third only."""
+    judged = {f"d{number:02}": int(number >= 20) for number in range(30)}
+    aligned = align(qrels_from({"1": judged}), [run_from({"1": dict.fromkeys(judged, 1.0)})])
+    plain = score(aligned, parse_measures(["Success@1"]))
+    found = expected_scores(aligned, plain, rng=np.random.default_rng(1))
+    assert plain.values[0, 0, 0] == 1.0
+    assert abs(found.scores.values[0, 0, 0] - 1 / 3) < 4 * found.error < 0.03

@@ -74,3 +74,9 @@ def test_verbose_says_what_is_read(caplog, kept: Kept):
     with caplog.at_level("INFO"):
         call("evaluate", "--qrels", "qrels", "one.run", "--no-verdict")
     kept([record.getMessage() for record in caplog.records])
+
+
+def test_verbose_may_stand_before_names_that_begin_with_a_dash():
+    Path("-odd.run").write_bytes(Path("one.run").read_bytes())
+    words = ("--qrels", "qrels", "--no-verdict", "-f", "csv")
+    assert call("evaluate", *words, "--verbose", "--", "-odd.run").out == call("evaluate", *words, "./-odd.run").out

@@ -58,6 +58,13 @@ def test_a_wrong_call_ends_with_trec_evals_status(tmp_path: Path, options: str, 
     kept(printed.errors)
 
 
+def test_a_document_judged_twice_stops_the_program_also_where_the_run_lacks_its_topic(tmp_path: Path):
+    twice, only_the_first = f"{QRELS}2 0 a 1\n", "".join(RUN.splitlines(keepends=True)[:2])
+    printed = call(tmp_path, "-c -m map --as 10", qrels=twice, run=only_the_first)
+    assert (printed.output, printed.status) == (b"", call(tmp_path, "-m map", qrels=twice).status)
+    assert printed.errors == call(tmp_path, "-m map", qrels=twice).errors
+
+
 def test_a_file_that_is_not_there_or_empty_cannot_be_read(tmp_path: Path):
     assert trec_eval([str(tmp_path / "nowhere"), str(tmp_path / "run")]).status == 2
     assert call(tmp_path, "", run=b"").status == 2

@@ -67,6 +67,15 @@ def test_novelty_reports_which_runs_change_places(folder: Path, kept: Kept):
     kept(told)
 
 
+def test_the_run_that_novelty_moves_most_stands_first(folder: Path):
+    run_file(folder / "third.run", "third", "cxydz")
+    words = ("evaluate", "new.run", "third.run", "copies.run", "--qrels", "qrels", "--no-verdict", "-m", "AP")
+    out = call(*words, "--duplicates", "clusters.tsv", folder=folder).out
+    rows = [line.split() for line in out.splitlines()]
+    moved = [(row[0], int(row[4]) - int(row[5])) for row in rows if len(row) == 6 and row[1] == "AP"]
+    assert moved == [("copies", 2), ("new", -1), ("third", -1)]
+
+
 def test_novelty_as_data_has_the_plain_score_beside_it_and_a_hash_of_its_own(folder: Path):
     rows = list(csv.DictReader(io.StringIO(call(*NOVELTY, "-m", "AP", "--by-topic", "-f", "csv", folder=folder).out)))
     plain = list(csv.DictReader(io.StringIO(call(*BOTH, "-m", "AP", "--by-topic", "-f", "csv", folder=folder).out)))

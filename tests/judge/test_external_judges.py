@@ -109,6 +109,16 @@ def test_bad_lines_are_told_and_the_good_ones_kept(judging: Store, tmp_path: Pat
     kept([problem.message for problem in done.problems])
 
 
+@pytest.mark.parametrize("confidence", [True, "0.5", "high", -0.1, [0.5]])
+def test_a_confidence_that_is_no_number_from_0_to_1_makes_no_label(
+    judging: Store, tmp_path: Path, confidence: object
+):
+    body = HONEST.replace('"confidence": 0.5', f'"confidence": {confidence!r}')
+    done = asked(judging, program(tmp_path, body), topics=("t3",))
+    assert (done.labelled, codes(done)) == (0, [*["bad-answer"] * 3, "no-answer"])
+    assert list(events(judging)) == []
+
+
 def test_a_judge_that_fails_says_why(judging: Store, tmp_path: Path, kept: Kept):
     body = "sys.exit('no key: \\x1b[31mset KEY')"
     done = asked(judging, program(tmp_path, body), topics=("t3",))
@@ -141,6 +151,25 @@ def test_a_silent_judge_is_ended_with_all_it_has_started(judging: Store, tmp_pat
             break
         time.sleep(0.05)
     assert not runs(stat)
+
+
+def test_what_ends_the_asking_ends_the_judges_that_are_still_thinking(judging: Store, tmp_path: Path):
+    body = """
+        if json.loads(sys.stdin.readline())["document"]["id"] != "d20":
+            time.sleep(100)
+        print(json.dumps({"topic": "t3", "document": "d20", "grade": 1}), flush=True)
+    """
+
+    def stop(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    begun = time.monotonic()
+    wanted = JudgeRequest(
+        command=program(tmp_path, body), judge="m@1", topics=("t3",), batch=1, parallel=3, timeout=99
+    )
+    with pytest.raises(OSError, match="the disk is full"):
+        judge_with(judging, wanted, progress=stop)
+    assert time.monotonic() - begun < 50
 
 
 @pytest.mark.timeout(120)

@@ -51,6 +51,14 @@ def test_every_strategy_and_rule_is_explained_by_name(name):
     assert "Source: " in explained or name in ON_ITS_OWN
 
 
+@pytest.mark.parametrize("name", stopping_rules.names())
+def test_the_options_of_a_rule_are_explained_as_they_are_typed(name):
+    typed = re.findall(r"^  (\S+)", describe_strategy(name), re.MULTILINE)
+    assert len(typed) == len(described_options(stopping_rules.get(name).function))
+    for option in typed:
+        assert parse(f"sample 9; mtf {option}") == parse(f"sample 9; mtf stop={name}")
+
+
 def test_a_strategy_that_is_not_there_is_answered_with_the_nearest(kept: Kept):
     with kept.raises(UnknownName):
         describe_strategy("rff")

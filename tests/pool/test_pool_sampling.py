@@ -72,6 +72,12 @@ def test_strata_of_ranks_have_their_own_rates(worked):
     assert by_stratum["5-5", 1.0] == {"d7"}
 
 
+def test_a_rate_takes_at_least_one_document_of_its_stratum(worked):
+    pool = build(parse("stratified strata=1-1:10,2-5:100"), worked, topics=["1"], seed=1)
+    # Of d1, d3 and d5 at rank 1 a tenth would be none; the chance of the one that is drawn says what it stands for.
+    assert sorted(entry.probability for entry in pool) == [1 / 3, 1.0, 1.0, 1.0, 1.0]
+
+
 def test_strata_can_be_cut_from_the_order_of_a_strategy(worked):
     pool = build(parse("stratified order=rrf strata=1-2:100,3-5:34"), worked, topics=["1"])
     certain = {entry.document for entry in pool if entry.probability == 1}

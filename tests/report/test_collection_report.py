@@ -60,6 +60,12 @@ def test_the_leaderboard_has_the_scores_and_letters_of_evaluate(made: Report, ju
     assert {(row["run"], name): (row[name], row[f"letters_{name}"]) for row in board for name in names} == expected
 
 
+def test_the_leaderboard_has_the_best_run_first(made: Report):
+    scores = [row[MEASURES[0]] for row in tables_of(made.page)["leaderboard"].records()]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > scores[-1]
+
+
 def test_the_topics_have_the_scores_of_evaluate(made: Report, judged: Path):
     said = rows(call("evaluate", *options(), "--by-topic", "-f", "csv", "-C", judged).out)
     expected = {

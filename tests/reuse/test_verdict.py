@@ -1,12 +1,16 @@
 """Verdicts: the table of rules, in order, and how they are worded."""
 
+import math
 from dataclasses import replace
 
 import pytest
 from kept import Kept
+from mappings import qrels_from, ranking_from
 
 from cranfield.base.errors import ProblemsFound
+from cranfield.evaluate.align import align
 from cranfield.evaluate.measure import measures, parse_measure
+from cranfield.reuse.assess import tolerance_of
 from cranfield.reuse.verdict import (
     Account,
     Evidence,
@@ -19,6 +23,13 @@ from cranfield.reuse.verdict import (
 GOOD = Evidence(
     judged=0.95, topics=50, low_topics=0, unjudged=25, low=0.5, high=0.6, loss=0.004, upper=0.01, groups=22
 )
+
+
+@pytest.mark.parametrize(("measure", "ranks"), [("DCG@2", 2), ("DCG", 4)])
+def test_without_a_highest_value_the_tolerance_is_a_share_of_a_list_full_of_the_highest_grade(measure, ranks):
+    lists = align(qrels_from({"1": {"a": 2, "b": 1}}), [ranking_from({"1": list("abcd")})]).lists
+    full = sum(2 / math.log2(rank + 1) for rank in range(1, ranks + 1))
+    assert tolerance_of(parse_measure(measure), lists, Thresholds()) == pytest.approx(0.01 * full, rel=1e-12)
 
 
 @pytest.mark.parametrize(
