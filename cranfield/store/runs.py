@@ -73,7 +73,8 @@ def facts(store: Store, *, withdrawn: bool = False) -> list[RunFacts]:
 
 def find(store: Store, name: str, *, withdrawn: bool = False) -> RunFacts:
     """The facts of one run; where it may be `withdrawn` and none stands, of the one that was withdrawn last."""
-    named = [one for one in facts(store, withdrawn=True) if one.name == name]
+    rows = store.rows(f"SELECT {_FACTS}, number FROM runs WHERE name = ? ORDER BY number", name)
+    named = [RunFacts(*row) for row in rows]
     standing = [one for one in named if one.withdrawn is None]
     if standing or (named and withdrawn):
         return (standing or named)[-1]
