@@ -153,7 +153,7 @@ def run_plain(deciding: Adjudication, *, lines: TextIO, out: TextIO) -> int:
             notice = deciding.later()
         elif word:
             known = "GRADE, GRADE: NOTE, later, undo, guidelines, quit"
-            notice = Notice("hint", f"not understood: {visible_line(shortened(word, 40))}; there are: {known}")
+            notice = Notice("hint", f"not understood: {visible_line(shortened(word, 40))}; commands: {known}")
     notice = deciding.leave()
     out.write(f"{notice.in_words}\n" if notice.text else "")
     return 1 if failed or deciding.refused else 0

@@ -53,99 +53,99 @@ def _notice(kind: Kind, template: str) -> Notice:
 _hint, _aside, _trouble = partial(_notice, "hint"), partial(_notice, "aside"), partial(_notice, "trouble")
 
 # What is in the file, and what is not
-SAVED = Notice("saved", "saved: {answer}{note} for {document}{late}")
-DECIDED = Notice("saved", "saved: decided {grade} for {document}")
-UNDONE = Notice("undone", "taken back{answer}: {document} is open again")
+SAVED = Notice("saved", "saved: {answer} for {document}{note}{late}")
+DECIDED = Notice("saved", "saved: decision {grade} for {document}")
+UNDONE = Notice("undone", "undone{answer}: {document} is open again")
 NOT_SAVED = _trouble("NOT saved: {error}")
 SAVED_BUT = _trouble("{before}; but then: {error}")
 TROUBLE = _trouble("{error}")
-CHANGED = _trouble("{what} changed meanwhile; here you still judge by the old: [end with q|quit] and begin again")
+CHANGED = _trouble("{what} changed; this session still uses the old version: [press q|quit] and start again")
 
 # The way of the documents
 QUIET = _hint("")
-NEW_NAME = _hint("{name} is new here; if you are {known}: [q|quit], then judge -a {known}")
+NEW_NAME = _hint("{name} is a new assessor; if you are {known}: [q|quit], then cranfield judge -a {known}")
 REJUDGE = _hint(
-    "{answers} of yours from before the scale or guidelines changed: cranfield judge --rejudge brings them again"
+    "{answers} of yours predate the current scale or guidelines; judge again with: cranfield judge --rejudge"
 )
-NOTHING_HERE = _hint("there is no document to judge here")
-NOTHING_TO_UNDO = _hint("nothing left to take back: this is where the sitting began")
+NOTHING_HERE = _hint("no document is open")
+NOTHING_TO_UNDO = _hint("nothing left to undo in this session")
 NOT_ON_SCALE = _hint("{grade} is not on the scale ({known}); nothing was saved")
 GRADE_OPEN = _hint("{digits}… {enter}another digit, or Esc")
-REASON_NEEDED = _hint("please give a reason; nothing was saved")
-NOTED = _hint("note: {note}, goes with your answer")
-NOTE_GONE = _hint("the note is empty now")
-PUT_OFF = _hint("{document} comes again after the others")
-OPENED = _hint("found by search; without an answer, [Esc|back] leads back")
-REOPENED = _hint("you said {answer}; a new grade replaces it, [Esc|back] goes back")
-NOWHERE_TO_GO_BACK = _hint("this is the document in turn")
-BACK = _hint("back where you were")
+REASON_NEEDED = _hint("a reason is required; nothing was saved")
+NOTED = _hint("note: {note}; saved with your answer")
+NOTE_GONE = _hint("note deleted")
+PUT_OFF = _hint("{document} postponed: it comes again after the others")
+OPENED = _hint("found by search; [Esc|back] returns without an answer")
+REOPENED = _hint("your answer was {answer}; a new grade replaces it, [Esc|back] returns")
+NOWHERE_TO_GO_BACK = _hint("there is nothing to go back to")
+BACK = _hint("back to the previous document")
 TOPIC_CHOSEN = _hint("topic: {title}")
-GIVEN_ALREADY = _hint("{document} has {grade} from you already; nothing was changed")
-SEARCHED = _hint("{documents}; Enter reads one, a digit judges it at once")
-SEARCHED_IN_VAIN = _hint("no document has any of these words: {words}")
-WORDS_NEEDED = _hint("there was no word to look for")
+GIVEN_ALREADY = _hint("you already judged {document}: {grade}; nothing changed")
+SEARCHED = _hint("{documents}; Enter opens one, a digit judges it")
+SEARCHED_IN_VAIN = _hint("no document contains any of: {words}")
+WORDS_NEEDED = _hint("no words to search for")
 
 # Reading and marking
 HIT = _hint("hit {number} of {of}")
-NO_HITS = _hint("none of the topic's words stands in this document")
-FOUND = _hint("{places} with: {words}; [n and N|next and previous] go through them")
+NO_HITS = _hint("no topic word occurs in this document")
+FOUND = _hint("{places} of {words}; [n and N|next and previous] move between them")
 NOT_FOUND = _hint("not in this document: {words}")
-BEST_PASSAGE = _hint("the passage with most of the topic's words; [Home goes to the top|read shows it all]")
-BEST_FIRST = _hint("every document opens at its best passage now ([B|best-first]: at the top again)")
-TOP_FIRST = _hint("every document opens at the top now")
-HIGHLIGHTED = _hint("highlighting {words}: {hits} here; for this topic")
+BEST_PASSAGE = _hint("passage with the most topic words; [Home goes to the top|read shows the document]")
+BEST_FIRST = _hint("documents now open at their best passage ([B|best-first]: at the top)")
+TOP_FIRST = _hint("documents now open at the top")
+HIGHLIGHTED = _hint("highlighting {words} in this topic; {hits} in this document")
 HIGHLIGHTED_NO_MORE = _hint("no longer highlighting {words}")
 NARRATIVE_FOLDED = _aside("narrative folded, f shows it")
-NO_TEXT_TO_MARK = _hint("there is no text to mark")
+NO_TEXT_TO_MARK = _hint("no text to mark")
 MARKING = _hint("marking: ↓ ↑ move · ⇧↓ ⇧↑ more, less · → ← words · Enter keeps · Esc")
-MARKED = _hint("evidence: “{text}”, goes with your grade")
-MARK_LEFT = _hint("nothing was marked")
-UNMARKED = _hint("{marks} taken away")
+MARKED = _hint("evidence: “{text}”; saved with your grade")
+MARK_LEFT = _hint("nothing marked")
+UNMARKED = _hint("{marks} removed")
 
 # Haste, waiting and breaks
 HELD_KEY = _aside("key held down: ignored")
-TOO_QUICK = _aside("too quick to be read: ignored")
-STILL_SAVING = _aside("still saving the answer before; this key did nothing")
-STILL_OPENING = _aside("the next document is still coming; this key did nothing")
+TOO_QUICK = _aside("too fast to have been read: ignored")
+STILL_SAVING = _aside("still saving the previous answer; key ignored")
+STILL_OPENING = _aside("next document still opening; key ignored")
 WAITING = {
-    "saving": _hint("not saved yet: the collection is busy, somebody else may be writing …"),
+    "saving": _hint("not saved yet: waiting for another process to finish writing …"),
     "opening": _aside("opening the document …"),
-    "looking": _aside("looking in the collection …"),
+    "looking": _aside("reading the collection …"),
 }
-BREAK = _notice("break", "{minutes:.0f} minutes without a break: a short walk helps ([R|reminder]: no reminders)")
-REMINDER_ON = _hint("you will be reminded of breaks")
-REMINDER_OFF = _hint("no reminders of breaks any more ([R|reminder]: on again)")
+BREAK = _notice("break", "{minutes:.0f} minutes without a break: time for a short one ([R|reminder]: no reminders)")
+REMINDER_ON = _hint("break reminders on")
+REMINDER_OFF = _hint("break reminders off ([R|reminder]: on again)")
 
 # In the place of a document
-ENTER = "Enter looks again"
+ENTER = "Enter checks again"
 ALL_DONE = "Nothing is left to judge. Thank you!"
-ALL_DONE_MORE = "u takes the last one back · h history · s search · t topics · q ends"
-ALL_DONE_WORDS = "undo takes the last answer back; history, search WORDS, topics; quit ends"
-LOOK_AGAIN = f"Nothing for you at this moment, but not everything is judged ({ENTER})"
+ALL_DONE_MORE = "u undo · h history · s search · t topics · q quit"
+ALL_DONE_WORDS = "undo, history, search WORDS, topics, quit"
+LOOK_AGAIN = f"Nothing for you right now, but not everything is judged yet ({ENTER})"
 STUCK = "The next document could not be opened."
-STUCK_MORE = "Enter tries again · u takes the last answer back · q ends; all that was saved is safe"
+STUCK_MORE = "Enter tries again · u undo · q quit; everything saved is safe"
 NO_GUIDELINES = "This collection has no guidelines."
-ALL_DECIDED = "No disagreement is left to decide. Thank you!"
-ALL_DECIDED_MORE = "u takes the last decision back · q ends"
-GOODBYE = _hint("Every answer that was shown as saved is in the collection.")
+ALL_DECIDED = "No disagreement is left to adjudicate. Thank you!"
+ALL_DECIDED_MORE = "u undo · q quit"
+GOODBYE = _hint("Every answer shown as saved is in the collection.")
 
 
 def saved(what: Saved, scale: GradeScale) -> Notice:
-    """Say what is safely in the file. Of late answers, only a grade is an opinion."""
+    """What is safely in the file. Of late answers, only a grade is an opinion."""
     judged = what.answer.kind == "judged"
-    late = ": your time with it was over and somebody else judged it meanwhile" if what.late else ""
+    late = "your lease had expired and another assessor judged it" if what.late else ""
     return SAVED.filled(
         answer=answered(what.answer, scale),
         note=", with your note" if judged and what.answer.note else "",
         document=what.item.document.id,
-        late=", as a second opinion" + late if late and judged else late,
+        late=f", as a second opinion: {late}" if late and judged else f"; {late}" if late else "",
     )
 
 
 def answered(answer: Answer, scale: GradeScale) -> str:
-    """An answer in words: "2 relevant", "later", "cannot judge"."""
+    """An answer in words: "2 relevant", "postponed", "cannot judge"."""
     if answer.kind == "postponed":
-        return "later"
+        return "postponed"
     if answer.kind == "cannot-judge" or answer.grade is None:
         return "cannot judge"
     return graded(answer.grade, scale, given_on=answer.scale)
@@ -165,9 +165,9 @@ def opinion(number: int, grade: int, scale: GradeScale, *, given_on: GradeScale 
 
 def topic_progress(state: TopicState) -> str:
     """The progress of a topic, and why what is left cannot be had now: "8/9, 1 with another assessor"."""
-    later = f", {state.postponed} later" if state.postponed else ""
+    later = f", {state.postponed} postponed" if state.postponed else ""
     held, own = (state.held.documents, state.held.own) if state.held else (0, 0)
-    mine = f", {own} in another sitting of yours" if own else ""
+    mine = f", {own} in another session of yours" if own else ""
     others = f", {held - own} with another assessor" if held > own else ""
     return f"{state.done}/{state.of}{later}{mine}{others}"
 
@@ -178,10 +178,10 @@ def nothing_now(states: Sequence[TopicState], done: SessionProgress | None) -> s
     if not waiting:
         return LOOK_AGAIN if done is not None and done.left > 0 else ALL_DONE
     documents, own = sum(held.documents for _, held in waiting), sum(held.own for _, held in waiting)
-    who = "another sitting of yours" if own == documents else "another assessor" if not own else "others"
+    who = "another session of yours" if own == documents else "another assessor" if not own else "others"
     which = ", ".join(visible_line(topic) for topic, _ in waiting[:3]) + (" and more" if len(waiting) > 3 else "")
     soon = in_words(min(held.seconds for _, held in waiting))
-    what = f"{counted(documents, 'document')} of {which} {'is' if documents == 1 else 'are'} held by {who}"
+    what = f"{counted(documents, 'document')} of {which} {'is' if documents == 1 else 'are'} leased to {who}"
     return f"Nothing for you now: {what}; try again in up to {soon} ({ENTER})"
 
 

@@ -127,7 +127,7 @@ class Lines:
             self._failed = self._failed or not self._lines.isatty()
             self._say(f"{question}, note TEXT only notes")
         else:
-            self._say(f"not understood: {visible_line(shortened(line, 60))}; ? lists the words, nothing was saved")
+            self._say(f"not understood: {visible_line(shortened(line, 60))}; ? lists the commands; nothing was saved")
 
     # What is shown
 
@@ -145,7 +145,7 @@ class Lines:
         left = messages.left(item, session.progress)
         self._say(f"document for: {visible_line(item.topic.title)} ({left})")
         if item.before is not None:
-            self._say(f"you said before: {messages.answered(item.before, session.scale)}")
+            self._say(f"your earlier answer: {messages.answered(item.before, session.scale)}")
         text = reading.page.text.strip()
         if self._out.isatty():
             width = shutil.get_terminal_size().columns
@@ -172,7 +172,7 @@ class Lines:
         if self._unread:
             self._say_page()
         else:
-            self._say("there is no more of this document; read shows it again")
+            self._say("end of the document; read shows it again")
 
     def _show_topic(self, topic: Topic) -> None:
         self._say(f"topic {visible_line(topic.id)}: {visible_line(topic.title)}")
@@ -193,7 +193,7 @@ class Lines:
         for step in scale.grades:
             text = f": {visible_line(step.text)}" if step.text else ""
             self._say(f"{messages.graded(step.grade, scale)}{text}")
-        self._say(f"a document counts as relevant from grade {scale.relevant_from}")
+        self._say(f"grades from {scale.relevant_from} up count as relevant")
         self._say(visible(self._session.guidelines.strip()) or messages.NO_GUIDELINES)
 
     def do_help(self, which: str) -> None:
@@ -202,7 +202,7 @@ class Lines:
             letter = f" ({command.shown})" if len(command.shown) == 1 else ""
             self._say(f"{command.word} {command.argument}".strip() + f"{letter}: {command.plain or command.help}")
         if which != "all":
-            self._say("help all: the rest")
+            self._say("help all: all commands")
 
     # Lists
 
@@ -225,14 +225,14 @@ class Lines:
             note = f", note: {visible_line(line.answer.note)}" if line.answer.note else ""
             self._say(f"{number}. {said}: {visible_line(line.document)} {_title(line)} for {line.topic}{note}")
         if not past:
-            self._say("no answers with these words, or none yet")
+            self._say("no matching answers")
         elif begin >= len(past):
-            self._say("there are no older answers in this list")
+            self._say("no older answers in this list")
         elif end < len(past):
-            self._say(f"{end} of {len(past)}; history more: older ones, take NUMBER opens one again")
+            self._say(f"{end} of {len(past)}; history more: older ones, take NUMBER reopens one")
         else:
-            older = "; history WORDS finds still older ones" if len(past) == HISTORY_LIMIT else ""
-            self._say(f"take NUMBER opens one again{older}")
+            older = "; history WORDS searches all answers" if len(past) == HISTORY_LIMIT else ""
+            self._say(f"take NUMBER reopens one{older}")
         self._tell_trouble()
 
     def do_search(self, words: str) -> None:
@@ -243,7 +243,7 @@ class Lines:
             self._say(f"{number}. {messages.found_state(hit)}: {visible_line(hit.document)} {_title(hit)}")
             self._say(f"   {snippet}")
         if hits:
-            self._say("take NUMBER reads one, give NUMBER GRADE judges it at once")
+            self._say("take NUMBER opens one, give NUMBER GRADE judges it")
         else:
             self._tell(self._session.notice)
 
@@ -259,16 +259,16 @@ class Lines:
         line = self._line(number)
         if isinstance(line, HistoryEntry):
             how = f"take {number} opens this one, then type the grade"
-            self._say(f"give is for what search found; {how}; nothing was saved")
+            self._say(f"give takes search results only; {how}; nothing was saved")
         elif line is not None and not re.fullmatch("[0-9]+", grade.strip()):
-            self._say("give takes the number of a found document and a grade; nothing was saved")
+            self._say("give takes the number of a search result and a grade; nothing was saved")
         elif line is not None:
             self._tell(self._session.judge_found(line, self._words, int(grade)))
 
     def _line(self, number: str) -> SearchHit | HistoryEntry | None:
         if re.fullmatch("[0-9]+", number) and 1 <= int(number) <= len(self._listed):
             return self._listed[int(number) - 1]
-        self._say(f"there is no line {visible_line(number) or '?'} in the last list; search or history make one")
+        self._say(f"no line {visible_line(number) or '?'} in the last list; search and history make lists")
         return None
 
     # Reading and marking
@@ -286,7 +286,7 @@ class Lines:
     def do_mark(self, words: str) -> None:
         session, reading = self._session, self._session.reading
         if reading is None or not words:
-            self._say("mark takes words of the document, as they stand there")
+            self._say("mark takes words exactly as they occur in the document")
             return
         notice = session.find(words)
         if not reading.found:

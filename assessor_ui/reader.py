@@ -274,7 +274,7 @@ class Reader(ABC, Generic[Opened]):
         if not words.strip():
             return self._say(messages.QUIET)
         return self._say(
-            messages.FOUND if found else messages.NOT_FOUND, words=words, places=counted(len(found), "place")
+            messages.FOUND if found else messages.NOT_FOUND, words=words, places=counted(len(found), "occurrence")
         )
 
     def best(self) -> Notice:

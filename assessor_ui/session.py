@@ -74,7 +74,7 @@ class Session(Reader[Item]):
         else:
             with suppress(*FAILURES):
                 if older := self.judging.older():
-                    notice = messages.REJUDGE.filled(answers=counted(older, "answer"))
+                    notice = messages.REJUDGE.filled(answers=counted(older, "judgment"))
         return self._go_on(notice)
 
     def tick(self) -> Notice | None:

@@ -72,7 +72,7 @@ Outcome = TypeVar("Outcome")
 
 
 class Files:
-    """Qrels and runs at hand, to be scored, compared and doubted as often as one likes: they are read once."""
+    """Qrels and runs. They are read once, and can then be scored and compared as often as needed."""
 
     def __init__(self, inputs: input_kinds.Inputs) -> None:
         self.inputs = inputs
@@ -92,13 +92,13 @@ class Files:
         verdicts: bool = True,
         best_first: bool = False,
     ) -> evaluate_workflow.Evaluation:
-        """Score runs (all, if none is named): one row for each run, topic and measure; topic `all` is the mean.
+        """Scores of runs (default: all), one row per run, topic and measure; topic `all` is the summary.
 
-        Each score says how far it can be trusted: the lowest and highest value that unjudged documents allow (`low`,
-        `high`), the share judged, the expected loss with its upper end, verdict and reason; `verdicts=False` leaves
-        that out. `topics` is qrels, common, run, a file of ids, or a list of ids. `like` is the version of trec_eval
-        to be reproduced. With `best_first` runs stand in the order of the first measure. The frame's `attrs` tell the
-        hash of the qrels, the reference, and in `notes` what the command line would say.
+        Each score has an interval (`low`, `high`) over all grades of the unjudged documents, the share judged, the
+        expected loss with its upper bound, a verdict and its reason; `verdicts=False` omits them. `topics` is
+        qrels, common, run, a file of topic ids, or a list of ids. `like` selects the version of trec_eval to
+        reproduce. `best_first` sorts runs by the first measure. The frame's `attrs` hold the hash of the qrels, the
+        tie order, and in `notes` what the command line prints.
         """
         options = dict[str, Any](like=like, ties=ties, duplicates=duplicates, letters=letters)
         request = self.inputs.request(measures, runs, topics=topics, clusters=clusters, **options)
@@ -127,14 +127,14 @@ class Files:
         verdicts: bool = True,
         by_topic: bool = False,
     ) -> compare_workflow.Comparison:
-        """Compare runs (all of them if none is named): one row for each measure and pair, differences being a − b.
+        """Compare runs (all by default): one row for each measure and pair; differences are a − b.
 
-        `claim` is what may be said while documents are unjudged: proved, supported, conservative win or open, with
-        `claim_reason`; `verdicts=False` leaves that out. `systems` maps the name of a system to its runs, which then
-        count as one entry. The frame's `attrs` tell the hash of the qrels, the test, the correction and the draws,
-        and in `notes` what the command line would say: among it what the topics could have shown with a chance of
-        `power`, and how many a true `difference` would need. Without a correction it is Holm's, or Tukey's own.
-        With `by_topic` there is one row for each measure, pair and topic: both scores and their difference.
+        `claim` says what unjudged documents leave of a lead: robust, supported, conservative win or open, with
+        `claim_reason`; `verdicts=False` omits both. `systems` maps the name of a system to its runs, which then count
+        as one entry. The frame's `attrs` hold the hash of the qrels, the test, the correction and the draws, and in
+        `notes` the messages of the command line, among them the difference that these topics detect with probability
+        `power`, and the number of topics that a true `difference` needs. The default correction is Holm's, or
+        Tukey's own. `by_topic` gives one row for each measure, pair and topic: both scores and their difference.
         """
         settings: Any = {"like": like, "duplicates": duplicates}
         request = self.inputs.request(measures, runs or None, topics=topics, clusters=clusters, **settings)
@@ -160,10 +160,10 @@ class Files:
         further: int = 0,
         thresholds: Mapping[str, float] | None = None,
     ) -> reuse_workflow.ReuseResult:
-        """Say how far scores can be trusted: for outsiders of the collection, and for each run (all by default).
+        """Assess how reliable scores are: for non-contributing runs in general, and for each run (all by default).
 
-        `closure` says which holes may be relevant: those within the depth that matters, in the whole list, or also
-        `further` documents that nobody retrieved. `thresholds` are set for this call.
+        `closure` says which unjudged documents may be relevant: those within the cutoff, those in the whole list, or
+        also `further` documents that no run retrieved. `thresholds` apply to this call.
         """
         return reuse_workflow.reuse(self.inputs, runs, measures, closure, further=further, thresholds=thresholds)
 
@@ -178,11 +178,11 @@ class Files:
         queue: str = "",
         into: str = "main",
     ) -> settle_workflow.Queue:
-        """Find the documents whose judging decides between two runs; of one run, those that make its score safe.
+        """Find the documents whose judgments decide between two runs; for one run, those that make it SAFE.
 
-        One row for each document, the heaviest first: those that suffice if none of them is relevant, or with
-        `everything` all that could matter. `queue` keeps them in the collection for `cranfield judge --queue`, and
-        their judgments go into the layer `into`. `attrs["notes"]` says how the runs stand.
+        One row for each document, the most influential first: those that suffice if none of them is relevant, or
+        with `everything` all that could matter. `queue` stores them in the collection for `cranfield judge --queue`;
+        their judgments go into the layer `into`. `attrs["notes"]` summarises the comparison.
         """
         return settle_workflow.settle(
             self.inputs, first, second, measures, closure, everything=everything, queue=queue, into=into
@@ -199,12 +199,12 @@ class Files:
         seconds_per_document: float | None = None,
         seed: int = 0,
     ) -> Result:
-        """Play plans against the judgments that are known: one row for each plan and measure.
+        """Replay pooling plans against the known judgments: one row for each plan and measure.
 
-        It tells what each plan would have cost, found (a share of the known relevant documents), and done to the
-        ranking of the runs; `budgets` play the last step until all topics together have so many documents. With
-        `outsiders` every plan is played without each group too; `difference` also tells the topics it would need.
-        Without plans depths are played. `attrs["notes"]` says what a replay cannot know.
+        Each row has the cost of the plan, the share of the known relevant documents that it finds, and its effect on
+        the ranking of the runs. `budgets` continue the last step of a plan up to that many documents over all topics.
+        `outsiders` also replays every plan without each group; `difference` adds the number of topics needed to
+        detect it. Depths are replayed where no plan is named. `attrs["notes"]` says what a replay cannot show.
         """
         options = simulate_workflow.SimulateOptions(
             plans=plans,
@@ -230,9 +230,9 @@ class Files:
         duplicates: Literal["plain", "novelty"] = "plain",
         clusters: Clusters = None,
     ) -> explain_workflow.Explanation:
-        """Lay open the lists of runs for a topic: each rank with its document, what is known of it, P, R and DCG.
+        """Ranked lists of runs for a topic: each rank with its document, its judgment, and P, R and DCG so far.
 
-        Of `measures` the threshold counts: `P(rel=2)` takes grades from 2 up as relevant.
+        The relevance threshold and gains are those of `measures`: `P(rel=2)` counts grades from 2 on as relevant.
         """
         options = dict[str, Any](like=like, ties=ties, duplicates=duplicates)
         request = self.inputs.request(measures, runs or None, with_ids=True, clusters=clusters, **options)
@@ -240,7 +240,7 @@ class Files:
 
 
 class Collection(Files):
-    """An open collection: what `Files` can do with its runs and qrels, and its stages."""
+    """An open collection: the methods of `Files` on its runs and qrels, and its stages."""
 
     @property
     def store(self) -> Store:
@@ -264,25 +264,25 @@ class Collection(Files):
 
     @property
     def pool(self) -> pool_workflow.Pool:
-        """What is judged, and why: build, extend, top up, show, explain, verify."""
+        """Pools: build, extend, top up, show, explain, verify."""
         return pool_workflow.Pool(self.store)
 
     @property
     def qrels(self) -> qrels_workflow.Qrels:
-        """Its qrels: export, import, release, list, diff, licence and rule."""
+        """Qrels: export, import, release, list, diff, licence and rule."""
         return qrels_workflow.Qrels(self.store)
 
     def status(self) -> status_workflow.Status:
-        """Say where it stands, and the next thing to do."""
+        """The state of the collection and the next step."""
         return status_workflow.status(self.store)
 
     def check(self) -> check_workflow.Soundness:
-        """Prove the file sound, or say what is wrong with it."""
+        """Verify the integrity of the file."""
         with self.inputs.progress() as progress:
             return check_workflow.check(self.store, progress=progress)
 
     def backup(self, file: PathLike) -> None:
-        """Copy the live file into a new one."""
+        """Copy the file, also while it is in use."""
         collections.back_up(self.store, Path(file))
 
 
@@ -312,10 +312,10 @@ def _framed(
 
 
 class Opened:
-    """Runs and qrels at hand, to be scored, compared and doubted as often as one likes: they are read once.
+    """Qrels and runs. They are read once, and can then be scored and compared as often as needed.
 
-    The words are those of the command line. A wrong call or bad input is a `CranfieldError`, whose text says what to
-    do. Work that takes longer than a second shows a bar, in a notebook and on a terminal.
+    The methods have the names of the commands. A wrong call or bad input raises a `CranfieldError`, whose message
+    says what to do. Work that takes longer than a second shows a progress bar, in a notebook and on a terminal.
     """
 
     def __init__(self, results: Files) -> None:
@@ -338,14 +338,14 @@ class Opened:
 
     @property
     def groups(self) -> pd.DataFrame:
-        """Who the runs belong to: run, group, and whether it was `pooled` or is `new`."""
+        """The group of each run, and its role: `pooled` (contributing) or `new`."""
         members = self.results.inputs.members()
         rows = [(one.run, one.group, "pooled" if one.pooled else "new") for one in members]
         return pd.DataFrame(rows, columns=["run", "group", "role"])
 
     @property
     def plot(self) -> Plots:
-        """Figures of scores: strips, precision_recall and differences, each on matplotlib axes."""
+        """Figures of scores on matplotlib axes: strips, precision_recall and differences."""
         return Plots(self.results.inputs)
 
     evaluate = _framed(Files.evaluate)
@@ -356,7 +356,7 @@ class Opened:
     explain = _framed(Files.explain)
 
     def qrels(self, *, unjudged: bool = False) -> pd.DataFrame:
-        """Give what runs are scored by: topic, document and grade; -1 is pooled and not judged, where asked for."""
+        """The qrels: topic, document and grade. `unjudged` adds pooled documents without a judgment, as grade -1."""
         qrels = self.results.inputs.judged(unjudged=unjudged)
         qrels = qrels if unjudged else qrels_core.judged_only(qrels)
         frame = pd.DataFrame(list(qrels), columns=["topic", "document", "grade"])
@@ -369,15 +369,15 @@ class Opened:
         *,
         by: Literal["document", "run", "group", "topic", "depth", "version", "overlap"] = "document",
     ) -> pd.DataFrame:
-        """Give a pool of the collection, the latest unless one is named: its documents, or one table about it."""
+        """A pool of the collection, the latest by default: its documents, or one table about it."""
         inputs = self.results.inputs
         pool = pool_workflow.Pool(inputs.collection("a pool"))
         return pool.show(name or inputs.pool.pool, by=by).frame()
 
     def judgments(self, *, layers: str | Sequence[str] = (), every: bool = False) -> pd.DataFrame:
-        """Give the judgments that count now, one row for each assessor and document; `every` event where asked for.
+        """The judgments that count now, one row for each assessor and document; with `every` all events.
 
-        Without `layers` they are of all layers.
+        All layers are included unless `layers` are named.
         """
         store, words = self.results.inputs.collection("a judgment"), input_kinds.words_of(layers)
         rows = events.events(store, layers=words) if every else events.standing(store, layers=words)
@@ -393,7 +393,7 @@ class Opened:
         draws: int = 1000,
         blocks: int = 5,
     ) -> pd.DataFrame:
-        """Say how far assessors agree: one row for each coefficient, with its interval."""
+        """Agreement of the assessors: one row for each coefficient, with its confidence interval."""
         judge = judge_workflow.Judge(self.results.inputs.collection("agreement"))
         words = input_kinds.words_of(layers)
         return judge.agreement(by=by, layers=words, seed=seed, draws=draws, blocks=blocks).frame()
@@ -406,17 +406,14 @@ class Opened:
         public: bool = False,
         card: PathLike | None = None,
     ) -> Path:
-        """Write one page about the collection, HTML or Markdown by its name; gives its path.
+        """Write the report of the collection, as HTML or Markdown according to the file name; returns its path.
 
-        `public` leaves out the names of assessors and the titles of documents; `card` is a file for the collection
-        card.
+        `public` omits the names of assessors and the titles of documents; `card` is a file for the collection card.
         """
         inputs = self.results.inputs
         store, qrels = inputs.collection("a report"), inputs.qrels
         if qrels is not None and not isinstance(qrels, str | Path):
-            raise UsageError(
-                "a report is made of the collection's judgments, a release or a file; these qrels were given"
-            )
+            raise UsageError("a report needs the judgments of the collection, a release or a file as qrels")
         request = report_material.ReportRequest(
             measures=input_kinds.words_of(measures),
             qrels=None if qrels is None else str(qrels),
@@ -450,7 +447,7 @@ class Opened:
 
 
 class Plots:
-    """Figures of scores. Each is drawn on `ax`, or on a new figure of pyplot, and gives the axes."""
+    """Figures of scores. Each is drawn on `ax`, or on a new figure of pyplot, and returns the axes."""
 
     def __init__(self, inputs: input_kinds.Inputs) -> None:
         self._inputs = inputs
@@ -469,10 +466,10 @@ class Plots:
         topics: PathLike | Sequence[str] = "qrels",
         ax: Axes | None = None,
     ) -> Axes:
-        """Each run as a row of points, one per topic, with its mean as a bar: a mean can hide two kinds of topics.
+        """Scores by topic: each run as a row of points, one per topic, with its mean as a bar.
 
-        Of a measure that takes another summary, as `AP(agg=median)`, the bar is at that.
-        It is the figure of `cranfield evaluate --plot`.
+        For a measure with another aggregate, such as `AP(agg=median)`, the bar shows that aggregate. It is the figure
+        of `cranfield evaluate --plot`.
         """
         return evaluate_figures.draw_strips(self._scores(measure, runs, topics).scores, on=ax or figures.shown_axes)
 
@@ -499,7 +496,7 @@ class Plots:
         topics: PathLike | Sequence[str] = "qrels",
         ax: Axes | None = None,
     ) -> Axes:
-        """The difference of two runs, first − second, on each topic, from the largest win to the largest loss.
+        """The difference of two runs, first − second, on each topic, from the largest gain to the largest loss.
 
         It is the figure of `cranfield compare --plot` for two runs.
         """
@@ -519,11 +516,11 @@ def open_collection(
     card: PathLike | None = None,
     progress: bool = True,
 ) -> Opened:
-    """Open a collection. Its runs are scored by what is judged in it now, or by other `qrels`.
+    """Open a collection. Its runs are scored with its current judgments, or with other `qrels`.
 
-    Those are the name of a release, a file, a frame, or topic -> document -> grade. What is judged now is that of the
-    main layer, unless `layers` are named. Verdicts look at the latest pool, at the one that `pool` names, or at what
-    `groups`, `pool_depth` and `card` tell, as in `open_files`. `progress=False` shows no bars.
+    `qrels` are the name of a release, a file, a frame, or topic -> document -> grade. The current judgments are those
+    of the main layer, unless `layers` are named. Verdicts use the latest pool, the one named by `pool`, or the pool
+    described by `groups`, `pool_depth` and `card` as in `open_files`. `progress=False` shows no progress bars.
     """
     options = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card, pool=pool)
     # Checked before the collection is opened, so that nothing stays open if they are wrong.
@@ -542,13 +539,13 @@ def open_files(
     card: PathLike | None = None,
     progress: bool = True,
 ) -> Opened:
-    """Open qrels and runs that are in no collection.
+    """Open qrels and runs without a collection.
 
     `qrels` are a file, a frame, or topic -> document -> grade. `runs` are files or frames, one or a list, or a
-    mapping of name -> file, frame, or topic -> document -> score. `groups` say who fed the pool: a file with run tag,
-    group and `pooled` or `new` on each line, tab separated; a frame with run, group and role; or run -> group for the
-    pooled runs. `pool_depth` is the rank that the pool went down to; `card` a file in which a published collection
-    tells of its pool. `progress=False` shows no bars.
+    mapping of name -> file, frame, or topic -> document -> score. `groups` name the contributing runs: a file with
+    run tag, group and `pooled` or `new` on each line, tab separated; a frame with run, group and role; or run ->
+    group for the contributing runs. `pool_depth` is the depth of the pool; `card` is the file in which a published
+    collection describes its pool. `progress=False` shows no progress bars.
     """
     options = input_kinds.pool_given(groups=groups, depth=pool_depth, card=card)
     watch = partial(display.shown_progress, wanted=progress)

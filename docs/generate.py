@@ -53,8 +53,10 @@ def measures_page() -> str:
     rows = [(f"{row[0]}{row[1]}", *row[3:]) for row in listed.rows]
     parts = [
         "# Measures\n",
-        "How they are written, and what every one of them takes: [Evaluate](../evaluate.md#measures).\n",
-        markdown(table_of(["measure", "also", Column("trec_eval", "trec_eval"), "what it is"], rows)),
+        "How measures are written, and the parameters that all of them take: [Evaluate](../evaluate.md#measures).\n",
+        markdown(
+            table_of(["measure", "also", Column("trec_eval", "trec_eval"), Column("what it is", "description")], rows)
+        ),
     ]
     parts += [f"## {row[0]}\n\n```text\n{describe_measure(str(row[0])).rstrip()}\n```\n" for row in listed.rows]
     return "\n".join(parts)

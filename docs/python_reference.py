@@ -14,7 +14,7 @@ HEAD = """# Python
 
 `import cranfield as cf` exports these names and no others: {names}.
 [From Python](../python.md) shows how they are used. Frames are pandas frames, `Axes` are those of matplotlib.
-Whatever goes wrong is a `cf.CranfieldError`.
+Every error is a `cf.CranfieldError`.
 
 In the signatures `PathLike` is `str | os.PathLike[str]`; `Judged` are qrels as a file, a frame, or topic -> document
 -> grade; `Nameless` is a run as a file or a frame, `Ranked` also as topic -> document -> score; `Grouped` are groups
@@ -30,7 +30,10 @@ CLASSES: tuple[tuple[type, str, str], ...] = (
 """The classes with the heading each has, and what an instance is called in signatures."""
 
 FIELDS = {
-    ("ReuseResult", "notes"): "What should be known about all of it: who fed the pool, and where that is a guess.",
+    (
+        "ReuseResult",
+        "notes",
+    ): "Notes on the whole result: which runs contributed to the pool, and whether that was inferred.",
 }
 """What fields are: Python keeps no docstrings of them."""
 

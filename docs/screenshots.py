@@ -1,4 +1,4 @@
-"""Draws the pictures of the assessor's chair: docs/images/*.svg, from the kitchen collection and a session in memory.
+"""Draws the pictures of the assessor interface: docs/images/*.svg, from the kitchen collection and a fake session.
 
 The pictures hold no dates and no times of this machine, so they change only with the program.
 """

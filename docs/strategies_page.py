@@ -9,24 +9,24 @@ from cranfield.pool.strategy import Kind, Strategy, strategies
 _HEAD = """\
 # Pooling strategies
 
-A strategy is a word of a [plan](pool.md). r_s(d) is the rank of document d in run s after the run was put into order;
-the rank column of a file plays no part. Where two documents are equal, the one with the higher id (in the byte order
-of UTF-8) comes first, as within a run. Scores are rounded to 12 significant digits before they are compared, so that
-the last bits of a machine's arithmetic decide nothing. What is left to chance is drawn from a hash of the seed, the
-topic and what is drawn: the same seed gives the same pool on every machine.
+A [plan](pool.md) names strategies. r_s(d) is the rank of document d in run s, by the [order](runs.md#the-order) of
+the run; the rank column of a file is ignored. Ties go to the document with the higher id (in UTF-8 byte order), as
+within a run. Scores are rounded to 12 significant digits before they are compared, so that rounding errors of a
+machine change nothing. Random draws are hashes of the seed, the topic and the document: the same seed gives the same
+pool on every machine.
 """
 
 _KINDS: dict[Kind, str] = {
     "fixed": "Fixed order: known before anything is judged",
-    "sampling": "Sampling: drawn by chance, each document with its inclusion probability",
+    "sampling": "Sampling: random draws with known inclusion probabilities",
     "adaptive": "Adaptive: the next document, given the judgments so far",
 }
 
 _RULES = """\
 ## Stopping rules
 
-`stop=RULE` or `stop=RULE:N` lets an adaptive step end by itself; several are divided by commas, and the first that
-speaks ends it.
+`stop=RULE` or `stop=RULE:N` ends an adaptive step; several rules are separated by commas, and the first that applies
+ends it.
 """
 
 

@@ -14,19 +14,18 @@ from cranfield.runs.baseline import systems
 _HEAD = """\
 # Baseline systems
 
-`cranfield runs make SYSTEM` ranks the documents of a collection for its topics: for people who have documents and
-topics and no search engine, and to make a pool broader. `-s NAME=VALUE` sets an option, as in
-`cranfield runs make bm25 -s k1=0.9 -s stemmer=none`. `fts5` needs nothing else; the other systems come with the
+`cranfield runs make SYSTEM` ranks the documents of a collection for its topics. Use it if you have documents and
+topics but no search engine, or to make a pool more diverse. `-s NAME=VALUE` sets an option, as in
+`cranfield runs make bm25 -s k1=0.9 -s stemmer=none`. `fts5` needs no other package; the other systems come with the
 extra `baselines`: `pip install 'cranfield[baselines]'`.
 
-All of them give the same answer each time, whatever the order of the documents. Title and text of a document are
-indexed as one. Scores are rounded to 32-bit numbers, so that all evaluators see the same order; ties go by document
-id, descending. Documents without any evidence are left out, and a query that no document answers has an empty
-ranking.
+All systems are deterministic and do not depend on the order of the documents. Title and text of a document are
+indexed together. Scores are rounded to 32-bit floats, so that all evaluators see the same ranking; ties are broken by
+document id, descending. Documents that match nothing are not retrieved; a query without a match has an empty ranking.
 
-Text becomes words in one way for all but `fts5`: compatibility forms and case are folded (NFKC), words are runs of
-letters, digits and their marks, and each Chinese or Japanese character is a word. Other scripts without spaces, such
-as Thai, are not cut into words: `chargrams` is the system for them.
+All systems but `fts5` tokenise text in the same way: compatibility forms and case are folded (NFKC), words are
+sequences of letters, digits and combining marks, and each Chinese or Japanese character is a word. Other scripts
+without spaces, such as Thai, are not segmented: use `chargrams` for them.
 """
 
 

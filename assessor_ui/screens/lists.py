@@ -91,8 +91,8 @@ class Chooser(Screen[None]):
 class TopicsScreen(Chooser):
     """All topics with progress."""
 
-    heading = "Topics, and what is done of them by you or others"
-    hint = "↓↑ move · Enter goes on with a topic · Esc back"
+    heading = "Topics, with the progress of all assessors"
+    hint = "↓↑ move · Enter switches to a topic · Esc back"
 
     def on_mount(self) -> None:
         self._states: list[TopicState] = []
@@ -130,8 +130,8 @@ class HistoryScreen(Chooser):
     """The assessor's own answers: what was said of which document, and below it when and with which note."""
 
     heading = "Your answers, latest first"
-    placeholder = "words of a title, a note, a document's or a topic's id"
-    hint = "↓↑ move · Enter opens it again · / search · Esc back"
+    placeholder = "words of a title or note, a document or topic id"
+    hint = "↓↑ move · Enter reopens · / search · Esc back"
 
     def on_mount(self) -> None:
         self._history: list[HistoryEntry] = []
@@ -176,7 +176,7 @@ class SearchScreen(Chooser):
 
     heading = "Search the whole collection"
     placeholder = 'words, or a "phrase"'
-    hint = "Enter reads · digit judges · u takes back · / other words · Esc back"
+    hint = "Enter opens · digit judges · u undo · / new search · Esc back"
 
     def on_mount(self) -> None:
         self._hits: list[SearchHit] = []

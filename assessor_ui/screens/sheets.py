@@ -70,7 +70,7 @@ def guidelines_parts(topic: Topic | None, scale: GradeScale, guidelines: str, wi
 
 def keys_parts(groups: keymap.Groups, width: int) -> list[Content]:
     """A line for each key, under the headings of the groups."""
-    digits = "judge with this grade, save, and go on (grades of two digits: then Enter)"
+    digits = "judge with this grade, save and go on (two-digit grades: then Enter)"
     sections = [("Judging", [("0 1 2 …", digits)])]
     marking = [("While marking evidence", keymap.MARKING)] if groups == keymap.GROUPS else []
     for heading, group in [*groups, *marking]:
@@ -100,7 +100,7 @@ class Prompt(ModalScreen[str | None]):
         with Horizontal(id="prompt"):
             yield Static(self._question, markup=False, id="question")
             yield Input(self._value, placeholder=self._hint, select_on_focus=False, id="answer")
-        yield Static("Enter takes it · Esc leaves", id="prompt-hint")
+        yield Static("Enter accepts · Esc cancels", id="prompt-hint")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value)

@@ -171,7 +171,7 @@ def _content(notice: Notice, *, with_key: bool = True) -> Content:
     text = Content.styled(f"{_SIGNS[notice.kind]}{notice.text}", _STYLES[notice.kind])
     if notice.kind != "saved" or not with_key:
         return text
-    return Content.assemble(text, ("   ", ""), ("u", "bold $key"), (" takes it back", "$quiet"))
+    return Content.assemble(text, ("   ", ""), ("u", "bold $key"), (" undo", "$quiet"))
 
 
 class HintLine(Widget):

@@ -169,10 +169,10 @@ class DocumentView(ScrollView, can_focus=False):
         if len(self._lines) <= height or not self._reading:
             self.border_subtitle = ""
         elif below <= 0:
-            self.border_subtitle = "the end"
+            self.border_subtitle = "end"
         else:
             read = 100 * (self.scroll_offset.y + height) // len(self._lines)
-            self.border_subtitle = f"{read} % · {below} more line{'s' if below > 1 else ''} ↓ Space"
+            self.border_subtitle = f"{read}% · {below} more line{'s' if below > 1 else ''} ↓ Space"
 
     def _position_at(self, x: int, y: int) -> int | None:
         gutter = self.gutter

@@ -76,8 +76,8 @@ class UsageError(CranfieldError):
 class UnknownName(UsageError):
     """A word that names nothing, with the nearest known words, and all known ones.
 
-    Where the nearest are told and there are more than `NAMES_LISTED`, the others are left out: among 60 measures the
-    good guess would be lost.
+    Where there are near ones and more than `NAMES_LISTED` in all, the others are left out: among 60 measures the good
+    guess would be lost.
     """
 
     def __init__(self, noun: str, name: str, known: Iterable[str]) -> None:
@@ -102,7 +102,7 @@ class SourceError(InputError):
 
 
 class ProblemsFound(InputError):
-    """Everything that is wrong with what was given, all at once; `total` counts those beyond the listed ones too."""
+    """All problems of an input at once; `total` also counts those beyond the listed ones."""
 
     def __init__(self, summary: str, problems: Sequence[Problem], *, total: int = 0) -> None:
         self.summary, self.problems, self.total = summary, tuple(problems), max(total, len(problems))
@@ -133,7 +133,7 @@ def quoted(value: object, *, limit: int = 80) -> str:
 
 def not_utf8(error: UnicodeEncodeError) -> InputError:
     """The sentence about words that are not UTF-8: those of a command line come as lone surrogates."""
-    return InputError(f"{quoted(error.object)} is not UTF-8; write it in UTF-8, as the collection stores all text")
+    return InputError(f"{quoted(error.object)} is not UTF-8; the collection stores all text as UTF-8")
 
 
 def nearest(name: str, known: Sequence[str]) -> list[str]:

@@ -51,8 +51,8 @@ _XZ_MEMORY = 1 << 29
 class Source:
     """One file from outside, readable as often as needed, always decompressed. The path `-` is standard input.
 
-    With another `encoding` than UTF-8 the bytes that leave are UTF-8 all the same. `watch` is told how many bytes
-    of the file, compressed as it lies there, have been read: enough for a progress bar.
+    With another `encoding` than UTF-8 the bytes that leave are UTF-8 all the same. `watch` is called with
+    how many bytes of the file, compressed as it is, have been read: enough for a progress bar.
     """
 
     path: Path
@@ -189,10 +189,10 @@ class Source:
     def _raw(self, *, buffering: int = -1) -> BinaryIO:
         try:
             if self.is_folder:
-                raise SourceError(self.name, "this is a folder, a file was expected")
+                raise SourceError(self.name, "this is a folder; a file is expected")
             return (self._spooled if self.is_piped else self.path).open("rb", buffering=buffering)
         except FileNotFoundError:
-            raise SourceError(self.name, "there is no such file") from None
+            raise SourceError(self.name, "no such file") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise SourceError(self.name, f"cannot be opened: {reason}") from None
@@ -204,8 +204,8 @@ def codec_name(encoding: str) -> str:
         known = codecs.lookup(encoding)
         "".encode(encoding)
     except (LookupError, ValueError):
-        there_are = "utf-8, utf-16, latin-1, cp1252 and the others Python has"
-        raise UsageError(f"unknown encoding {quoted(encoding)}; there are {there_are}") from None
+        there_are = "utf-8, utf-16, latin-1, cp1252 and all others of Python"
+        raise UsageError(f"unknown encoding {quoted(encoding)}; known are {there_are}") from None
     return known.name
 
 
@@ -215,12 +215,12 @@ def _translated(name: str) -> Iterator[None]:
     try:
         yield
     except EOFError:
-        raise SourceError(name, "the compressed data ends too early; the file is incomplete") from None
+        raise SourceError(name, "the compressed data is truncated") from None
     except Exception as error:
         if isinstance(error, OSError) and error.strerror:
             raise SourceError(name, f"cannot be read: {error.strerror}") from None
         if isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError":
-            message = f"the compressed data is damaged, or something else follows it ({error})"
+            message = f"the compressed data is damaged or followed by other data ({error})"
             raise SourceError(name, message) from None
         raise
 
@@ -330,7 +330,7 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
     fails where a rename would overwrite. Whoever is killed leaves at most a file called `…unfinished-PID`.
     """
     if not replace and path.exists():
-        raise UsageError(f"{path} exists already; choose another name")
+        raise UsageError(f"{path} already exists; choose another name")
     unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
     try:
         yield unfinished
@@ -340,7 +340,7 @@ def whole_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
         try:
             os.link(unfinished, path)
         except FileExistsError:
-            raise UsageError(f"{path} exists already; choose another name") from None
+            raise UsageError(f"{path} already exists; choose another name") from None
         except OSError:
             # Some file systems have no hard links; there a rename is the best there is.
             unfinished.rename(path)

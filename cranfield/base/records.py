@@ -71,23 +71,23 @@ class GradeScale:
         if len(numbers) < 2:
             problems.append(f"a scale needs at least two grades, this one has {len(numbers)}")
         if numbers != sorted(set(numbers)):
-            problems.append(f"grades must rise and not repeat, these are {numbers}")
+            problems.append(f"grades must be strictly increasing, not {numbers}")
         if any(number < 0 for number in numbers):
             problems.append("grades below 0 are reserved for documents that were not judged")
         if any(number > HIGHEST_GRADE for number in numbers):
-            problems.append(f"grades go up to {HIGHEST_GRADE}")
+            problems.append(f"the highest possible grade is {HIGHEST_GRADE}")
         if any(not letter.isprintable() for label in labels for letter in label):
             problems.append("a label must be printable text")
         if len(set(labels)) != len(labels) or not all(labels):
-            problems.append(f"every grade needs a label of its own, these are {labels}")
+            problems.append(f"every grade needs a different label, not {labels}")
         if any(later.gain < earlier.gain for earlier, later in zip(self.grades, self.grades[1:], strict=False)):
             problems.append("a higher grade must not have a lower gain")
         if any(not 0 <= step.gain < float("inf") for step in self.grades):
-            problems.append("a gain must be a number from 0 up")
+            problems.append("a gain must be a number of at least 0")
         if self.relevant_from not in numbers[1:]:
-            problems.append(f"'relevant from' must be a grade above the lowest; {self.relevant_from} is not")
+            problems.append(f"'relevant from' must be a grade above the lowest, not {self.relevant_from}")
         if problems:
-            raise ProblemsFound("this is not a scale", [Problem("bad-scale", text) for text in problems])
+            raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text) for text in problems])
 
     @property
     def lowest(self) -> int:

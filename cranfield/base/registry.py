@@ -1,7 +1,7 @@
 """Names to parts: how a format, a strategy or a measure is found, what options it has, and when it is loaded.
 
-A part registers itself with a decorator in a module of its registry's folder; a stranger's part comes through
-an entry point and is treated the same. Nothing is imported before the first look-up.
+A part registers itself with a decorator in a module of its registry's folder; a part of another distribution comes
+through an entry point and is treated the same. Nothing is imported before the first look-up.
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ def column_texts(table: Table, place: int) -> list[str]:
 # A table read from a file: a schema in; columns, and everything that is wrong with its lines, out.
 #
 # A schema says how the columns are usually called, and in which words a file is refused. So all problems of a file
-# are told at once, each with its lines, whatever it is a file of.
+# are reported at once, each with its lines, whatever it is a file of.
 
 Row = tuple[int, dict[str, str]]
 """The line a row begins on, and its cells by column."""

@@ -64,7 +64,7 @@ def cell_width(text: str) -> int:
 def shortened_in_the_middle(text: str, width: int, *, head: int | None = None) -> str:
     """A visible line cut to `width` cells, an ellipsis in the middle: names of one group often begin alike.
 
-    `head` is how many cells before the ellipsis are kept, half of them unless told.
+    `head` is how many cells before the ellipsis are kept, half of `width` by default.
     """
     if cell_width(text) <= width:
         return text
@@ -138,7 +138,7 @@ def stored_moment(text: str, *, end_of_day: bool = False) -> str:
         else:
             moment = datetime.fromisoformat(words)
     except ValueError:
-        raise InputError(f"{quoted(text)} is not a time; write 2026-01-31 or 2026-01-31T17:30Z") from None
+        raise InputError(f"{quoted(text)} is not a date or time; write 2026-01-31 or 2026-01-31T17:30Z") from None
     return _stored(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
 
 

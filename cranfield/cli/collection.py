@@ -29,66 +29,66 @@ def add_to(app: typer.Typer) -> None:
 
 
 _STORY = """
-# A collection is one file; it begins with a scale and guidelines.
+# A collection is one file. It starts with a grade scale and guidelines for the assessors.
 init kitchen --scale KITCHEN/scale.toml --guidelines KITCHEN/guidelines.md
-# The documents: 240 short texts about life in the kitchen.
+# Documents: 240 short texts about cooking.
 corpus add KITCHEN/documents.jsonl
-# The topics: fifteen questions, some easy, some hard.
+# Topics: 15 questions, some easy, some hard.
 corpus topics KITCHEN/topics.trec
-# The documents can be searched at once.
+# The documents are indexed for full-text search.
 corpus search "burnt pan" --count 3
-# Some documents are there twice, or nearly so.
+# Some documents are duplicates or near-duplicates.
 corpus duplicates --threshold 0.5
-# No search engine at hand? Baseline systems make runs.
+# No search engine available? Baseline systems make runs.
 runs make fts5 --depth 20 --tag my-first-run --output FOLDER/my-first-run.run
-# Runs are checked before they enter; all problems are listed at once.
+# Runs are checked before submission; all problems are listed at once.
 runs check KITCHEN/runs.toml FOLDER/my-first-run.run
-# Eleven runs of eight groups are submitted; two groups stay out of the pool.
+# Eleven runs of eight groups are submitted. Two groups do not contribute to the pool.
 runs submit KITCHEN/runs.toml
-# Here they are.
+# All submitted runs.
 runs list
-# The pool: the first five documents of each contributing run are worth judging.
+# The pool: the top 5 documents of each contributing run.
 pool build "depth 5"
-# Who brought what? One group can be the only one to have a document.
+# What did each run contribute? Some documents were contributed by one group only.
 pool show
 # Why is this document in the pool of topic T01?
 pool explain T01 K146
-# The pool can be built again, and is the same to the last byte.
+# Rebuilding the pool gives the same pool, byte for byte.
 pool verify
-# Two people have read the pooled documents; their recorded judgments are played in.
+# Two assessors have judged the pool; their judgments are imported.
 judge import KITCHEN/judgments.csv
-# The first reader's word counts where they differ.
+# Where the two disagree, the grade of the first assessor counts.
 judge assign reader-1 reader-2 --together --format csv
-# How far do they agree?
+# How well do the assessors agree?
 judge agreement
-# The qrels are frozen under a name and a hash.
+# A release freezes the qrels under a name and a hash.
 qrels release first
-# And written as trec_eval reads them.
+# The qrels in the format of trec_eval.
 qrels export first --output FOLDER/qrels.txt
-# Scores, each with a verdict: the pool knows little of what mortar-dense found, and says so.
+# Scores, each with a verdict. Many documents that mortar-dense retrieved are unjudged.
 evaluate -m P@5 -m nDCG@5 -m AP
-# Which differences are more than chance, and which could turn once everything is read?
+# Which differences are significant, and which could be reversed by judging unjudged documents?
 compare stove-rocchio larder-bm25 mortar-dense -m nDCG@5
-# Both outsiders, told in full: one can be trusted, the other cannot.
+# The two non-contributing runs in detail: one score is reliable, the other is not.
 reuse mortar-dense whisk-bm25 -m P@5 --describe
-# Is mortar-dense worse than ladle-rm3? These documents settle it, the heaviest first.
+# Is mortar-dense worse than ladle-rm3? Judging these documents decides it, the most influential first.
 settle mortar-dense ladle-rm3 -m P@5 --all --queue settle --into after
-# They were judged later, with all of the outsiders' first ten, into a layer of its own called after.
+# They were judged later, together with the top 10 of both new runs, in a separate layer named after.
 judge import KITCHEN/after.csv --layer after
-# With them the outsider that stood behind three others leads the field.
+# With these judgments mortar-dense, which was ranked fourth, ranks first.
 evaluate -m P@5 -m nDCG@5 -m AP --layer main --layer after
-# Everything on one page, to read, print and publish.
+# The report: everything on one page, to read, print and publish.
 report -m P@5 -m nDCG@5 -m AP -o FOLDER/report.html
-# The file can prove that it is sound.
+# The integrity of the file is verified.
 check
-# And it knows what comes next.
+# What comes next?
 status
 """
-"""The whole way on the shipped collection, by the commands a user would type, each after a sentence about it."""
+"""Every stage on the shipped collection, by the commands that a user would type, each with a sentence before it."""
 
 
 def init(
-    name: Annotated[str, typer.Argument(help="What the collection is called.")] = "",
+    name: Annotated[str, typer.Argument(help="Name of the collection.")] = "",
     collection: Collection = COLLECTION,
     scale: Annotated[
         str,
@@ -97,31 +97,31 @@ def init(
         ),
     ] = "binary",
     relevant_from: Annotated[int | None, typer.Option(help="The lowest grade that counts as relevant.")] = None,
-    guidelines: Annotated[Path | None, typer.Option(help="A Markdown file that assessors can read.")] = None,
-    licence: Annotated[str, typer.Option(help="Under which terms it may be used, like CC-BY-4.0.")] = "",
+    guidelines: Annotated[Path | None, typer.Option(help="Guidelines for the assessors, a Markdown file.")] = None,
+    licence: Annotated[str, typer.Option(help="Licence of the collection, for example CC-BY-4.0.")] = "",
 ) -> None:
-    """Make a new collection: one SQLite file."""
+    """Create a collection: one SQLite file."""
     chosen = collections.parse_scale(scale, relevant_from=relevant_from)
     called = name or collection.absolute().parent.name
     collections.init_collection(collection, name=called, scale=chosen, guidelines=guidelines, licence=licence)
     steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
-    console.say(f"made {collection}; scale: {steps}; relevant from {chosen.relevant_from}")
+    console.say(f"created {collection}; scale: {steps}; relevant from grade {chosen.relevant_from}")
     console.say(f"next: add documents with {console.hint('corpus add FILE…', collection)}")
 
 
 def status(collection: Collection = COLLECTION, format: Format = "table") -> None:
-    """Say where the collection stands, and the next thing to do."""
+    """Show the state of the collection and the next step."""
     with console.collection(collection) as store:
         standing = status_workflow.status(store, hint=partial(console.hint, collection=collection))
     console.show(standing, format)
 
 
 def check(collection: Collection = COLLECTION, format: Format = "table") -> None:
-    """Prove the file sound, or say what is wrong with it."""
+    """Verify the integrity of the collection file."""
     with console.collection(collection) as store, console.progress() as progress:
         soundness = check_workflow.check(store, progress=progress)
     table = soundness.table()
-    # In the terminal, what is wrong is said below the table.
+    # In the terminal, problems are listed below the table.
     console.put_table(table.select([0, 1, 2]) if format == "table" else table, format)
     for remark in soundness.remarks:
         console.say(remark)
@@ -130,21 +130,21 @@ def check(collection: Collection = COLLECTION, format: Format = "table") -> None
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The copy to make; an existing file is never overwritten.")],
+    file: Annotated[Path, typer.Argument(help="File to create; an existing file is never overwritten.")],
     collection: Collection = COLLECTION,
 ) -> None:
-    """Copy a live collection correctly."""
+    """Copy a collection, also while it is in use."""
     with console.collection(collection) as store:
         collections.back_up(store, file)
     console.say(f"copied {collection} to {file} ({file.stat().st_size:,} bytes)")
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="A folder to make the demonstration in.")] = Path("cranfield-demo"),
+    folder: Annotated[Path, typer.Argument(help="Folder for the demonstration.")] = Path("cranfield-demo"),
 ) -> None:
-    """Go the whole way on the shipped collection."""
+    """Run every stage on the shipped collection."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is not empty: give the demonstration a folder of its own")
+        raise UsageError(f"{folder} is not empty; choose a new folder for the demonstration")
     folder.mkdir(parents=True, exist_ok=True)
     database = folder / "collection.db"
     places = {"KITCHEN": collections.shipped_collection("kitchen"), "FOLDER": folder}
@@ -155,18 +155,18 @@ def demo(
         at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         if words[:2] == ["judge", "import"] and "--layer" not in words and at_terminal:
             console.say()
-            if typer.confirm("Do you want to judge a few documents yourself? (q ends the sitting)", err=True):
+            if typer.confirm("Do you want to judge a few documents yourself? (q ends the judging session)", err=True):
                 _run(["judge", "--assessor", "you", "--topic", "T01", "-C", str(database)])
         console.say()
         console.say(sentence)
         _run([*words, "-C", str(database)])
     console.say()
     console.say(f"The report is {folder / 'report.html'}: open it in a browser.")
-    console.say(f"The collection is {database}. Go on with it, for example: {console.hint('runs list', database)}")
+    console.say(f"The collection is {database}. Try for example: {console.hint('runs list', database)}")
     if which("cranfield") is None and sys.prefix != sys.base_prefix:
         activate = Path(sys.prefix) / "bin" / "activate"
         here = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
-        console.say(f"This shell does not know the command yet; make it known with: . {here}")
+        console.say(f"This shell does not find the command yet; activate its environment with: . {here}")
 
 
 def _run(words: Sequence[str]) -> None:

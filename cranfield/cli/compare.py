@@ -19,41 +19,51 @@ with deferred:
     from cranfield.workflows.evaluate import figures as evaluate_figures
 
 Runs = Annotated[list[str] | None, typer.Argument(help="Run files, or names of stored runs.", show_default=False)]
-Measures = Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; may be repeated.")]
+Measures = Annotated[
+    list[str] | None, typer.Option("-m", "--measure", help="A measure; repeatable. [default: AP, nDCG@10]")
+]
 Baselines = Annotated[
     list[str] | None,
-    typer.Option("-b", "--baseline", help="Compare with this run only, by its file or its tag; may be repeated."),
+    typer.Option("-b", "--baseline", help="Compare with this run only, named by file or tag; repeatable."),
 ]
-Test = Annotated[str, typer.Option(help="t, wilcoxon, sign, randomisation, bootstrap, or tukey for all runs.")]
+Test = Annotated[
+    str, typer.Option(help="Significance test: t, wilcoxon, sign, randomisation, bootstrap, or tukey over all runs.")
+]
 CorrectionName = Annotated[
     str | None,
     typer.Option(
-        help="none, bonferroni, holm (the default) or benjamini-hochberg; tukey has its own.", show_default=False
+        help="Correction for many pairs: none, bonferroni, holm (default) or benjamini-hochberg; tukey has its own.",
+        show_default=False,
     ),
 ]
-Alpha = Annotated[float, typer.Option(min=0.0001, max=0.5, help="Significant from this corrected p down.")]
+Alpha = Annotated[float, typer.Option(min=0.0001, max=0.5, help="Significance level for the corrected p.")]
 Systems = Annotated[
-    list[str] | None, typer.Option("--system", help="NAME=RUN,RUN,…: several seeds of one system as one entry.")
+    list[str] | None,
+    typer.Option("--system", help="NAME=RUN,RUN,…: treat several seeds of a system as one entry; repeatable."),
 ]
-Wanted = Annotated[float | None, typer.Option(min=0.0, help="Say how many topics this difference would need.")]
-Topics = Annotated[str, typer.Option(help="The topics that count: qrels (all of them), common, or a file of ids.")]
+Wanted = Annotated[
+    float | None, typer.Option(min=0.0, help="Report how many topics this true difference would need.")
+]
+Topics = Annotated[
+    str, typer.Option(help="Topics to average over: qrels (all judged), common, or a file of topic ids.")
+]
 Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
 Draws = Annotated[
     int | None,
     typer.Option(
         min=100,
-        help="Random draws for intervals and drawing tests. By default 10,000, and for tests of many pairs so many"
-        " that a pair can be significant.",
+        help="Random draws for intervals and resampling tests. [default: 10,000; for tests of many pairs enough for a"
+        " pair to be significant]",
         show_default=False,
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws.")]
-ByTopic = Annotated[bool, typer.Option("--by-topic", help="Both scores of each pair and their difference, by topic.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+ByTopic = Annotated[bool, typer.Option("--by-topic", help="Scores and difference of each pair by topic.")]
 Plot = Annotated[
     Path | None,
     typer.Option(
-        help="Draw the first measure into this file (PNG, SVG, PDF): a pair topic by topic; more as strips,"
-        " with a baseline of the differences from it."
+        help="Plot the first measure to this file (PNG, SVG, PDF): differences by topic for one pair, strips of"
+        " scores for more, strips of differences with a baseline."
     ),
 ]
 # Options that were dropped; the hints go with the next version.
@@ -62,11 +72,9 @@ SavedScores = Annotated[str | None, removed("--scores", _SAME_QRELS)]
 Mixed = Annotated[bool, removed("--allow-mixed-qrels", _SAME_QRELS)]
 Tolerance = Annotated[
     str | None,
-    removed("--tolerance", "equal scores are ties; another tolerance is the argument tolerance of compare in Python"),
+    removed("--tolerance", "equal scores are ties; in Python, compare takes another tolerance"),
 ]
-Power = Annotated[
-    str | None, removed("--power", "the chance is 0.8; another one is the argument power of compare in Python")
-]
+Power = Annotated[str | None, removed("--power", "power is 0.8; in Python, compare takes another as power")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -106,7 +114,7 @@ def compare(
     power: Power = None,
     tolerance: Tolerance = None,
 ) -> None:
-    """Compare runs: differences, intervals, corrected significance, and what unjudged documents leave of them."""
+    """Compare runs: differences, intervals, corrected significance, and whether unjudged documents matter."""
     if plot:
         evaluate_figures.refuse_other_kinds(plot)
     systems = by_measure.parse_systems(system or [])
@@ -141,18 +149,18 @@ def compare(
         for number, table in enumerate(result.tables(carried)):
             console.put_table(table, format, wide=True, follows=number > 0)
     if plot:
-        console.say(f"drew {workflow.plot_comparison(result, plot)} into {plot}")
+        console.say(f"plotted {workflow.plot_comparison(result, plot)} to {plot}")
     for remark in result.remarks_on(with_qrels=not to_file, prefix="note: "):
         console.say(remark)
 
 
 def list_tests(
-    name: Annotated[str, typer.Argument(help="A test or a correction; without one, all are listed.")] = "",
+    name: Annotated[str, typer.Argument(help="A test or a correction. [default: list all]")] = "",
     format: Format = "table",
 ) -> None:
-    """List the significance tests and corrections, or explain one."""
+    """List significance tests and corrections, or explain one."""
     if name:
         console.put(listing.describe_test(name))
         return
     console.put_table(listing.list_tests(), format)
-    console.say("formula and source of each: cranfield tests NAME")
+    console.say("for formula and source: cranfield tests NAME")

@@ -71,17 +71,19 @@ Collection = Annotated[
     Path,
     typer.Option("-C", "--collection", envvar=COLLECTION_VARIABLE, help="The collection file.", show_default=True),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the file, where there is one.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")]
 Assessor = Annotated[
     str,
-    typer.Option("-a", "--assessor", envvar=ASSESSOR_VARIABLE, help="Who judges; asked once and remembered."),
+    typer.Option(
+        "-a", "--assessor", envvar=ASSESSOR_VARIABLE, help="Name of the assessor; asked for once, then remembered."
+    ),
 ]
 Format = Annotated[
     str,
     typer.Option(
         "-f",
         "--format",
-        help="How to print: table, csv, json, jsonl, latex, markdown.",
+        help="Output format: table, csv, json, jsonl, latex, markdown.",
         autocompletion=lambda incomplete: [name for name in table_formats() if name.startswith(incomplete)],
         callback=_check_format,
     ),
@@ -100,8 +102,8 @@ def name_of_assessor(name: str) -> str:
     if file.is_file() and (known := file.read_text(encoding="utf-8").strip()):
         return known
     if not sys.stdin.isatty():
-        raise UsageError(f"say who judges: -a NAME, or ${ASSESSOR_VARIABLE}")
-    name = str(typer.prompt("Your name, as it will stand with your judgments", err=True)).strip()
+        raise UsageError(f"no assessor: pass -a NAME or set ${ASSESSOR_VARIABLE}")
+    name = str(typer.prompt("Your name, as recorded with your judgments", err=True)).strip()
     with suppress(OSError):  # a home that cannot be written only means that the question comes again
         if name:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -224,7 +226,7 @@ def put_warnings(warnings: Sequence[Problem]) -> None:
         alike = [warning for warning in warnings if warning.code == code]
         files = counted(len({warning.file for warning in alike}), "file")
         say(f"warning: {files}, for example {alike[0]} [{code}]")
-    say("cranfield runs show RUN lists what was found in each")
+    say("all warnings of a run: cranfield runs show RUN")
 
 
 def fail(error: CranfieldError) -> int:
@@ -250,7 +252,7 @@ def collection(path: Path) -> Iterator[Store]:
 
     with collections.open_collection(path, waiting=waiting) as store:
         if store.kept_as:
-            say(f"{path} was of an older version and has been brought up to date; as it was, it is {store.kept_as}")
+            say(f"{path} was written by an older version and has been upgraded; the original is {store.kept_as}")
         yield store
 
 
@@ -277,16 +279,16 @@ def opened(
     pool: str = "",
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[collection_module.Collection]:
-    """Open what a command is about: the collection that is meant, or files, with what is told about the pool.
+    """Open the collection of a command, or files, with the options that describe the pool.
 
-    With `warn` (that is `say`) words that name nothing are refused first, and warnings about the qrels are told.
+    With `warn` (that is `say`) empty names are refused first, and warnings about the qrels are printed.
     """
     options = field.PoolOptions(groups=groups, depth=pool_depth, card=card, pool=pool)
     # A collection that happens to lie in the folder must not change what files say by its pool and its scale.
     are_files = qrels is not None and runs and all(Path(word).is_file() for word in (qrels, *runs))
     is_ignored = path == COLLECTION and path.exists() and are_files and _is_default()
     if is_ignored:
-        say(f"qrels and runs are files, so {path} is not looked at; -C {path} takes its pool and scale")
+        say(f"note: qrels and runs are files, so {path} is not used; -C {path} adds its pool and scale")
     with nullcontext() if is_ignored else collection_if_any(path) as store:
         if warn is not None:
             _refuse_nothing(store, qrels, runs, layers)
@@ -299,15 +301,15 @@ def _refuse_nothing(
 ) -> None:
     """Refuse a call that does not say which qrels and runs are meant, with the usage of its command."""
     if qrels == "":
-        raise typer.BadParameter("--qrels names nothing; is a variable of the shell empty?")
+        raise typer.BadParameter("--qrels is empty; is a shell variable unset?")
     if store is None and layers:
-        raise typer.BadParameter("--layer is for the judgments of a collection; there is none here")
+        raise typer.BadParameter("--layer selects judgments of a collection, and no collection is open")
     if store is None and qrels is None:
-        raise typer.BadParameter("which qrels? name a file with --qrels, or a collection with -C")
+        raise typer.BadParameter("no qrels: name a file with --qrels or a collection with -C")
     if "" in (runs or ()):
-        raise typer.BadParameter("a run without a name; is a variable of the shell empty?")
+        raise typer.BadParameter("the name of a run is empty; is a shell variable unset?")
     if not runs and not reading.stored_names(store):
-        raise typer.BadParameter("which runs? name their files, or a collection that has some with -C")
+        raise typer.BadParameter("no runs: name run files, or with -C a collection that has runs")
 
 
 def _is_default() -> bool:
@@ -352,6 +354,6 @@ def binary_output(path: Path | None, *, replace: bool = False) -> Iterator[Binar
         sys.stdout.buffer.flush()
         return
     if path.exists() and not replace:
-        raise UsageError(f"{path} exists already; choose another name, or overwrite it with --replace")
+        raise UsageError(f"{path} already exists; choose another name, or overwrite it with --replace")
     with files.whole_file(path, replace=replace) as unfinished, unfinished.open("xb") as stream:
         yield stream

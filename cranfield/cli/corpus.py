@@ -29,14 +29,14 @@ Files = Annotated[
     list[Path], typer.Argument(help="Files (also gzip, bz2, xz, zstd), a folder, or - for standard input.")
 ]
 From = Annotated[
-    str | None, typer.Option("--from", help="The format, where it is not recognised: see cranfield formats.")
+    str | None, typer.Option("--from", help="The format, if it is not recognised (see cranfield formats).")
 ]
-Encoding = Annotated[str, typer.Option(help="The encoding of the files, where it is not UTF-8 (latin-1, cp1252 …).")]
+Encoding = Annotated[str, typer.Option(help="The encoding of the files, if not UTF-8 (latin-1, cp1252 …).")]
 KeepGoing = Annotated[
-    bool, typer.Option("--keep-going", help="Load the good records of a bad file and list the bad ones.")
+    bool, typer.Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
 ]
 _MINHASH = "it only sets which pairs are compared; corpus.duplicates in Python takes permutations and seed"
-Update = Annotated[bool, typer.Option("--update", help="Replace records that are there with other content.")]
+Update = Annotated[bool, typer.Option("--update", help="Replace existing records that have different content.")]
 
 
 @app.command()
@@ -58,15 +58,13 @@ def add(
 
 @app.command()
 def topics(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Topic files; without any, the topics are listed.")
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="Topic files; omit them to list the topics.")] = None,
     collection: Collection = COLLECTION,
     from_: From = None,
     encoding: Encoding = "utf-8",
     ids: Annotated[
         Literal["given", "position"],
-        typer.Option(help="Use the ids of the file, or count 1, 2, 3 … (the original Cranfield qrels mean that)."),
+        typer.Option(help="Use the ids in the file, or number topics 1, 2, 3 … (as the Cranfield qrels do)."),
     ] = "given",
     keep_going: KeepGoing = False,
     update: Update = False,
@@ -109,9 +107,7 @@ class _Narrator:
 
 @app.command()
 def show(
-    document: Annotated[
-        str, typer.Argument(help="A document's id; without one, the first documents are listed.")
-    ] = "",
+    document: Annotated[str, typer.Argument(help="A document id; omit it to list the first documents.")] = "",
     collection: Collection = COLLECTION,
     count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many to list.")] = 10,
     format: Format = "table",
@@ -127,10 +123,10 @@ def show(
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument(help="Words; a phrase in double quotes inside single ones.")],
+    words: Annotated[list[str], typer.Argument(help="Query words; a phrase in double quotes inside single quotes.")],
     collection: Collection = COLLECTION,
     count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many hits.")] = 10,
-    every_word: Annotated[bool, typer.Option("--all", help="Only documents that have every word.")] = False,
+    every_word: Annotated[bool, typer.Option("--all", help="Only documents that contain every word.")] = False,
     format: Format = "table",
 ) -> None:
     """Search the documents (BM25, best first)."""
@@ -149,13 +145,13 @@ def search(
 def duplicates(
     collection: Collection = COLLECTION,
     threshold: Annotated[
-        float, typer.Option(min=0.05, max=1.0, help="Jaccard similarity of word shingles from which two are alike.")
+        float, typer.Option(min=0.05, max=1.0, help="Minimum Jaccard similarity of word shingles of near-duplicates.")
     ] = 0.8,
     shingle: Annotated[int, typer.Option(min=1, max=50, help="Words in a shingle.")] = 5,
     permutations: Annotated[str | None, removed("--permutations", _MINHASH)] = None,
     seed: Annotated[str | None, removed("--seed", _MINHASH)] = None,
     stored: Annotated[
-        bool, typer.Option("--stored", help="Show what the latest search found; search no more.")
+        bool, typer.Option("--stored", help="Show the result of the latest search; do not search again.")
     ] = False,
     format: Format = "table",
 ) -> None:

@@ -23,51 +23,52 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     list[str] | None,
-    typer.Argument(
-        help="Run files, or names of stored runs (all of them by default). With --explain: RUN TOPIC [RUN]."
-    ),
+    typer.Argument(help="Run files or names of stored runs (default: all). With --explain: RUN TOPIC [RUN]."),
 ]
-NoVerdict = Annotated[bool, typer.Option("--no-verdict", help="Scores alone: no intervals, no verdicts.")]
+NoVerdict = Annotated[bool, typer.Option("--no-verdict", help="Scores only, without intervals and verdicts.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("-m", "--measure", help="A measure, like nDCG@10 or map; may be repeated. See cranfield measures."),
+    typer.Option(
+        "-m", "--measure", help="A measure, such as nDCG@10 or map; repeatable. cranfield measures lists them."
+    ),
 ]
-BestFirst = Annotated[bool, typer.Option("--best-first", help="The best run first, by the first measure.")]
-ByTopic = Annotated[bool, typer.Option("--by-topic", help="Every topic, not the summary alone.")]
+BestFirst = Annotated[bool, typer.Option("--best-first", help="Sort runs by the first measure, best first.")]
+ByTopic = Annotated[bool, typer.Option("--by-topic", help="Scores of each topic, and the summary.")]
 Topics = Annotated[
-    str, typer.Option(help="The topics that count: qrels (all of them), common, run, or a file of topic ids.")
+    str, typer.Option(help="Topics to average: qrels (all topics of the qrels), common, run, or a file of topic ids.")
 ]
 Like = Annotated[
     Literal["9", "10"] | None,
-    typer.Option("--as", help="Order ties and round recall levels as trec_eval 9 or 10."),
+    typer.Option("--as", help="Break ties and round recall levels as trec_eval 9 or 10."),
 ]
 Ties = Annotated[
     Literal["trec", "best", "worst", "expected"],
-    typer.Option(help="Tied documents: by id as trec_eval, best or worst first, or the mean over all orders."),
+    typer.Option(help="Tie order: by id as trec_eval, best or worst case, or the mean over all orders."),
 ]
 Duplicates = Annotated[
     str,
     typer.Option(
-        help="Near-duplicates of a document above: plain (scored like others), novelty (not relevant; the collection"
-        " knows which they are), or a file of them (document, tab, cluster)."
+        help="Near-duplicates of a higher-ranked document: plain (scored as any other), novelty (not relevant, by the"
+        " clusters of the collection), or a file of clusters (document, tab, cluster)."
     ),
 ]
 Clusters = Annotated[str | None, removed("--clusters", "use --duplicates FILE")]
 LetterTest = Annotated[
     Literal["tukey", "t"] | None,
     typer.Option(
-        "--letters", help="Mark runs that do not differ with the same letter: by Tukey's test, or paired t with Holm."
+        "--letters",
+        help="Runs that do not differ significantly share a letter: Tukey's HSD, or paired t-tests with Holm.",
     ),
 ]
 Plot = Annotated[
     Path | None,
     typer.Option(
-        help="Draw the first measure, topic by topic, into this file (PNG, SVG, PDF); of iprec_at_recall the curves."
+        help="Plot the first measure by topic (PNG, SVG, PDF); for iprec_at_recall, precision-recall curves."
     ),
 ]
 Curve = Annotated[bool, removed("--curve", "use -m iprec_at_recall --plot FILE")]
-Explain = Annotated[bool, typer.Option("--explain", help="Lay open a run's list for one topic.")]
-Depth = Annotated[int, typer.Option(min=1, help="How many ranks --explain shows.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Show the ranked list of a run for one topic.")]
+Depth = Annotated[int, typer.Option(min=1, help="Number of ranks that --explain shows.")]
 
 
 def novelty(word: str) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def evaluate(
     clusters: Clusters = None,
     curve: Curve = False,
 ) -> None:
-    """Score runs against qrels, and say how far each score can be trusted."""
+    """Score runs against qrels, with a verdict on how reliable each score is."""
     # No matrices are multiplied here, and to start the threads for that takes longer than to score a run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if plot:
@@ -117,7 +118,7 @@ def evaluate(
         given = {"--by-topic": by_topic, "--best-first": best_first, "--topics": topics != "qrels"}
         idle = [name for name, value in (given | {"--letters": letters, "--plot": plot}).items() if value]
         if idle:
-            said = f"--explain lays open the lists of one topic; {', '.join(idle)} would change nothing"
+            said = f"--explain shows the lists of one topic; {', '.join(idle)} does not apply"
             raise typer.BadParameter(said)
     measures = measure or reading.DEFAULT_MEASURES
     named = [words[0], *words[2:]] if explain else runs
@@ -151,7 +152,7 @@ def evaluate(
         )
     _put_scores(found, format)
     if plot:
-        console.say(f"drew {figures.plot_evaluation(found, plot)} into {plot}")
+        console.say(f"plotted {figures.plot_evaluation(found, plot)} to {plot}")
 
 
 def _put_scores(found: "Evaluation", format: str) -> None:
@@ -162,7 +163,7 @@ def _put_scores(found: "Evaluation", format: str) -> None:
         if not piped or note != made_with:
             console.say(note)
     if found.best_first and not found.scores.measures[0].quality:
-        raise typer.BadParameter(f"--best-first: a higher {found.scores.measures[0]} does not mean a better run")
+        raise typer.BadParameter(f"--best-first: a higher {found.scores.measures[0]} does not indicate a better run")
     if format in DATA_FORMATS:
         console.put_table(found.table(), format)
     else:
@@ -172,7 +173,7 @@ def _put_scores(found: "Evaluation", format: str) -> None:
         for other in others:
             console.put_table(other, format, wide=True, follows=True)
         if found.changes and not others:
-            console.say("novelty changes the place of no run")
+            console.say("novelty scoring changes the rank of no run")
     for remark in found.remarks:
         if format not in DATA_FORMATS or remark != workflow.UNJUDGED_SAID:
             console.say(remark)

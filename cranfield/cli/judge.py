@@ -1,4 +1,4 @@
-"""`cranfield judge`: from the pool to judgments. Bare, it opens the assessor's interface."""
+"""`cranfield judge`: from the pool to judgments. Bare, it opens the assessor interface."""
 
 import sys
 from collections.abc import Iterator
@@ -23,7 +23,12 @@ with deferred:
     from cranfield.workflows import collection as collections
     from cranfield.workflows.judge import judge as stage
 
-app = typer.Typer(name="judge", help="Judge what is pooled.", invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(
+    name="judge",
+    help="Judge pooled documents, alone or as a team.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
 
 
 def add_to(program: typer.Typer) -> None:
@@ -31,26 +36,31 @@ def add_to(program: typer.Typer) -> None:
     program.add_typer(app)
 
 
-Layer = Annotated[str, typer.Option(help="The layer the judgments belong to.")]
+Layer = Annotated[str, typer.Option(help="Layer of the judgments.")]
 Layers = Annotated[
-    list[str] | None, typer.Option("--layer", help="A layer, main by default; may be repeated: earlier ones win.")
+    list[str] | None,
+    typer.Option("--layer", help="A layer (default: main); repeatable, earlier layers take precedence."),
 ]
-Pool = Annotated[str, typer.Option(help="The pool; the latest by default.")]
-Topics = Annotated[list[str] | None, typer.Option("--topic", help="Only this topic; may be repeated.")]
+Pool = Annotated[str, typer.Option(help="The pool (default: the latest).")]
+Topics = Annotated[list[str] | None, typer.Option("--topic", help="Only this topic; repeatable.")]
 Plain = Annotated[
-    bool, typer.Option("--plain", help="Questions and answers line by line: for pipes, scripts, screen readers.")
+    bool,
+    typer.Option(
+        "--plain",
+        help="Judge line by line, without the full-screen interface: for pipes, scripts and screen readers.",
+    ),
 ]
-BreakAfter = Annotated[int, typer.Option(min=0, help="Minutes of work after which a break is due; 0: never.")]
-Theme = Annotated[Literal["auto", "dark", "light"], typer.Option(help="The colours of the interface.")]
+BreakAfter = Annotated[int, typer.Option(min=0, help="Minutes of work before a break reminder; 0: never.")]
+Theme = Annotated[Literal["auto", "dark", "light"], typer.Option(help="Colour theme of the interface.")]
 # Options that were dropped; the hints go with the next version.
-_SIZES = "fewer than 3 expected are too few, more than 100 too many; in Python try_ takes few and many"
+_SIZES = "the limits are 3 and 100 expected relevant documents; in Python, try_ takes few and many"
 NoBreaks = Annotated[bool, removed("--no-breaks", "use --break-after 0")]
 Few = Annotated[int | None, removed("--few", _SIZES)]
 Many = Annotated[int | None, removed("--many", _SIZES)]
 TrialSeed = Annotated[
-    int | None, removed("--seed", "the sample of a topic is drawn once and kept; in Python begin_trial takes seed")
+    int | None, removed("--seed", "the sample of a topic is drawn once and kept; in Python, begin_trial takes seed")
 ]
-Language = Annotated[str, typer.Option(help="The language of the documents: how words are stemmed to be found.")]
+Language = Annotated[str, typer.Option(help="Language of the documents, for stemming highlighted words.")]
 
 
 @contextmanager
@@ -67,26 +77,26 @@ def judge(
     assessor: Assessor = "",
     topic: Topics = None,
     pool: Pool = "",
-    queue: Annotated[str, typer.Option(help="Judge a queue: a top-up, or what settles two runs.")] = "",
-    layer: Annotated[str, typer.Option(help="The layer the judgments go to; main by default.")] = "",
+    queue: Annotated[str, typer.Option(help="Judge a queue, such as a top-up or the documents of settle.")] = "",
+    layer: Annotated[str, typer.Option(help="Layer of the judgments (default: main).")] = "",
     order: Annotated[
         Literal["plan", "id", "random", "cluster"],
-        typer.Option(help="The order of a topic: as pooled, by id, drawn, or near-duplicates together."),
+        typer.Option(
+            help="Order of the documents of a topic: as pooled, by id, random, or near-duplicates together."
+        ),
     ] = "plan",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random order.")] = 0,
     rejudge: Annotated[
-        bool, typer.Option("--rejudge", help="What you judged under an older scale or older guidelines.")
+        bool, typer.Option("--rejudge", help="Judge again what you judged under an older scale or older guidelines.")
     ] = False,
     plain: Plain = False,
     break_after: BreakAfter = 45,
     no_breaks: NoBreaks = False,
-    lease: Annotated[
-        int, typer.Option(min=1, help="Minutes after which an unanswered document is others' too.")
-    ] = 10,
+    lease: Annotated[int, typer.Option(min=1, help="Minutes until an unanswered document is given to others.")] = 10,
     theme: Theme = "auto",
     language: Language = "english",
 ) -> None:
-    """Judge. Without a further word the assessor's interface opens; each answer is saved before it says so."""
+    """Judge. Without a subcommand the assessor interface opens; an answer is shown as saved only once it is."""
     if context.invoked_subcommand is not None:
         return
     refuse_without_terminal(plain=plain)
@@ -113,7 +123,7 @@ def judge(
 def refuse_without_terminal(*, plain: bool) -> None:
     """Say at once that the interface cannot be shown here."""
     if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("the interface needs a terminal; through a pipe, judge with --plain")
+        raise UsageError("the assessor interface needs a terminal; without one, use --plain")
 
 
 def run_interface(session: "interface_session.Session", *, plain: bool, theme: str = "auto") -> int:
@@ -136,27 +146,33 @@ def _share(text: str | None) -> float | None:
 @app.command()
 def assign(
     assessors: Annotated[
-        list[str] | None, typer.Argument(help="Names; without any, what is assigned is listed.")
+        list[str] | None, typer.Argument(help="Names of assessors; without names, the assignments are listed.")
     ] = None,
     collection: Collection = COLLECTION,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="This topic; by default all that nobody has yet.")
+        list[str] | None,
+        typer.Option("--topic", help="Assign this topic (default: all unassigned topics); repeatable."),
     ] = None,
-    pool: Annotated[str, typer.Option(help="The pool whose topics are given out; the latest by default.")] = "",
+    pool: Annotated[str, typer.Option(help="The pool whose topics are assigned (default: the latest).")] = "",
     together: Annotated[
-        bool, typer.Option("--together", help="All judge all these topics; the first named is primary.")
+        bool, typer.Option("--together", help="All assessors share all these topics; the first one is primary.")
     ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Give all topics out again.")] = False,
-    overlap: Annotated[str | None, typer.Option(help="The share that more than one judge, such as 20%.")] = None,
-    by: Annotated[int, typer.Option(min=2, help="How many judge each document of the overlap.")] = 2,
-    probes: Annotated[
-        str | None, typer.Option(help="The share of answers after which an earlier document is shown again.")
+    again: Annotated[bool, typer.Option("--again", help="Reassign all topics.")] = False,
+    overlap: Annotated[
+        str | None, typer.Option(help="Share of documents judged by several assessors, such as 20%.")
     ] = None,
-    probe_after: Annotated[int, typer.Option(min=1, help="How many others come before one is shown again.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn for overlap and probes.")] = 0,
+    by: Annotated[int, typer.Option(min=2, help="Assessors per document of the overlap.")] = 2,
+    probes: Annotated[
+        str | None,
+        typer.Option(help="Share of answers followed by a consistency probe: an earlier document shown again."),
+    ] = None,
+    probe_after: Annotated[
+        int, typer.Option(min=1, help="Documents between a judgment and its probe, at least.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of overlap and probes.")] = 0,
     format: Format = "table",
 ) -> None:
-    """Give topics to assessors, in equal shares; plan overlap and probes."""
+    """Assign topics to assessors in equal shares; plan overlap and consistency probes."""
     shares = _share(overlap), _share(probes)
     with opened(collection) as judging:
         result = judging.assign(
@@ -179,14 +195,16 @@ def progress(
     collection: Collection = COLLECTION,
     by: Annotated[
         Literal["topic", "assessor", "cannot", "lease"],
-        typer.Option(help="By topic, by assessor, what could not be judged and why, or what is out."),
+        typer.Option(
+            help="By topic, by assessor, documents that cannot be judged with reasons, or leased documents."
+        ),
     ] = "topic",
     pool: Pool = "",
     queue: Annotated[str, typer.Option(help="A queue instead of a pool.")] = "",
-    layer: Annotated[str, typer.Option(help="The layer; main by default.")] = "",
+    layer: Annotated[str, typer.Option(help="The layer (default: main).")] = "",
     format: Format = "table",
 ) -> None:
-    """Say how far judging is: the organiser's view."""
+    """Show the progress of judging, by topic or assessor."""
     with opened(collection) as judging:
         console.show(judging.progress(by=by, pool=pool, queue=queue, layer=layer), format)
 
@@ -195,7 +213,7 @@ def progress(
 def guidelines(
     file: Annotated[Path, typer.Argument(help="A Markdown file.")], collection: Collection = COLLECTION
 ) -> None:
-    """Put new guidelines in force; what was judged under the old ones is marked and can be judged again."""
+    """Replace the guidelines; judgments made under the old ones are kept and can be made again."""
     with opened(collection) as judging:
         console.show(judging.guidelines(file))
 
@@ -206,7 +224,7 @@ def scale(
     collection: Collection = COLLECTION,
     relevant_from: Annotated[int | None, typer.Option(help="The lowest grade that counts as relevant.")] = None,
 ) -> None:
-    """Put a new scale in force; what was judged on the old one is marked and can be judged again."""
+    """Replace the scale; judgments made on the old one are kept and can be made again."""
     with opened(collection) as judging:
         console.show(judging.scale(scale, relevant_from=relevant_from))
 
@@ -220,17 +238,17 @@ def try_topic(
         bool, typer.Option("--accept", help="Accept the topic: you become its primary assessor.")
     ] = False,
     refuse: Annotated[str | None, typer.Option(help="Refuse the topic, for this reason.")] = None,
-    show: Annotated[bool, typer.Option("--show", help="Only say what is expected of it.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Line by line instead of the interface.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Only show the estimate.")] = False,
+    plain: Plain = False,
     format: Format = "table",
     few: Few = None,
     many: Many = None,
     seed: TrialSeed = None,
 ) -> None:
-    """Try a draft topic: judge about 25 hits, see how many relevant documents to expect, accept or refuse it."""
+    """Try a draft topic: judge about 25 hits, estimate the number of relevant documents, accept or refuse it."""
     decided = accept or refuse is not None
     if sum([accept, refuse is not None, show]) > 1:
-        raise UsageError("accept the topic, refuse it, or only look at it: one of them")
+        raise UsageError("use only one of --accept, --refuse and --show")
     refuse_without_terminal(plain=plain or decided or show)
     with opened(collection) as judging:
         if not (decided or show):
@@ -243,34 +261,35 @@ def try_topic(
 def import_(
     file: Annotated[Path, typer.Argument(help="Qrels, or a table: topic, document, grade[, assessor, time, note].")],
     collection: Collection = COLLECTION,
-    assessor: Annotated[str, typer.Option(help="Whose judgments they are, where the file does not say.")] = "",
+    assessor: Annotated[str, typer.Option(help="The assessor, if the file does not name one.")] = "",
     layer: Layer = "main",
     from_: Annotated[
-        str | None, typer.Option("--from", help="The format, where it is not recognised: see cranfield formats.")
+        str | None, typer.Option("--from", help="The format, if it is not recognised: see cranfield formats.")
     ] = None,
 ) -> None:
-    """Import judgments that were made elsewhere; doing it twice changes nothing."""
+    """Import judgments made elsewhere; importing the same file twice changes nothing."""
     with opened(collection) as judging:
         console.show(judging.import_(file, assessor=assessor, layer=layer, format=from_))
 
 
 @app.command()
 def packet(
-    assessor: Annotated[str, typer.Argument(help="For whom the packet is.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to make.")],
+    assessor: Annotated[str, typer.Argument(help="The assessor of the packet.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The packet to write.")],
     collection: Collection = COLLECTION,
     topic: Topics = None,
     pool: Pool = "",
-    queue: Annotated[str, typer.Option(help="A queue in place of a pool.")] = "",
+    queue: Annotated[str, typer.Option(help="A queue instead of a pool.")] = "",
     order: Annotated[
-        Literal["plan", "id", "random", "cluster"], typer.Option(help="The order of the documents in a topic.")
+        Literal["plan", "id", "random", "cluster"], typer.Option(help="Order of the documents of a topic.")
     ] = "plan",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of a random order.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random order.")] = 0,
     days: Annotated[
-        float, typer.Option(min=0, max=365, help="How long nobody else is given these documents; 0 reserves nothing.")
+        float,
+        typer.Option(min=0, max=365, help="Days for which the documents are reserved for the assessor; 0: none."),
     ] = 14,
 ) -> None:
-    """Make a judging packet: one file with only what one assessor needs, to be judged anywhere."""
+    """Write a judging packet: a small collection for one assessor, to be judged elsewhere."""
     with opened(collection) as judging:
         result = judging.packet(
             assessor, output, pool=pool, queue=queue, topics=tuple(topic or ()), order=order, seed=seed, days=days
@@ -280,11 +299,11 @@ def packet(
 
 @app.command()
 def merge(
-    file: Annotated[Path, typer.Argument(help="A packet that was judged, or a copy of this collection.")],
+    file: Annotated[Path, typer.Argument(help="A judged packet, or a copy of this collection.")],
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
-    """Take the judgments of a packet back in; doing it twice changes nothing."""
+    """Merge the judgments of a packet; merging it twice changes nothing."""
     with opened(collection) as judging:
         console.show(judging.merge(file), format)
 
@@ -292,22 +311,25 @@ def merge(
 @app.command("with")
 def with_(
     command: Annotated[str, typer.Argument(help="A program that reads JSON lines and writes JSON lines.")],
-    judge: Annotated[str, typer.Option("--as", help="Which judge it is: NAME@VERSION.")],
+    judge: Annotated[str, typer.Option("--as", help="Name of the judge: NAME@VERSION.")],
     collection: Collection = COLLECTION,
     topic: Topics = None,
-    pool: Annotated[str, typer.Option(help="Only this pool; else all pools and everything judged.")] = "",
+    pool: Annotated[str, typer.Option(help="Only this pool (default: all pools and all judged documents).")] = "",
     only: Annotated[
-        Literal["all", "judged", "unjudged"], typer.Option(help="All, or only what people have judged, or have not.")
+        Literal["all", "judged", "unjudged"],
+        typer.Option(help="All documents, or only those judged, or not judged, by people."),
     ] = "all",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many documents, drawn by the seed.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of that draw.")] = 0,
-    batch: Annotated[int, typer.Option(min=1, help="Documents for one process.")] = 20,
-    parallel: Annotated[int, typer.Option(min=1, max=64, help="Processes at once.")] = 1,
-    per_minute: Annotated[float, typer.Option(min=0, help="Documents in a minute, in all; 0 sets no limit.")] = 0,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds of silence after which a process is ended.")] = 120,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of documents, drawn at random.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random draw.")] = 0,
+    batch: Annotated[int, typer.Option(min=1, help="Documents per process.")] = 20,
+    parallel: Annotated[int, typer.Option(min=1, max=64, help="Parallel processes.")] = 1,
+    per_minute: Annotated[float, typer.Option(min=0, help="Documents per minute, in total; 0: no limit.")] = 0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds without an answer after which a process is killed.")
+    ] = 120,
     format: Format = "table",
 ) -> None:
-    """Let an external judge label documents, in a layer of its own; run it again to go on where it stopped."""
+    """Let an external judge label documents, in its own layer; run it again to resume."""
     with opened(collection) as judging, console.progress() as progress:
         result = judging.with_(
             command,
@@ -334,17 +356,17 @@ def agreement(
     collection: Collection = COLLECTION,
     by: Annotated[
         str | None,
-        typer.Option(
-            help="One table: overall, pair, topic, time, probes, confusion; without it the most important ones."
-        ),
+        typer.Option(help="One table: overall, pair, topic, time, probes, confusion (default: the main ones)."),
     ] = None,
     layer: Layers = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 1,
-    draws: Annotated[int, typer.Option(min=100, max=100_000, help="Draws for the intervals.")] = 1000,
-    blocks: Annotated[int, typer.Option(min=1, max=100, help="Stretches of time.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the confidence intervals.")] = 1,
+    draws: Annotated[
+        int, typer.Option(min=100, max=100_000, help="Bootstrap samples for the confidence intervals.")
+    ] = 1000,
+    blocks: Annotated[int, typer.Option(min=1, max=100, help="Number of time periods.")] = 5,
     format: Format = "table",
 ) -> None:
-    """Say how far assessors agree, with each other and with themselves, and what that does to the ranking of runs."""
+    """Measure inter- and intra-assessor agreement, and its effect on the ranking of runs."""
     if format in DATA_FORMATS:
         by = by or "overall"
     with opened(collection) as judging:
@@ -359,15 +381,13 @@ def adjudicate(
     topic: Topics = None,
     layer: Layer = "main",
     across: Annotated[
-        bool, typer.Option("--across", help="Only where one says relevant and another does not.")
+        bool, typer.Option("--across", help="Only disagreements between relevant and not relevant.")
     ] = False,
-    listed: Annotated[
-        bool, typer.Option("--list", help="List the open cases, without names; decide nothing.")
-    ] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Plain lines in place of the screen.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Only list the open cases, without names.")] = False,
+    plain: Plain = False,
     format: Format = "table",
 ) -> None:
-    """Decide where assessors disagree; nobody is named."""
+    """Adjudicate disagreements; assessors are not named."""
     topics = tuple(topic or ())
     if listed:
         with opened(collection) as judging:
@@ -380,7 +400,7 @@ def adjudicate(
         console.say(f"{counted(len(session), 'case')} open")
         if len(session):
             if not plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
-                raise UsageError("the screen needs a terminal; through a pipe, decide with --plain")
+                raise UsageError("the assessor interface needs a terminal; without one, use --plain")
             deciding = adjudication_interface.Adjudication(session)
             if plain:
                 status = adjudication_interface.run_plain(deciding, lines=sys.stdin, out=sys.stdout)
@@ -400,6 +420,6 @@ def propagate(
     exact: Annotated[bool, typer.Option("--exact", help="Only to exact duplicates.")] = False,
     format: Format = "table",
 ) -> None:
-    """Pass grades on to the near-duplicates of judged documents, marked as propagated."""
+    """Propagate grades to the near-duplicates of judged documents."""
     with opened(collection) as judging:
         console.show(judging.propagate(layer=layer, exact=exact), format)

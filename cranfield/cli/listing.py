@@ -36,7 +36,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def trec_eval(context: typer.Context) -> None:
-    """Do what trec_eval does, as version 10, or as version 9 with --as 9."""
+    """Behave like trec_eval: version 10, or version 9 with --as 9."""
     printed = printing.trec_eval(context.args)
     sys.stdout.buffer.write(printed.output)
     sys.stdout.buffer.flush()
@@ -45,7 +45,7 @@ def trec_eval(context: typer.Context) -> None:
 
 
 def measures(
-    name: Annotated[str, typer.Argument(help="A measure; without one, all are listed.")] = "",
+    name: Annotated[str, typer.Argument(help="A measure; all are listed without one.")] = "",
     format: Format = "table",
 ) -> None:
     """List the measures, or explain one."""
@@ -56,12 +56,12 @@ def measures(
 
 
 def formats(format: Format = "table") -> None:
-    """List the formats that are read and written."""
+    """List the input and output formats."""
     console.put_table(list_formats(), format)
 
 
 def strategies(
-    name: Annotated[str, typer.Argument(help="A strategy or a stopping rule; without one, all are listed.")] = "",
+    name: Annotated[str, typer.Argument(help="A strategy or a stopping rule; all are listed without one.")] = "",
     format: Format = "table",
 ) -> None:
     """List the pooling strategies and stopping rules, or explain one."""
@@ -85,13 +85,13 @@ def list_formats() -> Table:
         for name, part in registry.items():
             rows.append((noun, name, part.summary, hasattr(part, "read"), hasattr(part, "write")))
     rows += [("tables", name, _summary(renderer), False, True) for name, renderer in renderers.items()]
-    return table_of(["of", "format", Column("summary", "what it is"), "read", "written"], rows)
+    return table_of(["of", "format", Column("summary", "description"), "read", "written"], rows)
 
 
 def list_tests() -> Table:
     """Every significance test and correction."""
     rows = [(kind, name, ", ".join(aliases), _summary(part)) for kind, name, aliases, part in _tests()]
-    return table_of(["kind", "name", Column("aliases", "also called"), Column("summary", "what it is")], rows)
+    return table_of(["kind", "name", Column("aliases", "also called"), Column("summary", "description")], rows)
 
 
 def describe_test(name: str) -> str:
@@ -123,7 +123,7 @@ def list_strategies() -> Table:
     for name, part in [*strategy.strategies.items(), *stopping.stopping_rules.items()]:
         options = ", ".join(f"{option}={default}" for option, default in part.defaults.items())
         rows.append((name, getattr(part, "kind", "stopping rule"), part.help.splitlines()[0].rstrip("."), options))
-    return table_of(["strategy", "kind", Column("summary", "what it is"), "options"], rows)
+    return table_of(["strategy", "kind", Column("summary", "description"), "options"], rows)
 
 
 def describe_strategy(name: str) -> str:
@@ -159,7 +159,9 @@ def list_measures() -> Table:
         )
         for name, kind in measuring.measures.items()
     ]
-    return table_of(["measure", "cutoff", "parameters", "also", "trec_eval", "what it is"], rows)
+    return table_of(
+        ["measure", "cutoff", "parameters", "also", "trec_eval", Column("what it is", "description")], rows
+    )
 
 
 def describe_measure(name: str) -> str:
@@ -176,7 +178,7 @@ def describe_measure(name: str) -> str:
     for parameter in (*kind.parameters.values(), *measuring.COMMON.values()):
         allowed = ", ".join(parameter.choices) or (str(parameter.range) if parameter.range else "")
         lines.append(f"  {parameter.name}={parameter.default!r}{f'  ({allowed})' if allowed else ''}")
-    lines.append(f"\nTopics are put together by: {kind.aggregate}")
+    lines.append(f"\nAggregated over topics by: {kind.aggregate}")
     return "\n".join(lines) + "\n"
 
 

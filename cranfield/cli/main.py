@@ -65,7 +65,7 @@ def _main(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Log what happens to standard error.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log to standard error.")] = False,
 ) -> None:
     if verbose:
         form = "%(relativeCreated)8d ms  %(name)s: %(message)s"
@@ -114,7 +114,7 @@ def status_of(arguments: list[str]) -> int:
     except SystemExit as leaving:
         # typer ends Ctrl-C this way, and a reader who has gone (cranfield … | head) too.
         if leaving.code == INTERRUPTED:
-            console.say("cranfield: interrupted; nothing was left half done")
+            console.say("cranfield: interrupted; nothing was left incomplete")
         return leaving.code if isinstance(leaving.code, int) else 0
     return 0
 

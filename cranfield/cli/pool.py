@@ -13,7 +13,12 @@ from cranfield.cli.console import COLLECTION, Collection, Format
 with deferred:
     from cranfield.workflows.pool import pool
 
-app = typer.Typer(name="pool", help="What is judged, and why.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    name="pool",
+    help="Choose which documents are judged, and record why.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 def add_to(program: typer.Typer) -> None:
@@ -21,10 +26,10 @@ def add_to(program: typer.Typer) -> None:
     program.add_typer(app)
 
 
-Name = Annotated[str, typer.Option("--name", help="The pool; the latest by default.")]
+Name = Annotated[str, typer.Option("--name", help="Name of the pool; the latest by default.")]
 Seconds = Annotated[
     float | None,
-    typer.Option("--seconds-per-document", help="Reckon with this speed instead of the measured or assumed one."),
+    typer.Option("--seconds-per-document", help="Seconds per document, instead of the measured or assumed speed."),
 ]
 _PAIRS_SHOWN = 20
 
@@ -32,24 +37,31 @@ _PAIRS_SHOWN = 20
 @app.command()
 def build(
     plan: Annotated[
-        str, typer.Argument(help="For example 'depth 10', or 'depth 5; rrf until 100; sample 5% ranks=11-100'.")
+        str,
+        typer.Argument(help="The plan, for example 'depth 10' or 'depth 5; rrf until 100; sample 5% ranks=11-100'."),
     ],
     collection: Collection = COLLECTION,
-    name: Annotated[str, typer.Option(help="What the pool is called.")] = "pool",
+    name: Annotated[str, typer.Option(help="Name of the new pool.")] = "pool",
     run: Annotated[
-        list[str] | None, typer.Option("--run", help="Pool this run; all contributing ones by default.")
+        list[str] | None, typer.Option("--run", help="Pool this run; all contributing runs by default.")
     ] = None,
-    priority: Annotated[int | None, typer.Option(min=1, help="Only runs of this priority or before.")] = None,
-    topic: Annotated[list[str] | None, typer.Option("--topic", help="Pool this topic; all by default.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
+    priority: Annotated[int | None, typer.Option(min=1, help="Pool only runs up to this priority.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", help="Pool this topic; all topics by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for all random draws.")] = 0,
     order: Annotated[
-        Literal["plan", "id", "random"], typer.Option(help="The order of judging: of the plan, by id, or drawn.")
+        Literal["plan", "id", "random"],
+        typer.Option(help="Judging order: as in the plan, by document id, or random."),
     ] = "plan",
     one_per_cluster: Annotated[
-        bool, typer.Option("--one-per-cluster", help="Of near-duplicates only one enters and stands for the others.")
+        bool,
+        typer.Option(
+            "--one-per-cluster", help="Pool one document of each near-duplicate cluster; it represents the others."
+        ),
     ] = False,
 ) -> None:
-    """Build a pool from the runs, by a plan."""
+    """Build a pool from the runs according to a plan."""
     with console.collection(collection) as store:
         result = pool.Pool(store).build(
             plan,
@@ -70,11 +82,13 @@ def extend(
     name: Name = "",
     run: Annotated[
         list[str] | None,
-        typer.Option("--run", help="Add this run; all contributing ones that came later by default."),
+        typer.Option("--run", help="Add this run; all later contributing runs by default."),
     ] = None,
-    topic: Annotated[list[str] | None, typer.Option("--topic", help="Add this topic, which the pool lacks.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", help="Add this topic, which is not in the pool.")
+    ] = None,
 ) -> None:
-    """Add later runs to a pool: only what is new, as a new version; nothing is judged twice."""
+    """Add later runs to a pool as a new version; no document is judged twice."""
     with console.collection(collection) as store:
         result = pool.Pool(store).extend(name, runs=run or (), topics=topic or ())
     console.show(result)
@@ -82,14 +96,16 @@ def extend(
 
 @app.command("top-up")
 def top_up(
-    run: Annotated[str, typer.Argument(help="A stored run, else a run file.")],
-    depth: Annotated[int, typer.Option(min=1, help="How deep the run is to be judged.")],
+    run: Annotated[str, typer.Argument(help="A stored run or a run file.")],
+    depth: Annotated[int, typer.Option(min=1, help="Cutoff down to which the run is to be judged.")],
     collection: Collection = COLLECTION,
-    name: Annotated[str, typer.Option(help="What the queue is called; top-up-RUN by default.")] = "",
-    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this topic; all by default.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the queue; top-up-RUN by default.")] = "",
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", help="Only this topic; all topics by default.")
+    ] = None,
     seconds_per_document: Seconds = None,
 ) -> None:
-    """Queue what is unjudged in a new run's first documents: the honest way to let an outsider in."""
+    """Queue the unjudged documents at the top of a new run, so that it can be scored like a contributing run."""
     with console.collection(collection) as store:
         result = pool.Pool(store).top_up(
             run, depth=depth, name=name, topics=topic or (), seconds_per_document=seconds_per_document
@@ -105,28 +121,28 @@ def show(
     collection: Collection = COLLECTION,
     name: Name = "",
     by_topic: Annotated[
-        bool, typer.Option("--by-topic", help="Each topic: its size, what is judged, its end.")
+        bool, typer.Option("--by-topic", help="Size of each topic, documents judged, and the rule that ended it.")
     ] = False,
     by_group: Annotated[
-        bool, typer.Option("--by-group", help="What each group brought, and what it alone did.")
+        bool, typer.Option("--by-group", help="Documents and unique documents of each group.")
     ] = False,
     by_depth: Annotated[
-        bool, typer.Option("--by-depth", help="What each further depth would add, and cost.")
+        bool, typer.Option("--by-depth", help="Documents that each greater depth would add, and their cost.")
     ] = False,
     versions: Annotated[
         bool, typer.Option("--versions", help="The versions of the pool, with their hashes.")
     ] = False,
     overlap: Annotated[
-        Literal["run", "group"] | None, typer.Option(help="What every two runs, or groups, have in common.")
+        Literal["run", "group"] | None, typer.Option(help="Documents shared by each pair of runs or groups.")
     ] = None,
     seconds_per_document: Seconds = None,
     format: Format = "table",
 ) -> None:
-    """Show how large a pool is, what each run brought, and what judging it will cost."""
+    """Show the size of a pool, the contribution of each run, and the cost of judging it."""
     views = {"topic": by_topic, "group": by_group, "depth": by_depth, "version": versions, "overlap": bool(overlap)}
     chosen = [view for view, wanted in views.items() if wanted] or ["run"]
     if len(chosen) > 1:
-        raise UsageError(f"one table at a time: {' and '.join(chosen)} were asked for")
+        raise UsageError(f"one table at a time: {' and '.join(chosen)} were requested")
     view, most = chosen[0], None
     if overlap:
         view, most = "overlap" if overlap == "run" else "group-overlap", _PAIRS_SHOWN if format == "table" else None
@@ -138,13 +154,13 @@ def show(
 
 @app.command()
 def explain(
-    topic: Annotated[str, typer.Argument(help="The topic.")],
-    document: Annotated[str, typer.Argument(help="The document.")],
+    topic: Annotated[str, typer.Argument(help="Topic id.")],
+    document: Annotated[str, typer.Argument(help="Document id.")],
     collection: Collection = COLLECTION,
     name: Name = "",
     format: Format = "table",
 ) -> None:
-    """Tell why a document is in a pool."""
+    """Explain why a document is in a pool, or why it is not."""
     with console.collection(collection) as store:
         result = pool.Pool(store).explain(topic, document, name=name)
     console.show(result, format)
@@ -152,7 +168,7 @@ def explain(
 
 @app.command()
 def verify(collection: Collection = COLLECTION, name: Name = "") -> None:
-    """Build a pool again from the stored runs and prove it identical, choice by choice, or say what differs."""
+    """Rebuild a pool from the stored runs, repeat every choice, and list any differences."""
     with console.collection(collection) as store:
         result = pool.Pool(store).verify(name)
     for line in (*result.notes, *(f"differs: {difference}" for difference in result.differences)):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.base.tables import Result
     from cranfield.workflows.qrels import Selection
 
-app = typer.Typer(name="qrels", help="One grade per document.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(name="qrels", help="One grade per topic and document.", no_args_is_help=True, rich_markup_mode=None)
 
 
 def add_to(program: typer.Typer) -> None:
@@ -25,24 +25,26 @@ def add_to(program: typer.Typer) -> None:
     program.add_typer(app)
 
 
-Which = Annotated[str | None, typer.Argument(help="A release, a file, or now (what is judged); now by default.")]
+Which = Annotated[
+    str | None, typer.Argument(help="A release, a file, or now (the current judgments). [default: now]")
+]
 Layers = Annotated[
     list[str] | None,
-    typer.Option("--layer", help="A layer, main by default; may be repeated: later ones add, and override nothing."),
+    typer.Option("--layer", help="A layer; repeatable: later layers add, and override nothing. [default: main]"),
 ]
 RuleWords = Annotated[
     str,
     typer.Option(
         "--rule",
-        help=f"How opinions merge, the first word that gives a grade: {', '.join(RULE_WORDS)}. The collection's"
-        " own rule by default.",
+        help=f"Merge rule, the first word that gives a grade decides: {', '.join(RULE_WORDS)}."
+        " [default: the rule of the collection]",
     ),
 ]
-AsOf = Annotated[str, typer.Option(help="As it was recorded up to this time (ISO 8601; a date means its end, UTC).")]
-UpToEvent = Annotated[int | None, typer.Option(min=0, help="As it was after the event of this number.")]
-Unjudged = Annotated[bool, typer.Option("--unjudged", help="With -1 for what is pooled and not judged.")]
+AsOf = Annotated[str, typer.Option(help="Judgments recorded up to this time (ISO 8601; a date means its end, UTC).")]
+UpToEvent = Annotated[int | None, typer.Option(min=0, help="Judgments up to the event with this number.")]
+Unjudged = Annotated[bool, typer.Option("--unjudged", help="Add pooled but unjudged documents, with grade -1.")]
 From = Annotated[
-    str | None, typer.Option("--from", help="The format, where it is not recognised: see cranfield formats.")
+    str | None, typer.Option("--from", help="The format, if it is not recognised: see cranfield formats.")
 ]
 
 
@@ -50,7 +52,7 @@ def _selection(
     layers: list[str] | None, rule: str, as_of: str, up_to_event: int | None, unjudged: bool
 ) -> "Selection":
     if as_of and up_to_event is not None:
-        raise typer.BadParameter("--as-of and --up-to-event say the same thing in two ways; give one of them")
+        raise typer.BadParameter("use either --as-of or --up-to-event")
     chosen = parse_rule(rule) if rule else None
     return qrels.Selection(
         layers=tuple(layers or ["main"]), rule=chosen, as_of=as_of, up_to_event=up_to_event, unjudged=unjudged
@@ -72,19 +74,21 @@ def export(
     which: Which = None,
     collection: Collection = COLLECTION,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file to write; else standard output.")
+        Path | None, typer.Option("-o", "--output", help="Output file. [default: standard output]")
     ] = None,
     replace: Replace = False,
-    to: Annotated[str, typer.Option("--to", help="The format to write: see cranfield formats.")] = "trec",
-    binary: Annotated[bool, typer.Option("--binary", help="1 for relevant and 0 for not, by the scale.")] = False,
-    binary_from: Annotated[int | None, typer.Option(min=1, help="The same, relevant from this grade up.")] = None,
+    to: Annotated[str, typer.Option("--to", help="Output format: see cranfield formats.")] = "trec",
+    binary: Annotated[
+        bool, typer.Option("--binary", help="1 for relevant and 0 for not relevant, by the scale.")
+    ] = False,
+    binary_from: Annotated[int | None, typer.Option(min=1, help="The same, relevant from this grade on.")] = None,
     unjudged: Unjudged = False,
     layer: Layers = None,
     rule: RuleWords = "",
     as_of: AsOf = "",
     up_to_event: UpToEvent = None,
 ) -> None:
-    """Write qrels as a file."""
+    """Write qrels to a file."""
     selection = _selection(layer, rule, as_of, up_to_event, unjudged)
     with console.collection(collection) as store:
         stage = qrels.Qrels(store)
@@ -97,21 +101,21 @@ def export(
 
 @app.command()
 def release(
-    name: Annotated[str, typer.Argument(help="What the release is called.")],
+    name: Annotated[str, typer.Argument(help="Name of the release.")],
     collection: Collection = COLLECTION,
     layer: Layers = None,
     rule: RuleWords = "",
     as_of: AsOf = "",
     up_to_event: UpToEvent = None,
     unjudged: Unjudged = False,
-    note: Annotated[str, typer.Option(help="A sentence that is kept with it.")] = "",
+    note: Annotated[str, typer.Option(help="A note, stored with the release.")] = "",
     bundle: Annotated[
         Path | None,
-        typer.Option(help="Also lay out a folder to publish: topics, qrels, pool, runs, cards, checksums."),
+        typer.Option(help="Also write a folder to publish: topics, qrels, pool, runs, cards, checksums."),
     ] = None,
     format: Format = "table",
 ) -> None:
-    """Freeze what is judged under a name, with a hash and a manifest; it never changes again."""
+    """Freeze the current qrels under a name, with a hash and a manifest; a release never changes."""
     selection = _selection(layer, rule, as_of, up_to_event, unjudged)
     with console.collection(collection) as store, console.progress() as progress:
         made = qrels.Qrels(store).release(name, note=note, bundle=bundle, selection=selection, progress=progress)
@@ -120,13 +124,13 @@ def release(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="A file of qrels, compressed or not.")],
-    name: Annotated[str, typer.Option("--name", help="What the release is called.")],
+    file: Annotated[Path, typer.Argument(help="A qrels file, compressed or not.")],
+    name: Annotated[str, typer.Option("--name", help="Name of the release.")],
     collection: Collection = COLLECTION,
     from_: From = None,
-    note: Annotated[str, typer.Option(help="A sentence that is kept with it.")] = "",
+    note: Annotated[str, typer.Option(help="A note, stored with the release.")] = "",
 ) -> None:
-    """Freeze the qrels of a file as a release (cranfield judge import makes judgments of them)."""
+    """Freeze the qrels of a file as a release (cranfield judge import turns them into judgments)."""
     with console.collection(collection) as store:
         made = qrels.Qrels(store).import_(file, name, format=from_, note=note)
     for remark in made.remarks:
@@ -136,10 +140,10 @@ def import_(
 @app.command("list")
 def list_(
     collection: Collection = COLLECTION,
-    name: Annotated[str, typer.Option("--name", help="Show all that is known of one release.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Show the manifest of one release.")] = "",
     format: Format = "table",
 ) -> None:
-    """List the releases, and say in which layers there are judgments."""
+    """List the releases, and count the judgments in each layer."""
     with console.collection(collection) as store:
         known = qrels.Qrels(store).list(name)
     _show(known, format)
@@ -152,11 +156,11 @@ def diff(
     collection: Collection = COLLECTION,
     layer: Layers = None,
     unjudged: Unjudged = False,
-    by_topic: Annotated[bool, typer.Option("--by-topic", help="How much changed in each topic.")] = False,
-    matrix: Annotated[bool, typer.Option("--matrix", help="How many went from which grade to which.")] = False,
+    by_topic: Annotated[bool, typer.Option("--by-topic", help="Count the changes of each topic.")] = False,
+    matrix: Annotated[bool, typer.Option("--matrix", help="Count the pairs by grade before and after.")] = False,
     format: Format = "table",
 ) -> None:
-    """Compare two sets of qrels: what was added, removed and changed."""
+    """Compare two sets of qrels: judgments added, removed and changed."""
     by = "topic" if by_topic else "grade" if matrix else "document"
     with console.collection_if_any(collection) as store:
         found = qrels.diff(store, before, after, layers=tuple(layer or ["main"]), unjudged=unjudged, by=by)
@@ -166,25 +170,28 @@ def diff(
 @app.command()
 def licence(
     text: Annotated[
-        str | None, typer.Argument(help="Its name, like CC-BY-4.0, or a sentence; '' takes it back; none shows it.")
+        str | None,
+        typer.Argument(help="A name, like CC-BY-4.0, or a sentence; '' removes it. [default: show the licence]"),
     ] = None,
     collection: Collection = COLLECTION,
 ) -> None:
-    """Show or say under which terms the collection may be used; the report and the card repeat it."""
+    """Show or set the licence of the collection; the report and the card state it."""
     with console.collection(collection) as store:
         chosen = qrels.Qrels(store).licence(text)
     if chosen:
         console.put(f"{chosen}\n")
     else:
-        console.say("no licence is named; name one with cranfield qrels licence 'CC-BY-4.0'")
+        console.say("no licence is set; set one with cranfield qrels licence 'CC-BY-4.0'")
 
 
 @app.command()
 def rule(
-    words: Annotated[str, typer.Argument(help="The rule, like adjudicated,majority,latest; none shows it.")] = "",
+    words: Annotated[
+        str, typer.Argument(help="The rule, like adjudicated,majority,latest. [default: show the rule]")
+    ] = "",
     collection: Collection = COLLECTION,
 ) -> None:
-    """Show or choose the rule by which this collection merges opinions."""
+    """Show or set the rule by which this collection merges judgments."""
     with console.collection(collection) as store:
         chosen = qrels.Qrels(store).rule(words)
     console.put(f"{', else '.join(chosen)}\n")

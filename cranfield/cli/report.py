@@ -1,4 +1,4 @@
-"""`cranfield report`: one page about a collection, and everything on it as files."""
+"""`cranfield report`: one page about a collection, and its tables and figures as files."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,27 +17,25 @@ with deferred:
 
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="The file to write: .html, or .md; report.html beside the collection."),
+    typer.Option("-o", "--output", help="Output file: .html or .md. [default: report.html beside the collection]"),
 ]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("-m", "--measure", help="A measure; may be repeated. nDCG@10, AP and P@10 otherwise."),
+    typer.Option("-m", "--measure", help="A measure; repeatable. [default: nDCG@10, AP, P@10]"),
 ]
 QrelsWord = Annotated[
-    str | None, typer.Option("--qrels", help="A file of qrels, a release, or now (the judgments of the collection).")
+    str | None, typer.Option("--qrels", help="A qrels file, a release, or now (the current judgments).")
 ]
-Layers = Annotated[list[str] | None, typer.Option("--layer", help="A layer of judgments; may be repeated.")]
-Public = Annotated[
-    bool, typer.Option("--public", help="Leave out the names of assessors and the titles of documents.")
-]
-Tables = Annotated[Path | None, typer.Option(help="Also write each table into this folder.")]
+Layers = Annotated[list[str] | None, typer.Option("--layer", help="A layer of judgments; repeatable.")]
+Public = Annotated[bool, typer.Option("--public", help="Omit the names of assessors and the titles of documents.")]
+Tables = Annotated[Path | None, typer.Option(help="Also write every table to this folder.")]
 TableFormat = Annotated[
     Literal["csv", "json", "jsonl", "latex", "markdown"],
-    typer.Option("-f", "--format", help="How tables are written."),
+    typer.Option("-f", "--format", help="Format of the tables."),
 ]
-Figures = Annotated[Path | None, typer.Option(help="Also write each figure into this folder.")]
-FigureKind = Annotated[Literal["svg", "png", "pdf"], typer.Option(help="How figures are written.")]
-CardFile = Annotated[Path | None, typer.Option("--card", help="Also write the collection card, as JSON.")]
+Figures = Annotated[Path | None, typer.Option(help="Also write every figure to this folder.")]
+FigureKind = Annotated[Literal["svg", "png", "pdf"], typer.Option(help="Format of the figures.")]
+CardFile = Annotated[Path | None, typer.Option("--card", help="Also write the collection card (JSON).")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,11 +56,11 @@ def report(
     card: CardFile = None,
     collection: Collection = COLLECTION,
 ) -> None:
-    """Write one page about the collection that needs no network: open it in a browser, print it, publish it."""
+    """Write a self-contained page about the collection, to open in a browser, print or publish."""
     target = output or collection.with_name("report.html")
-    for file in (target, card):  # refused before anything is done that could not be written in the end
+    for file in (target, card):  # refused before anything is computed
         if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"there is no folder {file.parent} to write {file.name} in")
+            raise UsageError(f"cannot write {file.name}: there is no folder {file.parent}")
     measures, layers = tuple(measure or material.MEASURES), tuple(layer or ["main"])
     request = material.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.collection(collection) as store, console.progress() as progress:
@@ -70,11 +68,11 @@ def report(
     made.write_page(target)
     console.say(f"wrote {target} ({target.stat().st_size / 1e6:.1f} MB)")
     for sentence in made.material.missing:
-        console.say(f"not in it: {sentence}")
+        console.say(f"not included: {sentence}")
     if card is not None:
         made.write_card(card)
-        console.say(f"wrote the card {card}")
+        console.say(f"wrote collection card {card}")
     if tables is not None:
-        console.say(f"wrote {counted(made.write_tables(tables, format=format), 'table')} into {tables}")
+        console.say(f"wrote {counted(made.write_tables(tables, format=format), 'table')} to {tables}")
     if figures is not None:
-        console.say(f"wrote {counted(made.write_figures(figures, kind=figure_format), 'figure')} into {figures}")
+        console.say(f"wrote {counted(made.write_figures(figures, kind=figure_format), 'figure')} to {figures}")

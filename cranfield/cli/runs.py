@@ -23,19 +23,21 @@ def add_to(program: typer.Typer) -> None:
     program.add_typer(app)
 
 
-Files = Annotated[list[Path], typer.Argument(help="Run files, compressed or not; runs.toml describes many at once.")]
+Files = Annotated[
+    list[Path], typer.Argument(help="Run files (also compressed), or a runs.toml that describes several.")
+]
 From = Annotated[
-    str | None, typer.Option("--from", help="The format, where it is not recognised: see cranfield formats.")
+    str | None, typer.Option("--from", help="The format, if it is not recognised (see cranfield formats).")
 ]
 Order = Annotated[
     Literal["score", "rank", "file"] | None,
-    typer.Option(help="Which order the run means: score (as trec_eval, the default), rank column, or file."),
+    typer.Option(help="The order of the run: by score (the default, as trec_eval), by rank, or as in the file."),
 ]
 Names = Annotated[
-    Literal["tag", "file"] | None, typer.Option(help="Name runs by the tag inside (the default), or by the file.")
+    Literal["tag", "file"] | None, typer.Option(help="Name runs by their tag (the default) or by their file.")
 ]
-MaxDepth = Annotated[int, typer.Option(min=1, help="More documents than this in a topic are an error.")]
-MinDepth = Annotated[int, typer.Option(min=0, help="Fewer documents than this in a topic are a warning.")]
+MaxDepth = Annotated[int, typer.Option(min=1, help="Documents per topic; more are an error.")]
+MinDepth = Annotated[int, typer.Option(min=0, help="Documents per topic; fewer give a warning.")]
 Name = Annotated[str, typer.Argument(help="The run's name: see cranfield runs list.")]
 
 
@@ -50,11 +52,11 @@ def check(
     min_depth: MinDepth = 1,
     repair: Annotated[
         Path | None,
-        typer.Option(help="A folder to write corrected copies to, for the problems that have one right answer."),
+        typer.Option(help="Write corrected copies to this folder, where all errors can be fixed automatically."),
     ] = None,
     format: Format = "table",
 ) -> None:
-    """List every problem of run files, with line numbers; nothing is stored."""
+    """List all problems of run files, with line numbers; nothing is stored."""
     options: dict[str, Any] = {"max_depth": max_depth, "min_depth": min_depth, "repair": repair}
     with console.collection_if_any(collection) as store, console.progress() as progress:
         runs = stage.Runs(store, progress=progress)
@@ -74,14 +76,14 @@ def check(
 def submit(
     files: Files,
     collection: Collection = COLLECTION,
-    group: Annotated[str | None, typer.Option(help="The team that sends the runs.")] = None,
-    family: Annotated[str | None, typer.Option(help="What kind of system: lexical, dense, manual …")] = None,
+    group: Annotated[str | None, typer.Option(help="The group (team) that submits the runs.")] = None,
+    family: Annotated[str | None, typer.Option(help="The kind of system: lexical, dense, manual …")] = None,
     contributing: Annotated[
-        bool | None, typer.Option("--contributing/--new", help="May the runs feed the pool, or do they stay outside?")
+        bool | None, typer.Option("--contributing/--new", help="May the runs contribute to the pool?")
     ] = None,
     priority: Annotated[int | None, typer.Option(min=1, max=1000, help="1 is pooled first.")] = None,
     description: Annotated[str | None, typer.Option(help="A sentence about the system.")] = None,
-    name: Annotated[str | None, typer.Option(help="The name of a single run, in place of its tag.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name of a single run, instead of its tag.")] = None,
     from_: From = None,
     order: Order = None,
     names: Names = None,
@@ -126,7 +128,7 @@ def list_(
 
 @app.command()
 def show(name: Name, collection: Collection = COLLECTION, format: Format = "table") -> None:
-    """Show what is known of one run, and what intake found in it."""
+    """Show one run and the warnings from its submission."""
     with console.collection(collection) as store:
         result = stage.Runs(store).show(name)
     console.show(result, format)
@@ -138,12 +140,12 @@ def export(
     name: Name,
     collection: Collection = COLLECTION,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file to write; else standard output.")
+        Path | None, typer.Option("-o", "--output", help="The file to write; the default is standard output.")
     ] = None,
     to: Annotated[str, typer.Option("--to", help="The run format to write.")] = "trec",
     replace: Replace = False,
 ) -> None:
-    """Write a run back as an equivalent file."""
+    """Export a run as an equivalent file."""
     with console.collection(collection) as store, console.binary_output(output, replace=replace) as stream:
         notes = stage.Runs(store).export(name, stream, format=to)
     for note in notes:
@@ -153,10 +155,10 @@ def export(
 @app.command(options_metavar="--because TEXT [OPTIONS]")
 def withdraw(
     name: Name,
-    because: Annotated[str, typer.Option(help="Why; it is kept with the run.")],
+    because: Annotated[str, typer.Option(help="The reason; it is stored with the run.")],
     collection: Collection = COLLECTION,
 ) -> None:
-    """Take a run out; its history stays."""
+    """Withdraw a run; its history is kept."""
     with console.collection(collection) as store:
         stage.Runs(store).withdraw(name, because=because)
     console.say(f"withdrew {name}; cranfield runs list --withdrawn still shows it")
@@ -164,10 +166,10 @@ def withdraw(
 
 @app.command()
 def make(
-    system: Annotated[str, typer.Argument(help="The system; without one, they are listed.")] = "",
+    system: Annotated[str, typer.Argument(help="The system; omit it to list all systems.")] = "",
     collection: Collection = COLLECTION,
     option: Annotated[
-        list[str] | None, typer.Option("-s", "--set", help="NAME=VALUE of the system, as often as needed.")
+        list[str] | None, typer.Option("-s", "--set", help="An option of the system, NAME=VALUE; may be repeated.")
     ] = None,
     field: Annotated[
         list[str] | None, typer.Option("--field", help="Topic fields to search with: title, description, narrative.")

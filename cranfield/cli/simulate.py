@@ -18,30 +18,40 @@ with deferred:
 
 Plans = Annotated[
     list[str] | None,
-    typer.Option("--plan", help="A plan to play, as for pool build; may be repeated. Depths 1 to 100 by default."),
+    typer.Option(
+        "--plan", help="A plan to simulate, as for pool build; may be repeated. Depths 1 to 100 by default."
+    ),
 ]
 Budgets = Annotated[
-    str, typer.Option(help="Play the plans at these budgets, as in 500,1000,2000: documents of all topics together.")
+    str, typer.Option(help="Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics.")
 ]
 Groups = Annotated[
     Path | None,
-    typer.Option(help="Whose the runs are: run tag, group, and pooled (it feeds the plans) or new, divided by tabs."),
+    typer.Option(help="File of groups: run tag, group, and pooled (a contributing run) or new, separated by tabs."),
 ]
 Outsiders = Annotated[
-    bool, typer.Option("--outsiders", help="Play every plan without each group too: what must an outsider expect?")
+    bool,
+    typer.Option(
+        "--outsiders", help="Also replay every plan without each group: the expected loss of a non-contributing run."
+    ),
 ]
 ToDepth = Annotated[
     int | None,
-    typer.Option("--forecast", min=1, help="Instead of plans: what pools down to this depth cost and would find."),
+    typer.Option("--forecast", min=1, help="Instead of plans: cost and expected yield of pools down to this depth."),
 ]
-Wanted = Annotated[float | None, typer.Option(min=0.0, help="Say how many topics this difference would need.")]
-Power = Annotated[float, typer.Option(min=0.01, max=0.999, help="The chance of finding it, for --difference.")]
+Wanted = Annotated[
+    float | None, typer.Option(min=0.0, help="Also give the number of topics needed to detect this difference.")
+]
+Power = Annotated[float, typer.Option(min=0.01, max=0.999, help="Power of that test, for --difference.")]
 RelevantFrom = Annotated[
-    int | None, typer.Option(min=1, help="The lowest grade that counts as relevant; of the collection, else 1.")
+    int | None,
+    typer.Option(
+        min=1, help="Lowest grade that counts as relevant; that of the collection's scale by default, else 1."
+    ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that the plans draw.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed for all random draws.")]
 Plot = Annotated[
-    Path | None, typer.Option(help="Draw what the plans find against what they cost into this file (PNG, SVG, PDF).")
+    Path | None, typer.Option(help="Plot yield and rank correlation against cost into this file (PNG, SVG, PDF).")
 ]
 
 
@@ -70,7 +80,7 @@ def simulate(
     collection: Collection = COLLECTION,
     format: Format = "table",
 ) -> None:
-    """Play plans against judgments that are known: what would each have cost, found, and done to the ranking?"""
+    """Replay pooling plans against known judgments: cost, relevant documents found, and effect on the ranking."""
     figures.refuse_other_kinds(plot)
     options = workflow.SimulateOptions(
         plans=tuple(plan or ()),
@@ -84,9 +94,11 @@ def simulate(
         power=power,
     )
     if forecast is not None and (plan or budgets or outsiders or difference is not None or plot):
-        raise typer.BadParameter("--forecast stands alone: it plays no plans")
+        raise typer.BadParameter(
+            "--forecast cannot be combined with plans, budgets, --outsiders, --difference or --plot"
+        )
     if forecast is None and pool_depth is not None:
-        raise typer.BadParameter("--pool-depth is for --forecast: plans say themselves how deep they go")
+        raise typer.BadParameter("--pool-depth needs --forecast: a plan sets its own depth")
     with console.opened(collection, qrels=qrels, runs=runs, layers=layer, warn=console.say) as files:
         store, chosen = files.inputs.store, tuple(measure or workflow.DEFAULT_MEASURES)
         request = files.inputs.request(chosen, runs)

@@ -74,12 +74,12 @@ class Options:
         if test == TUKEY:
             if correction not in ("", TUKEY):
                 raise UsageError(
-                    "Tukey's test corrects for all pairs itself, and takes no"
-                    f" {quoted(correction)}; leave the correction out"
+                    "Tukey's test already corrects for all pairs, and cannot be combined with"
+                    f" {quoted(correction)}; omit the correction"
                 )
             correction = TUKEY
         elif correction == TUKEY:
-            raise UsageError("Tukey's test is chosen as the test: --test tukey, without a correction")
+            raise UsageError("tukey is a test, not a correction: use --test tukey")
         elif not isinstance(correction, str):
             raise UnknownName("correction", str(correction), corrections.names())
         else:
@@ -89,10 +89,10 @@ class Options:
         _check_number("tolerance", self.tolerance, inf)
         seeded(self.seed)
         if self.draws is not None and (type(self.draws) is not int or self.draws < LEAST_DRAWS):
-            raise UsageError(f"draws are a whole number from {LEAST_DRAWS} up, not {self.draws!r}")
+            raise UsageError(f"draws must be an integer of at least {LEAST_DRAWS}, not {self.draws!r}")
         check_share("power", self.power)
         if self.difference is not None and not 0 <= self.difference < inf:
-            raise UsageError(f"a wanted difference is a number from 0 up, not {self.difference!r}")
+            raise UsageError(f"the difference must be a number of at least 0, not {self.difference!r}")
 
     @property
     def interval_draws(self) -> int:
@@ -132,7 +132,7 @@ class Options:
         def named(word: str) -> str:
             meant = typed.get(word) or paths.get(normpath(word), word)
             if meant != word and word in names:
-                raise UsageError(f"{quoted(word)} is the file of run {quoted(meant)}, and the name of another run")
+                raise UsageError(f"{quoted(word)} is the file of run {quoted(meant)} and the name of another run")
             return meant
 
         seeds = {system: tuple(map(named, members)) for system, members in (self.systems or {}).items()}
@@ -149,7 +149,7 @@ class Options:
                     raise UsageError(f"{quoted(member)} is a seed of two systems")
                 belongs[member] = system
             if system in runs and system not in members:
-                raise UsageError(f"{quoted(system)} is a run of its own; give the system another name")
+                raise UsageError(f"{quoted(system)} is also a run; give the system another name")
         return [belongs.get(run, run) for run in runs]
 
 
@@ -157,8 +157,8 @@ def _check_number(name: str, value: object, highest: float) -> None:
     """Refuse what is no number from 0 up; where there is a highest one, both ends are no sense either."""
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
     if not (0 < number < highest if isfinite(highest) else 0 <= number < inf):
-        wanted = f"a number between 0 and {highest:g}" if isfinite(highest) else "a number from 0 up"
-        raise UsageError(f"{name} is {wanted}, not {value!r}")
+        wanted = f"a number between 0 and {highest:g}" if isfinite(highest) else "a number of at least 0"
+        raise UsageError(f"{name} must be {wanted}, not {value!r}")
 
 
 def parse_systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -168,16 +168,16 @@ def parse_systems(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
         name, equals, runs = word.partition("=")
         members = tuple(run for run in runs.split(",") if run)
         if not equals or not name or not members:
-            raise UsageError(f"{quoted(word)} is not a system; write NAME=RUN,RUN,…")
+            raise UsageError(f"{quoted(word)} is not a system; use NAME=RUN,RUN,…")
         if name in systems:
-            raise UsageError(f"two systems are called {quoted(name)}; name all runs of a system in one --system")
+            raise UsageError(f"two systems are called {quoted(name)}; list all runs of a system in one --system")
         systems[name] = members
     return systems
 
 
 # The comparison under one measure.
 
-ONE_TOPIC = "one topic: no test, interval or effect size is possible"
+ONE_TOPIC = "only one topic: no test, interval or effect size is possible"
 
 _NOISE = 1e-12
 
@@ -245,23 +245,23 @@ class MeasureComparison:
     def _topics_needed(self, difference: float) -> int | str:
         """How many topics a true difference needs, or why that cannot be said."""
         if not difference:
-            return "no number of topics finds a true difference of 0"
+            return "no number of topics detects a true difference of 0"
         if difference > self.largest:
-            return f"no two runs differ by {difference:g}: the largest possible difference is {self.largest:.4g}"
+            return f"two runs cannot differ by {difference:g}: the largest possible difference is {self.largest:.4g}"
         if why := self._why_unknown():
-            return f"how many topics a true difference of {difference:g} needs cannot be said: {why}"
+            return f"the number of topics for a true difference of {difference:g} is unknown: {why}"
         chance = {"power": self.options.power, "alpha": self.options.alpha}
         try:
             return topic_power.topics_needed(difference=difference, deviation=self.deviation, **chance)
         except UsageError:
             most = f"{topic_power.MOST_TOPICS:,}"
-            return f"a true difference of {difference:g} needs more than {most} topics to be found"
+            return f"a true difference of {difference:g} needs more than {most} topics to be detected"
 
     def _why_unknown(self) -> str:
         """Say why nothing is known about how much differences vary; nothing where it is."""
         if self.topics < 2:
-            return "it takes two topics to see how much differences vary"
-        return "" if self.deviation > _NOISE else "here no difference varies between topics"
+            return "the variance of differences needs at least two topics"
+        return "" if self.deviation > _NOISE else "no difference varies between topics"
 
     def power_record(self) -> dict[str, float | int | None]:
         """Give what the topics tell apart and would find, as data; None where it cannot be said.
@@ -281,22 +281,22 @@ class MeasureComparison:
 
     def power_notes(self) -> list[str]:
         """Say what the topics tell apart, what they would find, and what a wanted difference needs."""
-        power, chance = self.power, f"with {self.options.power:.0%} chance (paired t)"
-        smallest = f", the smallest difference {power.smallest_difference:.4f}" if power.significant else ""
+        power, chance = self.power, f"with {self.options.power:.0%} power (paired t)"
+        smallest = f"; smallest significant difference {power.smallest_difference:.4f}" if power.significant else ""
         significant = f"{power.significant:,} of {counted(power.pairs, 'pair')} significant"
         told = f"discriminative power {power.share:.0%} ({significant} on {counted(self.topics, 'topic')}{smallest})"
         detectable = self._detectable()
         if isinstance(detectable, str):
-            would = f"which difference would be found cannot be said: {detectable}"
+            would = f"detectable difference unknown: {detectable}"
         elif detectable > self.largest:
-            would = f"no difference that is possible would be found {chance}: it takes more topics"
+            would = f"no possible difference is detectable {chance}: more topics are needed"
         else:
-            would = f"a single true difference of {detectable:.4f} would be found {chance}"
+            would = f"detectable true difference {detectable:.4f} {chance}"
         notes = [f"{self.measure}: {told}; {would}"]
         if (wanted := self.options.difference) is not None:
             needed = self._topics_needed(wanted)
             if not isinstance(needed, str):
-                needed = f"a true difference of {wanted:g} needs {needed:,} topics to be found {chance}"
+                needed = f"a true difference of {wanted:g} needs {needed:,} topics to be detected {chance}"
             notes.append(f"{self.measure}: {needed}")
         return notes
 
@@ -316,7 +316,7 @@ def all_notes(compared: Sequence[MeasureComparison], *, by_topic: bool = False) 
 def compare_scores(scores: Scores, options: Options) -> list[MeasureComparison]:
     """Compare scores under each of their measures."""
     if not scores.scored.all():
-        raise UsageError("the runs are scored on different topics; compare them on --topics qrels or common")
+        raise UsageError("the runs are scored on different topics; use --topics qrels or --topics common")
     return [
         _compare_values(measure, values, scores.run_names, options)
         for measure, values in zip(scores.measures, scores.values, strict=True)
@@ -378,14 +378,12 @@ def _comparable(measure: AnyMeasure, values: Values) -> tuple[dict[str, Any], Va
         return of | {"measure": f"{name} per topic", "title": f"{name} per topic"}, values
     if measure.aggregate == "geometric":
         note = (
-            f"log {name}: a difference and its interval are those of logarithms; the means and the relative"
-            " difference are those of the geometric means"
+            f"log {name}: differences and intervals are on the log scale; means and relative differences are those of"
+            " the geometric means"
         )
         of |= {"measure": f"log {name}", "logarithms": True, "pair_notes": (note,)}
         return of | {"largest": log(high / SMALLEST) if high < inf else inf}, np.log(np.maximum(values, SMALLEST))
-    raise UsageError(
-        f"{name} is the {measure.aggregate} of the topics, and cannot be compared topic by topic; take the mean"
-    )
+    raise UsageError(f"{name} is the {measure.aggregate} over topics and cannot be compared by topic; use the mean")
 
 
 # What limits a test and its intervals: a test that cannot reach alpha finds nothing, whatever the runs are like.
@@ -397,9 +395,9 @@ def _notes_on_test(results: Sequence[PairResult], options: Options, draws: int) 
         return [ONE_TOPIC]
     notes = _why_nothing_can_be_significant(results, options, draws)
     if any(result.degenerate and result.difference for result in results):
-        notes.append("where all differences are equal the test is undefined; p is then 2^(1-n) for n topics")
+        notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
     if options.tolerance:
-        notes.append(f"won/tied/lost: differences up to {options.tolerance:g} are ties; tests know no such tolerance")
+        notes.append(f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance")
     return notes
 
 
@@ -414,9 +412,9 @@ def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Opti
     others = "--test t or tukey" if pairs > 1 and not options.baselines else "--test t"
     smallest = min(2.0 ** (1 - topics), 1.0)
     if not is_tukey and getattr(tests.get(options.test), "counts_signs", False) and smallest * times > alpha:
-        p = f"the smallest p on {topics} topics is {smallest:.3g} ({_title(options.test)})"
-        larger = f", {counted(times, 'pair')} make that {min(smallest * times, 1):.2g}{after}" if times > 1 else ""
-        return [f"{p}{larger}: no pair can be significant at alpha {alpha:g}; take more topics, or {others}"]
+        p = f"the smallest possible p on {topics} topics is {smallest:.3g} ({_title(options.test)})"
+        larger = f", {min(smallest * times, 1):.2g} over {counted(times, 'pair')}{after}" if times > 1 else ""
+        return [f"{p}{larger}: no pair can be significant at alpha {alpha:g}; use more topics, or {others}"]
     if draws and times / (1 + draws) > alpha:
         needed = draws_needed(times, alpha=alpha)
         which = f"no pair of {pairs:,}" if times > 1 else "no pair"
@@ -430,5 +428,5 @@ def _notes_on_intervals(results: Sequence[PairResult]) -> tuple[str, ...]:
     topics = results[0].topics
     if topics not in COVERAGE or not any(result.high > result.low for result in results):
         return ()
-    held = f"they hold the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
-    return (f"on {topics} topics these intervals are too narrow: {held}, and less where differences are skewed",)
+    held = f"they cover the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
+    return (f"on {topics} topics these intervals are too narrow: {held}, and less for skewed differences",)

@@ -64,15 +64,15 @@ TITLES = {
 
 @corrections.register("none")
 def uncorrected(p: ArrayLike) -> Values:
-    """The p-values as they are: right for one comparison that was planned, and for nothing else."""
+    """The p-values as they are: appropriate for a single planned comparison only."""
     return _checked(p).copy()
 
 
 @corrections.register("bonferroni")
 def bonferroni(p: ArrayLike) -> Values:
-    """Bonferroni's correction: min(1, m · p) for m tests. Keeps the chance of even one false win below alpha.
+    """Bonferroni's correction: min(1, m · p) for m tests. Controls the familywise error rate at alpha.
 
-    Holm's keeps the same promise and never finds less. Source: Dunn, JASA 56, 1961.
+    Holm's correction does the same and is never less powerful. Source: Dunn, JASA 56, 1961.
     """
     raw = _checked(p)
     return np.minimum(raw * len(raw), 1.0)
@@ -82,7 +82,7 @@ def bonferroni(p: ArrayLike) -> Values:
 def holm(p: ArrayLike) -> Values:
     """Holm's step-down correction: the largest of (m − j + 1) · p₍ⱼ₎ over all j up to the rank of p, at most 1.
 
-    Keeps the chance of even one false win below alpha, whatever the dependence. Source: Holm, Scandinavian Journal
+    Controls the familywise error rate at alpha under any dependence. Source: Holm, Scandinavian Journal
     of Statistics 6, 1979.
     """
     raw = _checked(p)
@@ -95,8 +95,8 @@ def holm(p: ArrayLike) -> Values:
 def benjamini_hochberg(p: ArrayLike) -> Values:
     """Benjamini and Hochberg's step-up correction: the smallest of m / j · p₍ⱼ₎ over all j from the rank of p on.
 
-    Keeps the expected share of false wins among the wins below alpha, for independent or positively dependent tests;
-    it does not promise that there is none. Source: Benjamini and Hochberg, JRSS B 57, 1995.
+    Controls the false discovery rate at alpha, for independent or positively dependent tests, and not the familywise
+    error rate. Source: Benjamini and Hochberg, JRSS B 57, 1995.
     """
     raw = _checked(p)
     order = np.argsort(raw, kind="stable")
@@ -107,9 +107,9 @@ def benjamini_hochberg(p: ArrayLike) -> Values:
 def _checked(p: ArrayLike) -> Values:
     values = np.asarray(p, dtype=np.float64)
     if values.ndim != 1:
-        raise UsageError(f"p-values are corrected as one row, not as an array of {values.ndim} dimensions")
+        raise UsageError(f"p-values must be one row, not an array of {values.ndim} dimensions")
     if not ((values >= 0) & (values <= 1)).all():
-        raise InputError("a p-value is a number from 0 to 1; a missing one must be left out, not given as NaN")
+        raise InputError("p-values must be numbers from 0 to 1; leave out missing ones, NaN is not allowed")
     return values
 
 
@@ -158,11 +158,11 @@ def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence
     matrix = as_scores(values)
     names = list(labels if systems is None else systems)
     if matrix.ndim != 2 or len(matrix) != len(labels) or len(names) != len(labels):
-        raise UsageError(f"one row of scores per label is needed, not {matrix.shape} for {len(labels)} labels")
+        raise UsageError(f"expected one row of scores per label, not {matrix.shape} for {len(labels)} labels")
     entries = list(dict.fromkeys(names))
     if systems is None and len(entries) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two rows are called {quoted(twice)}; seeds of one system are merged by naming the systems")
+        raise InputError(f"two rows are called {quoted(twice)}; pass systems to merge the seeds of one system")
 
     groups = [matrix[[name == entry for name in names]] for entry in entries]
     means = [group.mean(axis=1) for group in groups]
@@ -186,7 +186,7 @@ def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indi
     if baselines is None:
         return first, second
     if not baselines:
-        raise UsageError("no baseline is named; for all pairs leave the baselines out")
+        raise UsageError("no baseline is named; omit the baselines to compare all pairs")
     for base in baselines:
         if not 0 <= base < entries:
             raise UsageError(f"baseline {base} is not among the {entries} systems, which count from 0")
@@ -232,9 +232,10 @@ def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) ->
         p(i, j) = (1 + #{q* ≥ |mean(i) − mean(j)|}) / (1 + draws)
 
     `scores` is runs × topics. Permuting within topics keeps the pairing: Tukey's table, or a permutation over the
-    whole matrix, takes the differences between topics for noise and finds almost nothing. A pair is held against the
-    largest range of all runs, so the chance of even one false win is below alpha, and p is never 0. It supposes that
-    all runs are alike under the null, so one odd run widens the yardstick for everybody. With one topic p = 1.
+    whole matrix, takes the differences between topics for noise and finds almost nothing. A pair is compared with the
+    largest range of all runs, so the familywise error rate is at most alpha, and p is never 0. It assumes
+    that all runs are alike under the null, so one unusual run raises the critical difference for all. With one topic
+    p = 1.
 
     Source: Carterette, "Multiple testing in statistical analysis of systems-based information retrieval
     experiments", TOIS 30, 2012.
@@ -242,7 +243,7 @@ def tukey(scores: ArrayLike, *, draws: int = DRAWS, rng: np.random.Generator) ->
     check_draws(draws)
     matrix = as_scores(scores)
     if matrix.ndim != 2 or len(matrix) < 2:
-        raise UsageError("Tukey's test compares two or more runs, given as the rows of a matrix")
+        raise UsageError("Tukey's test needs two or more runs, as rows of a matrix")
     by_topic = np.ascontiguousarray(matrix.T)
     ranges = np.empty(draws)
     for part in blocks(draws, width=by_topic.size, block=CACHED):
@@ -465,7 +466,7 @@ def letters_of(
         tested[row, other] = tested[other, row] = True
         different[row, other] = different[other, row] = bool(significant(result.adjusted_p, alpha=alpha))
     if not tested.all():
-        raise UsageError("letters need all pairs; against baselines ask which of them a run beats")
+        raise UsageError("letters need all pairs; with baselines use beaten")
     given = letters(different, order=np.argsort(-means, kind="stable"))
     return dict(zip(labels, given, strict=True))
 
@@ -504,7 +505,7 @@ def letters_of_scores(
     """
     matrix = as_scores(scores)
     if len(matrix) < 2:
-        raise UsageError("letters tell runs apart: at least two are needed")
+        raise UsageError("letters need at least two runs")
     if test == "tukey":
         p = tukey(matrix, draws=draws, rng=rng).p
     else:

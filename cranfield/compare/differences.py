@@ -86,7 +86,7 @@ def significant(p: ArrayLike, *, alpha: float = 0.05) -> Flags:
 def check_share(name: str, value: float) -> None:
     """Refuse a level, a power or an alpha that is not strictly between 0 and 1."""
     if not 0 < value < 1:
-        raise UsageError(f"{name} must lie between 0 and 1, not {value!r}")
+        raise UsageError(f"{name} must be between 0 and 1, not {value!r}")
 
 
 RELATIVE_NOISE = 2.0**-40
@@ -146,7 +146,7 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> Differences:
     """
     left, right = as_scores(a), as_scores(b)
     if left.shape != right.shape:
-        raise UsageError(f"paired scores have one shape, but these have {left.shape} and {right.shape}")
+        raise UsageError(f"paired scores must have the same shape, not {left.shape} and {right.shape}")
     rows, others = np.atleast_2d(left), np.atleast_2d(right)
     noise = np.maximum(noise_of(rows), noise_of(others))
     values = rows - others
@@ -159,13 +159,13 @@ def as_scores(values: ArrayLike) -> Values:
     scores: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
     if scores.ndim not in (1, 2):
         raise UsageError(
-            f"scores are a row or a matrix with topics as columns, not an array of {scores.ndim} dimensions"
+            f"scores must be a row or a matrix with topics as columns, not an array of {scores.ndim} dimensions"
         )
     if scores.shape[-1] == 0:
-        raise InputError("there are no topics to compare on")
+        raise InputError("no topics to compare on")
     bad = int(np.count_nonzero(~(np.abs(scores) <= LARGEST)))
     if bad:
-        raise InputError(f"{counted(bad, 'score')} of {scores.size:,} cannot be compared: not a number, or infinite")
+        raise InputError(f"{counted(bad, 'score')} of {scores.size:,} cannot be compared: NaN or infinite")
     return scores
 
 
@@ -193,7 +193,7 @@ def seeded(seed: int) -> np.random.Generator:
     Whoever draws by a seed takes this one: the same test on the same scores then is the same wherever one asks.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:  # type: ignore[redundant-expr]
-        raise UsageError(f"a seed is a whole number from 0 up, not {seed!r}")
+        raise UsageError(f"the seed must be an integer of at least 0, not {seed!r}")
     return np.random.default_rng(seed)
 
 
@@ -206,7 +206,7 @@ def blocks(total: int, *, width: int, block: int = BLOCK) -> Iterator[slice]:
 def check_draws(draws: int) -> None:
     """Refuse to draw nothing."""
     if draws < 1:
-        raise UsageError(f"at least one draw is needed, not {draws}")
+        raise UsageError(f"draws must be at least 1, not {draws}")
 
 
 def draws_needed(pairs: int, *, alpha: float = 0.05) -> int:
@@ -324,7 +324,7 @@ def hedges_factor(topics: int) -> float:
 def count_wins(a: ArrayLike, b: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
     """Count the topics that `a` wins, ties and loses; up to `tolerance` is a tie, and noise always is."""
     if not 0 <= tolerance < np.inf:
-        raise UsageError(f"a tolerance is a number from 0 on, not {tolerance!r}")
+        raise UsageError(f"the tolerance must be a number of at least 0, not {tolerance!r}")
     differences = paired_differences(a, b)
     limit = (tolerance + differences.noise)[:, None]
     wins = (differences.values > limit).sum(axis=1)

@@ -38,7 +38,7 @@ def discriminative_power(p: ArrayLike, differences: ArrayLike, *, alpha: float =
 
     `p` and `differences` have one value per pair. Published figures use p-values that are not corrected, or those of
     Tukey's test: say which. `smallest_difference` is the smallest |difference| that was significant, NaN if none was.
-    High power is no proof of a good measure: one that always prefers the longer name has it too.
+    High power does not make a measure valid: one that always prefers the longer name has it too.
 
     Source: Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006.
     """
@@ -93,7 +93,7 @@ def topics_needed(*, difference: float, deviation: float, power: float = 0.8, al
     _check_positive(alpha=alpha, deviation=deviation)
     check_share("power", power)
     if not abs(difference) > 0:
-        raise UsageError("no number of topics finds a difference of 0")
+        raise UsageError("no number of topics detects a difference of 0")
 
     def enough(topics: int) -> bool:
         return t_test_power(topics, difference=difference, deviation=deviation, alpha=alpha) >= power
@@ -102,9 +102,7 @@ def topics_needed(*, difference: float, deviation: float, power: float = 0.8, al
     while not enough(many):
         few, many = many, many * 2
         if many > MOST_TOPICS:
-            raise UsageError(
-                f"more than {MOST_TOPICS:,} topics would be needed: the difference is too small to look for"
-            )
+            raise UsageError(f"more than {MOST_TOPICS:,} topics would be needed for so small a difference")
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if enough(middle) else (middle, many)
@@ -119,7 +117,7 @@ def detectable_difference(topics: int, *, deviation: float, power: float = 0.8, 
     _check_positive(alpha=alpha, deviation=deviation)
     check_share("power", power)
     if power <= alpha:
-        raise UsageError(f"a power of {power} is reached without any difference at alpha {alpha}")
+        raise UsageError(f"power {power} must exceed alpha {alpha}")
     if topics < 2:
         return math.inf
     high = 1.0
@@ -141,11 +139,11 @@ def _power_at(topics: int, shift: float, alpha: float) -> float:
         return 1.0
     missed = float(special.ncfdtr(1, freedom, shift**2, critical**2))
     if math.isnan(missed):
-        raise UsageError(f"the power of {topics} topics at alpha {alpha} is beyond what can be computed")
+        raise UsageError(f"the power of {topics} topics at alpha {alpha} cannot be computed")
     return 1.0 - missed
 
 
 def _check_positive(*, alpha: float, deviation: float) -> None:
     check_share("alpha", alpha)
     if not 0 <= deviation < math.inf:
-        raise UsageError(f"a standard deviation is a number from 0 on, not {deviation!r}")
+        raise UsageError(f"the standard deviation must be a number of at least 0, not {deviation!r}")

@@ -212,7 +212,7 @@ def elements(source: Source, pattern: re.Pattern[bytes]) -> Iterator[Element | P
         elif opened:
             yield opened
         elif is_end:
-            message = f"an end tag {quoted(tag.decode('utf-8', 'replace'), limit=40)} without its start"
+            message = f"an end tag {quoted(tag.decode('utf-8', 'replace'), limit=40)} without a start tag"
             yield Problem("no-start", message, lines=(line,))
         opened = None if is_end else Element(line, tag)
         line += tag.count(b"\n")
@@ -247,7 +247,7 @@ def _outside(text: bytes, line: int) -> Problem | None:
     seen = _ANY_TAG.sub(b" ", text).strip()
     if not seen:
         return None
-    message = f"text outside of any record, passed over: {quoted(seen[:100].decode('utf-8', 'replace'), limit=40)}"
+    message = f"text outside any record was skipped: {quoted(seen[:100].decode('utf-8', 'replace'), limit=40)}"
     at = line + text.count(b"\n", 0, max(text.find(seen[:10]), 0))
     return Problem("outside", message, "warning", lines=(at,))
 

@@ -84,11 +84,11 @@ def read_documents(path: Path | Source, *, format: str | None = None) -> Iterato
         files = files_in(source.path) if source.is_folder else [source.path]
         spoiled = [file for file in files if _is_utf8_beyond_ascii(Source(file))]
         if spoiled:
-            others = f"this and {len(spoiled) - 1:,} more are UTF-8 and were"
-            what = "this file is UTF-8 already and was" if len(spoiled) == 1 else others
-            message = f"{what} read as {source.encoding}: é has become Ã©, or the like"
-            again = "load what is UTF-8 again without --encoding and with --update"
-            remedy = f"{again} (--keep-going passes the others over)"
+            others = f"this and {len(spoiled) - 1:,} more are already UTF-8, but were"
+            what = "this file is already UTF-8, but was" if len(spoiled) == 1 else others
+            message = f"{what} read as {source.encoding}: é became Ã©"
+            again = "load the UTF-8 files again without --encoding and with --update"
+            remedy = f"{again} (--keep-going skips the others)"
             problem = Problem("utf-8-after-all", message, "warning", count=len(spoiled), remedy=remedy)
             yield problem.at(str(spoiled[0]))
 
@@ -114,7 +114,7 @@ def _placed(source: Source, records: Iterator[Any], noun: str) -> Iterator[Any]:
         is_empty = is_empty and isinstance(record, Problem) and not is_error(record)
         yield record.at(source.name) if isinstance(record, Problem) and not record.file else record
     if is_empty:
-        yield Problem("empty", f"there are no {noun} in it", file=source.name)
+        yield Problem("empty", f"it contains no {noun}", file=source.name)
 
 
 def _numbered(records: Iterator[Topic | Problem]) -> Iterator[Topic | Problem]:
@@ -128,7 +128,7 @@ def _numbered(records: Iterator[Topic | Problem]) -> Iterator[Topic | Problem]:
             position += 1
             yield replace(record, id=str(position), metadata={**record.metadata, "given_id": record.id})
     if not is_sure:
-        message = f"topics after number {position} have no sure position, because of the errors above"
+        message = f"topics after number {position} have no certain position, because of the errors above"
         yield Problem("no-position", message)
 
 
@@ -185,7 +185,7 @@ def no_format(source: Source, formats: Registry[Format], hint: str = "") -> Inpu
     """The error that no format fits, with what each of them expects."""
     known = "\n".join(f"  {name}: {format.summary}" for name, format in formats.items())
     advice = f"{hint}; " if hint else ""
-    message = f"no {formats.noun} fits this file; {advice}name one with --from if you know better"
+    message = f"no {formats.noun} matches this file; {advice}pass --from to name one"
     return InputError(f"{source.name}: {message}:\n{known}")
 
 
@@ -240,7 +240,7 @@ def one_line(text: str) -> str:
 # Bytes to text, for files in which one bad record must not hide the others.
 
 _BLOCK = 1 << 20
-REMEDY = "convert the file to UTF-8, or name its encoding: --encoding latin-1 (the usual one of old files)"
+REMEDY = "convert the file to UTF-8, or name its encoding: --encoding latin-1 (common in old files)"
 
 
 def decoded(data: bytes, line: int) -> tuple[str, list[Problem]]:
@@ -267,7 +267,7 @@ def nul_problem(count: int, line: int) -> Problem:
 
 def lone_carriage_return(line: int) -> Problem:
     """Say that a carriage return stands alone: old Macs ended lines so, and records would run into each other."""
-    message = "a carriage return stands alone, not before a line feed"
+    message = "a carriage return without a line feed"
     return Problem("lone-carriage-return", message, lines=(line,), remedy="end lines with a line feed")
 
 

@@ -103,7 +103,7 @@ class Alignment:
         return bool((grades != above).any())
 
     def counts(self, *, rel: int = 1) -> tuple[TopicCounts, ...]:
-        """Give the topic counts of each run."""
+        """The topic counts of each run."""
         relevant = self.lists.relevant_count(rel).reshape(self.shape)
         marked = (self.scored, self.scored & ~self.present, self.scored & (relevant == 0))
         numbers = zip(*(kind.sum(axis=1).tolist() for kind in marked), self.extra_topics, strict=True)
@@ -114,7 +114,7 @@ class Alignment:
 
 
 def strangers(alignment: Alignment) -> list[str]:
-    """Say which runs have nothing in common with the qrels: their scores would be zeros that mean nothing."""
+    """Which runs have nothing in common with the qrels: their scores would be zeros that mean nothing."""
     lists = alignment.lists
     ends = lists.offsets[:: max(len(alignment.topic_ids), 1)]
     said = []
@@ -136,7 +136,7 @@ def align(
 ) -> Alignment:
     """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades."""
     if not runs:
-        raise UsageError("there is no run to evaluate")
+        raise UsageError("no run to evaluate")
     _refuse_repeats(runs)
     chosen = _chosen_topics(qrels, runs, topics)
     placed = _all_placed(qrels, runs, chosen)
@@ -193,7 +193,7 @@ def rows_at_each_rank(
     reference: Reference,
     placed: list[_Placed] | None = None,
 ) -> NDArray[np.int32]:
-    """Give for each row of the lists which row of the qrels it is, -1 for none."""
+    """For each row of the lists which row of the qrels it is, -1 for none."""
     every = np.arange(len(qrels), dtype=np.int32)
     rows = at_each_rank(every, qrels, runs, chosen=chosen, reference=reference, placed=placed)
     return np.maximum(rows, np.int32(-1), out=rows)
@@ -208,7 +208,7 @@ def at_each_rank(
     reference: Reference,
     placed: list[_Placed] | None = None,
 ) -> NDArray[np.int32]:
-    """Give for each row of the lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
+    """For each row of the lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
     parts_of = placed or _all_placed(qrels, runs, chosen)
     ends = np.cumsum([int(rows.counts.sum()) for rows in parts_of])
     found = np.empty(int(ends[-1]), dtype=np.int32)
@@ -245,7 +245,7 @@ class _Placed:
 
 
 def _all_placed(qrels: Qrels, runs: Sequence[AnyRun], chosen: Places) -> list[_Placed]:
-    """Give where the rows of each run go; topics that several runs share as one array are looked up once."""
+    """Where the rows of each run go; topics that several runs share as one array are looked up once."""
     is_chosen = np.zeros(len(qrels.topic_ids) + 1, dtype=bool)  # the place after the last, -1, is no topic
     is_chosen[chosen] = True
     known: dict[int, Codes] = {}
@@ -265,7 +265,7 @@ def _all_placed(qrels: Qrels, runs: Sequence[AnyRun], chosen: Places) -> list[_P
 
 
 def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool_]:
-    """Say of each kept row whether it ties with the row above; a run that means its own order has no ties."""
+    """Of each kept row whether it ties with the row above; a run that means its own order has no ties."""
     if isinstance(run, KnownRun) and run.tied is not None:
         tied = run.tied
     else:
@@ -276,7 +276,7 @@ def _tied(run: AnyRun, placed: _Placed, reference: Reference) -> NDArray[np.bool
 
 
 def levels_of(qrels: Qrels) -> tuple[NDArray[np.int32], Counts]:
-    """Give the grades from 0 up that occur, rising, and how many documents of each topic have each."""
+    """The grades from 0 up that occur, rising, and how many documents of each topic have each."""
     judged = qrels.grades >= 0
     rising = np.sort(qrels.grades[judged])
     levels = rising[np.diff(rising, prepend=-1) != 0]  # np.unique would load masked arrays
@@ -287,7 +287,7 @@ def levels_of(qrels: Qrels) -> tuple[NDArray[np.int32], Counts]:
 
 
 def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Places:
-    """Give the places of the topics that count, in byte order."""
+    """The places of the topics that count, in byte order."""
     if topics in ("qrels", "run"):
         return np.arange(len(qrels.topic_ids))
     if topics == "common":
@@ -297,11 +297,11 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Pl
     else:
         wanted = set(topics)
         if not wanted:
-            raise InputError("no topic is named, so that nothing can be scored")
+            raise InputError("no topic selected")
         unknown = sorted(wanted.difference(qrels.topics))
         if unknown:
             shown = ", ".join(quoted(topic) for topic in unknown[:_NAMES_SHOWN])
-            raise InputError(f"{counted(len(unknown), 'topic')} without qrels cannot be scored: {shown}")
+            raise InputError(f"{counted(len(unknown), 'topic')} without qrels: {shown}")
     return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)
 
 
@@ -316,7 +316,7 @@ def _refuse_repeats(runs: Sequence[AnyRun]) -> None:
 
 
 def _may_repeat(run: Run) -> bool:
-    """Say quickly whether a document may stand twice in a topic: lists of about one length are sorted all at once."""
+    """Whether a document may stand twice in a topic, quickly: lists of about one length are sorted together."""
     counts = np.diff(run.offsets)
     if not worth_a_matrix(counts):
         return True
@@ -336,7 +336,7 @@ def first_repeat(run: Run) -> Problem | None:
         if again.any():
             document = run.document_ids[int(documents[again][0])].as_py()
             name = run.topic_ids[topic].as_py()
-            message = f"run {quoted(run.tag)} has {quoted(document)} more than once in topic {quoted(name)}"
+            message = f"run {quoted(run.tag)} ranks {quoted(document)} more than once for topic {quoted(name)}"
             return Problem("repeated-document", message, topic=name, remedy="keep one row of each document")
     return None
 
@@ -389,7 +389,7 @@ class ValueTable:
 
 
 def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
-    """Give for each array of ids the qrels code of each id; one past the last where the qrels lack it.
+    """For each array of ids the qrels code of each id; one past the last where the qrels lack it.
 
     Runs that share one array of ids are looked up once, and many arrays in one go: the hash of the qrels' ids is made
     anew for every call.
@@ -427,12 +427,12 @@ class CodedPairs:
     width: int
 
     def known(self, ranking: CodedOrder, topic_ids: pa.Array, *, name: str, has_ties: bool) -> KnownRun:
-        """Give what is known of a ranking; without ties it means its own order. A stored run repeats no document."""
+        """What is known of a ranking; without ties it means its own order. A stored run repeats no document."""
         topics, documents = ranking.topics, ranking.documents
         for codes, size in ((documents, self.width), (topics, len(self.lines))):
             if not len(codes) or (int(codes.min()) >= 0 and int(codes.max()) < size):
                 continue
-            raise CollectionError("a stored run is damaged: it names ids that the collection does not have")
+            raise CollectionError("a stored run is damaged: it refers to ids that are not in the collection")
         first = np.repeat((self.lines[topics] * self.width).astype(np.int32), np.diff(ranking.offsets))
         first += documents
         judged = self.rows.take(first, mode="clip")
@@ -441,7 +441,7 @@ class CodedPairs:
 
 
 def coded_pairs(qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array) -> CodedPairs | None:
-    """Give the pairs of qrels in codes: places in the ids of a collection. None where the table is too large."""
+    """The pairs of qrels in codes: places in the ids of a collection. None where the table is too large."""
     topics, width = len(qrels.topic_ids), len(document_ids)
     if (topics + 1) * width > LARGEST_TABLE:
         return None
@@ -457,7 +457,7 @@ def coded_pairs(qrels: Qrels, topic_ids: pa.Array, document_ids: pa.Array) -> Co
 
 
 def documents_of(run: Run, topic: str, *, reference: Reference = "10") -> list[str]:
-    """Give the documents of a topic, best first."""
+    """The documents of a topic, best first."""
     topics = run.topic_ids.to_pylist()
     if topic not in topics:
         return []

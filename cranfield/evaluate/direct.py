@@ -49,7 +49,7 @@ class Ids:
     words: list[Words]
 
     def take(self, places: Places | Codes) -> Ids:
-        """Give some of the ids."""
+        """Some of the ids."""
         return Ids(self.lengths[places], [word[places] for word in self.words])
 
 
@@ -65,23 +65,23 @@ class Lines:
         return len(self.starts)
 
     def column(self, number: int) -> tuple[Places, Places]:
-        """Give where a column begins and ends in each line."""
+        """Where a column begins and ends in each line."""
         return self.starts if number == 0 else self.gaps[:, number - 1] + 1, self.gaps[:, number]
 
     def text(self, line: int, number: int) -> str:
-        """Give one column of one line."""
+        """One column of one line."""
         begin, end = self.column(number)
         return bytes(self.letters[begin[line] : end[line]]).decode()
 
     def ids(self, number: int) -> Ids | None:
-        """Give a column as ids; None where one is too long."""
+        """A column as ids; None where one is too long."""
         begin, end = self.column(number)
         lengths = end - begin
         longest = int(lengths.max())
         return ids_at(self.letters, begin, lengths) if longest <= LONGEST_ID else None
 
     def numbers(self, number: int) -> Scores | None:
-        """Give a column as numbers; None where one is no plain finite number.
+        """A column as numbers; None where one is no plain finite number.
 
         All columns are handed to the parser as one array of strings in which every other one, the text between two
         numbers, is null: so no text is copied.
@@ -100,12 +100,12 @@ class Lines:
 
 
 def with_room(size: int) -> Letters:
-    """Give an array for a text of this size, with room after it."""
+    """An array for a text of this size, with room after it."""
     return np.empty(size + 1 + LONGEST_ID + 8, dtype=np.uint8)
 
 
 def ordinary_lines(letters: Letters, size: int) -> Lines | None:
-    """Give the lines of the first `size` bytes, after which there is room; None where one of them is not ordinary."""
+    """The lines of the first `size` bytes, after which there is room; None where one of them is not ordinary."""
     if size and letters[size - 1] != _FEED:
         letters[size] = _FEED
         size += 1
@@ -139,7 +139,7 @@ def ordinary_lines(letters: Letters, size: int) -> Lines | None:
 
 
 def ids_at(letters: Letters, starts: Places, lengths: Places) -> Ids:
-    """Give the ids that stand at some places of a text, after which there is room."""
+    """The ids that stand at some places of a text, after which there is room."""
     words = np.ndarray((len(letters) - 7,), dtype="<u8", buffer=letters, strides=(1,))  # one from each byte on
     longest, shortest = int(lengths.max(initial=0)), int(lengths.min(initial=LONGEST_ID))
     found = []
@@ -190,7 +190,7 @@ class JudgedPairs:
     following: Codes
 
     def rows(self, asked: Pairs) -> Codes:
-        """Give the row of the qrels that each pair is, -1 where they lack it."""
+        """The row of the qrels that each pair is, -1 where they lack it."""
         rows = _at(self.head, _slots(asked.keys, len(self.head)))
         places = np.flatnonzero(rows != NONE)
         while len(places):
@@ -206,7 +206,7 @@ class JudgedPairs:
 
 
 def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Ids) -> Pairs:
-    """Give the pairs of documents that stand topic by topic."""
+    """The pairs of documents that stand topic by topic."""
     hashes = [blake2b(name.encode(), digest_size=8).digest() for name in topic_names]
     topics = np.array([int.from_bytes(one, "little") for one in hashes], dtype=np.uint64)
     # A 64-bit number for each pair; equal pairs have equal ones, and unequal pairs very rarely do.
@@ -225,7 +225,7 @@ def pairs_of(topic_names: list[str], codes: Codes, counts: Places, documents: Id
 
 
 def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
-    """Give the pairs of qrels by their keys; None where there are none, or an id is very long."""
+    """The pairs of qrels by their keys; None where there are none, or an id is very long."""
     ids = as_text(qrels.document_ids)
     ends = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
     lengths = np.diff(ends)
@@ -249,12 +249,12 @@ def judged_pairs(qrels: Qrels) -> JudgedPairs | None:
 
 
 def _at(values: NDArray[Value], places: Places | Codes) -> NDArray[Value]:
-    """Give values at places that are all there: numpy need not look for that, and is much faster."""
+    """Values at places that are all there: numpy need not look for that, and is much faster."""
     return values.take(places, mode="clip")
 
 
 def _slots(keys: Words, count: int) -> Places:
-    """Give the slot of each key among `count`, a power of two: its first bits."""
+    """The slot of each key among `count`, a power of two: its first bits."""
     return (keys >> np.uint64(64 - (count.bit_length() - 1))).view(np.int64)
 
 
@@ -324,7 +324,7 @@ def read_direct(source: Source, judged: JudgedPairs, *, reference: Reference = "
 
 
 def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
-    """Give the text in pieces of whole lines, each in an array of its own, with their sizes.
+    """The text in pieces of whole lines, each in an array of its own, with their sizes.
 
     A line longer than `_LONGEST_LINE` may be cut; then the piece before or after the cut is not ordinary. A file is
     cut evenly, so that no small piece is left over: a piece costs something whatever its size.
@@ -350,7 +350,7 @@ def _pieces(source: Source) -> Iterator[tuple[Letters, int]]:
 
 
 def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference) -> _Part | None:
-    """Give the rows of a piece; None where something in it is not ordinary."""
+    """The rows of a piece; None where something in it is not ordinary."""
     lines = ordinary_lines(letters, size)
     if lines is None:
         return None
@@ -395,13 +395,13 @@ def _part(letters: Letters, size: int, judged: JudgedPairs, reference: Reference
 
 
 def _has_repeats(keys: Words) -> bool:
-    """Say whether two rows may be the same document of one topic; equal keys of two documents are taken for it."""
+    """Whether two rows may be the same document of one topic; equal keys of two documents are taken for it."""
     in_order = np.sort(keys)
     return bool((in_order[1:] == in_order[:-1]).any())
 
 
 def _joined(parts: list[_Part], reference: Reference) -> KnownRun | None:
-    """Give the run, if topics stand in one piece, scores fall in them, and no document stands twice across parts."""
+    """The run, if topics stand in one piece, scores fall in them, and no document stands twice across parts."""
     first_rows = np.concatenate([[0], np.cumsum([len(part.judged) for part in parts])])
     judged = np.concatenate([part.judged for part in parts])
     tied = np.concatenate([part.tied for part in parts])

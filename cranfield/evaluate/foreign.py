@@ -26,11 +26,11 @@ _PROVIDER = re.compile(r"- (\S+) \((pip install [^)]+)\)")
 
 
 def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:
-    """Give the measure that ir_measures means by an expression whose name we do not know."""
+    """The measure that ir_measures means by an expression whose name we do not know."""
     library = _library()
     if library is None:
         raise UsageError(
-            f"{unknown}; what only ir_measures has needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'"
+            f"{unknown}; for measures of ir_measures install the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'"
         )
     try:
         return ForeignMeasure(str(library.parse_measure(text)))
@@ -38,20 +38,20 @@ def foreign_measure(text: str, unknown: UnknownName) -> ForeignMeasure:
         known = [*unknown.known, *foreign_names(without=unknown.known)]
         raise UnknownName("measure", unknown.name, known) from None
     except KeyError as error:
-        raise UsageError(f"{text}: ir_measures knows no parameter {error} of {unknown.name}") from None
+        raise UsageError(f"{text}: ir_measures has no parameter {error} of {unknown.name}") from None
     except (ValueError, AssertionError, TypeError) as error:
-        raise UsageError(f"{text}: ir_measures cannot read this: {error}") from None
+        raise UsageError(f"{text}: ir_measures cannot parse this: {error}") from None
 
 
 def foreign_names(*, without: Iterable[str] = ()) -> list[str]:
-    """Give the names that ir_measures adds to the ones given; none where it is not installed."""
+    """The names that ir_measures adds to the ones given; none where it is not installed."""
     library = _library()
     ours = set(without)
     return [] if library is None else sorted(name for name in library.measures.registry if name not in ours)
 
 
 def described(measure: ForeignMeasure) -> str:
-    """Give what ir_measures says about a measure."""
+    """What ir_measures says about a measure."""
     parsed = _library().parse_measure(str(measure))  # type: ignore[union-attr]
     lines = [f"{measure}, computed by ir_measures", "", inspect.cleandoc(parsed.__doc__ or "").strip(), ""]
     lines += [f"  {name}  ({about.desc})" for name, about in parsed.SUPPORTED_PARAMS.items()]
@@ -61,7 +61,7 @@ def described(measure: ForeignMeasure) -> str:
 def foreign_values(
     measures: Sequence[ForeignMeasure], judged: Iterable[SubtopicRow], runs: Sequence[Run], aligned: Alignment
 ) -> NDArray[np.float64]:
-    """Give the value of each measure for each run and topic of an alignment; 0 where a run lacks the topic."""
+    """The value of each measure for each run and topic of an alignment; 0 where a run lacks the topic."""
     library = _library()
     if library is None:
         raise UsageError(f"{measures[0]} needs the extra {EXTRA!r}: pip install 'cranfield[{EXTRA}]'")
@@ -86,7 +86,7 @@ def foreign_values(
 
 
 def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any:
-    """Give ir_measures' evaluator, or its refusal in one sentence."""
+    """The evaluator of ir_measures, or its refusal in one sentence."""
     try:
         return library.evaluator(measures, rows)
     except _REFUSALS as error:
@@ -103,11 +103,11 @@ def _evaluator(library: ModuleType, measures: list[Any], rows: list[Any]) -> Any
     if absent := _ABSENT_PARAMETER.search(message):
         why = f"ir_measures needs the parameter {absent[1]}"
     elif providers:
-        why = f"ir_measures leaves this to a library that is not installed; {providers}"
+        why = f"ir_measures needs a library that is not installed; {providers}"
     elif message.startswith("Unsupported measures"):
-        why = "no library behind ir_measures computes this; a cutoff or parameter may be missing"
+        why = "no provider of ir_measures computes this; a cutoff or parameter may be missing"
     else:
-        why = f"ir_measures refuses this: {message}"
+        why = f"ir_measures reports: {message}"
     raise UsageError(f"{names}: {why}")
 
 

@@ -55,12 +55,12 @@ class _Columns:
 
 
 def is_frame(value: object) -> TypeGuard[pandas.DataFrame]:
-    """Say whether this is a pandas frame; pandas need not be imported for that."""
+    """Whether this is a pandas frame; pandas need not be imported for that."""
     return hasattr(value, "columns") and hasattr(value, "iloc")
 
 
 def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
-    """Give the qrels that a frame (topic, document, grade) or a mapping of topic -> document -> grade means."""
+    """The qrels that a frame (topic, document, grade) or a mapping of topic -> document -> grade means."""
     if is_frame(value):
         names = [str(column) for column in value.columns]
         roles = dict(QRELS.roles(names))
@@ -88,19 +88,19 @@ def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
 
 
 def runs_given(value: object, *, name: str = "") -> list[Run]:
-    """Give the runs that a frame (topic, document, score) or a mapping of topic -> document -> score means.
+    """The runs that a frame (topic, document, score) or a mapping of topic -> document -> score means.
 
     A frame may have a column that names the run of each row, and then hold several; `name` names all of it instead.
     """
     if not _is_unicode(name):
-        raise UsageError(f"the name of a run holds half of a surrogate pair: {name!r}")
+        raise UsageError(f"the name of a run contains an unpaired surrogate: {name!r}")
     place = f"run {quoted(name)}" if name else "a frame of runs"
     if is_frame(value):
         names = [str(column) for column in value.columns]
         usual = {*_TERRIER, "score", "rank", *SPELLINGS["tag"]}
         roles = roles_of([column for column in names if column in usual] if _from_terrier(names) else names)
         if roles is None:
-            raise UsageError(f"{place} lacks columns: it has {', '.join(names)}; expected {expected_columns()}")
+            raise UsageError(f"{place} lacks columns: found {', '.join(names)}; expected {expected_columns()}")
         number = "score" if "score" in roles else "rank"
         topic, document, numbers = (_values(value, roles[part]) for part in ("topic", "document", number))
         if number == "rank":  # a rank as a score: the lower the better
@@ -109,11 +109,11 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
     else:
         columns = _flattened(value, "a run is", "score")
     if not name and columns.tag is None:
-        raise UsageError("a run from Python needs a name: give runs={'bm25': …}, or a frame with a column 'run'")
+        raise UsageError("a run needs a name: pass runs={'bm25': …}, or a frame with a column 'run'")
     good = _Good(len(columns.topic), place)
     topics, documents, scores = good.ids(columns.topic), good.ids(columns.document), good.scores(columns.number)
     tags = pa.array([name] * len(topics), pa.large_string()) if name else good.ids(columns.tag or [])
-    empty = [] if len(topics) else [Problem("empty", "there is no row", file=place)]
+    empty = [] if len(topics) else [Problem("empty", "no rows", file=place)]
     if good.problems or empty:
         raise ProblemsFound(f"{place} cannot be evaluated", [*good.problems, *empty])
     tag_ids, codes = _coded(tags, np.arange(len(tags)))
@@ -134,7 +134,7 @@ def _from_terrier(names: list[str]) -> bool:
 
 
 def _values(frame: pandas.DataFrame, name: str) -> Any:
-    """Give a column; two of one name are refused."""
+    """A column; two of one name are refused."""
     column: Any = frame[name]
     if column.ndim != 1:
         raise UsageError(f"the frame has several columns called {quoted(name)}")
@@ -142,7 +142,7 @@ def _values(frame: pandas.DataFrame, name: str) -> Any:
 
 
 def _flattened(value: object, noun: str, number: str) -> _Columns:
-    """Give topic -> document -> number as columns."""
+    """Topic -> document -> number as columns."""
     wanted = f"{noun} a mapping of topic -> document -> {number}, or a pandas frame"
     if not isinstance(value, Mapping):
         raise UsageError(f"{wanted}, not {type(value).__name__}")
@@ -154,7 +154,7 @@ def _flattened(value: object, noun: str, number: str) -> _Columns:
 
 
 def groups_given(value: object) -> tuple[Member, ...]:
-    """Give the runs with their groups.
+    """The runs with their groups.
 
     A file has run tag, group and `pooled` or `new` on each line; a frame has the columns run, group and, where some
     runs are new, role; a mapping of run -> group names the runs that were pooled. Everything wrong is told at once.
@@ -174,19 +174,19 @@ def groups_given(value: object) -> tuple[Member, ...]:
         raise UsageError(f"groups are a file, a frame, or a mapping of run -> group, not {type(value).__name__}")
     good, runs = _Good(len(rows), "groups"), [row[0] for row in rows]
     nameless = (not all(_is_word(cell) for cell in row[:2]) for row in rows)
-    good.tell("bad-row", "a run and its group are words", [row[:2] for row in rows], nameless)
+    good.tell("bad-row", "a run and its group are non-empty strings", [row[:2] for row in rows], nameless)
     strange = (row[2] not in ROLES for row in rows)
     good.tell("unknown-role", f"a run is {' or '.join(ROLES)}", [row[2] for row in rows], strange)
     repeated = (run in runs[:place] for place, run in enumerate(runs))
-    good.tell("repeated-run", "a run is named twice", runs, repeated)
+    good.tell("repeated-run", "a run is listed twice", runs, repeated)
     if good.problems or not rows:
-        problems = good.problems or [Problem("empty", "the groups name no run")]
+        problems = good.problems or [Problem("empty", "no run is listed")]
         raise ProblemsFound("these groups cannot be used", problems)
     return tuple(Member(str(run), str(group), role == "pooled") for run, group, role in rows)
 
 
 def named_runs(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, ...]]:
-    """Give the names of files, frames and mappings, where they were given, and the paths or runs themselves."""
+    """The names of files, frames and mappings, where they were given, and the paths or runs themselves."""
     if is_path(runs) or is_frame(runs):
         runs = [runs]
     if not isinstance(runs, Mapping | Sequence):
@@ -195,18 +195,18 @@ def named_runs(runs: object) -> tuple[tuple[str, ...] | None, tuple[str | Run, .
     found: list[str | Run] = []
     for name, one in runs.items() if isinstance(runs, Mapping) else (("", one) for one in runs):
         if named and not _is_word(name):
-            raise UsageError(f"the name of a run is a word, not {quoted(name)}")
+            raise UsageError(f"the name of a run is a non-empty string, not {quoted(name)}")
         inner = list(one.values()) if named and isinstance(one, Mapping) else []
         if inner and not any(isinstance(value, Mapping) for value in inner):
-            raise UsageError("runs map names to runs; this looks like a single run: give runs={'name': …}")
+            raise UsageError("runs map names to runs; this looks like a single run: pass runs={'name': …}")
         found += [os.fspath(one)] if is_path(one) else runs_given(one, name=str(name))
     if not found:
-        raise UsageError("there is no run to evaluate")
+        raise UsageError("no run to evaluate")
     return tuple(str(name) for name in runs) if named else None, tuple(found)
 
 
 def is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Say whether this is the path of a file."""
+    """Whether this is the path of a file."""
     return isinstance(value, str | os.PathLike)
 
 
@@ -223,28 +223,28 @@ class _Good:
         self._place = place
 
     def ids(self, values: Sequence[object]) -> pa.Array:
-        """Give ids as text; what is no id becomes a question mark, and is told."""
+        """Ids as text; what is no id becomes a question mark, and is told."""
         whole = _whole_column(values)
         if whole is not None:
             return whole
         texts = [_text(value) for value in values]
-        self.tell("bad-id", "an id is neither text nor a whole number", values, (not text for text in texts))
+        self.tell("bad-id", "an id is neither a string nor an integer", values, (not text for text in texts))
         texts = [text if text is None or _is_unicode(text) else None for text in texts]
         halves = (isinstance(value, str) and not _is_unicode(value) for value in values)
-        self.tell("not-utf-8", "an id holds half of a surrogate pair", values, halves)
+        self.tell("not-utf-8", "an id contains an unpaired surrogate", values, halves)
         unfit = (bool(text and (_CONTROL.search(text) or text.split() != [text])) for text in texts)
-        self.tell("blank-in-id", "an id holds white space or a control character", values, unfit)
+        self.tell("blank-in-id", "an id contains white space or a control character", values, unfit)
         return pa.array([text or "?" for text in texts], pa.large_string())
 
     def grades(self, values: Sequence[object]) -> NDArray[np.int32]:
-        """Give grades; only whole numbers of at most nine digits count."""
+        """Grades; only whole numbers of at most nine digits count."""
         numbers = _numbers(values)
         unfit = ~np.isfinite(numbers) | (np.abs(numbers) >= _LONGEST_GRADE) | (numbers != np.rint(numbers))
-        self.tell("grade-not-an-integer", "a grade is not a whole number of at most nine digits", values, unfit)
+        self.tell("grade-not-an-integer", "a grade is not an integer of at most nine digits", values, unfit)
         return np.where(unfit, 0, numbers).astype(np.int32)
 
     def scores(self, values: Sequence[object]) -> Scores:
-        """Give scores; only finite numbers count."""
+        """Scores; only finite numbers count."""
         scores = _numbers(values)
         self.tell("score-not-a-number", "a score is not a finite number", values, ~np.isfinite(scores))
         return scores
@@ -261,7 +261,7 @@ class _Good:
 
 
 def _numbers(values: Sequence[object]) -> Scores:
-    """Give numbers; NaN for what is none."""
+    """Numbers; NaN for what is none."""
     array = np.asarray(values)
     if array.dtype.kind in "fiu" and not (isinstance(values, list) and any(isinstance(one, bool) for one in values)):
         return np.asarray(array, dtype=np.float64)
@@ -270,7 +270,7 @@ def _numbers(values: Sequence[object]) -> Scores:
 
 
 def _whole_column(values: Sequence[object]) -> pa.Array | None:
-    """Give a column of ids that are all text, or all whole numbers, and all fit; else None."""
+    """A column of ids that are all text, or all whole numbers, and all fit; else None."""
     try:
         array = pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):

@@ -63,7 +63,7 @@ class Sample:
         return np.where(self.drawn > 0, self.size / np.maximum(self.drawn, 1), 0.0)
 
     def estimated_counts(self) -> Values:
-        """Give for each topic the estimated number of documents of each grade, drawn or not."""
+        """For each topic the estimated number of documents of each grade, drawn or not."""
         return self._by_topic(self.level_counts * self.weight[:, np.newaxis])
 
     def strata_without_draws(self) -> int:
@@ -121,12 +121,12 @@ class Found:
         return np.diff(self.starts)
 
     def where(self, kept: NDArray[np.bool_]) -> Found:
-        """Give only some of the documents."""
+        """Only some of the documents."""
         running = np.concatenate([[0], np.cumsum(kept)])
         return Found(self.cell[kept], self.rank[kept], self.grade[kept], running[self.starts])
 
     def within(self, cutoff: int | None) -> Found:
-        """Give only the documents at ranks up to the cutoff; None means all."""
+        """Only the documents at ranks up to the cutoff; None means all."""
         return self if cutoff is None else self.where(self.rank <= cutoff)
 
     def total(self, values: Values) -> Values:
@@ -134,7 +134,7 @@ class Found:
         return _sums(self.cell, values, len(self.starts) - 1)
 
     def highest(self, values: Values) -> Values:
-        """Give the highest value of each cell; 0 where it has none."""
+        """The highest value of each cell; 0 where it has none."""
         top = np.zeros(len(self.starts) - 1)
         filled = np.flatnonzero(self.count)
         if len(filled):
@@ -142,7 +142,7 @@ class Found:
         return top
 
     def highest_from(self, values: Values, ordinal: Counts) -> Values:
-        """Give the highest value of each cell from a document on, by its place among those of the cell (from 1).
+        """The highest value of each cell from a document on, by its place among those of the cell (from 1).
 
         0 where the cell has no such document.
         """
@@ -161,7 +161,7 @@ class Found:
         return above
 
     def running(self, values: Values, *, multiply: bool = False) -> Values:
-        """Give for each document the sum (or product) of the values of its cell up to and with it, in order."""
+        """For each document the sum (or product) of the values of its cell up to and with it, in order."""
         matrix = np.full((len(self.starts) - 1, int(self.count.max(initial=0))), 1.0 if multiply else 0.0)
         matrix[self.cell, self.ordinal - 1] = values
         function = np.multiply if multiply else np.add
@@ -184,18 +184,18 @@ class Running:
         return Running(before, offsets)
 
     def above(self, found: Found) -> Counts:
-        """Give for each document how many stand above it in its list."""
+        """For each document how many stand above it in its list."""
         first = self.offsets[found.cell]
         above: Counts = (self.before[first + found.rank - 1] - self.before[first]).astype(np.int64)
         return above
 
     def within(self, cutoff: int | None) -> Counts:
-        """Give for each list how many are among its first ranks; None means all."""
+        """For each list how many are among its first ranks; None means all."""
         length = np.diff(self.offsets)
         return self.until(length if cutoff is None else np.minimum(length, cutoff))
 
     def until(self, rank: Counts) -> Counts:
-        """Give for each list how many are among its first ranks: one number for each list, at most its length."""
+        """For each list how many are among its first ranks: one number for each list, at most its length."""
         first = self.offsets[:-1]
         inside: Counts = (self.before[first + rank] - self.before[first]).astype(np.int64)
         return inside
@@ -250,7 +250,7 @@ class Lists:
         return self.first_below(0)
 
     def first_below(self, grade: int) -> Counts:
-        """Give the rank of the first document of each list with a lower grade, one past the end without one."""
+        """The rank of the first document of each list with a lower grade, one past the end without one."""
         passed = np.zeros(len(self), dtype=np.int64)
         still = np.flatnonzero(self.length > 0)
         while len(still):  # few lists go on for long, and most of them stop at once: no look at all rows
@@ -265,18 +265,18 @@ class Lists:
         return self._found(np.flatnonzero(self.grades < 0))
 
     def relevant(self, rel: int) -> Found:
-        """Give the retrieved documents with a grade of at least `rel`."""
+        """The retrieved documents with a grade of at least `rel`."""
         if rel not in self._relevant:
             self._relevant[rel] = self._found(np.flatnonzero(self.grades >= max(rel, 0)))
         return self._relevant[rel]
 
     def relevant_count(self, rel: int) -> Counts:
-        """Give for each cell how many documents of its topic have a grade of at least `rel`, retrieved or not."""
+        """For each cell how many documents of its topic have a grade of at least `rel`, retrieved or not."""
         by_topic: Counts = self.level_counts[:, self.levels >= rel].sum(axis=1)
         return by_topic[self.topics]
 
     def nonrelevant_count(self, rel: int) -> Counts:
-        """Give for each cell how many documents of its topic are judged and below `rel`."""
+        """For each cell how many documents of its topic are judged and below `rel`."""
         by_topic: Counts = self.level_counts[:, self.levels < rel].sum(axis=1)
         return by_topic[self.topics]
 
@@ -288,7 +288,7 @@ class Lists:
         return self.with_rows(kept, running[self.offsets])
 
     def cut(self, depth: int) -> Lists:
-        """Give the same lists, cut after the rank `depth`."""
+        """The same lists, cut after the rank `depth`."""
         if int(self.length.max(initial=0)) <= depth:
             return self
         length = np.minimum(self.length, depth)
@@ -296,14 +296,14 @@ class Lists:
         return self.with_rows(rank < depth, np.concatenate([[0], np.cumsum(length)]))
 
     def chosen(self, cells: Counts) -> Lists:
-        """Give some of the lists, in the order asked for."""
+        """Some of the lists, in the order asked for."""
         length = self.length[cells]
         offsets = np.concatenate([[0], np.cumsum(length)])
         places = np.repeat(self.offsets[cells] - offsets[:-1], length) + np.arange(int(offsets[-1]))
         return replace(self.with_rows(places, offsets), topics=self.topics[cells])
 
     def pieces(self, rows: int) -> list[Lists]:
-        """Give the lists in parts of about so many rows each, in their order; no row is copied."""
+        """The lists in parts of about so many rows each, in their order; no row is copied."""
         marks = np.arange(rows, max(len(self.grades), 1), rows)
         edges = sorted({0, *np.searchsorted(self.offsets, marks).tolist(), len(self)})
         parts = []
@@ -314,7 +314,7 @@ class Lists:
         return parts or [self]
 
     def with_rows(self, rows: NDArray[np.generic] | slice, offsets: Counts | None = None) -> Lists:
-        """Give lists of some of the rows, by mask, by place, or from one to another; of the same shape by default."""
+        """Lists of some of the rows, by mask, by place, or from one to another; of the same shape by default."""
         sample = self.stratified
         if sample is not None:
             sample = replace(sample, at_rank=sample.at_rank[rows])
@@ -333,7 +333,7 @@ class Lists:
         return Sample(at_rank, topics, np.ones_like(topics), size, counts)
 
     def strata_at(self, found: Found) -> NDArray[np.int32]:
-        """Give the stratum of each document found."""
+        """The stratum of each document found."""
         strata: NDArray[np.int32] = self.sample.at_rank[self.offsets[found.cell] + found.rank - 1]
         return strata
 
@@ -365,7 +365,7 @@ def _sums(places: Counts, values: Values, size: int) -> Values:
 
 
 def gain_function(gain: Gain, gains: GradeGains) -> Gains:
-    """Give the function from grades to gains; grades that `gains` does not name keep their ordinary gain."""
+    """The function from grades to gains; grades that `gains` does not name keep their ordinary gain."""
 
     def function(grade: NDArray[np.int32]) -> Values:
         value = grade.astype(float) if gain == "linear" else np.exp2(grade) - 1.0
@@ -377,7 +377,7 @@ def gain_function(gain: Gain, gains: GradeGains) -> Gains:
 
 
 def ideal_of(lists: Lists, gains: Gains) -> Ideal:
-    """Give the ideal rankings under a gain function."""
+    """The ideal rankings under a gain function."""
     gain = gains(lists.levels)
     order = np.argsort(-gain, kind="stable")
     order = order[gain[order] > 0]
@@ -398,14 +398,14 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | flo
 
 
 def log2(values: NDArray[np.generic]) -> Values:
-    """Give logarithms from the C library, as every other evaluator does; numpy's own differ in the last bit."""
+    """Logarithms from the C library, as every other evaluator does; numpy's own differ in the last bit."""
     distinct, inverse = np.unique(values, return_inverse=True)
     logarithms: Values = np.array([math.log2(value) for value in distinct.tolist()], dtype=float)
     return logarithms[inverse]
 
 
 def log2_of_ranks(ranks: Counts, *, shift: int = 1) -> Values:
-    """Give log2(rank + shift), from one table for all ranks."""
+    """The values log2(rank + shift), from one table for all ranks."""
     deepest = int(ranks.max(initial=0))
     table: Values = np.array([math.nan] + [math.log2(rank + shift) for rank in range(1, deepest + 1)])
     return table[ranks]

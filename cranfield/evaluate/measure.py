@@ -34,7 +34,7 @@ SMALLEST = 1e-5
 
 
 def aggregated(values: np.ndarray, how: Aggregate) -> float:
-    """Give one value for many topics; NaN for none."""
+    """One value for many topics; NaN for none."""
     if not len(values):
         return float("nan")
     if how == "mean":
@@ -49,7 +49,7 @@ def aggregated(values: np.ndarray, how: Aggregate) -> float:
 
 
 def aggregated_rows(values: np.ndarray, scored: np.ndarray, how: Aggregate) -> np.ndarray:
-    """Give one value for each row, over the topics that count there; the very same as row by row."""
+    """One value for each row, over the topics that count there; the very same as row by row."""
     if how != "mean" or not scored.all() or not values.shape[1]:
         return np.array([aggregated(row[kept], how) for row, kept in zip(values, scored, strict=True)], dtype=float)
     means: np.ndarray = np.add.accumulate(np.asarray(values, dtype=float), axis=1)[:, -1] / values.shape[1]
@@ -97,7 +97,7 @@ class Parameter:
     range: Range | None = None
 
     def checked(self, value: Setting) -> Setting:
-        """Give the value as the parameter's kind, or say what is wrong with it."""
+        """The value as the parameter's kind, or say what is wrong with it."""
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, self.kind) or (isinstance(value, bool) and self.kind is not bool):
@@ -105,7 +105,7 @@ class Parameter:
         if self.choices and value not in self.choices:
             raise UsageError(f"{self.name} is one of {', '.join(self.choices)}, not {quoted(value)}")
         if isinstance(value, tuple) and any(grade < 0 for grade, _ in value):
-            raise UsageError(f"{self.name} are for grades from 0 up: what is not judged has none")
+            raise UsageError(f"{self.name} are for grades of 0 or higher; unjudged documents have none")
         if self.range is not None and value not in self.range:  # type: ignore[operator]
             raise UsageError(f"{self.name} must be {self.range}, not {value}")
         return value
@@ -222,9 +222,9 @@ def _declared(function: Callable[..., Any]) -> tuple[dict[str, Parameter], Cutof
 
 
 _KINDS = {
-    int: "a whole number",
+    int: "an integer",
     float: "a number",
-    str: "a word",
+    str: "a string",
     bool: "True or False",
     tuple: "a mapping like {1: 3, 2: 9}",
 }
@@ -328,7 +328,7 @@ class Measure:
         }
 
     def gains(self, highest: int) -> Values | None:
-        """Give the gain of each grade from 0 to the highest; None where it depends on the topic's documents."""
+        """The gain of each grade from 0 to the highest; None where it depends on the topic's documents."""
         grades, parameters = np.arange(highest + 1, dtype=np.int32), self.parameters
         if "gains" in parameters:
             return gain_function(parameters.get("gain", "linear"), parameters["gains"])(grades)
@@ -337,17 +337,17 @@ class Measure:
         return (grades >= (self.rel or 1)).astype(float)
 
     def weight(self, rank: NDArray[np.int64]) -> Values | None:
-        """Give what one unit of gain is worth at each rank; None where that depends on other documents."""
+        """What one unit of gain is worth at each rank; None where that depends on other documents."""
         if self.kind.weight is None or self.judged_only:
             return None
         return self.kind.weight(rank, **self.parameters)  # type: ignore[no-any-return]
 
     def tail(self, rank: NDArray[np.int64]) -> Values | None:
-        """Give the share of all weight that lies below each rank; None where weights end, or there are none."""
+        """The share of all weight that lies below each rank; None where weights end, or there are none."""
         return None if self.kind.tail is None else self.kind.tail(rank, **self.parameters)
 
     def values(self, lists: Lists) -> Values:
-        """Give the value of each list."""
+        """The value of each list."""
         settings = {name: value for name, value in self.settings if name not in COMMON}
         if self.cutoff is not None:
             settings["cutoff"] = self.cutoff
@@ -461,7 +461,7 @@ def scanned(text: str) -> Scanned:
                 raise UsageError(f"{text}: {parameter} is set twice")
     cutoff = float(reader.needed(_NUMBER, "a number")) if reader.sign("@") else None
     if reader.sign(","):
-        raise UsageError(f"{text}: one measure was expected; of several each has its own -m, or blanks between them")
+        raise UsageError(f"{text}: expected one measure; repeat -m, or separate measures by blanks")
     if reader.take(re.compile(r".")) is not None:
         reader.place -= 1
         raise reader.fail("the end")
@@ -469,23 +469,23 @@ def scanned(text: str) -> Scanned:
 
 
 def parse_measure(text: str, *, threshold: int = 1) -> Measure:
-    """Give the one measure that an expression means."""
+    """The one measure that an expression means."""
     found = parse_measures([text], threshold=threshold)
     if len(found) != 1:
-        raise UsageError(f"{quoted(text)} means {len(found)} measures, one was expected")
+        raise UsageError(f"{quoted(text)} stands for {len(found)} measures; expected one")
     return own_measures(found)[0]
 
 
 def own_measures(found: Sequence[AnyMeasure]) -> list[Measure]:
-    """Give measures that see arrays alone; one of ir_measures among them is refused."""
+    """Measures that see arrays alone; one of ir_measures among them is refused."""
     for one in found:
         if isinstance(one, ForeignMeasure):
-            raise UsageError(f"{one} is computed by ir_measures from documents; it can be evaluated, but not here")
+            raise UsageError(f"{one} is computed by ir_measures; only evaluate supports it")
     return [one for one in found if isinstance(one, Measure)]
 
 
 def parse_measures(texts: Sequence[str], *, threshold: int = 1, gains: GradeGains = ()) -> list[AnyMeasure]:
-    """Give the measures that expressions mean, without repetitions, in the order given.
+    """The measures that expressions mean, without repetitions, in the order given.
 
     A text may hold several expressions with blanks between them, and a name of trec_eval can mean several measures.
     `threshold` is what `rel` is where an expression does not say it, and `gains` what grades are worth where it says
@@ -549,12 +549,12 @@ def _cutoff(kind: MeasureKind, expression: Scanned) -> int | float | None:
     if given is None:
         if kind.cutoff in ("needed", "level"):
             example = "10" if kind.cutoff == "needed" else "0.5"
-            raise UsageError(f"{where}{kind.name} needs a cutoff, as in {kind.name}@{example}")
+            raise UsageError(f"{where}{kind.name} needs a cutoff, such as {kind.name}@{example}")
         return None
     if kind.cutoff == "level":
         if not 0 <= given <= 1:
             raise UsageError(f"{where}a recall level is a number from 0 to 1, not {given:g}")
         return float(given)
     if not 1 <= given <= DEEPEST or given != int(given):
-        raise UsageError(f"{where}a cutoff is a whole number from 1 up to {DEEPEST:,}, not {given:g}")
+        raise UsageError(f"{where}a cutoff is an integer from 1 to {DEEPEST:,}, not {given:g}")
     return int(given)

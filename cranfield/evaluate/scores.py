@@ -67,7 +67,7 @@ class Scores:
         return np.array(each, dtype=float).reshape(len(self.measures), len(self.run_names))
 
     def of(self, measure: AnyMeasure) -> NDArray[np.float64]:
-        """Give the scores of one measure as runs by topics."""
+        """The scores of one measure as runs by topics."""
         chosen: NDArray[np.float64] = self.values[self.measures.index(measure)]
         return chosen
 
@@ -95,7 +95,7 @@ def score(alignment: Alignment, measures: Sequence[AnyMeasure], *, rounding: Rou
         with np.errstate(over="ignore", invalid="ignore"):
             found = measure.values(alignment.lists)
         if not np.isfinite(found).all():
-            raise InputError(f"{measure} is no number here: the grades, or its parameters, are too large for it")
+            raise InputError(f"{measure} is not a finite number: the grades or its parameters are too large")
         values.append(found)
     rel = min((measure.rel for measure in chosen if measure.rel), default=1)
     return Scores(
@@ -134,12 +134,12 @@ class RankChange:
 
 
 def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], clusters: Clusters) -> Alignment:
-    """Give the same alignment with later members of clusters as not relevant.
+    """The same alignment with later members of clusters as not relevant.
 
     Its `qrels_hash` is another one: these scores are not comparable with plain ones.
     """
     if qrels.strata is not None:
-        raise InputError("novelty needs full judgments: a cluster has no place in the strata of a sample")
+        raise InputError("novelty scoring needs complete judgments, not a sample")
     cluster = cluster_codes(qrels, clusters)
     chosen = np.flatnonzero(np.isin(qrels.topics, aligned.topic_ids))
     rows = cluster[qrels.documents]
@@ -166,7 +166,7 @@ def by_novelty(aligned: Alignment, qrels: Qrels, runs: Sequence[AnyRun], cluster
 
 
 def rank_changes(novel: Scores, plain: Scores) -> list[RankChange]:
-    """Give every run under every measure with its place in both rankings of runs."""
+    """Every run under every measure with its place in both rankings of runs."""
     ranks, plain_ranks = (
         1 + (one.summary[:, np.newaxis, :] > one.summary[:, :, np.newaxis]).sum(axis=2) for one in (novel, plain)
     )
@@ -185,7 +185,7 @@ def rank_changes(novel: Scores, plain: Scores) -> list[RankChange]:
 
 
 def cluster_codes(qrels: Qrels, clusters: Clusters) -> Codes:
-    """Give for each document of the qrels the first one of its cluster there; itself where it is alone."""
+    """For each document of the qrels the first one of its cluster there; itself where it is alone."""
     codes = np.arange(len(qrels.document_ids), dtype=np.int32)
     first: dict[Hashable, int] = {}
     for code, document in enumerate(qrels.document_ids.to_pylist()):
@@ -195,7 +195,7 @@ def cluster_codes(qrels: Qrels, clusters: Clusters) -> Codes:
 
 
 def novelty_hash(qrels: Qrels, cluster: Codes) -> str:
-    """Give a hash of the qrels and of those clusters that matter to them, whatever they are called."""
+    """A hash of the qrels and of those clusters that matter to them, whatever they are called."""
     digest = sha256(f"cranfield-novelty-1\n{qrels.content_hash}\n".encode())
     ids = qrels.document_ids.to_pylist()
     for code in np.flatnonzero(cluster != np.arange(len(cluster))).tolist():
@@ -203,7 +203,7 @@ def novelty_hash(qrels: Qrels, cluster: Codes) -> str:
     return digest.hexdigest()
 
 
-# One ranked list laid open: what stands at each rank, and what precision, recall and DCG are so far.
+# One ranked list, explained: what stands at each rank, and what precision, recall and DCG are so far.
 
 State = str
 """What is known of a document: its grade as text, `unjudged` (pooled, without a grade) or `not pooled`.
@@ -237,7 +237,7 @@ def explain(
     ties: Literal["trec", "best", "worst"] = "trec",
     clusters: Clusters | None = None,
 ) -> list[Step]:
-    """Give the first ranks of a run's list for a topic; none where the run lacks the topic.
+    """The first ranks of a run's list for a topic; none where the run lacks the topic.
 
     `ties` puts the highest or the lowest grades first within each tie. With `clusters` later members of a cluster
     count as not relevant, and each cluster once.
@@ -266,7 +266,7 @@ def explain(
 
 
 def relevant_documents(qrels: Qrels, topic: str, *, rel: int = 1) -> dict[str, int]:
-    """Give the relevant documents of a topic with their grades, the highest first."""
+    """The relevant documents of a topic with their grades, the highest first."""
     if topic not in qrels.topics:
         return {}
     place = qrels.topics.index(topic)

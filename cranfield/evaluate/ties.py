@@ -41,7 +41,7 @@ class TiedLists:
 
     @staticmethod
     def of(alignment: Alignment, kinds: Kinds) -> TiedLists:
-        """Give the lists in which documents of different kinds are tied."""
+        """The lists in which documents of different kinds are tied."""
         everything = alignment.lists
         rows = np.flatnonzero(alignment.tied)
         rows = rows[kinds(rows) != kinds(rows - 1)]
@@ -64,7 +64,7 @@ class TiedLists:
         return np.searchsorted(self.lists.offsets, self.places, side="right") - 1
 
     def within(self, depth: int) -> TiedLists:
-        """Give the lists with the ties that begin at one of the first ranks, cut where the last of these ends."""
+        """The lists with the ties that begin at one of the first ranks, cut where the last of these ends."""
         cell = self.cell
         rank = self.places - self.lists.offsets[cell] + 1
         begins = np.zeros(int(self.group.max(initial=0)) + 1, dtype=np.int64)
@@ -75,7 +75,7 @@ class TiedLists:
         return TiedLists(self.cells[chosen], lists, lists.offsets[cell] + rank[kept] - 1, self.group[kept])
 
     def only(self, chosen: Places) -> TiedLists:
-        """Give some of the lists, by their places among these, rising."""
+        """Some of the lists, by their places among these, rising."""
         cell = self.cell
         kept = np.isin(cell, chosen)
         lists = self.lists.chosen(chosen)
@@ -84,7 +84,7 @@ class TiedLists:
         return TiedLists(self.cells[chosen], lists, lists.offsets[moved] + rank, self.group[kept])
 
     def ordered(self, keys: NDArray[np.generic]) -> Lists:
-        """Give the lists with the documents of each tie in the order of rising keys."""
+        """The lists with the documents of each tie in the order of rising keys."""
         rows = np.arange(len(self.lists.grades))
         rows[self.places] = self.places[np.lexsort((keys, self.group))]
         return self.lists.with_rows(rows)
@@ -120,7 +120,7 @@ class Worth:
     gains: GradeGains = ()
 
     def __call__(self, grades: Grades) -> Values:
-        """Give the worth of documents with these grades."""
+        """The worth of documents with these grades."""
         if self.kind != "grade":
             return ((grades >= 0) if self.kind == "judged" else (grades < 0)).astype(float)
         if not self.gains:
@@ -129,7 +129,7 @@ class Worth:
 
 
 def _worth_of(measure: Measure) -> Worth | None:
-    """Give what a measure rises with; None where no order of kinds of documents is the best for every list."""
+    """What a measure rises with; None where no order of kinds of documents is the best for every list."""
     rises_with, named = measure.kind.rises_with, dict(measure.settings)
     if rises_with == "grade" and "gains" in named:
         return Worth(gain=named.get("gain", "linear"), gains=named["gains"])  # type: ignore[arg-type]
@@ -137,12 +137,12 @@ def _worth_of(measure: Measure) -> Worth | None:
 
 
 def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "worst"]) -> Scores:
-    """Give the scores with all ties in the best, or the worst, order."""
+    """The scores with all ties in the best, or the worst, order."""
     unknown = [str(measure) for measure in own_measures(scores.measures) if _worth_of(measure) is None]
     if unknown:
         raise UsageError(
-            f"which order of ties is {end} for {', '.join(unknown)} would have to be tried out, order by order; "
-            "ask for other measures, or for the expected score"
+            f"--ties {end} is not available for {', '.join(unknown)}: all orders would have to be tried; "
+            "use other measures, or --ties expected"
         )
     values = scores.values.copy()
     for worst, best, measure, place, cells in _ends(alignment, scores):
@@ -151,7 +151,7 @@ def scores_at_end(alignment: Alignment, scores: Scores, end: Literal["best", "wo
 
 
 def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM) -> list[Moved]:
-    """Give the summaries that another order of tied documents could move by more than `by`.
+    """The summaries that another order of tied documents could move by more than `by`.
 
     Where it is not known what a measure rises with, some orders are tried.
     """
@@ -184,7 +184,7 @@ def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM
 
 
 def _ends(alignment: Alignment, scores: Scores) -> Iterator[tuple[Lists, Lists, Measure, int, Places]]:
-    """Give lists whose ties matter to a measure in the worst and the best order, it, its place, and their cells."""
+    """Lists whose ties matter to a measure in the worst and the best order, it, its place, and their cells."""
     by_worth: dict[Worth | None, list[int]] = {}
     measures = own_measures(scores.measures)
     for place, measure in enumerate(measures):
@@ -220,7 +220,7 @@ class Tie:
 
 
 def _ties_of(tied: TiedLists, kinds: NDArray[np.generic]) -> list[list[Tie]]:
-    """Give the ties of each list, those of like documents left out; `kinds` has a value for each of the places."""
+    """The ties of each list, those of like documents left out; `kinds` has a value for each of the places."""
     found: list[list[Tie]] = [[] for _ in range(len(tied))]
     starts = np.flatnonzero(np.diff(tied.group, prepend=-1))
     cell = tied.cell[starts].tolist() if len(starts) else []
@@ -232,7 +232,7 @@ def _ties_of(tied: TiedLists, kinds: NDArray[np.generic]) -> list[list[Tie]]:
 
 
 def _every_order(ties: Sequence[Tie], first: int, last: int, made: dict[tuple[int, ...], Labels]) -> Places:
-    """Give for each order of a list the rows that stand at its ranks; its own are those from first to last."""
+    """For each order of a list the rows that stand at its ranks; its own are those from first to last."""
     total = math.prod(tie.orders for tie in ties)
     rows = np.tile(np.arange(first, last), (total, 1))
     number, later = np.arange(total), total
@@ -244,7 +244,7 @@ def _every_order(ties: Sequence[Tie], first: int, last: int, made: dict[tuple[in
 
 
 def _arrangements(counts: tuple[int, ...], made: dict[tuple[int, ...], Labels]) -> Labels:
-    """Give all different orders of things of several kinds, one in each row; `made` keeps those already made."""
+    """All different orders of things of several kinds, one in each row; `made` keeps those already made."""
     if counts not in made:
         parts = [np.zeros((0 if any(counts) else 1, sum(counts)), dtype=np.int16)]
         for kind, count in enumerate(counts):
@@ -257,7 +257,7 @@ def _arrangements(counts: tuple[int, ...], made: dict[tuple[int, ...], Labels]) 
 
 
 def _every_turn(ties: Sequence[Tie], first: int, last: int) -> tuple[Places, Values]:
-    """Give the rows of a list with one tie turned round by each number of places, and the weight of each turn.
+    """The rows of a list with one tie turned round by each number of places, and the weight of each turn.
 
     In the turns of a tie each document stands once at each place. So for a measure that is a sum over ranks the
     weighted sum over all turns is the mean over all orders, with the list as it is, which has a weight too.
@@ -273,14 +273,14 @@ def _every_turn(ties: Sequence[Tie], first: int, last: int) -> tuple[Places, Val
 
 
 def _turns_of(ties: Sequence[Tie]) -> int:
-    """Give how many lists stand for all orders of one, where a measure is a sum over ranks."""
+    """How many lists stand for all orders of one, where a measure is a sum over ranks."""
     return 1 + sum(len(tie.places) for tie in ties)
 
 
 def _variants(
     lists: Lists, ties: Sequence[Sequence[Tie]], cells: Sequence[int], work: Sequence[int], *, additive: bool
 ) -> Iterator[tuple[Places, Lists, Values]]:
-    """Give the orders (or turns) of some lists, in portions of about so many rows: of which list, they, weights."""
+    """The orders (or turns) of some lists, in portions of about so many rows: of which list, they, weights."""
     made: dict[tuple[int, ...], Labels] = {}
     portion: list[int] = []
     waiting = 0
@@ -334,7 +334,7 @@ class Expected:
 
 
 def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Generator) -> Expected:
-    """Give the scores as they are expected over all orders of tied documents.
+    """The scores as they are expected over all orders of tied documents.
 
     A measure with a cutoff sees the ties that begin within it, and no others.
     """
@@ -358,7 +358,7 @@ def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Gene
 
 
 def _kinds(lists: Lists) -> NDArray[np.int64]:
-    """Give what a measure can tell apart: grades, unjudged, not pooled; and strata, where there are any."""
+    """What a measure can tell apart: grades, unjudged, not pooled; and strata, where there are any."""
     kinds = np.where(lists.grades == NOT_POOLED, -2, np.maximum(lists.grades, -1)).astype(np.int64)
     return kinds if lists.stratified is None else (kinds << 32) + lists.stratified.at_rank
 
@@ -366,7 +366,7 @@ def _kinds(lists: Lists) -> NDArray[np.int64]:
 def _means(
     tied: TiedLists, measures: list[Measure], alignment: Alignment, rng: np.random.Generator, *, additive: bool
 ) -> tuple[Values, int, int, float]:
-    """Give the mean of each measure for each list; how many lists had to be drawn, how often, and the error."""
+    """The mean of each measure for each list; how many lists had to be drawn, how often, and the error."""
     ties = _ties_of(tied, _kinds(tied.lists)[tied.places])
     orders = [_turns_of(own) if additive else math.prod(tie.orders for tie in own) for own in ties]
     work = [number * length for number, length in zip(orders, tied.lists.length.tolist(), strict=True)]
@@ -391,7 +391,7 @@ def _means(
 def _drawn_means(
     tied: TiedLists, measures: list[Measure], alignment: Alignment, rng: np.random.Generator
 ) -> tuple[Values, int, float]:
-    """Give means over random orders, drawn until they are near enough or it takes too long; how many, and the error.
+    """Means over random orders, drawn until they are near enough or it takes too long; how many, and the error.
 
     The error is the largest standard error of a mean over topics.
     """

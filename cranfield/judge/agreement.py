@@ -23,15 +23,15 @@ DRAWS = 1000
 CONFIDENCE = 0.95
 COEFFICIENTS: Mapping[str, str] = {
     "raw": "share of pairs of opinions with the same grade",
-    "positive": "positive agreement: 2a / (2a + b + c), relevant or not",
-    "overlap": "relevant for both over relevant for one of them: a / (a + b + c)",
+    "positive": "positive agreement on relevance: 2a / (2a + b + c)",
+    "overlap": "overlap of the relevant sets: a / (a + b + c)",
     "kappa": "Cohen's kappa",
-    "kappa-linear": "Cohen's kappa, weighted by distance",
-    "kappa-quadratic": "Cohen's kappa, weighted by squared distance",
+    "kappa-linear": "Cohen's kappa, linear weights",
+    "kappa-quadratic": "Cohen's kappa, quadratic weights",
     "fleiss": "Fleiss' kappa",
-    "alpha-nominal": "Krippendorff's alpha, grades as names",
-    "alpha-ordinal": "Krippendorff's alpha, grades as ranks",
-    "alpha-interval": "Krippendorff's alpha, grades as numbers",
+    "alpha-nominal": "Krippendorff's alpha, nominal",
+    "alpha-ordinal": "Krippendorff's alpha, ordinal",
+    "alpha-interval": "Krippendorff's alpha, interval",
 }
 """The names of the coefficients, and what they are."""
 

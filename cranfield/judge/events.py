@@ -24,7 +24,7 @@ Purpose = Literal["pool", "overlap", "probe", "search", "queue", "rejudge", "try
 """Why the document was shown.
 
 pool: it is in the pool. overlap: somebody else judges it too, as planned. probe: the same assessor judged it before,
-and sees it again to be compared with himself; the answer never enters the qrels. search: the assessor found it.
+and sees it again to be compared with themselves; the answer never enters the qrels. search: the assessor found it.
 queue: it was asked for by name (top-up, settle). rejudge: scale or guidelines have changed. try: a draft topic.
 """
 
@@ -91,7 +91,7 @@ class PairKey:
 
 
 def key_of(event: Event) -> PairKey:
-    """What an event is about; a decision between assessors stands beside what its author judged himself."""
+    """What an event is about; a decision between assessors stands beside what its author judged themselves."""
     return PairKey(event.layer, event.topic, event.document, event.assessor, event.kind == "adjudicated")
 
 

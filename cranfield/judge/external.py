@@ -2,7 +2,7 @@
 
 A question holds the topic, the document and the scale, and nothing about runs, ranks or other judgments. An answer
 names topic and document by their ids, so that answers may come in any order, and gives a grade of the scale; it may
-have a note and a confidence from 0 to 1. An answer with a grade of null says that the judge cannot tell.
+have a note and a confidence from 0 to 1. A grade of null means that the judge cannot tell.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ def label_from(line: str, scale: GradeScale, asked: Container[Pair], answered: C
     if pair in answered:
         return f"a second answer for topic {quoted(pair[0])} and document {quoted(pair[1])}: the first one counts"
     if pair not in asked:
-        return f"an answer for topic {quoted(pair[0])} and document {quoted(pair[1])}, which was not asked for"
+        return f"an answer for topic {quoted(pair[0])} and document {quoted(pair[1])}, which was not requested"
     grade, confidence = said.get("grade"), said.get("confidence")
     grades = [step.grade for step in scale.grades]
     whole = isinstance(grade, int) and not isinstance(grade, bool)
     if grade is not None and (not whole or grade not in grades):
         known = ", ".join(str(one) for one in grades)
-        return f"topic {pair[0]}, document {pair[1]}: the grade {quoted(grade)} is not on the scale (it has {known})"
+        return f"topic {pair[0]}, document {pair[1]}: the grade {quoted(grade)} is not on the scale ({known})"
     number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
     if confidence is not None and (not number or not 0 <= confidence <= 1):
-        return f"topic {pair[0]}, document {pair[1]}: the confidence {quoted(confidence)} is not from 0 to 1"
+        return f"topic {pair[0]}, document {pair[1]}: the confidence {quoted(confidence)} is not between 0 and 1"
     note = said.get("note")
     sure = None if confidence is None else float(confidence)
     return Label(*pair, grade if isinstance(grade, int) else None, str(note) if note is not None else "", sure)

@@ -1,4 +1,4 @@
-"""What an assessor is given next: which documents of a topic are his, which are open, and in which order."""
+"""What an assessor is given next: which documents of a topic are theirs, which are open, and in which order."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def draw(seed: int, purpose: str, topic: str, document: str) -> float:
 Role = Literal["primary", "share", "second", "anyone"]
 """What an assessor is to a topic.
 
-primary: all its documents are his, and where assessors differ his grade comes first. share: he helps with all of
-them. second: he judges those that are planned for more than one, and those that another could not judge. anyone:
-nobody was named for the topic, so everybody may judge it.
+primary: judges all its documents, and where assessors differ the primary's grade takes precedence. share: helps with
+all of them. second: judges those planned for more than one, and those that another could not judge. anyone: nobody is
+assigned to the topic, so everybody may judge it.
 """
 
 _RANKS: Mapping[Role, int] = {"primary": 0, "share": 1, "second": 2, "anyone": 3}
@@ -50,9 +50,9 @@ class Overlap:
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
-            raise UsageError(f"an overlap of {self.share:.0%} is not possible; it lies between 0% and 100%")
+            raise UsageError(f"overlap must be between 0% and 100%, not {self.share:.0%}")
         if self.by < 2:
-            raise UsageError(f"an overlap needs at least two assessors for a document, not {self.by}")
+            raise UsageError(f"an overlap needs at least two assessors per document, not {self.by}")
 
     def needed(self, topic: str, document: str) -> int:
         """How many assessors are to judge a document.
@@ -106,20 +106,18 @@ def check_names(assessors: Sequence[str], *, seconds: int = 0) -> None:
     """Refuse no names, a name given twice, and more second assessors than there are others."""
     twice = sorted({name for name in assessors if assessors.count(name) > 1})
     if not assessors:
-        raise UsageError("no assessor is named")
+        raise UsageError("no assessors named")
     if twice:
-        raise UsageError(f"named twice: {', '.join(twice)}")
+        raise UsageError(f"assessor named twice: {', '.join(twice)}")
     if seconds >= len(assessors):
-        raise UsageError(
-            f"each document of the overlap is to be judged by {seconds + 1}, but only {len(assessors)} are named"
-        )
+        raise UsageError(f"each document of the overlap needs {seconds + 1} assessors; only {len(assessors)} named")
 
 
 def topics_in_turn(topics: Sequence[str], roles: Mapping[str, Role], busy: Mapping[str, int]) -> list[str]:
-    """Put the topics an assessor may judge in the order he goes through them.
+    """Put the topics an assessor may judge in the order they are judged in.
 
-    His own first, then those he shares, then those he is second for, then those that are everybody's; of the last,
-    those that fewest others are judging now (`busy`), so that one topic stays with one assessor where it can.
+    Primary topics first, then shared ones, then those of a second assessor, then those of everybody; of these, those
+    that fewest others are judging now (`busy`), so that one topic stays with one assessor where it can.
     """
     return sorted(
         (topic for topic in topics if topic in roles),
@@ -135,7 +133,7 @@ def roles_of(topics: Sequence[str], assigned: Sequence[Assigned], assessor: str)
 
 
 State = Literal["not theirs", "done", "postponed", "open"]
-"""How a document stands for one assessor. Who has it before him at the moment is another question."""
+"""How a document stands for one assessor, whoever has it open at the moment."""
 
 OrderName = Literal["plan", "id", "random", "cluster"]
 ORDERS: tuple[OrderName, ...] = get_args(OrderName)
@@ -155,8 +153,8 @@ class Entry:
 class Answers:
     """What stands about one document in one layer, seen from one assessor.
 
-    `own` is the kind of his own standing answer (empty: none) and `own_event` its number; `graded` are the others who
-    gave a grade; `refused` says that another could not judge it; `decided` that an adjudicator has decided.
+    `own` is the kind of their own standing answer (empty: none) and `own_event` its number; `graded` are the others
+    who gave a grade; `refused` says that another could not judge it; `decided` that an adjudicator has decided.
     """
 
     own: str = ""
@@ -174,7 +172,7 @@ def state_of(entry: Entry, answers: Answers, role: Role) -> State:
     """Say how a document stands for an assessor.
 
     A second assessor gets what is planned for more than one, and what another could not judge. A document is done
-    when he has answered, when as many others as needed have, or when an adjudicator has decided.
+    when they have answered, when as many others as needed have, or when an adjudicator has decided.
     """
     if answers.own and answers.own != "postponed":
         return "done"
@@ -186,7 +184,7 @@ def state_of(entry: Entry, answers: Answers, role: Role) -> State:
 
 
 def state_again(answers: Answers, versions: tuple[int, int]) -> State:
-    """Say how a document stands that he has judged, and may have to judge again under a newer scale or guidelines."""
+    """How a document stands that was judged, and may have to be judged again under a newer scale or guidelines."""
     if answers.own in ("", "postponed", "cannot-judge"):
         return "not theirs"
     return "done" if answers.own_versions == versions else "open"
@@ -219,9 +217,9 @@ def count_of(states: Iterable[State]) -> Count:
 
 
 def may_lease(entry: Entry, answers: Answers, holders: Iterable[str]) -> bool:
-    """Say whether one more may have the document before him, while the `holders` have it.
+    """Whether one more assessor may open the document, while the `holders` have it.
 
-    Together with those who have given a grade they must be fewer than are needed. What one judges again is his own
+    Together with those who have given a grade they must be fewer than are needed. What one judges again is one's own
     answer, whatever others said.
     """
     return entry.purpose == "rejudge" or len(answers.graded | set(holders)) < max(entry.needed, 1)
@@ -271,7 +269,7 @@ def ordered(
     )
 
 
-# Consistency probes: now and then an assessor sees one of his earlier documents again, without being told.
+# Consistency probes: now and then an assessor sees one of their earlier documents again, without being told.
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +282,9 @@ class Probes:
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 0.5:
-            raise UsageError(f"probes for {self.share:.0%} of the answers are not possible; 0% to 50% are")
+            raise UsageError(f"the share of probes must be between 0% and 50%, not {self.share:.0%}")
         if self.after < 1:
-            raise UsageError(f"a document can come back after 1 other at the earliest, not after {self.after}")
+            raise UsageError(f"a probe comes after at least 1 other document, not after {self.after}")
 
 
 def falls_due(probes: Probes, assessor: str, topic: str, document: str) -> bool:
@@ -298,7 +296,7 @@ def probes_to_come(probes: Probes, due: Iterable[bool], *, owed: int, judged: in
     """Say how many probes an assessor will still see in a topic, so that what is left can be told without a sign.
 
     `due` says for each document that is left, in order, whether its answer makes a probe due; `owed` are due already;
-    `judged` and `probed` count what he has judged in the topic, and what of it came back.
+    `judged` and `probed` count what they have judged in the topic, and what of it came back.
     """
     coming = 0
     for makes_due in (False, *due):

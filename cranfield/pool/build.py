@@ -87,10 +87,10 @@ def checked_topics(
     return wanted
 
 
-def _too_deep(step: Selection, deepest: int, longest: int, noun: str = "list") -> Iterator[Problem]:
+def _too_deep(step: Selection, deepest: int, longest: int, noun: str = "ranking") -> Iterator[Problem]:
     if deepest > longest > 0:
-        message = f"'{step}' goes beyond the runs: the longest {noun} has {counted(longest, 'document')}"
-        yield Problem("depth-beyond-runs", message, remedy=f"go no deeper than {longest}")
+        message = f"'{step}' exceeds the runs: the longest {noun} has {counted(longest, 'document')}"
+        yield Problem("depth-beyond-runs", message, remedy=f"use a depth of at most {longest}")
 
 
 def _idle_words(step: Selection, runs: PooledRuns) -> Iterator[Problem]:
@@ -110,7 +110,7 @@ def _idle_words(step: Selection, runs: PooledRuns) -> Iterator[Problem]:
     for run in runs.runs:
         totals[teams.index(run.team), run.ranking.topics] += np.diff(run.ranking.offsets)
     deepest = max(deepest, step.reach or 0, step.scope.ranks[1] if step.scope.ranks else 0)
-    yield from _too_deep(step, deepest, int(totals.max(initial=0)), "list that a group can have")
+    yield from _too_deep(step, deepest, int(totals.max(initial=0)), "possible ranking of a group")
 
 
 # The pools of all topics while they grow.
@@ -160,11 +160,11 @@ class TopicBuilder:
         for number, step in plan.selections:
             if self.chosen.get(number) == 0 and number in self.has_left:
                 why, remedy = _why_nothing(plan, number, step, self.fewest[number])
-                yield Problem("step-without-effect", f"'{step}' would choose nothing: {why}", remedy=remedy)
+                yield Problem("step-without-effect", f"'{step}' would select nothing: {why}", remedy=remedy)
             if topics := [topic for topic in self.topics if number in self.pools[topic].beyond]:
                 some = ", ".join(topics[:_TOPICS_SHOWN]) + (" …" if len(topics) > _TOPICS_SHOWN else "")
                 where = f"in {counted(len(topics), 'topic')} ({some})"
-                message = f"the rates of '{step}' take more than its amount {where}"
+                message = f"the rates of '{step}' need more than its amount {where}"
                 yield Problem("rates-beyond-amount", message, remedy="raise the amount, or lower the rates")
 
     def _advance(self, steps: Numbered) -> Iterator[tuple[TopicPool, Candidates]]:
@@ -188,17 +188,17 @@ class TopicBuilder:
 def _why_nothing(plan: Plan, number: int, step: Selection, fewest: int) -> tuple[str, str]:
     """Give the reason why a step chose nothing, and what to do."""
     if step.amount.kind == "budget":
-        return "the steps before it use the budget up", "raise the budget, or make the steps before it smaller"
+        return "the steps before it use up the budget", "raise the budget, or make the steps before it smaller"
     if step.amount.kind == "until" and fewest >= step.amount.number:
-        why = f"the steps before it bring at least {fewest:,} to every topic"
+        why = f"the steps before it give every topic at least {fewest:,} documents"
         return why, "raise the number, or make the steps before it smaller"
     if step.scope.by == "topic":
-        return "the first rank alone has more documents in every topic", "raise the number"
+        return "rank 1 alone has more documents in every topic", "raise the number"
     earlier = [one.strategy.kind for place, one in plan.selections if place < number]
     if step.strategy.kind == "sampling" and "sampling" in earlier:
-        why = "an earlier sample could have drawn all that it looks at, and a document has one chance"
-        return why, "draw once, or give the samples ranks= that do not meet"
-    return "nothing that is left is within its reach", "leave it out, or let it reach further"
+        why = "all its documents were in the population of an earlier sample, and a document is sampled once"
+        return why, "sample once, or give the samples disjoint ranks="
+    return "no remaining document is within its reach", "drop it, or let it reach deeper"
 
 
 # The pools of single topics put together into one, with where every document comes from.

@@ -133,7 +133,7 @@ def pooled_runs(runs: Iterable[PoolRun], *, topic_ids: pa.Array, document_ids: p
         raise ProblemsFound("there is nothing to pool", [Problem("no-runs", "no run was selected")])
     repeated = sorted({one.name for one, other in pairwise(ordered) if one.name == other.name})
     if repeated:
-        raise UsageError(f"two runs are called {', '.join(quoted(name) for name in repeated)}")
+        raise UsageError(f"two runs have the name {', '.join(quoted(name) for name in repeated)}")
     return PooledRuns(tuple(ordered), as_ids(topic_ids), as_ids(document_ids))
 
 

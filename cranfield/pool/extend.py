@@ -51,9 +51,8 @@ def numbers_of(candidates: Candidates, names: Sequence[str]) -> Places:
     """Give the candidate numbers of documents of a pool, or say which of them no run has."""
     unknown = [name for name in names if name not in candidates.numbers]
     if unknown:
-        message = (
-            f"{quoted(unknown[0])} is in the pool of topic {quoted(candidates.topic)}, and none of its runs has it"
-        )
+        where = f"in the pool of topic {quoted(candidates.topic)}"
+        message = f"{quoted(unknown[0])} is {where}, but none of its runs retrieved it"
         raise ProblemsFound("this pool is not of these runs", [Problem("not-in-runs", message)])
     return np.array([candidates.numbers[name] for name in names], dtype=np.int64)
 
@@ -123,10 +122,10 @@ def extend(
     hashes, problems = {run.name: run.content_hash for run in runs.runs}, []
     for name, known in [(source.name, source.content_hash) for source in pool.sources]:
         if name not in hashes:
-            message = f"the run {quoted(name)} is in the pool and not among the runs given"
+            message = f"the run {quoted(name)} is in the pool but not among these runs"
             problems.append(Problem("run-missing", message))
         elif hashes[name] != known:
-            message = f"the run {quoted(name)} is not the one that was pooled: its content differs"
+            message = f"the run {quoted(name)} has other content than when it was pooled"
             problems.append(Problem("run-changed", message))
     if problems:
         raise ProblemsFound("this pool cannot be extended", problems)

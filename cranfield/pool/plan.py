@@ -2,22 +2,20 @@
 
     depth 10; rrf k=60 until 100; sample 5% ranks=11-100
 
-Grammar 1, as EBNF (words are divided by blanks; a value with blanks, `;` or `"` in it stands in double quotes, where
-`""` means `"`; a number has at most 12 digits):
+Grammar 1, as EBNF (words are separated by blanks; a value with blanks, `;` or `"` in it stands in double quotes,
+where `""` means `"`; a number has at most 12 digits):
 
-    plan      = step , { ";" , step } , [ ";" ] ;
-    step      = [ "then" ] , ( cap | selection ) ;
-    cap       = "cap" , number ;
-    selection = strategy , { option | amount | scope } ;
-    option    = name , "=" , value ;                       (* a field of the strategy *)
-    amount    = number                                     (* so many more documents a topic; for depth: the rank *)
-              | "until" , number                           (* until the topic has so many *)
+    plan      = step , { ";" , step } , [ ";" ] ; step      = [ "then" ] , ( cap | selection ) ; cap       = "cap" ,
+    number ; selection = strategy , { option | amount | scope } ; option    = name , "=" , value ;
+    (* a field of the strategy *) amount    = number                                     (* that many more documents
+    per topic; for depth: the rank *)
+              | "until" , number                           (* until the topic has that many *)
               | percent , "%"                              (* that share of what the step can choose from *)
-              | "budget" , number ;                        (* until all topics together have so many *)
+              | "budget" , number ;                        (* until all topics together have that many *)
     scope     = "by=" , ( "run" | "group" | "topic" )
               | "ranks=" , number , "-" , number           (* documents whose best rank lies there *)
-              | "across" , "topics"                        (* a budget goes where it finds most *)
-              | "floor=" , number | "cap=" , number        (* with across topics: at least, at most, for each topic *)
+              | "across" , "topics"                        (* spend a budget where it finds most *)
+              | "floor=" , number | "cap=" , number        (* with across topics: minimum, maximum per topic *)
               | "stop=" , rule , { "," , rule } ;
     rule      = name , [ ":" , number ] ;
     number    = digit , { digit } ;
@@ -233,7 +231,7 @@ def _problems_of_step(step: Selection) -> Iterator[str]:
     elif kind == "adaptive" and step.amount.kind == "share":
         yield f"{step.name} takes a number, until a number or a budget, not a share"
     if scope.by == "topic" and not is_rank:
-        yield "by=topic belongs to depth: 'depth 200 by=topic' goes as deep as 200 documents a topic allow"
+        yield "by=topic belongs to depth: 'depth 200 by=topic' goes as deep as 200 documents per topic allow"
     if scope.by == "topic" and isinstance(amount, RankAmount) and amount.own_depths:
         yield "topics= sets depths, and with by=topic the amount is a number of documents: use one of them"
     if scope.ranks and is_rank:
@@ -250,7 +248,7 @@ def _problems_of_step(step: Selection) -> Iterator[str]:
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"the stopping rule {quoted(name)} is given twice"
     if scope.stop and kind != "adaptive":
-        yield f"{step.name} is not adaptive: only what learns from judgments can stop by rule"
+        yield f"{step.name} is not adaptive: only adaptive steps take stop="
 
 
 def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str]:
@@ -258,9 +256,9 @@ def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str
     kinds = {earlier.strategy.kind for earlier in before}
     if isinstance(step, Cap):
         if not before:
-            yield "cap has nothing before it to cut"
+            yield "cap has no step before it"
         if "sampling" in kinds:
-            yield "cap after a sample would falsify its probabilities: put it before the sample"
+            yield "cap after a sample would invalidate its inclusion probabilities: put it before the sample"
         if "adaptive" in kinds:
             yield "cap cannot take back what was judged: give the adaptive step an amount instead"
     elif step.is_adaptive:
@@ -270,7 +268,7 @@ def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str
             yield "stop=target needs a sample before it, as in 'sample 100; mtf stop=target'"
     else:
         if step.strategy.kind == "fixed" and "sampling" in kinds:
-            yield f"{step.name} after a sample would falsify its probabilities: put it before the sample"
+            yield f"{step.name} after a sample would invalidate its inclusion probabilities: put it before the sample"
         if any(earlier.scope.across_topics for earlier in before):
             yield f"{step.name} cannot follow a budget across topics: put it before"
         elif step.amount.kind == "budget" and "adaptive" in kinds:
@@ -487,10 +485,10 @@ class _StepReader:
         if text.removesuffix("%").replace(".", "").isdecimal():
             return f"; a number has at most {_DIGITS} digits"
         if text.lower() == "then" or text.endswith(","):
-            return "; steps are divided by ';'"
+            return "; steps are separated by ';'"
         options = [f"{option.replace('_', '-')}=" for option in self.strategy.options]
         known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
         near = nearest(text, [*known, *strategies.names()])
         if near and near[0] in strategies.names():
-            return f"; steps are divided by ';': did you mean '; {near[0]}'?"
+            return f"; steps are separated by ';': did you mean '; {near[0]}'?"
         return f"; did you mean {quoted(near[0])}?" if near else ""

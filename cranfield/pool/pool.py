@@ -410,7 +410,7 @@ def levels(have: Places, available: Places, budget: int) -> Places:
 def check_budget(have: int, budget: int) -> None:
     """Refuse a budget that is spent before its step begins."""
     if have > budget:
-        message = f"a budget of {counted(budget, 'document')} is below what the steps before it choose: {have:,}"
+        message = f"a budget of {counted(budget, 'document')} is below the {have:,} that the steps before it select"
         remedy = "raise the budget, or make the steps before it smaller"
         raise ProblemsFound("this pool cannot be built", [Problem("budget-below-warm-up", message, remedy=remedy)])
 
@@ -466,9 +466,11 @@ def dominant_group(pool: Pool) -> Problem | None:
         return None
     most = int(np.argmax(found.unique))
     share = found.unique[most] / total
-    message = f"{found.names[most]} alone brought {counted(int(found.unique[most]), 'document')}, {share:.0%} of all"
-    remedy = "pool by group (by=group), or ask for more diverse runs"
-    return Problem("one-group-dominates", f"{message} that only one group brought", severity="warning", remedy=remedy)
+    message = (
+        f"{found.names[most]} contributed {counted(int(found.unique[most]), 'unique document')}, {share:.0%} of all"
+    )
+    remedy = "pool by group (by=group), or collect more diverse runs"
+    return Problem("one-group-dominates", f"{message} unique documents", severity="warning", remedy=remedy)
 
 
 def _brought(pool: Pool, level: Literal["run", "group"]) -> tuple[tuple[str, ...], NDArray[np.float32]]:

@@ -103,8 +103,8 @@ def nonrelevant_in_a_row(
 ) -> str | None:
     """Stops after n non-relevant documents in a row.
 
-    Documents without a label neither count nor interrupt. The warm-up does not count. Source: common practice; 50 or
-    100 are usual.
+    Documents without a label neither count nor interrupt. The warm-up does not count. Source: common practice, with
+    50 or 100.
     """
     labelled = [label for label in review.late if label is not None]
     if len(labelled) < documents or any(labelled[-documents:]):
@@ -116,7 +116,7 @@ def nonrelevant_in_a_row(
 def nothing_in_steps(
     review: Review, *, steps: Annotated[int, Option("steps without a relevant document", at_least=1)] = 20
 ) -> str | None:
-    """Stops after n steps without a relevant document; a document that got no label is a step too.
+    """Stops after n steps without a relevant document; a document without a label is a step too.
 
     The warm-up does not count. Source: NIST's continuous-active-learning notes, where n is 20.
     """
@@ -125,13 +125,13 @@ def nothing_in_steps(
     return f"nothing relevant in the last {steps} steps"
 
 
-@stopping("too-rich", summary="topic dropped: more than half of more than n documents is relevant")
+@stopping("too-rich", summary="drop a topic in which more than half of more than n documents are relevant")
 def too_rich(
     review: Review, *, documents: Annotated[int, Option("documents that are judged in any case", at_least=1)] = 300
 ) -> str | None:
-    """Drops a topic of which more than half is relevant after more than n documents.
+    """Drops a topic when more than half of more than n judged documents are relevant.
 
-    Such a topic would need more judging than it can repay. Source: NIST's practice, where n is 300.
+    Such a topic would need too much judging. Source: NIST's practice, where n is 300.
     """
     if review.judged <= documents or 2 * review.relevant <= review.judged:
         return None
@@ -148,8 +148,8 @@ def knee(
     (s, R(s)), and the slope ratio is  ρ = (R(i) / i) / ((1 + R(s) − R(i)) / (s − i)).  Stop when
     ρ ≥ 156 − min(R(s), 150), and at least n documents were judged.
 
-    Source: Cormack and Grossman, SIGIR 2016, from memory of the literature: the bound falls from 156 to 6 as 150
-    relevant documents are found. The least number of documents is ours to choose.
+    Source: Cormack and Grossman, "Engineering quality and reliability in technology-assisted review", SIGIR 2016: the
+    bound falls from 156 to 6 as 150 relevant documents are found. The default of n is ours.
     """
     gains = np.array([label is True for label in review.labels if label is not None], dtype=np.int64)
     judged, found = len(gains), int(gains.sum())
@@ -168,13 +168,15 @@ def knee(
 def target(
     review: Review, *, documents: Annotated[int, Option("relevant documents of the sample", at_least=1)] = 10
 ) -> str | None:
-    """Stops when the strategy has found again, by itself, the first n relevant documents of a sample judged before.
+    """Stops when the strategy has found, by itself, the first n relevant documents of a sample judged before.
 
     The plan draws the sample first (`sample 100; mtf stop=target:10`). The n that were judged relevant first are the
-    targets, and all of them have to be found. The labels of the sample are kept from the strategy until it asks for
-    the document, and asking again costs nothing. Where the sample holds fewer than n relevant documents the rule
-    never speaks. Source: Cormack and Grossman's target method, which samples until n are found (n = 10), from memory
-    of the literature.
+    targets, and all of them have to be found. The labels of the sample are hidden from the strategy until it selects
+    the document, which is not judged again. Where the sample has fewer than n relevant documents the rule never
+    applies.
+
+    Source: the target method of Cormack and Grossman, "Engineering quality and reliability in technology-assisted
+    review", SIGIR 2016, which samples until n = 10 relevant documents are found.
     """
     if len(review.targets) < documents or not all(review.targets[:documents]):
         return None

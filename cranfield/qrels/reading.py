@@ -69,11 +69,11 @@ def format_of(source: Source, *, format: str | None = None) -> QrelsFormat:
     if known is not None:
         return known
     columns = len(head.strip().split(b"\n", 1)[0].split())
-    mixed = ", as a run has: were qrels and run mixed up" if columns == _COLUMNS_OF_A_RUN else ""
+    mixed = ", as a run has: were qrels and run swapped" if columns == _COLUMNS_OF_A_RUN else ""
     expected = "; ".join(f"{name}: {one.summary}" for name, one in qrels_formats.items())
-    message = f"the format was not recognised: its first row has {counted(columns, 'column')}{mixed}"
+    message = f"unknown format: the first row has {counted(columns, 'column')}{mixed}"
     unknown = Problem("unknown-format", f"{message}; expected one of: {expected}", file=source.name)
-    raise ProblemsFound(f"{source.name}: this is not a qrels file of a known format", [unknown])
+    raise ProblemsFound(f"{source.name}: not a qrels file of a known format", [unknown])
 
 
 # What the columns are called, and everything qrels can be refused for, each with its stable code.
@@ -86,34 +86,32 @@ SPELLINGS = {
 """The usual spellings of each column, best first."""
 
 FAULTS = (
-    Fault("empty", "the file holds no judgment", "give a file with at least one judged document"),
+    Fault("empty", "the file has no judgments", "use a file with at least one judgment"),
     Fault("too-few-columns", "a line has too few columns", "write topic, iteration, document and grade on each line"),
     Fault(
         "too-many-columns", "a line has too many columns", "write topic, iteration, document and grade on each line"
     ),
-    Fault("missing-field", "a row has no topic, document or grade", "fill the field or remove the row"),
-    Fault("bad-row", "a row cannot be parsed at all", "write one JSON object, or one CSV row, per line"),
+    Fault("missing-field", "a row has no topic, document or grade", "fill in the field or remove the row"),
+    Fault("bad-row", "a row cannot be parsed", "write one JSON object, or one CSV row, per line"),
     Fault("not-utf-8", "a line is not UTF-8", "convert the file to UTF-8 first"),
-    Fault("control-character", "a line holds a control character", "remove the character: ids are visible text"),
-    Fault(
-        "lone-carriage-return", "a carriage return stands alone, not before a line feed", "end lines with a line feed"
-    ),
-    Fault("blank-in-id", "an id holds white space", "rename the id: TREC files divide columns by white space"),
+    Fault("control-character", "a line contains a control character", "remove it: ids are visible text"),
+    Fault("lone-carriage-return", "a carriage return without a line feed", "end lines with a line feed"),
+    Fault("blank-in-id", "an id contains white space", "rename the id: TREC files separate columns by white space"),
     Fault(
         "grade-not-an-integer",
-        "a grade is not a whole number of at most nine digits",
-        "write grades like 0, 1 or 2; a grade below 0 means pooled but not judged",
+        "a grade is not an integer of at most nine digits",
+        "use grades like 0, 1 or 2; below 0 means pooled but not judged",
     ),
     Fault("repeated-pair", "a topic and document are judged more than once", "keep one row of each pair"),
     Fault(
         "judged-twice",
-        "an assessor judged a topic and document more than once, at no time or the same",
-        "keep one row, or give each its time",
+        "an assessor judged a topic and document more than once, without a time or at the same time",
+        "keep one row, or add the time of each",
     ),
-    Fault("bad-time", "a time cannot be read", "write ISO 8601, like 2026-01-31T17:30Z"),
-    Fault("bad-assessor", "the name of an assessor is not one printable line", "give a name of 1 to 80 letters"),
+    Fault("bad-time", "a time cannot be parsed", "use ISO 8601, like 2026-01-31T17:30Z"),
+    Fault("bad-assessor", "an assessor name is not printable text", "use a name of 1 to 80 characters"),
     Fault(
-        "off-the-scale", "a grade is not on the scale of this collection", "map the grades of the file to the scale"
+        "off-the-scale", "a grade is not on the scale of this collection", "map the grades in the file to the scale"
     ),
     Fault("unknown-topic", "a topic is not in this collection", "add it with cranfield corpus topics FILE"),
     Fault("unknown-document", "a document is not in this collection", "add it with cranfield corpus add FILE"),
@@ -193,7 +191,7 @@ def write_qrels(qrels: Qrels, stream: BinaryIO, *, format: str = "trec") -> None
     known = qrels_formats.get(format)
     if not hasattr(known, "write"):
         able = ", ".join(name for name, one in qrels_formats.items() if hasattr(one, "write"))
-        raise UsageError(f"qrels are not written as {quoted(format)}, only as {able}")
+        raise UsageError(f"qrels cannot be written as {quoted(format)}, only as {able}")
     known.write(qrels, stream)
 
 
@@ -275,7 +273,7 @@ class NamedColumns:
 
 
 JUNK = -2
-"""The grade under which TREC's web tracks have spam: judged, and no use to anybody; read as not judged here."""
+"""The grade under which TREC's web tracks have spam: judged, and useless to anyone; read as not judged here."""
 
 
 def contents(qrels: Qrels) -> str:

@@ -16,13 +16,13 @@ Rule = tuple[str, ...]
 DEFAULT_RULE: Rule = ("adjudicated", "primary", "majority", "latest")
 
 RULE_WORDS: Mapping[str, str] = {
-    "adjudicated": "the decision between assessors; the latest where there are several",
+    "adjudicated": "the adjudicated grade; the latest if there are several",
     "primary": "the grade of the topic's primary assessor",
-    "majority": "the grade that more than half of the assessors gave",
+    "majority": "the grade assigned by more than half of the assessors",
     "latest": "the grade that was recorded last",
-    "highest": "the highest grade that anybody gave",
-    "lowest": "the lowest grade that anybody gave",
-    "median": "the middle grade, of two middle ones the lower: unlike a mean it is always a grade of the scale",
+    "highest": "the highest grade assigned",
+    "lowest": "the lowest grade assigned",
+    "median": "the median grade; the lower of two middle grades",
 }
 """Each word, and what it chooses."""
 
@@ -30,7 +30,7 @@ RULE_WORDS: Mapping[str, str] = {
 def check_rule(rule: Rule) -> Rule:
     """Give the rule back, or say which word of it names nothing."""
     if not rule:
-        raise UsageError(f"a merge rule needs at least one of: {', '.join(RULE_WORDS)}")
+        raise UsageError(f"empty merge rule; use one or more of: {', '.join(RULE_WORDS)}")
     for word in rule:
         if word not in RULE_WORDS:
             raise UnknownName("merge rule", word, RULE_WORDS)
@@ -53,9 +53,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
 def check_name(name: str) -> None:
     """Refuse what cannot be the name of a release."""
     if name == NOW:
-        raise UsageError(f"a release cannot be called {quoted(name)}: that word means the judgments of this moment")
+        raise UsageError(f"a release cannot be called {quoted(name)}: that word means the current judgments")
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{quoted(name)} cannot name a release; use letters, digits and . _ + @ -, no blanks")
+        raise UsageError(f"{quoted(name)} is not a valid release name; use letters, digits and . _ + @ -")
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,7 +174,7 @@ def kind_of(path: Path) -> str:
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise UsageError(
-            f"{path}: a figure is written as {', '.join(KINDS)}, not as {kind or 'a file without suffix'}"
+            f"{path}: figures are written as {', '.join(KINDS)}, not as {kind or 'a file without suffix'}"
         )
     return kind
 
@@ -321,12 +321,12 @@ def intervals(
     pooled: Flags | None = None,
     on: On = None,
 ) -> Axes:
-    """Each run's score as a point, what its holes are probably worth as a thick line, what is possible as a thin one.
+    """Each run's score as a point, its expected loss as a thick line, its interval as a thin one.
 
-    `plausible` is the upper end of the expected loss added to the score. Runs that were `contributing` as deep as the
-    measure looks are blue and round; those that were `pooled`, but not so deep, hollow; outsiders orange and square
-    (`pooled` is None where nobody knows who fed the pool).
-    Of more than `MOST_DRAWN` runs those are drawn that could probably score highest.
+    `plausible` is the upper end of the expected loss added to the score. Runs that were `contributing` down to the
+    cutoff are blue and round; those that were `pooled`, but not so deep, hollow; non-contributing ones orange
+    and square (`pooled` is None where the contributing runs are not known).
+    Of more than `MOST_DRAWN` runs those are drawn that may score highest.
     """
     chosen = np.sort(np.argsort(-np.maximum(score, plausible), kind="stable")[:MOST_DRAWN])
     order = chosen[np.argsort(-score[chosen], kind="stable")]
@@ -341,7 +341,7 @@ def intervals(
             axes.plot(score[own], at, marker, color=colour, fillstyle=fill, markersize=5, label=name)
     axes.set_yticks(*_named([runs[run] for run in order.tolist()]))
     axes.set_ylim(len(order) - 0.4, -0.6)
-    said = f"{measure_label(measure)}: score, probable (thick) and possible (thin)"
+    said = f"{measure_label(measure)}: score, expected loss (thick) and interval (thin)"
     axes.set_xlabel(said + _of(order, len(runs), "runs"))
     axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2)
     return axes
@@ -349,10 +349,10 @@ def intervals(
 
 def _kinds(contributing: Flags, pooled: Flags | None) -> Iterator[tuple[str, Flags, str, str, Fill]]:
     """Give the kinds of runs: what they are called, which they are, and how their points look."""
-    fed = contributing if pooled is None else contributing | pooled
-    yield "fed the pool to the depth that matters", contributing, BLUE, "o", "full"
-    yield "fed the pool, less deep", fed & ~contributing, BLUE, "o", "none"
-    yield "not in the pool" if pooled is not None else "not known to be in the pool", ~fed, ORANGE, "s", "full"
+    in_pool = contributing if pooled is None else contributing | pooled
+    yield "pooled to the cutoff", contributing, BLUE, "o", "full"
+    yield "pooled, less deep", in_pool & ~contributing, BLUE, "o", "none"
+    yield "not pooled" if pooled is not None else "contributing runs not known", ~in_pool, ORANGE, "s", "full"
 
 
 def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, depth: int, on: On = None) -> Axes:
@@ -379,10 +379,10 @@ def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, dept
         axes.grid(visible=True, which="minor", color="white", linewidth=1, alpha=1)
         axes.tick_params(which="minor", length=0)
         for place, share in enumerate(np.nan_to_num(judged[order]).mean(axis=1).tolist()):
-            axes.text(columns - 0.3, place, f"{100 * share:.0f} %", fontsize=8, va="center")
+            axes.text(columns - 0.3, place, f"{share:.0%}", fontsize=8, va="center")
         axes.text(columns - 0.3, -0.8, "mean", fontsize=8, va="center")
     axes.set_xlabel("topic")
-    said = f"judged among the first {depth}"
+    said = f"share judged in the top {depth}"
     axes.figure.colorbar(image, ax=axes, label=said, fraction=0.03, pad=0.1 if apart else 0.02)
     return axes
 
@@ -407,7 +407,7 @@ def hold_out_loss(
     axes.axvline(0.0, color=GREY, linewidth=1)
     axes.set_yticks(*_named([groups[group] for group in order.tolist()]))
     axes.set_ylim(len(order) - 0.4, -0.6)
-    said = f"{measure_label(measure)} lost when the {noun}'s own finds are taken out (one point per run)"
+    said = f"{measure_label(measure)} lost when the {noun} is held out (one point per run)"
     axes.set_xlabel(said + _of(order, len(groups), f"{noun}s"))
     return axes
 
@@ -416,13 +416,13 @@ def relevant_by_depth(found: Values, *, fitted: Values | None = None, until: int
     """New relevant documents at each pool depth, and where the trend goes below the pool."""
     axes = axes_on(on, height=3.4)
     depths = np.arange(1, len(found) + 1)
-    axes.bar(depths, found, color=BLUE, width=0.9, label="found at this depth")
+    axes.bar(depths, found, color=BLUE, width=0.9, label="observed")
     if fitted is not None and len(fitted):
         reach = np.arange(1, len(fitted) + 1)
-        axes.plot(reach, fitted, color=ORANGE, linewidth=1.6, linestyle="--", label="fitted, and continued")
+        axes.plot(reach, fitted, color=ORANGE, linewidth=1.6, linestyle="--", label="fitted and extrapolated")
         axes.axvline(len(found) + 0.5, color=GREY, linewidth=1, linestyle=":")
     axes.set_xlim(0.4, max(len(found), until) + 0.6)
-    axes.set_xlabel("depth of the pool")
+    axes.set_xlabel("pool depth")
     axes.set_ylabel("new relevant documents")
     axes.legend(fontsize=8, frameon=False)
     return axes
@@ -430,7 +430,7 @@ def relevant_by_depth(found: Values, *, fitted: Values | None = None, until: int
 
 def _of(drawn: NDArray[np.intp], total: int, noun: str) -> str:
     """Say how many are drawn, where some are not."""
-    return f"\n{len(drawn)} of {total:,} {noun} are drawn" if len(drawn) < total else ""
+    return f"\n{len(drawn)} of {total:,} {noun} shown" if len(drawn) < total else ""
 
 
 def _named(names: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -468,7 +468,7 @@ def replayed(found: Mapping[str, Curve], taus: Mapping[str, Curve], *, measure: 
         left.plot(costs[seen], shares[seen], style, color=colour, linewidth=1.6, label=label(name))
         left.plot(costs[-1], shares[-1], "o", color=colour, markersize=4)
         right.plot(*taus[name], style, marker="o", color=colour, markersize=4, linewidth=1.3)
-    left.set_ylabel("share of the known relevant documents found", fontsize=9)
+    left.set_ylabel("share of known relevant documents found", fontsize=9)
     right.set_ylabel(f"tau-b of the ranking by {measure_label(measure)}", fontsize=9)
     for side in (left, right):
         side.set_xlabel("documents judged", fontsize=9)

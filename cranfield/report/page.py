@@ -149,7 +149,7 @@ def _html_page(page: Page) -> Iterator[str]:
     yield f"<style>\n{(assets / 'page.css').read_text(encoding='utf-8')}</style>"
     yield "</head>"
     yield "<body>"
-    yield '<a class="skip" href="#content">Skip to the content</a>'
+    yield '<a class="skip" href="#content">Skip to content</a>'
     yield "<header>"
     yield f"<h1>{html_text(page.title)}</h1>"
     if page.subtitle:
@@ -206,7 +206,7 @@ def _html_block(block: Block) -> Iterator[str]:
             yield "</div>"
             yield f"<figcaption>{html_text(block.caption)}</figcaption>"
             if data is not None:
-                yield "<details><summary>The figure as a table</summary>"
+                yield "<details><summary>Data of the figure</summary>"
                 yield from _html_table(data, f"figure-{name}")
                 yield "</details>"
             yield "</figure>"
@@ -226,8 +226,8 @@ def _html_table(table: Table, name: str) -> Iterator[str]:
     yield f'<div class="table" data-name="{escape(name)}">'
     if not table.facts and len(table.rows) >= (_FILTERED_FROM if len(table.columns) > 2 else _PAIRS_FILTERED_FROM):
         yield (
-            '<p class="filter"><label>Filter the rows <input type="search"'
-            f' aria-label="Filter the rows of: {label}"></label> <span role="status"></span></p>'
+            '<p class="filter"><label>Filter rows <input type="search"'
+            f' aria-label="Filter rows of: {label}"></label> <span role="status"></span></p>'
         )
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
     yield '<table class="named">' if table.facts else "<table>"

@@ -118,8 +118,8 @@ def query_text(topic: Topic, fields: Sequence[TopicField]) -> str:
 
 # From text to terms: how the baseline systems see documents and queries.
 
-Stemmer = Annotated[str, Option("Snowball stemmer by its language: english, german, russian …; none for whole words")]
-Stopwords = Annotated[Literal["none", "english"], Option("function words that are left out")]
+Stemmer = Annotated[str, Option("Snowball stemmer by language: english, german, russian …; none for no stemming")]
+Stopwords = Annotated[Literal["none", "english"], Option("stop word list")]
 
 _STOPWORDS = {
     "none": "",

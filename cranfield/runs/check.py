@@ -71,18 +71,18 @@ def order_problems(rows: Rows, *, order: Order) -> Iterator[Problem]:
             lines=[conflicts.line],
             count=conflicts.contradicted,
             topic=conflicts.topic,
-            remedy="" if order == "score" else "leave out --order rank if the scores are meant",
+            remedy="" if order == "score" else "omit --order rank to use the scores",
         )
     if order != "score":
         return
     scores, offsets = scored.by_score.scores, scored.by_topic.offsets
     exact, rounded = tie_groups(scores, offsets), tie_groups_only_in_float32(scores, offsets)
     if exact.documents:
-        ranks = f"; in {counted(conflicts.reordered_ties, 'topic')} the ranks order them otherwise than the tie rule"
-        text = f"{_number(exact)} share their score with another of their topic"
+        ranks = f"; in {counted(conflicts.reordered_ties, 'topic')} the rank column breaks them differently"
+        text = f"{_number(exact)} are tied with another document of the topic"
         yield problem("ties", text + (ranks if conflicts.reordered_ties else ""), count=exact.documents)
     if rounded.documents:
-        text = f"{_number(rounded)} are tied only once scores are rounded to 32 bits"
+        text = f"{_number(rounded)} are tied only as 32-bit floats"
         yield problem("ties-in-32-bits", text, count=rounded.documents)
 
 
@@ -123,11 +123,11 @@ def rank_conflicts(rows: Rows) -> RankConflicts:
 def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
     """Errors where the ranks are meant to order the run and cannot."""
     if rows.ranks is None:
-        yield problem("no-ranks", "the ranks are meant to order the run, and the file has none")
+        yield problem("no-ranks", "--order rank, but the file has no ranks")
         return
     missing = np.flatnonzero(rows.ranks == NO_RANK)
     if len(missing):
-        text = f"the ranks are meant to order the run, and {counted(len(missing), 'row has', 'rows have')} none"
+        text = f"--order rank, but {counted(len(missing), 'row has', 'rows have')} no usable rank"
         yield problem("no-ranks", text, lines=rows.lines.of(missing), count=len(missing))
         return
     by_rank = ranking(rows, order="rank").places
@@ -137,7 +137,7 @@ def _unusable_ranks(rows: Rows) -> Iterator[Problem]:
     if again.any():
         at = np.flatnonzero(again) + 1
         at = np.sort(at if by_rank is None else by_rank[at])
-        text = f"{counted(len(at), 'row has', 'rows have')} the rank of another document of the topic"
+        text = f"{counted(len(at), 'row has', 'rows have')} the same rank as another document of the topic"
         yield problem("repeated-rank", text, lines=rows.lines.of(at), count=len(at))
 
 
@@ -247,11 +247,11 @@ def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
         shown = _shown([tag for tag, _ in rows.tags])
         yield problem(
             "several-tags",
-            f"the rows carry {counted(len(rows.tags), 'tag')}: {shown}",
+            f"the rows have {counted(len(rows.tags), 'tag')}: {shown}",
             lines=[line for _, line in rows.tags[1:]],
             count=len(rows.tags),
             severity="warning" if given else None,
-            remedy="the name that was given is used; make sure that all rows are of one run" if given else "",
+            remedy="the name from the command line is used; check that all rows belong to one run" if given else "",
         )
     if long := [tag for tag in rows.tags[not given :] if len(tag[0]) > LONGEST_TAG]:
         yield _problem("tag", [tag for tag, _ in long], [line for _, line in long], LONGEST_TAG)
@@ -262,11 +262,13 @@ def _tag_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
     name = rows.name if expectations.name is None else expectations.name
     lines = [rows.tags[0][1]] if is_tag else []
     if not re.fullmatch(expectations.tag_pattern, name):
-        remedy = "" if is_tag else "rename the file, or give a name of letters, digits and . _ + -, at most 100"
-        yield problem("bad-tag", f"{quoted(name)} cannot be the name of a run", lines=lines, remedy=remedy)
+        remedy = (
+            "" if is_tag else "rename the file, or pass a name (letters, digits and . _ + -, at most 100 characters)"
+        )
+        yield problem("bad-tag", f"{quoted(name)} is not a valid run name", lines=lines, remedy=remedy)
     if name in expectations.taken_tags:
-        remedy = "" if is_tag else "rename the file, or give another name"
-        yield problem("taken-tag", f"a run called {quoted(name)} is already there", lines=lines, remedy=remedy)
+        remedy = "" if is_tag else "rename the file, or pass another name"
+        yield problem("taken-tag", f"a run named {quoted(name)} already exists", lines=lines, remedy=remedy)
 
 
 def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]:
@@ -289,7 +291,7 @@ def _topic_problems(rows: Rows, expectations: Expectations) -> Iterator[Problem]
     if missing:
         yield problem(
             "missing-topic",
-            f"{counted(len(missing), 'topic')} of the collection without a row: {_shown(missing)}",
+            f"{counted(len(missing), 'topic')} of the collection without rows: {_shown(missing)}",
             count=len(missing),
             topic=missing[0],
         )
@@ -373,9 +375,9 @@ def by_hand_first(problems: Sequence[Problem]) -> list[str]:
     by_hand = [found.code for found in problems if found.severity == "error" and not found.repairable]
     if not by_hand:
         return []
-    sentences = [f"no corrected copy was written; mend by hand first: {', '.join(dict.fromkeys(by_hand))}"]
+    sentences = [f"no corrected copy was written; fix by hand first: {', '.join(dict.fromkeys(by_hand))}"]
     if mended := dict.fromkeys(found.code for found in problems if found.repairable):
-        sentences.append(f"these have one right answer, and --repair mends them then: {', '.join(mended)}")
+        sentences.append(f"--repair then fixes the rest: {', '.join(mended)}")
     return sentences
 
 
@@ -394,8 +396,8 @@ def repair(
         return None, by_hand
     mended = {
         "too-few-columns": ("dropped", "line", "with too few columns"),
-        "too-many-columns": ("dropped the columns after the last on", "line", ""),
-        "missing-field": ("dropped", "row", "with a field missing"),
+        "too-many-columns": ("dropped the extra columns of", "line", ""),
+        "missing-field": ("dropped", "row", "with a missing field"),
     }
     told = [(mended[found.code], found.count) for found in problems if found.code in mended]
     done = [f"{what} {counted(count, noun)} {why}".rstrip() for (what, noun, why), count in told]
@@ -404,13 +406,13 @@ def repair(
     firsts = np.unique(_keys(rows)[best], return_index=True)[1]
     if repeats := len(best) - len(firsts):
         rows = rows.only(np.sort(best[firsts]))
-        done.append(f"dropped {counted(repeats, 'row')} that repeated a document; its best-ranked row stays")
+        done.append(f"dropped {counted(repeats, 'row')} that repeated a document; the best-ranked row is kept")
     kept = np.sort(_in_order(rows, order)[_places(rows) < max_depth])
     if deep := len(rows) - len(kept):
         rows = rows.only(kept)
-        done.append(f"dropped {counted(deep, 'row')} beyond the first {max_depth:,} of a topic")
+        done.append(f"dropped {counted(deep, 'row')} beyond rank {max_depth:,} of a topic")
     if not len(rows):
-        return None, ["no corrected copy was written: no row would be left in it"]
+        return None, ["no corrected copy was written: it would have no rows"]
     return replace(ranked(rows, order=order), tag=name), [*done, *_rewritten(rows, problems, name, order)]
 
 
@@ -419,11 +421,11 @@ def _rewritten(rows: Rows, problems: Sequence[Problem], name: str, order: Order)
     others = [quoted(tag, limit=40) for tag, _ in rows.tags if tag != name]
     if others:
         more = f" and {counted(len(others) - _TAGS_SHOWN, 'other')}" if len(others) > _TAGS_SHOWN else ""
-        yield f"wrote {quoted(name)}, the name given, in place of the tag {', '.join(others[:_TAGS_SHOWN])}{more}"
+        yield f"wrote the name {quoted(name)} instead of the tag {', '.join(others[:_TAGS_SHOWN])}{more}"
     ranks = None if rows.ranks is None else arranged(rows.ranks, ranking(rows, order=order).places)
     if ranks is not None and (renumbered := int(np.count_nonzero(ranks != _places(rows) + 1))):
         changed = counted(renumbered, "row had", "rows had")
-        yield f"numbered the ranks anew, from 1 in {_ORDER_IN_WORDS[order]}: {changed} another rank"
+        yield f"renumbered the ranks from 1 in {_ORDER_IN_WORDS[order]}: {changed} another rank"
     yield from (f"wrote Q0 on {counted(found.count, 'line')}" for found in problems if found.code == "not-q0")
 
 

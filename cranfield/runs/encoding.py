@@ -76,7 +76,7 @@ def unpacked_planes(data: bytes, kinds: Mapping[str, str]) -> dict[str, Planes]:
             batch = reader.read_next_batch()
         batch.validate(full=True)  # Arrow believes what it reads, and a damaged length would end the process
         if batch.num_rows != 1 or batch.num_columns != len(kinds):
-            raise ValueError("other columns than expected")
+            raise ValueError("unexpected columns")
         cells = {name: np.frombuffer(batch.column(name)[0].as_buffer(), dtype=np.uint8) for name in kinds}
         return {name: cells[name].reshape(np.dtype(kind).itemsize, -1) for name, kind in kinds.items()}
     except (pa.ArrowException, OSError, KeyError, AttributeError, StopIteration) as error:
@@ -185,7 +185,7 @@ def _sound(encoding: int) -> Iterator[None]:
 def _offsets(topics: Codes, counts: Codes, documents: Codes, rows: int) -> Places:
     offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if len(topics) != len(counts) or not offsets[-1] == len(documents) == rows or (counts < 0).any():
-        raise ValueError("its columns do not fit together")
+        raise ValueError("its columns are inconsistent")
     return offsets
 
 

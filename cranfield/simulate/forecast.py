@@ -70,7 +70,9 @@ def forecast(known: Known, *, pool_depth: int, to_depth: int) -> Forecast:
     """Tell what pools down to `to_depth` cost and find, known judgments being those of a pool of `pool_depth`."""
     longest = known.pooled.depth
     if to_depth > longest:
-        raise UsageError(f"no list goes beyond {longest:,} documents: foresee no deeper than that, not {to_depth:,}")
+        raise UsageError(
+            f"the longest ranking has {longest:,} documents: forecast at most to that depth, not {to_depth:,}"
+        )
     provenance = provenance_of(known.alignment, known.qrels, known.runs, known.contributors, depth=pool_depth)
     new = new_by_depth(known.alignment, provenance, rel=known.relevant_from)
     documents = np.cumsum(documents_by_depth(known.pooled, topics=known.topics))

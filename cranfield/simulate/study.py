@@ -149,15 +149,15 @@ def known_of(
     """
     unknown = sorted(set(pooled.names) - {run.tag for run in runs})
     if unknown:
-        raise UsageError(f"run {unknown[0]!r} feeds the plans, but is not among the runs that are ranked")
+        raise UsageError(f"run {unknown[0]!r} contributes to the plans, but is not among the ranked runs")
     aligned = align(qrels, runs, keep_rows=True) if alignment is None else alignment
     if aligned.qrels_row is None or len(aligned.topic_ids) < len(qrels.topic_ids):
         raise UsageError("a replay needs all topics of the qrels, and their rows at each rank")
     known = Known(qrels, tuple(runs), aligned, aligned.qrels_row, pooled, relevant_from, texts=texts, queries=queries)
     if not known.judged.any():
-        raise InputError("a replay needs judgments, and these qrels have none")
+        raise InputError("a replay needs judgments, but these qrels have none")
     if not known.topics:
-        raise InputError("no run that feeds the plans has a topic that was judged")
+        raise InputError("no contributing run retrieved documents for a judged topic")
     return known
 
 

@@ -21,13 +21,13 @@ _HOUR = 3600
 COSTS = [
     Column("plan"),
     Column("documents", kind="number"),
-    Column("mean", "a topic", digits=1, kind="number"),
+    Column("mean", "per topic", digits=1, kind="number"),
     Column("least", kind="number"),
     Column("most", kind="number"),
-    Column("unknown", "nobody judged", kind="number"),
+    Column("unknown", "unjudged", kind="number"),
     Column("relevant", kind="number"),
     Column("share", "of known", digits=3, kind="number"),
-    Column("empty", "topics without", kind="number"),
+    Column("empty", "topics missed", kind="number"),
     Column("hours", digits=1, kind="number"),
 ]
 # The names of runs belong to the numbers before them, and go with these where a terminal is too narrow.
@@ -35,15 +35,15 @@ RANKING = [
     Column("plan"),
     Column("tau_b", "tau-b", digits=3, kind="number"),
     Column("tau_ap", "tau_ap", digits=3, kind="number"),
-    Column("fall", "worst fall", kind="number"),
-    Column("falling", "of run", kind="number"),
+    Column("fall", "max drop", kind="number"),
+    Column("falling", "run", kind="number"),
     Column("change", "largest change", kind="number"),
-    Column("changing", "of run", kind="number"),
+    Column("changing", "run", kind="number"),
 ]
 LOSSES = [
-    Column("loss_mean", "outsiders lose", digits=3, kind="number"),
+    Column("loss_mean", "expected loss", digits=3, kind="number"),
     Column("loss_max", "largest", digits=3, kind="number"),
-    Column("losing", "of run", kind="number"),
+    Column("losing", "run", kind="number"),
 ]
 NEEDED = [
     Column("plan"),
@@ -124,15 +124,15 @@ def forecast_table(forecast: Forecast, *, seconds: float) -> Table:
         Column("relevant", kind="number"),
         Column("low", "from", kind="number"),
         Column("high", "to", kind="number"),
-        Column("gained", "in 100 more", digits=1, kind="number"),
-        Column("foreseen"),
+        Column("gained", "per 100 more", digits=1, kind="number"),
+        Column("foreseen", "forecast"),
     ]
-    notes = ["in 100 more: relevant ones in 100 documents that this depth adds to the one above"]
+    notes = ["per 100 more: relevant documents among 100 that this depth adds to the previous one"]
     if any(one.is_foreseen for one in forecast.at):
         notes.append(
-            "foreseen: by the curve of the depths above, give or take one standard error; it lacks what no run has"
+            "forecast: extrapolated from smaller depths, with one standard error, without documents that no run has"
         )
-    return table_of(columns, rows, caption="Pools of rising depth", notes=notes)
+    return table_of(columns, rows, caption="Pools of increasing depth", notes=notes)
 
 
 def _known(value: float) -> float | None:

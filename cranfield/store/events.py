@@ -167,7 +167,10 @@ def projection_faults(store: Store) -> list[str]:
     wanted = {_row(key, event) for key, event in fold(events(store)).items()}
     found = set(store.rows("SELECT * FROM judgments"))
     return [
-        *(f"judgment {row[0]} {row[1]} of {row[3]} does not come from the events" for row in sorted(found - wanted)),
+        *(
+            f"judgment {row[0]} {row[1]} of {row[3]} does not follow from the events"
+            for row in sorted(found - wanted)
+        ),
         *(f"judgment {row[0]} {row[1]} of {row[3]} is missing from judgments" for row in sorted(wanted - found)),
     ]
 
@@ -379,27 +382,27 @@ _FAULTS = (
     (
         """SELECT sequence, undoes FROM judgment_events AS undo WHERE kind = 'undone' AND NOT EXISTS (
                SELECT 1 FROM judgment_events AS undone WHERE undone.uuid = undo.undoes)""",
-        "event {} undoes {}, which is not there",
+        "event {} undoes {}, which does not exist",
     ),
     (
         "SELECT sequence, position FROM judgment_events WHERE position < 0 OR (position = 0 AND shown_order <> '')",
-        "event {} has the position {} in its queue",
+        "event {} has position {} in its queue",
     ),
     (
         """SELECT sequence, grade, scale FROM judgment_events AS event WHERE grade IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM grades WHERE grades.scale = event.scale AND grades.grade = event.grade)""",
-        "event {} has the grade {}, which version {} of the scale does not have",
+        "event {} has grade {}, which is not on version {} of the scale",
     ),
     (
-        """SELECT sequence, happened, iif(seconds IS NULL, '', printf(', and took %g seconds', seconds))
+        """SELECT sequence, happened, iif(seconds IS NULL, '', printf(', duration %g seconds', seconds))
            FROM judgment_events
            WHERE seconds < 0 OR happened NOT GLOB '????-??-??T??:??:??.???Z' OR julianday(happened) IS NULL""",
-        "event {} happened at {!r}{}",
+        "event {} has the invalid time or duration {!r}{}",
     ),
     (
         """SELECT document, topic, assessor, expires FROM leases
            WHERE session = '' OR expires > ?1 OR expires <= 0""",
-        "the lease of {!r} for topic {!r} by {!r} makes no sense (until {})",
+        "the lease of document {!r}, topic {!r}, by {!r} is invalid (expires {})",
     ),
     (
         """SELECT queues.name, topic, count(*) FROM queue_entries JOIN queues ON number = queue GROUP BY queue, topic

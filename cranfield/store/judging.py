@@ -297,7 +297,7 @@ def _planned(store: Store, name: str, plan: Callable[..., Plan], parts: Sequence
     try:
         return plan(*(found[part] for part in parts)) if found else plan()
     except (CranfieldError, LookupError, TypeError) as error:
-        raise CollectionError(f"the setting {quoted(name)} makes no sense: {found!r} ({error})") from None
+        raise CollectionError(f"the setting {quoted(name)} is invalid: {found!r} ({error})") from None
 
 
 def plan(store: Store, *, overlap: Overlap | None = None, probes: Probes | None = None) -> None:
@@ -387,7 +387,7 @@ def add_queue(
 ) -> int:
     """Add a queue inside `store.write()` and give its number; positions count the entries of each topic."""
     if store.row("SELECT 1 FROM queues WHERE name = ?", name):
-        raise InputError(f"there is a queue called {quoted(name)} already; choose another name")
+        raise InputError(f"a queue named {quoted(name)} already exists; choose another name")
     query = "INSERT INTO queues (name, purpose, layer, made) VALUES (?, ?, ?, ?)"
     number = store.insert(query, name, purpose, layer, now)
     places: dict[str, int] = {}

@@ -78,7 +78,7 @@ def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
     """The pool of this name, or the latest where none is named."""
     known = pool_facts(store)
     if not known:
-        raise CollectionError("there is no pool yet: make one with cranfield pool build 'depth 10'")
+        raise CollectionError("there is no pool yet; build one with: cranfield pool build 'depth 10'")
     if not name:
         return known[-1]
     for facts in known:
@@ -240,9 +240,7 @@ def versions_of_pool(store: Store, name: str) -> list[PoolVersion]:
     query = f"SELECT {_MANIFEST} FROM pool_versions WHERE pool = ? ORDER BY version"
     found = [PoolVersion(*row) for row in store.rows(query, pool_number(store, name))]
     if [one.version for one in found] != list(range(1, len(found) + 1)) or not found:
-        raise CollectionError(
-            f"the manifests of pool {quoted(name)} are not all there: restore the file from a backup"
-        )
+        raise CollectionError(f"the manifests of pool {quoted(name)} are incomplete: restore the file from a backup")
     return found
 
 
@@ -365,9 +363,9 @@ def stored_pool(store: Store, name: str, *, contributions: bool = True) -> Pool:
     try:
         return _put_together(store, name, store.rows(ranks, pool_number(store, name)) if contributions else [])
     except KeyError as error:
-        message = f"pool {quoted(name)} does not fit together (it does not know {error})"
+        message = f"pool {quoted(name)} is inconsistent (it refers to {error}, which is unknown)"
         raise CollectionError(
-            f"{message}: cranfield pool verify tells more; restore the file from a backup"
+            f"{message}: cranfield pool verify gives details; restore the file from a backup"
         ) from None
 
 

@@ -24,7 +24,7 @@ def add(store: Store, facts: ReleaseFacts, rows: Iterable[tuple[str, str, int]])
     """Store a release inside `store.write()`; a name is given once."""
     if store.row("SELECT 1 FROM releases WHERE name = ?", facts.name):
         raise UsageError(
-            f"there is a release {quoted(facts.name)} already; a release never changes: take another name"
+            f"a release named {quoted(facts.name)} already exists and never changes; choose another name"
         )
     values = [facts.name, facts.content_hash, facts.rows, facts.manifest, facts.made]
     store.connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?, ?)", values)

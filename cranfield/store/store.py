@@ -89,7 +89,7 @@ class Store:
         `BEGIN IMMEDIATE` waits instead. The wait is repeated until `patience` ends, and told to `waiting`.
         """
         if not self.writable:
-            raise CollectionError(f"{self.path} can only be read here; copy it to a folder that can be written")
+            raise CollectionError(f"{self.path} is read-only here; copy it to a writable folder")
         started = time.monotonic()
         while True:
             try:
@@ -189,7 +189,7 @@ class Store:
             "SELECT (SELECT max(version) FROM scales), coalesce((SELECT max(version) FROM guidelines), 0)"
         )
         if scale is None:
-            raise CollectionError(f"{self.path} has no scale: it is damaged; restore it from a backup")
+            raise CollectionError(f"{self.path} has no grade scale: the file is damaged; restore it from a backup")
         return scale, guidelines
 
     def scale(self, version: int | None = None) -> GradeScale:
@@ -246,9 +246,9 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
     `furnish` writes what a collection begins with, in the transaction that makes the tables.
     """
     if path.exists():
-        raise CollectionError(f"{path} exists already; choose another name, or go on with it (cranfield status)")
+        raise CollectionError(f"{path} already exists; choose another name, or continue with it (cranfield status)")
     if not path.parent.is_dir():
-        raise CollectionError(f"there is no folder {path.parent} to make {path.name} in")
+        raise CollectionError(f"there is no folder {path.parent} to create {path.name} in")
     with whole_file(path) as unfinished, Store(path, connect(unfinished, mode="rwc", called=path)) as store:
         store.row("PRAGMA journal_mode = WAL")
         with store.write() as connection:
@@ -263,10 +263,10 @@ def open_store(path: Path, *, waiting: Waiting | None = None) -> Store:
     A file that cannot be written, as published collections are, is opened for reading alone.
     """
     if not path.exists():
-        raise CollectionError(f"there is no collection at {path}; make one with: cranfield init -C {path}")
+        raise CollectionError(f"there is no collection at {path}; create one with: cranfield init -C {path}")
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "not a file"
-        raise CollectionError(f"{path} is {kind}; a collection is one file, usually called collection.db")
+        raise CollectionError(f"{path} is {kind}; a collection is one file, usually named collection.db")
     with path.open("rb") as stream:
         if stream.read(16) != b"SQLite format 3\x00":
             raise CollectionError(f"{path} is not a collection (not an SQLite file)")
@@ -288,15 +288,15 @@ def _bring_up_to_date(store: Store) -> None:
     unknown = [name for name in applied if name not in known]
     if unknown:
         raise CollectionError(
-            f"{store.path} was written by a newer Cranfield (it has the step {unknown[-1]!r}, which this version"
-            " does not know): upgrade with pip install --upgrade cranfield"
+            f"{store.path} was written by a newer Cranfield (it has the migration {unknown[-1]!r}, which this"
+            " version does not know): upgrade with pip install --upgrade cranfield"
         )
     if set(applied) == set(known):
         return
     if not store.writable:
         raise CollectionError(
-            f"{store.path} is of an older version of Cranfield and must be brought up to date, but it can only be"
-            " read here; copy it to a folder that can be written and open the copy"
+            f"{store.path} was written by an older version of Cranfield and must be migrated, but it is read-only"
+            " here; copy it to a writable folder and open the copy"
         )
     keep = store.path.with_name(f"{store.path.name}.before-{known[-1]}")
     if not keep.exists():
@@ -309,7 +309,7 @@ def _bring_up_to_date(store: Store) -> None:
 def back_up(store: Store, target: Path) -> None:
     """Copy the live file, page by page, into a new file that is complete or not there at all."""
     if target.exists():
-        raise CollectionError(f"{target} exists already; a backup never overwrites a file")
+        raise CollectionError(f"{target} already exists; a backup never overwrites a file")
     if not target.parent.is_dir():
         raise CollectionError(f"there is no folder {target.parent} for the copy")
     with (
@@ -328,7 +328,7 @@ def connect(path: Path, *, mode: str = "rw", called: Path | None = None) -> sqli
     """
     if sqlite3.sqlite_version_info < _OLDEST:
         raise CollectionError(
-            f"SQLite {sqlite3.sqlite_version} is too old; pip install 'cranfield[sqlite]' brings a current one"
+            f"SQLite {sqlite3.sqlite_version} is too old; pip install 'cranfield[sqlite]' provides a current one"
         )
     with translated(called or path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
@@ -384,12 +384,12 @@ def migrate(database: sqlite_utils.Database, *, stop_before: str | None = None) 
 
 _SENTENCES = {
     "locked|busy": "{path} is being written by another process; try again when it has finished",
-    "full": "the disk is full: nothing was written to {path}; make room and try again",
+    "full": "the disk is full: nothing was written to {path}; free some space and try again",
     "no such module: fts5": (
-        "this SQLite has no full-text search; pip install 'cranfield[sqlite]' brings one that has"
+        "this SQLite has no full-text search; pip install 'cranfield[sqlite]' provides one that has it"
     ),
     "readonly|unable to open": "{path} cannot be opened for writing ({message}); the folder must be writable too",
-    "": "{path}: SQLite says: {message}",
+    "": "{path}: SQLite error: {message}",
 }
 
 
@@ -416,13 +416,13 @@ def known_troubles(path: Path, *, shared: bool = True) -> list[str]:
     troubles = []
     if shared and has_wal_reset_bug(sqlite3.sqlite_version_info):
         troubles.append(
-            f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug: very rarely, two processes writing at once can"
-            " damage the file. Install 'cranfield[sqlite]' on machines where several people judge in one file"
+            f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug: very rarely, two processes that write at the"
+            " same time can damage the file. Install 'cranfield[sqlite]' where several people judge in one file"
         )
     if (kind := file_system_of(path)) in _NETWORK_FILE_SYSTEMS:
         troubles.append(
-            f"{path} lies on a network file system ({kind}), where SQLite's locks cannot be relied on: keep it on a"
-            " local disk and let the others use packets"
+            f"{path} is on a network file system ({kind}), where SQLite's locks are not reliable: keep it on a"
+            " local disk and give the other assessors packets"
         )
     return troubles
 
@@ -458,7 +458,7 @@ def schema_faults(store: Store) -> Iterator[str]:
         yield f"the {kind} {name} is missing"
     for kind, name in wanted.keys() & stored.keys():
         if wanted[kind, name] != stored[kind, name]:
-            yield f"the {kind} {name} is not as this version makes it"
+            yield f"the {kind} {name} differs from the one this version creates"
 
 
 def index_faults(store: Store) -> Iterator[str]:
@@ -471,19 +471,19 @@ def index_faults(store: Store) -> Iterator[str]:
             connection.execute("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 1)")
     except (CollectionError, IntegrityError) as error:
         rebuild = "rebuild it in the sqlite3 shell: INSERT INTO documents_fts(documents_fts) VALUES('rebuild')"
-        yield f"the search index does not fit the documents ({error}); {rebuild}"
+        yield f"the search index does not match the documents ({error}); {rebuild}"
 
 
 def scale_faults(store: Store) -> Iterator[str]:
     """The versions of scale and guidelines that make no sense or are not what their hash says."""
     versions = store.column("SELECT version FROM scales ORDER BY version")
     if not versions:
-        yield "there is no scale"
+        yield "there is no grade scale"
     for version in versions:
         try:
             store.scale(version)
         except InputError as error:
-            yield f"version {version} of the scale makes no sense: {error}"
+            yield f"version {version} of the scale is invalid: {error}"
     for version, text, known in store.rows("SELECT version, text, sha256 FROM guidelines"):
         if sha256(text.encode("utf-8")).hexdigest() != known:
-            yield f"version {version} of the guidelines is not what its hash says"
+            yield f"version {version} of the guidelines does not match its hash"

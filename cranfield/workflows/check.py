@@ -51,7 +51,7 @@ class Soundness(Result):
     def remarks(self) -> list[str]:  # type: ignore[override]
         """What is risky, then what is wrong."""
         said = [f"note: {trouble}" for trouble in self.troubles] + [f"wrong: {text}" for text in self.wrong]
-        last = "cranfield: the file is not sound; restore the last good backup, or send us the lines above"
+        last = "cranfield: the file is not sound; restore the last good backup, or report the lines above"
         return [*said, last] if self.wrong else said
 
     def table(self) -> Table:
@@ -91,7 +91,7 @@ def check(store: Store, *, progress: Progress = silent) -> Soundness:
         except CranfieldError as error:
             checked, wrong = "", [f"{what}: {error}"]
         except Exception as error:  # noqa: BLE001
-            checked, wrong = "", [f"{what}: what is stored makes no sense ({type(error).__name__}: {error})"]
+            checked, wrong = "", [f"{what}: invalid data ({type(error).__name__}: {error})"]
         findings.append(Finding(what, checked, tuple(wrong)))
     return Soundness(str(store.path), tuple(findings), tuple(files.known_troubles(store.path)))
 
@@ -117,7 +117,7 @@ def _check_documents(store: Store, progress: Progress) -> Checked:
     for document, stored_hash in documents.each_with_hash(store):
         seen += 1
         if document.content_hash != stored_hash:
-            wrong.append(f"document {document.id!r} is not what its content hash says")
+            wrong.append(f"document {document.id!r} does not match its content hash")
         if seen % 1000 == 0:
             progress("checking documents", seen, total)
     if seen != total:
@@ -128,7 +128,7 @@ def _check_documents(store: Store, progress: Progress) -> Checked:
 def _check_topics(store: Store) -> Checked:
     pairs = documents.topics_with_hash(store)
     changed = [topic.id for topic, stored_hash in pairs if topic.content_hash != stored_hash]
-    return counted(len(pairs), "topic"), [f"topic {name!r} is not what its content hash says" for name in changed]
+    return counted(len(pairs), "topic"), [f"topic {name!r} does not match its content hash" for name in changed]
 
 
 def _check_runs(store: Store, progress: Progress) -> Checked:
@@ -154,10 +154,10 @@ def _check_runs(store: Store, progress: Progress) -> Checked:
             wrong.append(f"the ranking of run {one.name!r} cannot be read: {error}")
             continue
         if run.content_hash != one.content_hash:
-            wrong.append(f"run {one.name!r} is not what its content hash says")
+            wrong.append(f"run {one.name!r} does not match its content hash")
         if (len(run.topic_ids), run.row_count) != (one.topics, one.rows):
             sizes = f"{len(run.topic_ids)} topics and {run.row_count} rows"
-            wrong.append(f"run {one.name!r} has {sizes}, not what is recorded")
+            wrong.append(f"run {one.name!r} has {sizes}, unlike its record")
     unread = [code for code, lines in store.rows("SELECT code, lines FROM run_warnings") if not _is_json(lines)]
     return counted(len(stored), "run"), wrong + [f"the lines of a warning {code!r} are not JSON" for code in unread]
 
@@ -179,5 +179,5 @@ def _check_judgments(store: Store) -> Checked:
             judging.planned_overlap(store)
             judging.planned_probes(store)
         except CranfieldError as error:
-            wrong.append(f"what is planned for overlap or probes makes no sense ({error})")
+            wrong.append(f"the plan for overlap or probes is invalid ({error})")
         return counted(events.last_sequence(store), "event"), wrong

@@ -33,7 +33,7 @@ def _one_line(licence: str) -> str:
     """Give the name of a licence, or a sentence about the terms, as one line; refuse a whole licence."""
     folded = " ".join(licence.split())
     if len(folded) > LONGEST_LICENCE:
-        raise UsageError(f"that is {len(folded):,} letters: name the licence, or say where it can be read")
+        raise UsageError(f"the licence has {len(folded):,} characters: give its name, or where its text can be read")
     return folded
 
 
@@ -101,7 +101,7 @@ def parse_scale(words: str, *, relevant_from: int | None = None) -> GradeScale:
     steps = [(part, _STEP.fullmatch(part)) for part in words.split(",")]
     for part, step in steps:
         if step is None:
-            raise InputError(f"{quoted(part.strip())} is not a grade; write NUMBER=LABEL, divided by commas")
+            raise InputError(f"{quoted(part.strip())} is not a grade; write NUMBER=LABEL, separated by commas")
     pairs = sorted((int(step[1]), step[2]) for _, step in steps if step)
     grades = tuple(Grade(number, label, float(number - pairs[0][0])) for number, label in pairs)
     return GradeScale(grades, _second(grades) if relevant_from is None else relevant_from)
@@ -117,7 +117,7 @@ def _scale_from(content: Mapping[str, Any], *, file: str, relevant_from: int | N
         raise InputError(f"{file}: no [[grade]] tables; each needs grade, label, and may have gain and text")
     problems = [text for index, entry in enumerate(entries, start=1) for text in _entry_problems(index, entry)]
     if problems:
-        raise ProblemsFound("this is not a scale", [Problem("bad-scale", text, file=file) for text in problems])
+        raise ProblemsFound("invalid grade scale", [Problem("bad-scale", text, file=file) for text in problems])
     lowest = min(entry["grade"] for entry in entries)
     grades = tuple(
         Grade(
@@ -138,7 +138,7 @@ def _entry_problems(index: int, entry: Any) -> list[str]:
     problems = [f"grade {index} has no {quoted(name)}" for name in ("grade", "label") if name not in entry]
     problems += [f"grade {index} has an unknown entry {quoted(name)}" for name in entry if name not in kinds]
     problems += [
-        f"grade {index}: {name} is {quoted(entry[name])}, which is of the wrong kind"
+        f"grade {index}: {name} is {quoted(entry[name])}, which has the wrong type"
         for name, kind in kinds.items()
         if name in entry and (not isinstance(entry[name], kind) or isinstance(entry[name], bool))
     ]
@@ -165,10 +165,10 @@ def change_guidelines(store: Store, path: Path) -> Changed:
     """Put new guidelines in force."""
     text = read_text(path)
     if not text.strip():
-        raise InputError(f"{path} has no text in it")
+        raise InputError(f"{path} contains no text")
     with store.write():
         if store.guidelines() == text:
-            raise InputError(f"{path} is what is in force already; nothing was changed")
+            raise InputError(f"these guidelines are already in force ({path}); nothing was changed")
         version = store.add_guidelines(text, now=now())
         return Changed(version, older_than(store, scale=0, guidelines=version))
 
@@ -177,7 +177,7 @@ def change_scale(store: Store, scale: GradeScale) -> Changed:
     """Put a new scale in force."""
     with store.write():
         if store.scale() == scale:
-            raise InputError("this scale is in force already; nothing was changed")
+            raise InputError("this scale is already in force; nothing was changed")
         version = store.add_scale(scale, now=now())
         return Changed(version, older_than(store, scale=version, guidelines=0), off_scale(store, scale=version))
 
@@ -195,5 +195,5 @@ def shipped_collection(name: str) -> Path:
             return folder.relative_to(here) if folder.is_relative_to(here) else folder
     known = [folder.parent.name for place in places for folder in place.glob("*/collection.toml")]
     if not known:
-        raise CollectionError("no collection came with this installation; install Cranfield again")
+        raise CollectionError("this installation contains no collections; reinstall Cranfield")
     raise UnknownName("shipped collection", name, known)

@@ -50,12 +50,12 @@ AGAINST_BASELINES = 60
 
 NAMES_SHOWN = 5
 
-ALL_IN_DATA = "--format csv gives all"
+ALL_IN_DATA = "--format csv has all"
 ABOUT_CLAIMS = (
-    "proved, supported, conservative win and open say what unjudged documents leave of a lead;"
-    " whether it is more than chance, p says"
+    "robust, supported, conservative win and open say whether unjudged documents could reverse a lead;"
+    " p says whether it is more than chance"
 )
-TO_A_RANK = "proved to a rank: documents below it, which nobody judged, were not looked at and could still turn it"
+TO_A_RANK = "robust to a rank: unjudged documents below it were not considered and could still reverse the lead"
 
 
 def compare_runs(
@@ -67,17 +67,17 @@ def compare_runs(
     claimed.
     """
     if len(request.runs) < 2:
-        raise UsageError("a comparison needs at least two runs")
+        raise UsageError("compare needs at least two runs")
     verdicts, store = verdicts and not by_topic, inputs.store
     ours = all(isinstance(measure, Measure) for measure in parse_measures(request.measures))
     why = []  # no claims can be worked out, and what the verdicts are then
     if verdicts and not ours:
-        why = ["no verdicts and no claims here, because nothing is known about holes under measures of ir_measures"]
+        why = ["no verdicts and no claims: the effect of unjudged documents on measures of ir_measures is not known"]
     elif verdicts:
         if options.systems:
-            why.append("no claims here, because an entry is a mean over seeds; its verdict is the worst of its seeds")
+            why.append("no claims: each entry is a mean over seeds; its verdict is the worst of its seeds")
         if request.duplicates == "novelty":
-            why.append("no claims here, because they are about plain scores; so are the verdicts")
+            why.append("no claims: they apply to plain scores, without novelty; so do the verdicts")
 
     def compared_by_measure(found: Evaluation) -> list[MeasureComparison]:
         return compare_scores(found.scores, options.with_names(request.runs, found.scores.run_names))
@@ -105,7 +105,9 @@ def compare_runs(
     judged = {measure for measure, _ in levels}
     notes = [*trust.notes]
     if others := [one.title for one in compared if one.title not in judged]:
-        notes.append(f"no verdicts and no claims for {', '.join(others)}: nothing follows from holes there")
+        notes.append(
+            f"no verdicts and no claims for {', '.join(others)}: unjudged documents do not bound these measures"
+        )
     return Comparison(found, compared, claims=claims, verdicts=levels, notes=[*notes, *_about(claims.values())])
 
 
@@ -124,9 +126,11 @@ def _claims(
             p, corrected = float(result.adjusted_p), result.adjusted_p != result.p
             known = trust.of(measure)
             claim = settle.claim_of(pair, known, first, second, p=p, name_documents=False, corrected=corrected)
-            claim = replace(claim, reason=f"{claim.reason} (guessed)") if trust.field.knowledge.inferred else claim
+            claim = (
+                replace(claim, reason=f"{claim.reason} (pool inferred)") if trust.field.knowledge.inferred else claim
+            )
             claims[one.measure, result.a, result.b] = claim
-        progress("looking at pairs", done, len(compared))
+        progress("comparing pairs", done, len(compared))
     return claims if any(one.unjudged for one in claims.values()) else {}
 
 
@@ -274,7 +278,7 @@ class Comparison(Result):
             seeds = (int(one.scores.seeds.count[place]), between_seeds(one, place)) if seeded else ()
             rows.append((name, value, *seeds, cells[name], *([self._verdict(one, name)] if verdicts else [])))
         of_what = "mean logarithms" if one.logarithms else "means"
-        notes = [meaning, *([f"between seeds: the standard deviation of their {of_what}"] if seeded else [])]
+        notes = [meaning, *([f"between seeds: standard deviation of their {of_what}"] if seeded else [])]
         table = table_of(columns, rows, caption=one.title, notes=[*notes, *behind])
         return with_best(table, [1]) if one.quality else table
 
@@ -290,7 +294,7 @@ class Comparison(Result):
             Column("effect", kind="number", digits=2),
             Column("p", "p (paired t)" if is_tukey else "p", "p"),
             Column("corrected", "Tukey's p" if is_tukey else "corrected", "p"),
-            *([Column("claim", "while documents are unjudged")] if self.claims else []),
+            *([Column("claim", "given unjudged documents")] if self.claims else []),
         ]
         rows: list[tuple[Value, ...]] = []
         for result in listed.pairs:
@@ -309,7 +313,7 @@ class Comparison(Result):
         columns = [Column("run"), Column("against"), Column("topic"), Column("score_a", "score", "number")]
         columns += [Column("score_b", "other score", "number"), Column("difference", kind="number")]
         rows = [tuple(row.values())[1:7] for pair in listed.pairs for row in self._topics(one, pair)]
-        caption = f"Differences in {one.measure}, topic by topic"
+        caption = f"Differences in {one.measure} by topic"
         return table_of(columns, rows, caption=caption, notes=[*behind, *listed.notes])
 
 
@@ -363,7 +367,9 @@ def _last_column(one: MeasureComparison) -> tuple[Column, dict[str, str], str]:
             cells[name] = ", ".join(others[:NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
         if one.quality:
             return Column("beats"), cells, f"beats: significantly better than ({one.tested})"
-        note = f"higher than: significantly ({one.tested}); a higher {one.title} does not mean a better run"
+        note = (
+            f"higher than: significantly higher than ({one.tested}); a higher {one.title} does not mean a better run"
+        )
         return Column("higher_than"), cells, note
     level = level_with_the_best(one)
     if level is None:

@@ -62,7 +62,7 @@ class Loaded:
 
     def __str__(self) -> str:
         parts = [f"{counted(self.new, self.noun)} added"]
-        parts += [f"{self.same:,} there already"] if self.same else []
+        parts += [f"{self.same:,} unchanged"] if self.same else []
         parts += [f"{self.updated:,} replaced"] if self.updated else []
         parts += [f"{counted(self.bad, 'error')}"] if self.bad else []
         return f"{self.name}: {', '.join(parts)}"
@@ -141,7 +141,7 @@ class Hits(Result):
 
 @dataclass(frozen=True)
 class Duplicates(Result):
-    """The clusters of documents that say the same."""
+    """The clusters of duplicate documents."""
 
     documents: int
     clusters: Mapping[int, Sequence[tuple[str, str, float, bool]]]
@@ -210,7 +210,7 @@ class Corpus:
     def search(self, query: str, *, count: int = 10, every_word: bool = False) -> Hits:
         """Search the documents; a query without a word is an error."""
         if not stored.match_expression(query):
-            raise InputError("the query has no word in it")
+            raise InputError("the query contains no words")
         return Hits(tuple(stored.search(self._store, query, limit=count, every_word=every_word)))
 
     def duplicates(
@@ -230,12 +230,12 @@ class Corpus:
         if not search:
             return Duplicates(stored_scan(store).documents, stored.clusters(store))
         if not total:
-            raise InputError("there are no documents yet: add some with cranfield corpus add FILE…")
+            raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
 
         def texts() -> Iterator[tuple[str, str]]:
             for done, document in enumerate(stored.each(store), start=1):
                 if done % 100 == 0:
-                    self._progress("looking for duplicates", done, total)
+                    self._progress("searching for duplicates", done, total)
                 yield document.id, document.text or document.title
 
         options: Any = {"threshold": threshold, "shingle": shingle, "permutations": permutations, "seed": seed}
@@ -289,12 +289,12 @@ class Corpus:
                 for place, record in (batch[place] for place in added.places):
                     is_own = stored.source_of(self._store, table, record.id) == number
                     where = "earlier in this file" if is_own else "in the collection"
-                    message = f"{noun} {quoted(record.id)} (record {place:,} of the file) is there already, {where}"
+                    message = f"{noun} {quoted(record.id)} (record {place:,} of the file) already exists {where}"
                     remedy = "give it another id, or use --update to replace it"
-                    loaded.note(Problem(f"{noun}-clash", f"{message}, with other content", remedy=remedy))
+                    loaded.note(Problem(f"{noun}-clash", f"{message}, with different content", remedy=remedy))
             stored.finish_source(self._store, number, records=loaded.new + loaded.updated)
             if loaded.bad and not keep_going:
-                kept = f"nothing of it was loaded (--keep-going loads the good {noun}s)"
+                kept = f"nothing was loaded (--keep-going loads the valid {noun}s)"
                 summary = f"{loaded.name} has {counted(loaded.bad, 'error')}: {kept}"
                 raise ProblemsFound(summary, loaded.problems, total=loaded.noted)
         return loaded
@@ -327,7 +327,7 @@ def stored_scan(store: Store) -> stored.Scan:
     """Give the settings of the latest search, or say that there was none, or that documents came after it."""
     scan = stored.latest_scan(store)
     if scan is None:
-        raise InputError("no duplicates have been looked for yet: cranfield corpus duplicates")
+        raise InputError("duplicates have not been searched for yet; run: cranfield corpus duplicates")
     refuse_stale(store)
     return scan
 
@@ -336,7 +336,9 @@ def refuse_stale(store: Store) -> None:
     """Refuse to use clusters that were found before the documents changed."""
     scan = stored.latest_scan(store)
     if scan is not None and scan.documents != stored.count(store):
-        raise InputError("documents came after the search for duplicates: repeat it with cranfield corpus duplicates")
+        raise InputError(
+            "documents were added since the search for duplicates; repeat it: cranfield corpus duplicates"
+        )
 
 
 def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | None) -> Mapping[str, Hashable]:
@@ -347,19 +349,19 @@ def clusters_for(given: Path | Mapping[str, Hashable] | None, store: Store | Non
         return read_clusters(Source(given))
     if store is None:
         raise UsageError(
-            "novelty needs to know the near-duplicates: give clusters, or take a collection that has them"
+            "novelty needs near-duplicate clusters: pass a file of clusters, or use a collection that has them"
         )
     refuse_stale(store)
     clusters = pools.clusters_by_document(store)
     if not clusters:
-        raise InputError("no near-duplicates are known: find them first with cranfield corpus duplicates")
+        raise InputError("no near-duplicates are known; find them with: cranfield corpus duplicates")
     return clusters
 
 
 _CLUSTERS = Schema(
     {"document": (), "cluster": ()},
     (
-        Fault("empty", "the file holds no cluster"),
+        Fault("empty", "the file contains no clusters"),
         Fault("bad-row", "not a document, a tab and a cluster"),
         Fault("two-clusters", "a document is in two clusters"),
     ),

@@ -69,7 +69,7 @@ class Cache(Generic[Made]):
     _kept: list[Made] = field(default_factory=list)
 
     def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """Give what is kept under this key, else make it and keep it, unless the key is None."""
+        """What is kept under this key, else make it and keep it, unless the key is None."""
         if key is None:
             return make()
         if not self._kept or key != self._key:
@@ -77,7 +77,7 @@ class Cache(Generic[Made]):
         return self._kept[0]
 
     def known(self, key: Hashable) -> Made | None:
-        """Give what is kept under this key; None where it is not there."""
+        """What is kept under this key; None where it is not there."""
         return self._kept[0] if self._kept and key is not None and key == self._key else None
 
 
@@ -106,29 +106,29 @@ class Inputs:
         self._fields: Cache[fields.Field] = Cache()
 
     def collection(self, word: str) -> Store:
-        """Give the collection that a word of the command line needs."""
+        """The collection that a word of the command line needs."""
         if self.store is None:
-            raise UsageError(f"{word} is about a collection, and these are files: open one with open_collection")
+            raise UsageError(f"{word} needs a collection; open one with open_collection")
         return self.store
 
     def names(self) -> tuple[str, ...]:
-        """Give the names of all runs that have not been withdrawn."""
+        """The names of all runs that have not been withdrawn."""
         return reading.stored_names(self.store)
 
     def members(self) -> Sequence[Member]:
-        """Give who the runs belong to."""
+        """Who the runs belong to."""
         facts = stored_runs.facts(self.collection("groups"))
         return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
 
     def judged(self, *, unjudged: bool) -> Qrels:
-        """Give the qrels; with `unjudged` also what is pooled and not judged, as grade -1, as far as it is known."""
+        """The qrels; with `unjudged` also what is pooled and not judged, as grade -1, as far as it is known."""
         if self.qrels is None or isinstance(self.qrels, str):
             selection = qrels_workflow.Selection(layers=self.layers, unjudged=unjudged)
             return qrels_workflow.qrels_for(self.store, self.qrels, selection)
         return reading.read_qrels(self.qrels)
 
     def facts(self) -> dict[str, Value]:
-        """Give what is in the collection."""
+        """What is in the collection."""
         known = status.status(self.collection("this"))
         judged = f"{known.judged:,} of {known.pooled:,} pooled" if known.pooled else f"{known.judged:,}"
         return {
@@ -158,12 +158,12 @@ class Inputs:
         clusters: str | os.PathLike[str] | Mapping[str, Hashable] | None = None,
         **options: Any,
     ) -> Request:
-        """Give what is asked for, with the qrels and runs put in (all runs for None); unknown words are refused.
+        """What is asked for, with the qrels and runs put in (all runs for None); unknown words are refused.
 
         `with_ids` where documents are needed by name.
         """
         if isinstance(runs, str):
-            raise UsageError(f"runs is a list of names: give [{runs!r}]")
+            raise UsageError(f"runs is a list of names: [{runs!r}]")
         refuse_unknown(options)
         listed = isinstance(topics, Sequence) and not isinstance(topics, str)
         with self.progress() as progress:
@@ -179,7 +179,7 @@ class Inputs:
         )
 
     def own_measures(self, measures: str | Sequence[str]) -> list[measuring.Measure]:
-        """Give measures that take a verdict or might; the collection's scale says what is relevant."""
+        """Measures that take a verdict or might; the collection's scale says what is relevant."""
         return list(measuring.own_measures(reading.parse_measures(words_of(measures), self.store)))
 
     def evaluated(self, request: Request, *, verdicts: bool, progress: Progress = silent) -> evaluation.Evaluation:
@@ -201,14 +201,14 @@ class Inputs:
         return self._aligned.get(key, lambda: reading.read_aligned(request, self.store, progress))
 
     def field(self, request: Request, progress: Progress = silent) -> fields.Field:
-        """Give the field of runs that verdicts need; the last one is kept."""
+        """The field of runs that verdicts need; the last one is kept."""
         if self.once:
             return fields.field_of(request, self.pool, store=self.store, progress=progress)
         request, key = self._keyed(request)
         return self._fields.get(key, lambda: self._field(request, progress))
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
-        """Give runs of a request so that their documents are known by name."""
+        """Runs of a request so that their documents are known by name."""
         return runs
 
     def _qrels_and_runs(
@@ -224,7 +224,7 @@ class Inputs:
         if self.once:
             runs = tuple(names or known)
             if not runs:
-                raise UsageError("which runs? name their files, and the qrels with --qrels; or a collection with -C")
+                raise UsageError("no runs: name run files and --qrels, or a collection with -C")
             return self._qrels(), runs
         for name in names or ():
             if name not in known and not Path(name).exists():
@@ -232,7 +232,7 @@ class Inputs:
         return self._qrels(), known if names is None else tuple(map(str, names))
 
     def _qrels(self) -> Path | Qrels:
-        """Give the qrels that are meant; what is judged now is looked up anew each time, a file is read later."""
+        """The qrels that are meant; what is judged now is looked up anew each time, a file is read later."""
         word, store = self.qrels, self.store
         if word is not None and not isinstance(word, str):
             return word
@@ -264,7 +264,7 @@ class Inputs:
         if len(everything.runs) > len(request.runs) and request.topics == "common":
             everything = replace(everything, topics=reading.read_aligned(request, self.store).aligned.topic_ids)
         found = fields.field_of(everything, self.pool, store=self.store, progress=progress)
-        progress("weighing what is unjudged", 0, None)
+        progress("estimating losses", 0, None)
         return replace(found, words=tuple(request.runs))
 
     def _keyed(self, request: Request) -> tuple[Request, Hashable]:
@@ -305,7 +305,7 @@ class FilesInputs(Inputs):
         self.called, self.given = frames.named_runs(runs)
         files = [str(self.qrels)] if isinstance(self.qrels, Path) else []
         files += [one for one in self.given if isinstance(one, str)]
-        missing = [Problem("unreadable", "there is no such file", file=file) for file in files if _is_missing(file)]
+        missing = [Problem("unreadable", "no such file", file=file) for file in files if _is_missing(file)]
         if missing:
             raise ProblemsFound("these files cannot be opened", missing)
         # By the version of trec_eval whose order of ties they have; and with all their ids.
@@ -313,26 +313,26 @@ class FilesInputs(Inputs):
         self._in_full: dict[str, AnyRun] = {}
 
     def names(self) -> tuple[str, ...]:
-        """Give the names of all runs; files are read for that where they were not yet."""
+        """The names of all runs; files are read for that where they were not yet."""
         if self.called is not None:
             return self.called
         return tuple((next(iter(self._runs.values()), None) or self._read_all("10"))[1])
 
     def members(self) -> Sequence[Member]:
-        """Give who the runs belong to; a run that is not here is refused."""
+        """Who the runs belong to; a run that is not here is refused."""
         groups = cast("tuple[Member, ...]", self.pool.groups or ())
         unknown = [one.run for one in groups if one.run not in self.names()]
         if unknown:
-            raise InputError(f"the groups name runs that are not given: {', '.join(map(quoted, unknown))}")
+            raise InputError(f"the groups name runs that are not among these: {', '.join(map(quoted, unknown))}")
         return groups
 
     def judged(self, *, unjudged: bool) -> Qrels:
-        """Give the qrels as they are; without `unjudged`, no rows that say pooled and not judged."""
+        """The qrels as they are; without `unjudged`, no rows that say pooled and not judged."""
         qrels = self._read_all("10")[0]
         return qrels if unjudged else qrels_columns.judged_only(qrels)
 
     def facts(self) -> dict[str, Value]:
-        """Give what was given; nothing is read for that."""
+        """What was given; nothing is read for that."""
         known = self.called or tuple(next(iter(self._runs.values()), (None, {}))[1])
         names = known or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
         found: dict[str, Value] = {"qrels": _called(cast("Path | Qrels", self.qrels)), "runs": _listed(names)}
@@ -353,7 +353,7 @@ class FilesInputs(Inputs):
         self._in_full.clear()
 
     def in_full(self, runs: Sequence[str | AnyRun]) -> Sequence[str | AnyRun]:
-        """Give runs of a request so that their documents are known by name; only those are read, and once."""
+        """Runs of a request so that their documents are known by name; only those are read, and once."""
         return self._read_in_full([run if isinstance(run, str) else run.tag for run in runs], silent)
 
     def _qrels_and_runs(
@@ -405,11 +405,11 @@ class FilesInputs(Inputs):
 
 
 def words_of(words: str | Sequence[str]) -> tuple[str, ...]:
-    """Give one word, or several, as a tuple."""
+    """One word, or several, as a tuple."""
     given: object = [words] if isinstance(words, str) else words
     found = tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(word, str) for word in found):
-        raise UsageError(f"one word or a list of words is expected, like 'AP' or ['AP', 'RR'], not {words!r}")
+        raise UsageError(f"expected a string or a list of strings, such as 'AP' or ['AP', 'RR'], not {words!r}")
     return cast("tuple[str, ...]", found)
 
 
@@ -422,16 +422,16 @@ def refuse_unknown(options: Mapping[str, object]) -> None:
 
 
 def qrels_or_file(value: object) -> Path | Qrels:
-    """Give qrels from a frame or a mapping; a path is read later."""
+    """Qrels from a frame or a mapping; a path is read later."""
     return Path(value) if isinstance(value, str | os.PathLike) else frames.qrels_given(value)
 
 
 def pool_given(
     *, groups: object = None, depth: int | None = None, card: str | os.PathLike[str] | None = None, pool: str = ""
 ) -> fields.PoolOptions:
-    """Give what Python users tell about the pool, checked as far as that goes without the runs."""
+    """What Python users tell about the pool, checked as far as that goes without the runs."""
     if depth is not None and (type(depth) is not int or depth < 1):
-        raise UsageError(f"pool_depth is the rank that the pool went down to, from 1, not {depth!r}")
+        raise UsageError(f"pool_depth is an integer from 1, not {depth!r}")
     path = None if card is None else Path(card)
     if path is not None and _is_missing(str(path)):
         raise ProblemsFound("this card cannot be opened", [Problem("unreadable", "no such file", file=str(path))])
@@ -448,6 +448,6 @@ def _called(qrels: str | Path | Qrels) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Give the number of names and the first of them."""
+    """The number of names and the first of them."""
     more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
     return f"{len(names):,}: {', '.join(names[:NAMES_SHOWN])}{more}" if names else "none"

@@ -42,12 +42,12 @@ with deferred:
 
 RULE_SETTING = "merge_rule"
 NOTHING_JUDGED = (
-    "there are no judgments yet: judge with cranfield judge, import some with cranfield judge import FILE,"
-    " or name a file of qrels"
+    "no judgments yet: judge with cranfield judge, import judgments with cranfield judge import FILE,"
+    " or name a qrels file"
 )
 UNEVEN = (
-    "the sample drew documents with different probabilities; xinfAP, infNDCG, statAP and statP take all of a"
-    " stratum alike here, and are biased"
+    "documents of a stratum were sampled with different probabilities; xinfAP, infNDCG, statAP and statP assume"
+    " equal ones and are biased here"
 )
 
 # The qrels that a command uses: of a file, of a release, or what the judgments say now.
@@ -85,7 +85,7 @@ def qrels_for(store: Store | None, word: str | None = None, selection: Selection
     """
     if store is None:
         if word is None:
-            raise UsageError("which qrels? name a file of them, or a collection with -C")
+            raise UsageError("no qrels: name a qrels file, or a collection with -C")
         return reading.read_qrels(Source(Path(word)))
     chosen = meant_by(store, word, layers=selection.layers)
     if chosen == NOW:
@@ -94,10 +94,10 @@ def qrels_for(store: Store | None, word: str | None = None, selection: Selection
             return with_pooled(store, qrels) if selection.unjudged else qrels
     if chosen in releases.names(store):
         if Path(chosen).exists():
-            raise UsageError(f"{quoted(chosen)} is a release and a file; write ./{chosen} for the file")
+            raise UsageError(f"{quoted(chosen)} is both a release and a file; write ./{chosen} for the file")
         return released_qrels(store, chosen)
     if not Path(chosen).exists() and chosen != "-" and not {"/", "."} & set(chosen):
-        raise UnknownName("release or file of qrels", chosen, [NOW, *releases.names(store)])
+        raise UnknownName("release or qrels file", chosen, [NOW, *releases.names(store)])
     return reading.read_qrels(Source(Path(chosen)))
 
 
@@ -111,7 +111,7 @@ def meant_by(store: Store, word: str | None, *, layers: Sequence[str] = (MAIN,))
     if not names:
         raise InputError(NOTHING_JUDGED)
     if len(names) > 1:
-        raise InputError(f"nothing is judged here, and there are several releases: name one of {', '.join(names)}")
+        raise InputError(f"no judgments here, and several releases: name one of {', '.join(names)}")
     return names[0]
 
 
@@ -150,7 +150,7 @@ def released_qrels(store: Store, name: str) -> columns.Qrels:
     facts = releases.fetch(store, name)
     qrels = columns.qrels_of(releases.rows(store, name), name=name)
     if qrels.content_hash != facts.content_hash:
-        raise CollectionError(f"release {quoted(name)} is not what its hash says: restore the file from a backup")
+        raise CollectionError(f"release {quoted(name)} does not match its hash: restore the collection from a backup")
     try:
         manifest = json.loads(facts.manifest)
         has_unjudged, made_from = bool(manifest["unjudged"]) and not manifest["file"], manifest["pools"]
@@ -180,8 +180,8 @@ class OlderGrades:
         if not self.older:
             return ""
         are = "is" if self.off_scale == 1 else "are"
-        beside = f", {self.off_scale:,} of them {are} not on the present one" if self.off_scale else ""
-        return f"{counted(self.older, 'grade was', 'grades were')} given on an older scale{beside}"
+        beside = f", {self.off_scale:,} of them {are} not on the current one" if self.off_scale else ""
+        return f"{counted(self.older, 'grade was', 'grades were')} assigned on an older scale{beside}"
 
 
 def older_grades(store: Store, word: str | None = None, selection: Selection = ALL) -> OlderGrades:
@@ -208,7 +208,11 @@ def scale_warning(store: Store, word: str | None, selection: Selection = ALL) ->
     """Warn whoever scores with qrels in which older grades stand; empty where there are none."""
     older = str(older_grades(store, word, selection))
     relevant_from = store.scale().relevant_from
-    return f"{older}; all are read by the present one, with its gains, relevant from {relevant_from}" if older else ""
+    return (
+        f"{older}; all are interpreted on the current scale: its gains, relevant from grade {relevant_from}"
+        if older
+        else ""
+    )
 
 
 def sample_warning(store: Store, qrels: columns.Qrels) -> str:
@@ -237,7 +241,7 @@ def release_faults(store: Store) -> list[str]:
             continue
         rows = manifest.judged + manifest.unjudged
         if (manifest.name, manifest.content_hash, rows) != (facts.name, facts.content_hash, facts.rows):
-            faults.append(f"the manifest of release {facts.name!r} says something else than the release")
+            faults.append(f"the manifest of release {facts.name!r} does not match the release")
     return faults
 
 
@@ -281,27 +285,28 @@ class Qrels:
         if selection != ALL:
             if which not in (None, NOW):
                 raise UsageError(
-                    f"{quoted(which)} is what it is; layers, rule, moment and unjudged documents are for 'now'"
+                    "--layer, --rule, --as-of, --up-to-event and --unjudged apply to 'now' only, not to"
+                    f" {quoted(which)}"
                 )
             # A moment is asked of the judgments, never of the only release that stands in for them.
             which = NOW
         by_scale = binary and binary_from is None
         qrels = (binary_qrels if by_scale else qrels_for)(store, which, selection)
         if not len(qrels):
-            raise InputError(f"there is nothing to write: no grade stands in {' or '.join(selection.layers)}")
+            raise InputError(f"nothing to export: no judgments in layer {' or '.join(selection.layers)}")
         qrels = columns.binary(qrels, relevant_from=binary_from) if binary_from else qrels
         remarks = [f"{reading.contents(qrels)}; content hash {qrels.content_hash}"]
         if older := str(older_grades(store, which, selection)):
-            how = "as relevant or not by its own scale" if by_scale else "as it was given"
+            how = "as relevant or not on its own scale" if by_scale else "as it was assigned"
             remarks.insert(0, f"warning: {older}; each is written {how}")
         if not binary and binary_from is None and (lost := _scale_lost(store)):
             remarks.append(f"note: {lost}")
         if qrels.strata is not None and format == "trec":
-            remarks.append(
-                "the pool is a sample: the stratum of each document stands before its grade, as xinfAP needs it"
-            )
+            remarks.append("the pool is a sample: the column before the grade is the stratum, for xinfAP")
         elif qrels.strata is not None:
-            remarks.append(f"the pool is a sample, but {format} has no place for the strata; write trec for xinfAP")
+            remarks.append(
+                f"the pool is a sample, but {format} has no column for the strata; use --to trec for xinfAP"
+            )
         return Export(qrels, format, remarks)
 
     def release(
@@ -322,7 +327,7 @@ class Qrels:
             event = selection.event(store)
             opinions, merged = merged_now(store, selection)
             if not len(merged.qrels):
-                raise InputError(f"nothing to release: no grade stands in {' or '.join(selection.layers)}")
+                raise InputError(f"nothing to release: no judgments in layer {' or '.join(selection.layers)}")
             qrels = with_pooled(store, merged.qrels) if selection.unjudged else merged.qrels
             versions = events.versions_used(store, opinions.events[merged.rows].tolist())
             by_scale, by_guidelines = ({str(key): one[key] for key in sorted(one)} for one in versions)
@@ -341,9 +346,9 @@ class Qrels:
         notes = []
         if bundle is not None:
             files = counted(len(reports.write_bundle(store, name, bundle, progress=progress)), "file")
-            notes.append(f"laid out {files} in {bundle}: check them with sha256sum -c SHA256SUMS")
+            notes.append(f"wrote {files} to {bundle}; check them with sha256sum -c SHA256SUMS")
         older = str(older_grades(store, name))
-        remarks = [f"warning: {older}; each is frozen as it was given"] if older else []
+        remarks = [f"warning: {older}; each is released as it was assigned"] if older else []
         return Release(manifest, notes, [*remarks, f"released {name}: {_sizes(manifest)}"])
 
     def import_(self, file: Path, name: str, *, format: str | None = None, note: str = "") -> Release:
@@ -357,7 +362,7 @@ class Qrels:
             same = [one for one in list_releases(store) if (one.name, one.content_hash) == wanted]
             origin = {"file": source.path.name, "file_sha256": source.file_sha256}
             manifest = same[0] if same else _freeze(store, qrels, name, note, **origin)
-        what = "is there already:" if same else "released"
+        what = "already released as" if same else "released as"
         remarks.append(f"{file} {what} {name}: {_sizes(manifest)}; content hash {manifest.content_hash}")
         return Release(manifest, remarks=remarks, new=not same)
 
@@ -371,7 +376,7 @@ class Qrels:
             raise UnknownName("release", name, [manifest.name for manifest in manifests])
         layers = events.layers_with_grades(self.store)
         standing = ", ".join(f"{layer} {count:,}" for layer, count in layers) or "none"
-        said = f"{counted(len(manifests), 'release')}; standing grades by layer: {standing}"
+        said = f"{counted(len(manifests), 'release')}; judgments by layer: {standing}"
         return Releases(tuple(manifests), [said])
 
     def diff(self, before: str, after: str, **options: Any) -> columns.Difference:
@@ -408,14 +413,14 @@ def diff(
     found = columns.difference(*both)
     kinds = Counter(change.what for change in found.changes)
     counts = ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
-    remarks = [f"{before} -> {after}: {counts}" if found.changes else f"{before} and {after} say the same"]
+    remarks = [f"{before} -> {after}: {counts}" if found.changes else f"{before} and {after} are identical"]
     hidden = sum(
         min(one.before or 0, one.after or 0) < 0 and None in (one.before, one.after) for one in found.changes
     )
     if hidden:
-        remedy = ": --unjudged adds such rows to now" if not unjudged and "now" in (before, after) else ""
-        were = "is only a row" if hidden == 1 else "are only rows"
-        which = "for what is pooled and not judged, which one side leaves out"
+        remedy = "; --unjudged adds these rows to now" if not unjudged and "now" in (before, after) else ""
+        were = "is a row" if hidden == 1 else "are rows"
+        which = "of pooled but unjudged documents, which one side omits"
         remarks.append(f"{hidden:,} of these {were} {which}{remedy}")
     return replace(found, by=by, remarks=remarks)
 
@@ -443,8 +448,8 @@ def binary_qrels(store: Store, word: str | None, selection: Selection) -> column
             opinions, merged = merged_now(store, frozen, primary=made.primary)
             if merged.qrels.content_hash != columns.judged_only(qrels).content_hash:
                 raise InputError(
-                    f"release {quoted(chosen)} has grades of several scales, and the events do not tell which has"
-                    " which; say from which grade on they are relevant with --binary-from"
+                    f"release {quoted(chosen)} has grades of several scales, and the judgments no longer show"
+                    " which; set the lowest relevant grade with --binary-from"
                 )
             grades = qrels.grades.copy()
             # Both are sorted by topic and document, so that the judged rows of one are the rows of the other.
@@ -461,12 +466,12 @@ def _scale_lost(store: Store) -> str:
     gains = scale.own_gains
     said, elsewhere = [], []
     if scale.relevant_from != 1:
-        said.append(f"grades from {scale.relevant_from} on count as relevant here")
+        said.append(f"relevant from grade {scale.relevant_from}")
         elsewhere.append(f"-m 'AP(rel={scale.relevant_from})'")
     if gains:
-        said.append("grades have gains of their own")
+        said.append("gains of the grades")
         elsewhere.append(f"-m '{measuring.parse_measures(['nDCG'], gains=gains)[0]}'")
-    return f"{' and '.join(said)}, which the file does not say: elsewhere {' '.join(elsewhere)}" if said else ""
+    return f"not in the file: {' and '.join(said)}; in other tools use {' '.join(elsewhere)}" if said else ""
 
 
 def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: Any) -> Manifest:

@@ -83,16 +83,14 @@ class Request:
     def __post_init__(self) -> None:
         """Refuse to take two things from one stream: the second would find nothing there."""
         if [str(one) for one in (self.qrels, self.topics, *self.runs) if isinstance(one, str | Path)].count("-") > 1:
-            raise UsageError(
-                "standard input can be read once: give - for the qrels, the topics or one run, not for more"
-            )
+            raise UsageError("standard input can be read only once: use - for the qrels, the topics or a single run")
 
     def topic_set(self) -> str | tuple[str, ...]:
-        """Give the topics by the name of their set, or the ids that were given or that a file names."""
+        """The topics by the name of their set, or the ids that were given or that a file names."""
         if isinstance(self.topics, tuple) or self.topics in TOPIC_SETS:
             return self.topics
         if not self.topics.strip():
-            raise UsageError(f"topics are {', '.join(TOPIC_SETS)}, or a file of ids; nothing was named")
+            raise UsageError(f"--topics is {', '.join(TOPIC_SETS)}, or a file of topic ids; the name is empty")
         lines = Source(Path(self.topics)).lines()
         return tuple(line.split()[0] for _, line in lines if line.strip() and not line.startswith("#"))
 
@@ -100,7 +98,7 @@ class Request:
 def parse_measures(
     texts: Sequence[str], store: Store | None, *, relevant_from: int | None = None
 ) -> list[measuring.AnyMeasure]:
-    """Give the measures that expressions mean; what they do not say themselves, the scale of the collection says.
+    """The measures that expressions mean; what they do not say themselves, the scale of the collection says.
 
     There a bare `AP` takes its threshold and a bare `nDCG` its gains, and their printed forms tell both.
     """
@@ -121,7 +119,7 @@ class StoredName(str):
 
 
 def stored_names(store: Store | None) -> tuple[StoredName, ...]:
-    """Give the names of all runs of a collection; none where there is no collection."""
+    """The names of all runs of a collection; none where there is no collection."""
     return tuple(StoredName(facts.name) for facts in stored_runs.facts(store)) if store is not None else ()
 
 
@@ -166,12 +164,12 @@ class StoredRuns:
             topics, documents = self._named(coded.topics), self._ids[1]
             return runs_run.Run(name, topics, coded.offsets, documents, coded.documents, coded.scores, ordered_by)  # type: ignore[arg-type]
         except CollectionError as error:
-            remedy = "cranfield check says what else is damaged; go back to a backup, or withdraw and submit it again"
+            remedy = "cranfield check lists all damage; restore a backup, or withdraw the run and submit it again"
             problem = Problem("damaged-run", f"{error} ({quoted(name)})", remedy=remedy)
             raise ProblemsFound(f"run {quoted(name)} cannot be read", [problem]) from None
 
     def _named(self, topics: columns.Codes) -> pa.Array:
-        """Give the ids of topics; runs with the same topics share one array."""
+        """The ids of topics; runs with the same topics share one array."""
         key = topics.tobytes()
         if key not in self._topic_ids:
             self._topic_ids[key] = columns.taken(self._ids[0], topics)
@@ -190,7 +188,7 @@ class Read:
     aligned: Alignment
 
     def first(self, count: int) -> Read:
-        """Give what was read of the first runs only."""
+        """What was read of the first runs only."""
         if count == len(self.runs):
             return self
         aligned, whole = self.aligned, self.aligned.lists
@@ -250,7 +248,7 @@ def read_with_subtopics(
 
 
 def without_pipes(request: Request) -> Request:
-    """Give the same request with everything read that comes through pipes: who reads twice would find nothing."""
+    """The same request with everything read that comes through pipes: who reads twice would find nothing."""
     piped = tuple(word for word in request.runs if _is_piped(word))
     topics = request.topic_set() if _is_piped(request.topics) else request.topics
     if not piped and not _is_piped(request.qrels):
@@ -290,7 +288,7 @@ def _read(
     if qrels is None or problems:
         problems = [*qrels_problems, *problems]
         mended = any(problem.repairable for problem in problems)
-        hint = "; cranfield runs check --repair FOLDER FILE… writes corrected copies" if mended else ""
+        hint = "; cranfield runs check --repair FOLDER FILE… writes repaired copies" if mended else ""
         raise ProblemsFound(f"these files cannot be evaluated{hint}", problems)
     return qrels, _named_apart(found, request.runs)
 
@@ -315,12 +313,12 @@ def _read_runs(
     for word in named:
         is_file = word == "-" or Path(word).exists()
         if word in stored and not isinstance(word, StoredName) and is_file and word != "-":
-            raise UsageError(f"{quoted(word)} is a stored run and a file; write ./{word} for the file")
+            raise UsageError(f"{quoted(word)} is both a stored run and a file; write ./{word} for the file")
         if word not in stored and not is_file and store is not None:
             try:
                 stored_runs.find(store, word)
             except CranfieldError as why:
-                problems.append(Problem("no-such-run", f"there is no such file, and {why}", file=word))
+                problems.append(Problem("no-such-run", f"no such file, and {why}", file=word))
                 absent.add(word)
     all_stored = all(word in stored for word in named)
     qrels = None if qrels_come is None or all_stored else qrels_come()
@@ -381,7 +379,7 @@ def _collected(make: Callable[[], Made], problems: list[Problem]) -> Made | None
 
 
 def _named_apart(runs: list[AnyRun], words: Sequence[str | AnyRun]) -> list[AnyRun]:
-    """Give runs with the same tag the names of their files, or their paths where those are the same too.
+    """Runs with the same tag the names of their files, or their paths where those are the same too.
 
     A run that has no file, since it came through a pipe or was made in Python, is then called (given).
     """
@@ -395,7 +393,7 @@ def _named_apart(runs: list[AnyRun], words: Sequence[str | AnyRun]) -> list[AnyR
     twice = next((path for path in paths if paths.count(path) > 1), "")
     if not twice:
         return [replace(run, tag=path) for run, path in zip(runs, paths, strict=True)]
-    raise UsageError(f"run {quoted(twice)} is given twice")
+    raise UsageError(f"run {quoted(twice)} is listed twice")
 
 
 def renamed(run: AnyRun, name: str) -> AnyRun:
@@ -414,7 +412,7 @@ def align_runs(
     make = partial(align.align, qrels, runs, reference=request.like or "10")
     aligned = make(topics=topics, keep_rows=keep_rows)
     if ALL in aligned.topic_ids:
-        message = "a topic is called 'all', which is the word for the summary over all topics; call it otherwise"
+        message = "a topic is called 'all', the name of the summary over all topics; rename it"
         raise ProblemsFound(f"{qrels.name} cannot be evaluated", [Problem("topic-called-all", message, topic=ALL)])
     strange = align.strangers(aligned)
     if strange and topics != "qrels":
@@ -423,7 +421,7 @@ def align_runs(
     if strange:
         whose = f"the qrels {qrels.name}" if qrels.name else "these qrels"
         problems = [Problem("nothing-in-common", f"{message} of {whose}") for message in strange]
-        raise ProblemsFound("is this a run of another collection?", problems)
+        raise ProblemsFound("are these runs of another collection?", problems)
     highest = 0 if store is None else store.scale().highest
     if highest <= aligned.lists.highest_grade:
         return aligned

@@ -55,24 +55,25 @@ def about_known(field: Field) -> Iterator[str]:
     judged, relevant = int(known.judged.sum()), int(known.relevant.sum())
     contributing, ranked = len(known.pooled), len(known.runs) - len(known.pooled)
     groups = f" of {counted(len(known.pooled.teams), 'group')}" if field.has_groups else ""
-    others = f", {counted(ranked, 'more run')} only ranked" if ranked else ""
+    others = f", {counted(ranked, 'more run')} ranked only" if ranked else ""
     topics = counted(len(known.labels), "topic")
     yield (
-        f"{counted(judged, 'judged document')} of {topics}, {relevant:,} of them relevant;"
-        f" {counted(contributing, 'run')}{groups} feed the plans{others}"
+        f"{counted(judged, 'judged document')} for {topics}, {relevant:,} of them relevant;"
+        f" {counted(contributing, 'contributing run')}{groups}{others}"
     )
     if field.absent:
         some = f"{field.absent[0]} …" if len(field.absent) > 1 else field.absent[0]
-        yield f"{counted(len(field.absent), 'pooled run')} of the groups not here: {some}"
+        yield f"{counted(len(field.absent), 'pooled run')} of the groups missing from these runs: {some}"
     if len(known.topics) < len(known.labels):
-        yield f"{counted(len(known.labels) - len(known.topics), 'judged topic')} of no feeding run: not played"
+        missed = counted(len(known.labels) - len(known.topics), "judged topic")
+        yield f"{missed} retrieved by no contributing run: not simulated"
     unjudged = len(set(known.pooled.topics) - set(known.labels))
     if unjudged:
-        yield f"{counted(unjudged, 'topic')} of the runs without judgments: not played"
+        yield f"{counted(unjudged, 'topic')} without judgments: not simulated"
     if known.reachable < relevant:
         missing = counted(relevant - known.reachable, "known relevant document")
-        yield f"{missing} of no feeding run: no plan can find them"
-    yield f"hours at {field.speed.pace}"
+        yield f"{missing} retrieved by no contributing run: no plan can find them"
+    yield f"hours: at {field.speed.pace}"
 
 
 def about_plans(
@@ -81,25 +82,25 @@ def about_plans(
     """Say which plans wanted documents that nobody judged, which budgets are too small, and what is not told."""
     beyond = sorted((one for one in outcomes if one.cost.unknown), key=lambda one: -one.cost.unknown)
     for one in beyond[:_PLANS_NAMED]:
-        many = counted(one.cost.unknown, "document")
-        yield f"'{one.plan}' asked for {many} that nobody judged; counted as not relevant"
+        many = counted(one.cost.unknown, "unjudged document")
+        yield f"'{one.plan}' selects {many}, counted as not relevant"
     if len(beyond) > _PLANS_NAMED:
-        yield f"so did {counted(len(beyond) - _PLANS_NAMED, 'other plan')}, for fewer"
+        yield f"{counted(len(beyond) - _PLANS_NAMED, 'other plan')} with fewer unjudged documents"
     if any(one.cost.unknown > BEYOND * one.cost.documents for one in beyond):
         yield (
-            f"mind: where nobody judged more than {BEYOND:.0%} of its documents, a plan goes beyond the old pool: it"
-            " would find more than is told, and its ranking, and what outsiders lose, look better than they would be"
+            f"warning: a plan with more than {BEYOND:.0%} unjudged documents goes beyond the known pool: it would"
+            " find more than is reported, and its ranking and losses look better than they are"
         )
     for strategy in [str(plan) for plan in played if budgets]:
         tried = {one.budget for one in outcomes if one.strategy == strategy}
         missing = [f"{budget:,}" for budget in sorted(set(budgets) - tried)]
         if missing:
-            yield f"'{strategy}' not at {', '.join(missing)}: its first steps take more"
+            yield f"'{strategy}' is not simulated at {', '.join(missing)}: its first steps need more documents"
     groups = len(field.known.pooled.teams)
     if field.has_groups and groups < study.FEWEST_GROUPS:
-        yield f"{counted(groups, 'group')} feed the plans: too few to say what an outsider must expect"
+        yield f"{counted(groups, 'contributing group')}: too few to estimate the loss of a non-contributing run"
     elif field.has_groups and any(one.held_out is None for one in outcomes):
-        yield f"--outsiders also plays each plan without each group: {groups:,} more times"
+        yield f"--outsiders also replays each plan without each group: {groups:,} more replays per plan"
 
 
 DEFAULT_MEASURES = ("nDCG@10", "AP")
@@ -160,22 +161,22 @@ class Simulated(Result):
         yield tables.outcome_table(
             tables.COSTS,
             self._rows[:: len(measures)],
-            caption="What each plan would have cost and found",
-            notes=["of known: the share of the known relevant documents; a replay finds only what was judged then"],
+            caption="Cost and yield of each plan",
+            notes=["of known: share of the known relevant documents; a replay finds only documents that were judged"],
         )
-        ranking = f"the ranking of {counted(len(self.known.runs), 'run')} against the one by all known judgments"
+        ranking = f"ranking of {counted(len(self.known.runs), 'run')}, compared with all known judgments"
         for place, measure in enumerate(measures):
             rows = self._rows[place :: len(measures)]
             yield tables.outcome_table(
                 [*tables.RANKING, *tables.LOSSES] if losses else tables.RANKING,
                 rows,
                 caption=f"{measure}: {ranking}",
-                notes=["outsiders lose: the share of its score that a run loses when its own group is left out"]
+                notes=["expected loss: share of its score that a run loses when its own group is left out"]
                 if losses
                 else (),
             )
             if self.needed is not None:
-                caption = f"{measure}: the topics that the difference would need, judged by each plan"
+                caption = f"{measure}: topics needed to detect the difference, under each plan"
                 yield tables.outcome_table(tables.NEEDED, rows, caption=caption)
 
     def plot(self, path: Path) -> str:
@@ -192,7 +193,7 @@ class Simulated(Result):
             documents = np.array([one.cost.documents for one in some], dtype=float)
             taus[name] = documents, np.array([one.effects[0].tau_b for one in some])
         figures.save(figures.replayed(found, taus, measure=str(self.measures[0])), path)
-        return "what the plans find, and how alike they rank the runs"
+        return "yield and rank correlation against cost"
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +217,7 @@ def simulate_plans(
     field = _field(request, options, store)
     known = field.known
     if options.outsiders and not field.has_groups:
-        raise UsageError("--outsiders needs to know whose runs these are: tell it with --groups FILE")
+        raise UsageError("--outsiders needs the groups of the runs: name them with --groups FILE")
     if any(budget < 1 for budget in options.budgets):
         raise UsageError("a budget is a number of documents, from 1 up")
     words: Sequence[str] = options.plans or STRATEGIES
@@ -236,11 +237,11 @@ def simulate_plans(
             budgets=options.budgets,
             seed=options.seed,
             without=without,
-            progress=lambda done, total: progress("playing plans", done, total),
+            progress=lambda done, total: progress("replaying plans", done, total),
         )
     )
     if not outcomes:
-        raise InputError("every budget is below what the first steps of the plans take; raise the budgets")
+        raise InputError("every budget is below what the first steps of the plans need; raise the budgets")
     needed = None
     if options.difference is not None:
         needed = {
@@ -268,15 +269,16 @@ def foresee(
     if depth is None:
         depth, reason = _pool_depth(field.known, store)
         if depth is None:
-            raise InputError(f"how deep the runs were judged is not known: {reason}; tell it with --pool-depth")
+            raise InputError(f"the pool depth is not known: {reason}; set it with --pool-depth")
         notes.append(reason)
     result = forecasts.forecast(field.known, pool_depth=depth, to_depth=to_depth)
     if result.unknown > BEYOND:
         notes.append(
-            f"mind: nobody judged {result.unknown:.0%} of what depth {depth} asks for: less is told than there is"
+            f"warning: {result.unknown:.0%} of the documents to depth {depth} are unjudged; relevant documents are"
+            " undercounted"
         )
     if result.refusal:
-        notes.append(f"nothing is foreseen below depth {depth}: {result.refusal}")
+        notes.append(f"no forecast beyond depth {depth}: {result.refusal}")
     return Foreseen(result, field.speed, tuple(notes))
 
 
@@ -312,13 +314,13 @@ def _contributing(
     if members is not None:
         pooled = {one.run: one.group for one in members if one.pooled and one.run in here}
         if not pooled:
-            raise InputError("the groups call none of these runs pooled, so nothing feeds the plans")
+            raise InputError("the groups mark none of these runs as pooled: there is no contributing run")
         return candidates.runs_of([here[name] for name in pooled], groups=pooled)
     if store is None:
         return candidates.runs_of(list(runs))
     chosen = [facts for facts in stored_runs.facts(store) if facts.name in here and facts.role == "contributing"]
     if not chosen:
-        raise InputError("none of these runs was submitted as contributing, so nothing feeds the plans")
+        raise InputError("none of these runs was submitted as contributing: there is no contributing run")
     return inputs.pooled_runs(store, chosen)
 
 
@@ -326,8 +328,8 @@ def _pool_depth(known: study.Known, store: Store | None) -> tuple[int | None, st
     """Give the depth of the known pool: as the collection says, else guessed; None and why where neither is there."""
     pool = None if store is None else inputs.known_pool(store)
     if pool is not None and pool.depth is not None:
-        return pool.depth, f"the pool {quoted(pool.name)} is {pool.depth} deep"
+        return pool.depth, f"pool depth {pool.depth}, that of the pool {quoted(pool.name)}"
     guess = provenance.infer_pool(known.alignment)
     if guess.refusal:
         return None, guess.refusal
-    return guess.depth, f"from what is judged the pool looks {guess.depth} deep; --pool-depth tells it"
+    return guess.depth, f"pool depth {guess.depth}, inferred from the judgments; --pool-depth sets it"

@@ -68,7 +68,7 @@ class Status(Result):
         """The next thing to do, and the command for it."""
         if self.packet_for:
             if not self.unjudged:
-                send = "everything is judged; send the file back to whoever made it, who takes it in with"
+                send = "everything is judged; send the file back to the organiser, who merges it with"
                 return send, "judge merge FILE"
             judged = f"{self.judged:,} of {counted(self.pooled, 'document')} judged"
             return f"judge: {judged}; then send the file back", "judge"
@@ -83,14 +83,14 @@ class Status(Result):
         if not self.pools:
             return "build a pool", "pool build 'depth 10'"
         if not self.judged and not self.assigned_topics:
-            return "judge; for several people give out the topics first (cranfield judge assign)", "judge"
+            return "judge; with several assessors, assign topics first (cranfield judge assign)", "judge"
         if self.unjudged:
-            return f"judge: {counted(self.unjudged, 'pooled document')} without a grade", "judge"
+            return f"judge: {counted(self.unjudged, 'unjudged pooled document')}", "judge"
         if self.unfinished:
-            more = f"judge on: {counted(self.unfinished, 'topic')} of a live pool will get more documents"
+            more = f"continue judging: {counted(self.unfinished, 'topic')} of a live pool will get more documents"
             return more, "judge"
         if not self.releases:
-            return "everything is judged; freeze the qrels under a name", "qrels release NAME"
+            return "everything is judged; release the qrels under a name", "qrels release NAME"
         return "score the runs (then cranfield reuse and cranfield report)", "evaluate"
 
     def table(self) -> Table:
@@ -126,12 +126,12 @@ class Status(Result):
         said = []
         if self.older:
             grades, again = counted(self.older, "grade"), self.hint("judge --rejudge")
-            said.append(f"note: {grades} from before scale or guidelines changed: {again}")
+            said.append(f"note: {grades} given under an older scale or older guidelines; judge again with: {again}")
         if self.refused_topics:
-            said.append(f"note: refused and not judged: {', '.join(self.refused_topics)}")
+            said.append(f"note: refused topics, not judged: {', '.join(self.refused_topics)}")
         if self.unpooled:
             runs, names = counted(len(self.unpooled), "contributing run"), shortened(", ".join(self.unpooled), 80)
-            said.append(f"note: {runs} in no pool ({names}): {self.hint('pool extend')} takes them in")
+            said.append(f"note: {runs} in no pool ({names}); extend the pool with: {self.hint('pool extend')}")
         what, command = self.next_step
         return [*said, *(f"note: {trouble}" for trouble in self.troubles), f"next: {what}: {self.hint(command)}"]
 

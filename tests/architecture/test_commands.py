@@ -34,4 +34,4 @@ def test_an_unknown_command_is_answered_with_the_nearest():
 
 def test_the_help_names_all_formats_of_our_own():
     told = console.Format.__metadata__[0].help
-    assert told == f"How to print: {', '.join(console.table_formats())}."
+    assert told == f"Output format: {', '.join(console.table_formats())}."

@@ -88,7 +88,7 @@ def test_a_figure_says_at_its_foot_what_it_was_made_with(runs: list[str]):
     pytest.importorskip("matplotlib")
     (row, *_) = rows(compared(*runs, "-f", "csv", "--plot", "drawn.svg").out)
     drawn = Path("drawn.svg").read_text()
-    assert drawn.count(f"qrels {row['qrels']}, order of ties as in trec_eval 10") == 2  # seen, and in its metadata
+    assert drawn.count(f"qrels {row['qrels']}, tie order as in trec_eval 10") == 2  # seen, and in its metadata
     for kind in ("png", "pdf"):
         compared(*runs, "--plot", f"drawn.{kind}")
     assert row["qrels"].encode() in Path("drawn.png").read_bytes()
@@ -163,7 +163,7 @@ def test_a_test_that_can_find_something_says_nothing_of_that(test, kept: Kept):
 
 def test_a_tolerance_is_told_since_tests_do_not_know_it(kept: Kept):
     files = open_files(qrels="qrels", runs=["good.run", "fair.run"])
-    told = "won/tied/lost: differences up to 0.2 are ties; tests know no such tolerance"
+    told = "won/tied/lost: differences up to 0.2 count as ties; tests use no tolerance"
     assert told in files.compare(tolerance=0.2).attrs["notes"]
     kept(compared("good.run", "fair.run").err)
 

@@ -15,7 +15,7 @@ import cranfield
 TOPICS = [str(number) for number in range(1, 9)]
 RANKS = {"ours": [1, 1, 1, 2, 1, 1, 2, 1], "bm25": [2, 2, 3, 2, 2, 3, 2, 4], "poor": [9, 8, 9, 7, 9, 8, 9, 9]}
 FILES = {"ours": "new.txt", "bm25": "old.txt", "poor": "poor.txt"}
-ABOUT_CLAIMS = "proved, supported, conservative win and open say what unjudged documents leave of a lead"
+ABOUT_CLAIMS = "robust, supported, conservative win and open say whether unjudged documents could reverse a lead"
 
 
 @pytest.fixture(autouse=True)

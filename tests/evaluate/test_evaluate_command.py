@@ -28,7 +28,7 @@ def test_the_table_has_a_row_per_run_and_the_topics_are_counted(kept: Kept):
         ["run", "AP", "RR", "P@5"],
         ["first", "0.5000", "0.5000", "0.1333"],
         ["second", "0.1667", "0.1667", "0.0667"],
-        ["qrels", "4980afdab66afe43,", "order", "of", "ties", "as", "in", "trec_eval", "10"],
+        ["qrels", "4980afdab66afe43,", "tie", "order", "as", "in", "trec_eval", "10"],
     ]
     kept(shown.err)
 
@@ -148,7 +148,7 @@ def test_a_figure_says_at_its_foot_what_it_was_made_with(files: Path, measure: s
     words = ["evaluate", "--qrels", "qrels", "first", "second", "--ties", "best", "--no-verdict"]
     call(*words, "-m", measure, "--plot", "drawn.svg")
     drawn = (files / "drawn.svg").read_text(encoding="utf-8")
-    assert drawn.count("order of ties best (trec_eval 10)") == 2
+    assert drawn.count("tie order best (trec_eval 10)") == 2
 
 
 def test_a_curve_has_the_ties_that_are_asked_for(files: Path):
@@ -163,7 +163,7 @@ def test_a_curve_has_the_ties_that_are_asked_for(files: Path):
 
 def test_a_file_with_several_tags_is_told(files: Path):
     (files / "first").write_text(FIRST.replace("2 Q0 a 2 1 first", "2 Q0 a 2 1 other"), encoding="utf-8")
-    told = "first: its file carries several tags, also 'other'; all rows were scored as one run"
+    told = "first: the file has several run tags, also 'other'; all rows are scored as one run"
     ended = call("evaluate", "--qrels", "qrels", "first", "second")
     assert told in ended.err
     (files / "first").write_text(FIRST.replace(" ", "  ").replace("b  2  1  first", "b  2  1  other"))

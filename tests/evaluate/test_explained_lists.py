@@ -48,7 +48,7 @@ def test_for_people_the_lists_stand_side_by_side(format: str, kept: Kept):
     said = shown.out.replace("\\", "")
     kept(said)
     assert sum("document" in line and line.count("document") == 2 for line in shown.out.splitlines()) == 1
-    missing = "second: relevant and not in the list: d (grade 2), c (grade 1)"
+    missing = "second: relevant, not retrieved: d (grade 2), c (grade 1)"
     assert missing in (shown.err if format == "table" else said)
 
 

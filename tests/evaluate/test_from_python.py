@@ -170,12 +170,12 @@ def test_measures_of_ir_measures_see_the_documents():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"qrels": "nope", "runs": ["nowhere"]}, "nope: there is no such file\n  nowhere: there is no such file"),
+        ({"qrels": "nope", "runs": ["nowhere"]}, "nope: no such file\n  nowhere: no such file"),
         ({"qrels": "qrels", "runs": {"1": {"a": 2.0}}}, "looks like a single run"),
         ({"qrels": "qrels", "runs": [{"1": {"a": 2.0}}]}, "needs a name"),
         ({"qrels": "qrels", "runs": []}, "no run to evaluate"),
         ({"qrels": "qrels", "runs": 3}, "runs are files, frames, or a mapping"),
-        ({"qrels": "qrels", "runs": {"": "first.run"}}, "the name of a run is a word"),
+        ({"qrels": "qrels", "runs": {"": "first.run"}}, "the name of a run is a non-empty string"),
         ({"qrels": 3, "runs": "first.run"}, "qrels are a mapping of topic -> document -> grade"),
         ({"qrels": "qrels", "runs": "first.run", "groups": "qrels"}, "qrels:1: not a run tag, a tab"),
     ],
@@ -191,12 +191,12 @@ def test_what_cannot_be_opened_is_told_at_once(given: dict[str, object], message
     [
         (lambda runs: runs.evaluate("AP", runs=["frist"]), "unknown run 'frist'; did you mean 'first'"),
         (lambda runs: runs.evaluate("AP", runs="first"), "runs is a list of names"),
-        (lambda runs: runs.evaluate([]), "no measure was given"),
+        (lambda runs: runs.evaluate([]), "no measure requested"),
         (lambda runs: runs.evaluate("AP", like=9), "like is one of None, '9', '10', not 9"),
         (lambda runs: runs.evaluate("AP", ties="besst"), "ties is one of"),
-        (lambda runs: runs.evaluate("AP", topics=["77"]), "1 topic without qrels cannot be scored: '77'"),
+        (lambda runs: runs.evaluate("AP", topics=["77"]), "1 topic without qrels: '77'"),
         (lambda runs: runs.compare("first"), "at least two runs"),
-        (lambda runs: runs.compare("first", "first"), "run 'first' is given twice"),
+        (lambda runs: runs.compare("first", "first"), "run 'first' is listed twice"),
     ],
 )
 def test_a_wrong_call_is_told(call, message: str):

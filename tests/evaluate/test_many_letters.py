@@ -35,6 +35,8 @@ def test_a_table_marks_those_level_with_the_best_and_data_has_the_letters(files:
     assert 1 < len(level) < RUNS
     ended = call(*files)
     lines = ended.out.splitlines()
-    said = "= not significantly different from the best; csv has letters (paired t, Holm, alpha 0.05, 40 topics)"
+    said = (
+        "= not significantly different from the best; -f csv has the letters (paired t, Holm, alpha 0.05, 40 topics)"
+    )
     assert lines.index(said) > max(place for place, line in enumerate(lines) if line.rstrip().endswith(" ="))
     assert {line.split()[0] for line in lines if line.rstrip().endswith(" =")} == level

@@ -53,7 +53,7 @@ def test_a_hole_that_is_tied_across_the_cutoff_is_flagged_and_has_no_interval_of
         rows, told = evaluated("-m", "P@2", "--ties", ties, "--by-topic")
         assert trust(rows["new", "all"]) == (value, "", "", "0.5", "", "", "UNTESTABLE")
         assert trust(rows["new", "t1"]) == (value, "", "", "0.5", "", "", "")
-        assert rows["new", "all"]["reason"].startswith("with unjudged documents first among tied ones: ")
+        assert rows["new", "all"]["reason"].startswith("with unjudged documents first within ties: ")
         kept(" ".join(told.split()))
         assert f"new P@2 {float(value):.3f}".replace(" 0.", " .") in told
 

@@ -27,9 +27,9 @@ PROCESSES, EACH = 8, 500 if SOAK else 40
 TOPICS, DEPTH = 50, 100
 SCRIPT = "1\n0\n1: with a note\nl\nu\n0\nx torn\n" * 1_000
 SAVED = re.compile(
-    r"^(?:answer> )?saved: (?:(?P<grade>\d+) [^\n]*?|later|cannot judge) for (?P<document>\S+?)[,;.]?$"
+    r"^(?:answer> )?saved: (?:(?P<grade>\d+) [^\n]*?|postponed|cannot judge) for (?P<document>[^\s,;]+)"
 )
-BACK = re.compile(r"^(?:answer> )?taken back \([^)]*\): (?P<document>\S+) is open again")
+BACK = re.compile(r"^(?:answer> )?undone \([^)]*\): (?P<document>\S+) is open again")
 
 
 def cranfield(*words: object) -> list[str]:
@@ -67,7 +67,7 @@ def confirmed(shown: str) -> list[tuple[str, str, int | None]]:
     for line in shown.splitlines():
         if saved := SAVED.match(line):
             grade = saved["grade"]
-            kind = "judged" if grade else "postponed" if "later" in line else "cannot-judge"
+            kind = "judged" if grade else "postponed" if "postponed" in line else "cannot-judge"
             found.append((kind, saved["document"], int(grade) if grade else None))
         elif back := BACK.match(line):
             found.append(("undone", back["document"], None))

@@ -218,7 +218,7 @@ def test_wrong_calls_say_what_is_wrong(kitchen: Path, kept: Kept):
 
 def test_an_export_says_from_which_grade_on_documents_are_relevant_where_the_file_cannot(kitchen: Path, kept: Kept):
     judged_by(kitchen, "ada", "T01", [0, 1, 2])
-    note = "note: grades from 2 on count as relevant here, which the file does not say: elsewhere -m 'AP(rel=2)'"
+    note = "note: not in the file: relevant from grade 2; in other tools use -m 'AP(rel=2)'"
     assert note in call("qrels", "export", folder=kitchen).err
     kept(call("qrels", "export", "--binary", folder=kitchen).err)
     kept(call("qrels", "export", "--binary-from", "1", folder=kitchen).err)

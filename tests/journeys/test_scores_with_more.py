@@ -38,7 +38,7 @@ NOVELTY = (*BOTH, "--duplicates", "clusters.tsv")
 def test_scores_are_drawn_the_same_each_time(folder: Path, kind: str, beginning: bytes, measure: str):
     call(*BOTH, "-m", measure, "--plot", f"first.{kind}", folder=folder)
     told = call(*BOTH, "-m", measure, "--plot", f"second.{kind}", folder=folder).err
-    assert f"drew {'AP of each run' if measure == 'AP' else 'interpolated precision'}" in told
+    assert f"plotted {'AP of each run' if measure == 'AP' else 'precision-recall curves'}" in told
     drawn = (folder / f"first.{kind}").read_bytes()
     assert drawn.startswith(beginning)
     assert drawn == (folder / f"second.{kind}").read_bytes()
@@ -56,13 +56,13 @@ def test_novelty_reports_which_runs_change_places(folder: Path, kept: Kept):
         ["run", "AP", "P@5"],
         ["copies", "0.3333", "0.2000"],
         ["new", "0.4667", "0.4000"],
-        ["qrels", "af675684ea26f93c,", "order", "of", "ties", "as", "in", "trec_eval", "10"],
-        ["Places", "of", "runs", "that", "novelty", "changes"],
+        ["qrels", "af675684ea26f93c,", "tie", "order", "as", "in", "trec_eval", "10"],
+        ["Ranks", "of", "runs", "changed", "by", "novelty", "scoring"],
         ["run", "measure", "novelty", "plain", "rank", "plain", "rank"],
         ["copies", "AP", "0.3333", "0.5000", "2", "1"],
         ["new", "AP", "0.4667", "0.3500", "1", "2"],
         ["copies", "P@5", "0.2000", "0.4000", "2", "1"],
-        ["1", "of", "4", "places", "of", "runs", "did", "not", "change"],
+        ["1", "of", "4", "ranks", "of", "runs", "did", "not", "change"],
     ]
     kept(told)
 
@@ -172,7 +172,7 @@ def test_letters_stand_behind_the_means_and_it_is_said_what_they_are(folder: Pat
         ["like", "0.7500", "a", "120"],
         ["poor", "0.1263", "b", "120"],
         told.split(),
-        ["qrels", "c91ed37227936181,", "order", "of", "ties", "as", "in", "trec_eval", "10"],
+        ["qrels", "c91ed37227936181,", "tie", "order", "as", "in", "trec_eval", "10"],
     ]
 
 

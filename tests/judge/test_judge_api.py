@@ -33,7 +33,7 @@ def test_packets_go_out_and_come_back(judging: Store, collection: Path, tmp_path
         {"fact": "topics", "value": 1},
         {"fact": "layer", "value": "main"},
     ]
-    assert made.notes[2] == f"take it back with: cranfield judge merge {tmp_path / 'packet.db'} -C {collection}"
+    assert made.notes[2] == f"merge it with: cranfield judge merge {tmp_path / 'packet.db'} -C {collection}"
     assert Judge(judging).merge(tmp_path / "packet.db").table().rows == ()
 
 

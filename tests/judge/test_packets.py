@@ -214,26 +214,22 @@ def spoilt(path: Path, **changes: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "code", "message"),
+    ("changes", "code"),
     [
-        ({"grade": 7}, "grade-off-scale", "a grade is not on the scale it says it was given on: the grade 7"),
-        ({"happened": "yesterday"}, "bad-time", "a time cannot be read: the time 'yesterday'"),
-        ({"happened": "2026-13-01T00:00:00.000Z"}, "bad-time", "a time cannot be read"),
-        ({"seconds": -5}, "bad-seconds", "somebody took less than no time: -5 seconds"),
-        ({"layer": "after"}, "other-layer", "the packet is for the layer 'main': 'after'"),
-        ({"kind": "adjudicated"}, "other-kind", "what one assessor did at his desk, and nothing else: adjudicated"),
-        ({"source": "machine"}, "other-kind", "nothing else: judged by a machine"),
-        ({"topic": "t1"}, "not-in-the-packet", "neither put into the packet nor found in it: t1 d20"),
-        ({"document": "d01"}, "not-in-the-packet", "neither put into the packet nor found in it: t3 d01"),
-        (
-            {"kind": "undone", "grade": None, "undoes": "nobody-knows"},
-            "undoes-nothing",
-            "takes back one that is not there: nobody-knows, topic t3, document d20",
-        ),
+        ({"grade": 7}, "grade-off-scale"),
+        ({"happened": "yesterday"}, "bad-time"),
+        ({"happened": "2026-13-01T00:00:00.000Z"}, "bad-time"),
+        ({"seconds": -5}, "bad-seconds"),
+        ({"layer": "after"}, "other-layer"),
+        ({"kind": "adjudicated"}, "other-kind"),
+        ({"source": "machine"}, "other-kind"),
+        ({"topic": "t1"}, "not-in-the-packet"),
+        ({"document": "d01"}, "not-in-the-packet"),
+        ({"kind": "undone", "grade": None, "undoes": "nobody-knows"}, "undoes-nothing"),
     ],
 )
 def test_what_cannot_be_and_what_is_not_the_packets_own_is_refused(
-    judging: Store, tmp_path: Path, changes: dict[str, object], code: str, message: str
+    judging: Store, tmp_path: Path, changes: dict[str, object], code: str, kept: Kept
 ):
     path = packet_for(judging, tmp_path, topics=("t3",))
     judge_all(path, 2)
@@ -241,7 +237,7 @@ def test_what_cannot_be_and_what_is_not_the_packets_own_is_refused(
     with pytest.raises(ProblemsFound) as told:
         merge_packet(judging, path)
     assert [problem.code for problem in told.value.problems] == [code]
-    assert message in told.value.problems[0].message
+    kept(told.value.problems[0].message)
     assert (list(events(judging)), len(live_leases(judging, "main", moment=0))) == ([], 3)
 
 

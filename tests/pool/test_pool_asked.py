@@ -11,44 +11,44 @@ from cranfield.pool.plan import Amount, parse, parse_stored
 # topic 1: best ranks d1 d3 d5 1, d2 d6 2, d4 4, d7 5; topic 2: d1 d8 1, d9 2; the longest list has 5
 NO_EFFECT = {
     "stratified strata=6-9:50": [
-        "'stratified strata=6-9:50' goes beyond the runs: the longest list has 5 documents",
+        "'stratified strata=6-9:50' exceeds the runs: the longest ranking has 5 documents",
     ],
     "stratified strata=1-2:100,3-9:20": [
-        "'stratified strata=1-2:100,3-9:20' goes beyond the runs: the longest list has 5 documents",
+        "'stratified strata=1-2:100,3-9:20' exceeds the runs: the longest ranking has 5 documents",
     ],
     "stratified order=rrf strata=50-60:50": [
-        "'stratified strata=50-60:50 order=rrf' would choose nothing: nothing that is left is within its reach",
+        "'stratified strata=50-60:50 order=rrf' would select nothing: no remaining document is within its reach",
     ],
     "depth 1 by=topic": [
-        "'depth 1 by=topic' would choose nothing: the first rank alone has more documents in every topic",
+        "'depth 1 by=topic' would select nothing: rank 1 alone has more documents in every topic",
     ],
     "depth 3 topics=TX:2,1:4": [
         "'depth topics=TX:2,1:4 3' sets a depth for the topic 'TX', which no selected run has"
     ],
     "depth 3; rrf until 3": [
-        "'rrf until 3' would choose nothing: the steps before it bring at least 3 to every topic"
+        "'rrf until 3' would select nothing: the steps before it give every topic at least 3 documents"
     ],
     "depth 1; sample until 2": [
-        "'sample until 2' would choose nothing: the steps before it bring at least 2 to every topic"
+        "'sample until 2' would select nothing: the steps before it give every topic at least 2 documents"
     ],
-    "depth 1; take budget 5": ["'take budget 5' would choose nothing: the steps before it use the budget up"],
+    "depth 1; take budget 5": ["'take budget 5' would select nothing: the steps before it use up the budget"],
     "sample 2; sample 2": [
         (
-            "'sample 2' would choose nothing: an earlier sample could have drawn all that it looks at,"
-            " and a document has one chance"
+            "'sample 2' would select nothing: all its documents were in the population of an earlier"
+            " sample, and a document is sampled once"
         ),
     ],
     "depth 12 by=group": [
-        "'depth 12 by=group' goes beyond the runs: the longest list that a group can have has 10 documents"
+        "'depth 12 by=group' exceeds the runs: the longest possible ranking of a group has 10 documents"
     ],
     "take 3 ranks=2-12 by=group": [
-        "'take 3 by=group ranks=2-12' goes beyond the runs: the longest list that a group can have has 10 documents"
+        "'take 3 by=group ranks=2-12' exceeds the runs: the longest possible ranking of a group has 10 documents"
     ],
     "stratified 2 strata=1-1:100,2-5": [
-        "the rates of 'stratified strata=1-1:100,2-5 2' take more than its amount in 1 topic (1)"
+        "the rates of 'stratified strata=1-1:100,2-5 2' need more than its amount in 1 topic (1)"
     ],
     "depth 6; depth 3 topics=TX:2": [
-        "'depth 6' goes beyond the runs: the longest list has 5 documents",
+        "'depth 6' exceeds the runs: the longest ranking has 5 documents",
         "'depth topics=TX:2 3' sets a depth for the topic 'TX', which no selected run has",
     ],
 }
@@ -101,8 +101,8 @@ REFUSED = {
     'depth 10 topics="a"b:5"': "stands in double quotes",
     "depth 9999999999999": "found '9999999999999'; a number has at most 12 digits",
     "rrf until 9999999999999": "expected a number of at most 12 digits after 'until', found '9999999999999'",
-    "depth 10 then rrf": "found 'then'; steps are divided by ';'",
-    "depth 10, rrf": "found '10,'; steps are divided by ';'",
+    "depth 10 then rrf": "found 'then'; steps are separated by ';'",
+    "depth 10, rrf": "found '10,'; steps are separated by ';'",
 }
 
 

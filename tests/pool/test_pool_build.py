@@ -122,8 +122,8 @@ def test_everything_that_keeps_a_pool_from_being_built_is_said_at_once(worked):
     assert [(problem.code, str(problem)) for problem in caught.value.problems] == [
         ("topic-without-runs", "no selected run has the topic '10'"),
         ("topic-without-runs", "no selected run has the topic '9'"),
-        ("depth-beyond-runs", "'depth 6' goes beyond the runs: the longest list has 5 documents"),
-        ("depth-beyond-runs", "'sample 5% ranks=3-9' goes beyond the runs: the longest list has 5 documents"),
+        ("depth-beyond-runs", "'depth 6' exceeds the runs: the longest ranking has 5 documents"),
+        ("depth-beyond-runs", "'sample 5% ranks=3-9' exceeds the runs: the longest ranking has 5 documents"),
     ]
 
 

@@ -379,7 +379,7 @@ def test_a_forged_choice_is_found_even_where_its_hashes_were_made_anew(hall):
     for one in choices(hall.store, 1):
         before = one.hash_after(before)
         hall.store.connection.execute("UPDATE pool_choices SET hash = ? WHERE number = ?", [before, one.number])
-    assert any(f"by the plan it was {last.document}" in difference for difference in hall.wrong())
+    assert any(f"the plan selects {last.document}" in difference for difference in hall.wrong())
 
 
 def test_choices_cannot_be_changed_by_accident(hall, kept: Kept):

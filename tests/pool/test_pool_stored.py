@@ -121,20 +121,20 @@ def test_the_loss_of_an_outsider_is_that_of_a_run_without_its_own_group(hall):
 
 
 CHANGED = {
-    "UPDATE pools SET plan = 'depth 99'": "the plan is 'depth 99', and by what the pool was made from",
-    "UPDATE pools SET grammar = 2": "the version of the grammar is 2, and by what the pool was made from 1",
-    "UPDATE pools SET one_per_cluster = 1": "the option --one-per-cluster is True, and by what the pool was made",
-    "UPDATE pool_runs SET group_name = 'east' WHERE run = 'A'": "version 1: the plan, the options or the runs",
-    "UPDATE pool_runs SET priority = 7 WHERE run = 'A'": "version 1: the plan, the options or the runs",
+    "UPDATE pools SET plan = 'depth 99'": "the plan is 'depth 99', but the inputs of the pool give",
+    "UPDATE pools SET grammar = 2": "the version of the grammar is 2, but the inputs of the pool give 1",
+    "UPDATE pools SET one_per_cluster = 1": "the option --one-per-cluster is True, but the inputs of the pool give",
+    "UPDATE pool_runs SET group_name = 'east' WHERE run = 'A'": "version 1: the plan, options or runs",
+    "UPDATE pool_runs SET priority = 7 WHERE run = 'A'": "version 1: the plan, options or runs",
     "UPDATE pool_entries SET probability = 0.25 WHERE step = 2 AND topic = '1'": (
-        "probability is 0.25, by the plan it is 0.5"
+        "probability is 0.25, but 0.5 by the plan"
     ),
     "UPDATE pool_strata SET population = 9 WHERE step = 1 AND topic = '1'": (
-        "stratum 1 1 depth 1: population is 9, by the plan it is 3"
+        "stratum 1 1 depth 1: population is 9, but 3 by the plan"
     ),
     "DELETE FROM pool_ranks WHERE run = 'A' AND document = 'd3'": "contribution 1 d3 A is missing from the store",
     "INSERT INTO pool_duplicates VALUES (1, '1', 'd9', 'd1')": (
-        "near-duplicate 1 d9 is stored and not in the rebuilt pool"
+        "near-duplicate 1 d9 is stored but not in the rebuilt pool"
     ),
 }
 
@@ -154,8 +154,8 @@ def test_of_many_differences_the_first_are_told_and_the_others_counted(hall, too
     hall.build("depth 5")
     hall.store.connection.execute("UPDATE pool_entries SET step = 2 WHERE topic = '1'")
     assert hall.wrong() == [
-        *(f"entry 1 d{number}: step is 2, by the plan it is 1" for number in (1, 2, 3, 4)),
-        "entry 1 d5: step is 2, by the plan it is 1 (and 2 more)",
+        *(f"entry 1 d{number}: step is 2, but 1 by the plan" for number in (1, 2, 3, 4)),
+        "entry 1 d5: step is 2, but 1 by the plan (and 2 more)",
     ]
 
 

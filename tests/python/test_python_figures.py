@@ -123,7 +123,7 @@ def test_a_figure_of_python_and_of_the_command_are_the_same_drawing(files: cf.Op
     words = ("--qrels", "qrels", "-m", "P@3", "--plot", "theirs.svg")
     call("evaluate", *(f"r{run}.run" for run in (1, 2, 3, 4, 5, 9)), *words, folder=pool)
     axes = files.plot.strips("P@3", ax=own_axes(6.5, 1.2 + 0.32 * 6))
-    made_with = f"qrels {files.evaluate('P@3').attrs['qrels'][:16]}, order of ties as in trec_eval 10"
+    made_with = f"qrels {files.evaluate('P@3').attrs['qrels'][:16]}, tie order as in trec_eval 10"
     save(axes.figure, pool / "ours.svg", footer=made_with)
     assert (pool / "ours.svg").read_bytes() == (pool / "theirs.svg").read_bytes()
 

@@ -130,7 +130,7 @@ def test_reading_files_is_told(pool: Path, notebook: Screen, monkeypatch: pytest
     files = cf.open_files(qrels=pool / "qrels", runs=[pool / "r1.run", pool / "r9.run"])
     files.settle("r1", "r9", measures="P@3")
     assert told[:2] == [("reading runs", 1, 2), ("reading runs", 2, 2)]
-    assert ("weighing what is unjudged", 0, None) in told
+    assert ("estimating losses", 0, None) in told
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def test_a_licence_is_kept_shown_and_repeated(tmp_path: Path):
     assert call("qrels", "licence", "", "-C", path).out == ""
     call("report", "--card", tmp_path / "card.json", "-C", path)
     assert read(tmp_path / "card.json")["licence"] is None
-    assert "No licence is named." in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "No licence is stated." in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_whole_licence_is_refused_and_no_collection_is_made(tmp_path: Path, kept: Kept):

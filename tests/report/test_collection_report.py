@@ -24,7 +24,7 @@ from cranfield.workflows.report.report import Report, card_json, collection_card
 MEASURES = ("nDCG@10", "AP", "P@10")
 ASSESSORS = ("Ada Lovelace", "Bob Hostile")
 SECTIONS = (
-    *("What it is", "The pool", "Judging", "Leaderboard", "Topics", "Pool bias and reusability"),
+    *("Overview", "Pool", "Judging", "Leaderboard", "Topics", "Pool bias and reusability"),
     *("Precision and recall", "Cite and reproduce"),
 )
 
@@ -269,7 +269,7 @@ def test_the_card_counts_what_the_page_counts_and_names_nobody(made: Report):
         facts[name] for name in ("documents", "topics", "runs", "judged", "relevant")
     ]
     assert card["pools"][0]["plan"] == "depth 5"
-    assert card["reusability"]["collection"]["fairness"] == facts["to outsiders"]
+    assert card["reusability"]["collection"]["fairness"] == facts["non-contributing runs"]
     assert card["reusability"]["card"]["kind"] == "cranfield-reuse-card"
     assert card["qrels"]["content_hash"] == card["checksums"]["qrels"]
     assert not any(name in text for name in ASSESSORS)

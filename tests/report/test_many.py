@@ -55,12 +55,12 @@ def test_of_many_runs_those_are_drawn_that_could_score_highest(kept: Kept):
 def test_runs_that_fed_the_pool_less_deep_are_not_called_outsiders():
     contributing, pooled = np.array([True, False, False]), np.array([True, True, False])
     legend = [text.get_text() for text in drawn_intervals(3, contributing=contributing, pooled=pooled).legend_.texts]
-    assert legend == ["fed the pool to the depth that matters", "fed the pool, less deep", "not in the pool"]
+    assert legend == ["pooled to the cutoff", "pooled, less deep", "not pooled"]
 
 
 def test_where_nobody_knows_who_fed_the_pool_nobody_is_called_an_outsider():
     legend = [text.get_text() for text in drawn_intervals(3, contributing=np.zeros(3, dtype=bool)).legend_.texts]
-    assert legend == ["not known to be in the pool"]
+    assert legend == ["contributing runs not known"]
 
 
 def test_of_many_groups_those_are_drawn_that_lose_most(kept: Kept):
@@ -88,7 +88,7 @@ def test_topics_are_named_level_where_they_fit_and_rows_have_their_means(topics:
     judged = np.linspace(0.5, 1.0, 3)[:, None] * np.ones(len(topics))
     axes = bias_figures.coverage(["low", "middle", "high"], topics, judged, depth=9)
     assert {tick.get_rotation() for tick in axes.get_xticklabels()} == {angle}
-    assert [text.get_text() for text in axes.texts] == ["100 %", "75 %", "50 %", "mean"][: means + bool(means)]
+    assert [text.get_text() for text in axes.texts] == ["100%", "75%", "50%", "mean"][: means + bool(means)]
 
 
 def test_the_picture_of_coverage_does_not_grow_with_runs_and_topics():
@@ -146,7 +146,7 @@ def test_very_many_topics_are_not_all_laid_open():
     opened = {block.title for block in blocks if isinstance(block, Fold)}
     spread = values.std(axis=0)
     assert opened == {str(topic) for topic in np.argsort(-spread)[: sections.MOST_TOPICS]}
-    assert Prose("The 500 topics that tell runs apart most are laid open below.") in blocks
+    assert Prose("The 500 topics on which runs differ most are shown in detail below.") in blocks
 
 
 def test_single_runs_are_not_held_out_where_too_many_fed_the_pool(
@@ -159,7 +159,7 @@ def test_single_runs_are_not_held_out_where_too_many_fed_the_pool(
     bias = made.material.bias
     assert bias is not None
     assert set(bias.levels) == {"group", "family"}
-    told = "what single runs would lose, since 9 of them fed the pool; cranfield reuse tells it"
+    told = "hold-outs of single runs: there are 9 contributing runs; cranfield reuse computes them"
     assert made.material.missing == (told,)
     board = next(
         block

@@ -133,7 +133,7 @@ async def test_g_shows_topic_scale_and_guidelines_and_no_digit_judges_meanwhile(
 @seated()
 async def test_t_shows_topics_with_progress_and_goes_on_with_the_chosen_one(chair: Chair, kept: Kept):
     await chair.press("2", "l", "t")
-    assert "1/2, 1 later" in chair.text
+    assert "1/2, 1 postponed" in chair.text
     assert "0/2" in chair.text
     await chair.press("down", "enter")
     kept(chair.text)

@@ -96,8 +96,8 @@ def test_what_others_hold_is_told_with_the_time_and_enter_looks_again(kept: Kept
     out = io.StringIO()
     assert plain.Lines(Session(judging), Typed(), out).run() == 0
     sentence = (
-        "Nothing for you now: 1 document of T1 is held by another assessor;"
-        " try again in up to 2 minutes (Enter looks again)\n"
+        "Nothing for you now: 1 document of T1 is leased to another assessor;"
+        " try again in up to 2 minutes (Enter checks again)\n"
     )
     assert out.getvalue().count(sentence) == 3
     kept(out.getvalue())
@@ -126,11 +126,11 @@ def test_the_history_comes_in_pages():
         0,
         0,
     ]
-    assert "20 of 45; history more: older ones, take NUMBER opens one again\n" in pages[0]
+    assert "20 of 45; history more: older ones, take NUMBER reopens one\n" in pages[0]
     assert pages[1].startswith("21. 1 marginal: d24 ")
-    assert "\ntake NUMBER opens one again\n" in pages[2]
-    assert pages[3].startswith("there are no older answers in this list\n")
-    assert "you said 1 marginal" in pages[4]
+    assert "\ntake NUMBER reopens one\n" in pages[2]
+    assert pages[3].startswith("no older answers in this list\n")
+    assert "your answer was 1 marginal" in pages[4]
     assert "\nd0\n" in pages[4]
 
 
@@ -224,13 +224,13 @@ def test_a_long_document_comes_in_pages_on_a_terminal_with_its_topic_below(monke
         [],
     ]
     assert "… 46 more lines of d1 for: burnt pans;\nmore\n" in pages[0]
-    assert "there is no more of this document; read\nshows it again\n" in pages[4]
+    assert "end of the document; read shows it again\n" in pages[4]
 
 
 def test_give_is_for_what_was_searched_and_says_how_an_earlier_answer_is_changed():
     judging = FakeJudging()
     _, said = sit(judging, "2", "history", "give 1 3")
-    told = "give is for what search found; take 1 opens this one, then type the grade; nothing was saved\n"
+    told = "give takes search results only; take 1 opens this one, then type the grade; nothing was saved\n"
     assert told in said
     assert calls(judging) == [("judge", "T1", "d1", 2), ("leave",)]
 

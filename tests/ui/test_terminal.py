@@ -106,7 +106,7 @@ def test_judging_in_a_terminal_from_the_first_key_to_the_last(terminal: Terminal
     terminal.grade("2")
     terminal.wait_for("saved: 2 relevant")
     terminal.press("c")
-    terminal.wait_for("Enter takes it")
+    terminal.wait_for("Enter accepts")
     terminal.press("-l", "on 2 counts")
     terminal.wait_for("on 2 counts")
     terminal.press("Enter")
@@ -116,7 +116,7 @@ def test_judging_in_a_terminal_from_the_first_key_to_the_last(terminal: Terminal
     terminal.grade("1")
     terminal.wait_for("saved: 1 marginal")
     terminal.press("u")
-    terminal.wait_for("taken back (1 marginal)")
+    terminal.wait_for("undone (1 marginal)")
     terminal.press("q")
     terminal.wait_for("ended with 0")
     assert [(grade, note) for _, grade, note in answers(collection)] == [(3, "on 2 counts"), (2, "")]
@@ -137,10 +137,10 @@ def test_what_the_screen_called_saved_survives_kill_nine(terminal: Terminal, col
 def test_plain_lines_through_a_pipe_judge_the_same_collection(collection: Path):
     judge = [sys.executable, "-m", "cranfield", "judge", "-C", str(collection), "--assessor", "ada", "--plain"]
     told = subprocess.run(judge, input="2\n1: hm\nu\n3\nq\n", capture_output=True, text=True, check=True, timeout=120)
-    assert [line for line in told.stdout.splitlines() if line.startswith(("saved:", "taken back"))] == [
+    assert [line for line in told.stdout.splitlines() if line.startswith(("saved:", "undone"))] == [
         "saved: 2 relevant for K003",
-        "saved: 1 marginal, with your note for K004",
-        "taken back (1 marginal): K004 is open again",
-        "saved: 3 highly relevant, with your note for K004",
+        "saved: 1 marginal for K004, with your note",
+        "undone (1 marginal): K004 is open again",
+        "saved: 3 highly relevant for K004, with your note",
     ]
     assert [(grade, note) for _, grade, note in answers(collection)] == [(3, "hm"), (2, "")]

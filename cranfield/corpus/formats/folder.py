@@ -31,7 +31,9 @@ from cranfield.corpus.reading import (
 
 LARGEST_FILE = 1 << 26
 LONGEST_TITLE = 200
-ALONE = "convert the file to UTF-8; or load the others with --keep-going, and it alone with --encoding latin-1"
+ALONE = (
+    "convert the file to UTF-8; or load the others with --keep-going and this file separately with --encoding latin-1"
+)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNFIT = re.compile(r"[\s%\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
@@ -40,7 +42,7 @@ _UNFIT = re.compile(r"[\s%\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 class FolderDocuments:
     """Documents as the files of a folder."""
 
-    summary = "a folder of .txt, .md and .html files, searched to the bottom; the id is the path within it"
+    summary = "a folder of .txt, .md and .html files, searched recursively; the id is the path within it"
     suffixes: ClassVar[tuple[str, ...]] = ()
 
     @staticmethod

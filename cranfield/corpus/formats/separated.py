@@ -71,9 +71,9 @@ class TabDocuments:
                     continue
                 if not names:
                     known = " | ".join(" ".join(columns) for columns in cls.forms.values())
-                    count = f"{counted(len(cells), 'column')} without names"
-                    message = f"{count}; without a header row there are these forms: {known}"
-                    yield Problem("columns", message, lines=(line,), remedy="add a first row that names the columns")
+                    count = f"{counted(len(cells), 'column')} and no header"
+                    message = f"{count}; without a header the columns must be: {known}"
+                    yield Problem("columns", message, lines=(line,), remedy="add a header row")
                     return
             if len(cells) == len(names):
                 parts = dict(zip(names, cells, strict=True))
@@ -136,6 +136,6 @@ def _rows(source: Source, separator: str) -> Iterator[tuple[int, list[str] | Pro
         problems = lines.take_problems()
         yield from ((line, problem) for problem in problems)
         if isinstance(cells, str):
-            yield line, Problem("bad-csv", f"not a row of comma separated values: {cells}", lines=(line,))
+            yield line, Problem("bad-csv", f"not a row of comma-separated values: {cells}", lines=(line,))
         elif cells and not any(map(is_error, problems)):
             yield line, cells

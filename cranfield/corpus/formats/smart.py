@@ -68,18 +68,18 @@ class _Record:
     def begin(self, letter: str, number: int) -> None:
         """Begin a field, or continue it. In the text, a mark that the record has had already is a stray one."""
         if letter in self.fields and self.target is self.fields.get("W"):
-            message = f"a second .{letter} within the text; what follows is taken as text"
+            message = f"a second .{letter} within the text; the rest is read as text"
             self.problems.append(Problem("stray-field", message, "warning", lines=(number,)))
         else:
             self.target = self.fields.setdefault(letter, [])
 
     def add(self, line: str, number: int) -> None:
-        """Add a line to the field that is open. A text outside of any field is told of once."""
+        """Add a line to the field that is open. A text outside any field is told of once."""
         self.size += len(line)
         if self.target is not None and self.size <= LONGEST_LINE:
             self.target.append(line)
         elif self.target is None and not line.isspace() and not any(map(is_error, self.problems)):
-            message = f"text outside of any field: {quoted(line.strip(), limit=40)}"
+            message = f"text outside any field: {quoted(line.strip(), limit=40)}"
             self.problems.append(Problem("outside", message, lines=(number,)))
 
     def text(self, letter: str) -> str:

@@ -1,4 +1,4 @@
-"""Graded measures: cumulated gain, gain against the best possible ranking, and models of a user (RBP, ERR)."""
+"""Graded measures: cumulated gain, gain relative to the ideal ranking, and user models (RBP, ERR)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ Persistence = Annotated[float, Range(0, 1, open=True)]
 def cumulated_gain(
     lists: Lists, *, cutoff: int | None = None, gain: Gain = "linear", gains: GradeGains = ()
 ) -> Values:
-    """Cumulated gain: the sum of the gains of the first k documents, wherever they stand.
+    """Cumulated gain: the sum of the gains of the first k documents, independent of their ranks.
 
-    The gain is the grade; 2^grade - 1 with gain='exponential'; or what `gains` says, as in {1: 3, 2: 9}.
-    Unjudged documents have none. Source: Järvelin and Kekäläinen, TOIS 2002.
+    The gain is the grade, 2^grade - 1 with gain='exponential', or the value in `gains`, as in {1: 3, 2: 9}.
+    Unjudged documents have gain 0. Source: Järvelin and Kekäläinen, TOIS 2002.
     """
     found = _gaining(lists, gains).within(cutoff)
     return found.total(gain_function(gain, gains)(found.grade))
@@ -67,8 +67,8 @@ def discounted_cumulated_gain(
 ) -> Values:
     """Discounted cumulated gain: gains divided by the logarithm of the rank.
 
-    DCG@k = Σ gain / log2(rank + 1). With discount='original' the gain is divided by log_b(rank) from rank b on and by
-    nothing before, as the authors had it first; b = `base`. Gains as in CG.
+    DCG@k = Σ gain / log2(rank + 1). With discount='original' the gain is divided by log_b(rank) from rank b on and
+    not discounted before it, as first proposed; b = `base`. Gains as in CG.
     Source: Järvelin and Kekäläinen, TOIS 2002; Burges and others, ICML 2005, for log2(rank + 1).
     """
     found = _gaining(lists, gains).within(cutoff)
@@ -85,9 +85,9 @@ def ideal_discounted_cumulated_gain(
     base: Base = 2.0,
     gains: GradeGains = (),
 ) -> Values:
-    """Ideal DCG: the DCG of the best possible ranking of all judged documents of the topic.
+    """Ideal DCG: the DCG of the ideal ranking of all judged documents of the topic.
 
-    Parameters as in DCG; a property of the topic alone. Source: trec_eval ideal_dcg.
+    Parameters as in DCG. It depends on the topic only. Source: trec_eval ideal_dcg.
     """
     return ideal_dcg(lists, gain_function(gain, gains), cutoff, discount, base)
 
@@ -102,11 +102,11 @@ def normalized_discounted_cumulated_gain(
     base: Base = 2.0,
     gains: GradeGains = (),
 ) -> Values:
-    """Normalized DCG: the DCG over that of the best possible ranking of all judged documents.
+    """Normalized DCG: the DCG divided by that of the ideal ranking of all judged documents.
 
-    nDCG@k = DCG@k / ideal DCG@k, both cut at k. Parameters as in DCG; there is no threshold: every grade above 0
-    counts. 0 where the topic has no document with a gain. Source: Järvelin and Kekäläinen, TOIS 2002; trec_eval ndcg,
-    ndcg_cut_k.
+    nDCG@k = DCG@k / ideal DCG@k, both with cutoff k. Parameters as in DCG. There is no relevance threshold: every
+    grade above 0 counts. 0 if no document of the topic has a gain. Source: Järvelin and Kekäläinen, TOIS 2002;
+    trec_eval ndcg, ndcg_cut_k.
     """
     found = _gaining(lists, gains).within(cutoff)
     function = gain_function(gain, gains)
@@ -116,9 +116,9 @@ def normalized_discounted_cumulated_gain(
 
 @measure("nDCGRel", monotone=False)
 def ndcg_at_relevant(lists: Lists, *, gains: GradeGains = ()) -> Values:
-    """nDCG averaged over the documents with a gain: the nDCG at each one's rank.
+    """nDCG averaged over the ranks of all documents with a gain.
 
-    A document that is not retrieved adds the DCG of the whole list over the full ideal DCG. Experimental.
+    A document that is not retrieved adds the DCG of the whole list divided by the full ideal DCG. Experimental.
     Source: Buckley; trec_eval ndcg_rel.
     """
     function = gain_function("linear", gains)
@@ -142,8 +142,8 @@ def ndcg_at_relevant(lists: Lists, *, gains: GradeGains = ()) -> Values:
 def ndcg_at_levels(lists: Lists, *, gains: GradeGains = (), rel: int = 1) -> Values:
     """nDCG averaged over the ranks at which the ideal ranking changes to a lower gain, and the end of the list.
 
-    With 5 documents of gain 3, 3 of gain 2 and 10 of gain 1 the ranks are 5, 8, 18, and the end of a list that goes
-    beyond 19. 0 where the topic has no relevant document. Experimental. Source: Buckley; trec_eval Rndcg.
+    With 5 documents of gain 3, 3 of gain 2 and 10 of gain 1 the ranks are 5, 8, 18, and the last rank of a list
+    longer than 19. 0 if the topic has no relevant document. Experimental. Source: Buckley; trec_eval Rndcg.
     """
     function = gain_function("linear", gains)
     found = _gaining(lists, gains)
@@ -170,7 +170,7 @@ def ndcg_at_levels(lists: Lists, *, gains: GradeGains = (), rel: int = 1) -> Val
 
 @measure("G")
 def normalized_gain(lists: Lists, *, gains: GradeGains = ()) -> Values:
-    """G: gains divided by the logarithm of how much better the ranking could have been so far.
+    """G: gains discounted by the logarithm of the gain lost so far.
 
     Σ gain / log2(2 + cost - gained) over the sum of all gains. At each rank `cost` is the sum of the ideal gains so
     far, at least 1 a rank, and `gained` the sum of the gains so far. Experimental. Source: Buckley; trec_eval G.
@@ -195,11 +195,11 @@ def normalized_gain(lists: Lists, *, gains: GradeGains = ()) -> Values:
 def q_measure(
     lists: Lists, *, cutoff: int | None = None, beta: Annotated[float, Range(0)] = 1.0, rel: int = 1
 ) -> Values:
-    """Q-measure: average precision in which graded gain counts beside the number of relevant documents.
+    """Q-measure: average precision that blends graded gain with the count of relevant documents.
 
-    Q = (1 / R) Σ (C(r) + b cg(r)) / (r + b cg*(r)) over the ranks r of the relevant documents found; C(r) counts the
-    relevant ones so far, cg(r) is their cumulated grade, cg*(r) the ideal one, b = `beta`. With b = 0 it is AP.
-    With a cutoff the divisor is min(k, R). 0 where the topic has no relevant document.
+    Q = (1 / R) Σ (C(r) + b cg(r)) / (r + b cg*(r)) over the ranks r of the relevant documents retrieved. C(r) is the
+    number of relevant documents down to rank r, cg(r) their cumulated grade, cg*(r) the ideal cumulated grade, b =
+    `beta`. With b = 0 it is AP. With a cutoff the divisor is min(k, R). 0 if the topic has no relevant document.
     Source: Sakai, NTCIR-4 2004; Sakai, On the reliability of information retrieval metrics, 2007.
     """
 
@@ -217,19 +217,19 @@ def q_measure(
 
 
 def _gaining(lists: Lists, gains: GradeGains) -> Found:
-    """Give the documents that can have a gain: grade 0 has none unless it is named."""
+    """The documents that can have a gain: grade 0 has none unless it is named."""
     return lists.judged if any(grade <= 0 for grade, _ in gains) else lists.relevant(1)
 
 
 def discounts(rank: NDArray[np.int64], discount: Discount, base: float) -> Values:
-    """Give what the gain at each rank is divided by."""
+    """What the gain at each rank is divided by."""
     if discount == "log2":
         return log2_of_ranks(rank)
     return np.maximum(log2_of_ranks(rank, shift=0) / float(np.log2(base)), 1.0)
 
 
 def ideal_dcg(lists: Lists, gains: Gains, cutoff: int | None, discount: Discount, base: float) -> Values:
-    """Give the DCG of the ideal ranking of each cell's topic."""
+    """The DCG of the ideal ranking of each cell's topic."""
     ideal = ideal_of(lists, gains)
     worth = ideal.gain / discounts(ideal.rank, discount, base)
     if cutoff is not None:
@@ -238,14 +238,14 @@ def ideal_dcg(lists: Lists, gains: Gains, cutoff: int | None, discount: Discount
 
 
 def _cumulated(values: Values, starts: NDArray[np.int64]) -> Values:
-    """Give running sums that begin anew at each start, added in order."""
+    """Running sums that begin anew at each start, added in order."""
     sums = np.empty(len(values))
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         np.add.accumulate(values[start:end], out=sums[start:end])
     return sums
 
 
-# Models of the user who goes down the list: RBP and ERR.
+# User models: RBP and ERR.
 
 
 def _gains_of_grades(grades: NDArray[np.int32], *, gain: str, rel: int, **_: Any) -> Values | None:
@@ -271,11 +271,11 @@ def rank_biased_precision(
     rel: int = 1,
     gain: Literal["binary", "scaled", "topic"] = "binary",
 ) -> Values:
-    """Rank-biased precision: the gain per document for a user who goes on to the next with probability p.
+    """Rank-biased precision: the expected gain per document of a user who continues with probability p.
 
-    RBP = (1 - p) Σ g p^(r-1) over the ranks r. g is 1 for a relevant document; with gain='scaled' the grade over the
-    highest grade of the qrels; with gain='topic' the grade over the highest of its topic where that exceeds 1, as
-    trec_eval 10 has it. Unjudged documents have g = 0: see RBPResidual for what they could add.
+    RBP = (1 - p) Σ g p^(r-1) over the ranks r. g is 1 for a relevant document; with gain='scaled' the grade divided
+    by the highest grade of the qrels; with gain='topic' divided by the highest grade of the topic if that exceeds 1,
+    as in trec_eval 10. Unjudged documents have g = 0; RBPResidual bounds what they could add.
     Source: Moffat and Zobel, TOIS 2008; trec_eval rbp (p=0.9, gain='topic').
     """
     found = (lists.relevant(rel) if gain == "binary" else lists.judged).within(cutoff)
@@ -294,12 +294,12 @@ def rank_biased_precision(
 def rank_biased_gain(lists: Lists, *, p: Persistence = 0.8, gains: GradeGains = ()) -> Values:
     """Rank-biased precision with a gain for each grade.
 
-    (1 - p) Σ g p^(r-1), where g is the gain of the document (its grade unless `gains` names it, as in {1: 3, 2: 9})
-    over the highest gain of the topic's grades and of those named, where that exceeds 1. Gains are 0 or more. RBP has
-    the usual choices of g. Source: Moffat and Zobel, TOIS 2008; trec_eval rbp with gains (p=0.9).
+    (1 - p) Σ g p^(r-1), where g is the gain of the document (its grade unless listed in `gains`, as in {1: 3, 2: 9})
+    divided by the highest gain of the grades of the topic and of those listed, if that exceeds 1. Gains are 0 or
+    higher. RBP offers the common choices of g. Source: Moffat and Zobel, TOIS 2008; trec_eval rbp with gains (p=0.9).
     """
     if any(worth < 0 for _, worth in gains):
-        raise UsageError("the gains of RBPGains are 0 or more")
+        raise UsageError("the gains of RBPGains must be 0 or higher")
     judged = lists.judged
     return (1.0 - p) * judged.total(scaled_gains(lists, gains) * powers(p, judged.rank))
 
@@ -308,10 +308,10 @@ def rank_biased_gain(lists: Lists, *, p: Persistence = 0.8, gains: GradeGains = 
     "RBPResidual", "RBPres", monotone=False, quality=False, rises_with="unjudged", additive=True, unjudged="counted"
 )
 def rank_biased_residual(lists: Lists, *, p: Persistence = 0.8) -> Values:
-    """Residual of rank-biased precision: how much RBP could still rise if everything unknown were relevant.
+    """Residual of rank-biased precision: how much RBP would rise if every unjudged document were relevant.
 
-    p^N + (1 - p) Σ p^(r-1) over the ranks r of unjudged documents; the first part is what lies beyond the end of the
-    list. 1 for an empty list. trec_eval 10 leaves the first part out when all documents are judged.
+    p^N + (1 - p) Σ p^(r-1) over the ranks r of unjudged documents; the first term is the weight beyond the end of the
+    list. 1 for an empty list. trec_eval 10 omits the first term if all documents are judged.
     Source: Moffat and Zobel, TOIS 2008.
     """
     unjudged = lists.unjudged
@@ -323,10 +323,10 @@ def rank_biased_residual(lists: Lists, *, p: Persistence = 0.8) -> Values:
 def expected_reciprocal_rank(
     lists: Lists, *, cutoff: int | None = None, max_grade: Annotated[int, Range(0)] = 0
 ) -> Values:
-    """Expected reciprocal rank: the mean of 1 / rank at which a user is satisfied, who stops there.
+    """Expected reciprocal rank: the expectation of 1 / rank of the document at which a user stops, satisfied.
 
     ERR = Σ (1 / r) q(r) Π (1 - q(i)) over i < r, with q = (2^grade - 1) / 2^max. `max_grade` is the highest grade of
-    the scale; 0 takes the highest in the qrels. Unjudged documents satisfy nobody. Cannot reach 1.
+    the scale; 0 means the highest of the qrels. Unjudged documents have q = 0. ERR is always below 1.
     Source: Chapelle and others, CIKM 2009; gdeval (max_grade=4).
     """
     highest = max_grade or lists.highest_grade
@@ -340,7 +340,7 @@ def expected_reciprocal_rank(
 
 
 def powers(p: float, rank: NDArray[np.int64]) -> Values:
-    """Give p^(rank-1), made by repeated multiplication, as trec_eval does: the last digit depends on it."""
+    """The powers p^(rank-1), made by repeated multiplication, as trec_eval does: the last digit depends on it."""
     table = np.full(max(int(rank.max(initial=1)), 1), p)
     table[0] = 1.0
     made: Values = np.multiply.accumulate(table)
@@ -348,7 +348,7 @@ def powers(p: float, rank: NDArray[np.int64]) -> Values:
 
 
 def scaled_gains(lists: Lists, named: GradeGains) -> Values:
-    """Give gains brought into 0 to 1 by the lowest and highest gain of the topic's grades and the named ones."""
+    """Gains brought into 0 to 1 by the lowest and highest gain of the topic's grades and the named ones."""
     judged = lists.judged
     function = gain_function("linear", named)
     top = np.where(lists.level_counts > 0, lists.levels, 0).max(axis=1, initial=0)

@@ -1,4 +1,4 @@
-"""Measures for incomplete judgments, estimates from a sample of the pool, and how incomplete judgments are."""
+"""Measures for incomplete judgments: bpref, estimates from sampled judgments, and shares of unjudged documents."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _EPSILON = 0.00001
 
 @measure("Bpref", "BPref", unjudged="skipped", interval="preference")
 def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
-    """Binary preference: how often relevant documents stand above judged ones that are not relevant.
+    """Binary preference: how often relevant documents are ranked above documents judged not relevant.
 
-    Bpref = (1 / R) Σ (1 - min(n, R) / min(N, R)) over the relevant documents found, n the judged non-relevant ones
-    above it and N all of the topic. The term is 1 where n = 0, even with N = 0. Unjudged documents are passed over.
-    0 where the topic has no relevant document. Source: Buckley and Voorhees, SIGIR 2004, as trec_eval bpref has it.
+    Bpref = (1 / R) Σ (1 - min(n, R) / min(N, R)) over the relevant documents retrieved, n the number of judged
+    non-relevant documents above and N that of the topic. The term is 1 if n = 0, even with N = 0. Unjudged documents
+    are ignored. 0 if the topic has no relevant document. Source: Buckley and Voorhees, SIGIR 2004; trec_eval bpref.
     """
     found = lists.relevant(rel)
     above = lists.judged_so_far.above(found) - (found.ordinal - 1)
@@ -45,12 +45,12 @@ def binary_preference(lists: Lists, *, rel: int = 1) -> Values:
 
 @measure("infAP", "InfAP", monotone=False, unjudged="sampled")
 def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
-    """Inferred average precision: an estimate of AP when only a random part of the pool was judged.
+    """Inferred average precision: an estimate of AP from judgments of a random sample of the pool.
 
     At a relevant document of rank k the expected precision is
     1/k + ((k-1)/k) (pooled above / (k-1)) (relevant above + e) / (judged above + 2e), e = 1e-5; infAP is their sum
-    over R. Pooled but unjudged documents have a negative grade in the qrels. 0 where R = 0.
-    Source: Yilmaz and Aslam, CIKM 2006, as trec_eval infAP has it.
+    divided by R. Pooled but unjudged documents have a negative grade in the qrels. 0 if R = 0.
+    Source: Yilmaz and Aslam, CIKM 2006; trec_eval infAP.
     """
     found = lists.relevant(rel)
     relevant, judged = found.ordinal - 1, lists.judged_so_far.above(found)
@@ -63,19 +63,19 @@ def inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
 
 @measure("Judged", monotone=False, quality=False, rises_with="judged", additive=True, unjudged="counted")
 def judged_share(lists: Lists, *, cutoff: int) -> Values:
-    """Judged: the share of the first k documents that was judged.
+    """Judged: the share of judged documents among the first k.
 
-    (judged in the first k) / min(k, N), N the length of the list; 0 for an empty list. A negative grade is not a
-    judgment. Judged@k and Unjudged@k add up to 1 on any list that is not empty. Source: ir_measures Judged.
+    (judged in the first k) / min(k, N), N the length of the list; 0 for an empty list. A document with a negative
+    grade is unjudged. Judged@k and Unjudged@k sum to 1 for every list that is not empty. Source: ir_measures Judged.
     """
     return ratio(lists.judged_so_far.within(cutoff), np.minimum(lists.length, cutoff))
 
 
 @measure("Unjudged", "Holes", monotone=False, quality=False, rises_with="unjudged", additive=True, unjudged="counted")
 def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"] = "list") -> Values:
-    """Unjudged: the share of the first k documents that was not judged, also called hole@k.
+    """Unjudged: the share of unjudged documents among the first k, also called hole@k.
 
-    (unjudged in the first k) / min(k, N), or over k itself with over='cutoff', as trec_eval 10 has it. 0 for an empty
+    (unjudged in the first k) / min(k, N), or divided by k with over='cutoff', as in trec_eval 10. 0 for an empty
     list. Source: trec_eval unj_k.
     """
     size = np.minimum(lists.length, cutoff)
@@ -84,30 +84,30 @@ def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"]
 
 @measure("FirstUnjudged", bounds=None, monotone=False, quality=False, rises_with="judged", unjudged="counted")
 def first_unjudged_rank(lists: Lists) -> Values:
-    """First unjudged rank: where the first document stands that nobody judged.
+    """First unjudged rank: the rank of the first unjudged document.
 
-    N + 1 where all N documents are judged. Above this rank no score depends on missing judgments.
+    N + 1 if all N documents are judged. A measure with a smaller cutoff does not depend on missing judgments.
     """
     return lists.first_unjudged.astype(float)
 
 
-# Estimates from judgments that are a sample of the pool.
+# Estimates from sampled judgments.
 #
-# The qrels name the stratum of each document and give a negative grade to what was not drawn. With n documents in a
-# stratum and s of them drawn, each drawn one was included with the probability s/n and stands for n/s documents.
-# Qrels without strata are read as one stratum for each topic. Strata from which nothing was drawn add nothing.
+# The qrels name the stratum of each document; documents that were not sampled have a negative grade. If s of the n
+# documents of a stratum were sampled, each had inclusion probability s/n and represents n/s documents. Qrels without
+# strata are read as one stratum per topic. Strata without a sampled document add nothing.
 
 
 @measure("xinfAP", "StratifiedInfAP", monotone=False, unjudged="sampled")
 def stratified_inferred_average_precision(lists: Lists, *, rel: int = 1) -> Values:
-    """Stratified inferred AP: an estimate of AP when a random part of each stratum of the pool was judged.
+    """Stratified inferred AP: an estimate of AP from judgments of a random sample of each stratum of the pool.
 
     At a relevant document of rank k the expected precision is (1/k) (1 + Σ m (r + e) / (s + 3e)) over the strata: of
-    the documents above k, m are of the stratum, s of these were drawn and r of those are relevant; e = 1e-5. xinfAP
-    is their sum, each times n/s of its document's stratum, over the estimated number of relevant documents. Where
-    all is drawn it is AP, but for e; 0 where nothing relevant was drawn.
-    Source: Yilmaz, Kanoulas and Aslam, SIGIR 2008, with the smoothing of NIST's sample_eval, without its rescaling
-    of topics that have more relevant documents than a run may return.
+    the documents above rank k, m belong to the stratum, s of these were sampled and r of those are relevant; e =
+    1e-5. xinfAP is their sum, each weighted by n/s of its stratum, divided by the estimated number of relevant
+    documents. If every document was sampled it equals AP up to e; 0 if no relevant document was sampled.
+    Source: Yilmaz, Kanoulas and Aslam, SIGIR 2008, with the smoothing of NIST's sample_eval, but without its
+    rescaling for topics with more relevant documents than a run may return.
     """
     pooled = lists.pooled
     is_relevant, drawn = pooled.grade >= max(rel, 0), pooled.grade >= 0
@@ -126,12 +126,12 @@ def stratified_inferred_average_precision(lists: Lists, *, rel: int = 1) -> Valu
 def inferred_ndcg(
     lists: Lists, *, cutoff: int | None = None, gain: Gain = "linear", gains: GradeGains = ()
 ) -> Values:
-    """Inferred nDCG: an estimate of nDCG when a random part of each stratum of the pool was judged.
+    """Inferred nDCG: an estimate of nDCG from judgments of a random sample of each stratum of the pool.
 
-    DCG is estimated as Σ m G / s over the strata: m documents of the stratum are in the list (its first k, with a
-    cutoff), s of these were drawn, and G is the sum of their gain / log2(rank + 1). The ideal ranking has of each
-    grade the estimated number of documents, Σ (drawn with the grade) n/s, rounded. Gains as in DCG. Where all is
-    drawn it is nDCG. 0 where nothing with a gain was drawn; may exceed 1.
+    DCG is estimated as Σ m G / s over the strata: m documents of the stratum are in the list (with a cutoff, in its
+    first k), s of these were sampled, and G is the sum of their gain / log2(rank + 1). The ideal ranking has the
+    estimated number of documents of each grade, Σ (sampled with the grade) n/s, rounded. Gains as in DCG. If every
+    document was sampled it equals nDCG. 0 if no document with a gain was sampled. May exceed 1.
     Source: Yilmaz, Kanoulas and Aslam, SIGIR 2008; NIST's sample_eval is infNDCG@1000.
     """
     function = gain_function(gain, gains)
@@ -150,10 +150,10 @@ def inferred_ndcg(
 
 @measure("statP", bounds=None, monotone=False, unjudged="sampled")
 def sampled_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
-    """Precision estimated from a sample: each relevant document of the first k counts for all it stands for.
+    """Precision estimated from a sample: each relevant document in the first k is weighted by n/s.
 
-    statP@k = (1/k) Σ n/s over the relevant documents drawn in the first k. Without bias: its mean over all samples is
-    P@k, if everything outside the pool is not relevant. May exceed 1. Where all is drawn it is P.
+    statP@k = (1/k) Σ n/s over the sampled relevant documents in the first k. Unbiased: its mean over all samples is
+    P@k, if no document outside the pool is relevant. May exceed 1. If every document was sampled it equals P.
     Source: Horvitz and Thompson, JASA 1952; Aslam, Pavlu and Yilmaz, SIGIR 2006.
     """
     found = lists.relevant(rel).within(cutoff)
@@ -162,12 +162,13 @@ def sampled_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
 
 @measure("statAP", bounds=None, monotone=False, unjudged="sampled")
 def sampled_average_precision(lists: Lists, *, rel: int = 1) -> Values:
-    """Average precision estimated from a sample, by pairs of relevant documents that were drawn together.
+    """Average precision estimated from a sample, from pairs of sampled relevant documents.
 
-    (1/R) Σ w(d) (1 + Σ w(d'|d)) / rank(d) over the relevant documents d drawn and those d' of them above d. w = n/s;
-    the inner weight is (n - 1) / (s - 1) where both are of one stratum, since d is known to be drawn. R = Σ w(d),
-    found or not. The sum has no bias where every stratum has two draws or is whole; over the estimated R it is a
-    ratio, with a small one. May exceed 1. Where all is drawn it is AP; 0 where nothing relevant was drawn.
+    (1/R) Σ w(d) (1 + Σ w(d'|d)) / rank(d) over the sampled relevant documents d and those d' ranked above d. w = n/s;
+    the inner weight is (n - 1) / (s - 1) if both are in one stratum, given that d was sampled. R = Σ w(d), retrieved
+    or not. The sum is unbiased if every stratum has at least two sampled documents or was judged completely; the
+    ratio to the estimated R has a small bias. May exceed 1. If every document was sampled it equals AP; 0 if no
+    relevant document was sampled.
     Source: Aslam, Pavlu and Yilmaz, SIGIR 2006; Pavlu and Aslam, 2007.
     """
     found, sample = lists.relevant(rel), lists.sample
@@ -185,7 +186,7 @@ def sampled_average_precision(lists: Lists, *, rel: int = 1) -> Values:
 
 
 def _strata(lists: Lists, found: Found) -> tuple[NDArray[np.int32], Counts]:
-    """Give the stratum of each document, and its number among those of the topic."""
+    """The stratum of each document, and its number among those of the topic."""
     stratum = lists.strata_at(found)
     return stratum, stratum - lists.sample.first[lists.topics[found.cell]]
 

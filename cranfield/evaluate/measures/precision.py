@@ -1,4 +1,4 @@
-"""Measures for which a document is relevant or not: of the first k, of the list as a set, average precision."""
+"""Measures of binary relevance: precision and recall at a cutoff, set measures, average precision, counts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ELEVEN = tuple(level / 10 for level in range(11))
     weight=lambda rank, *, cutoff, **_: np.full(rank.shape, 1.0 / float(cutoff)),
 )
 def precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
-    """Precision: the share of the first k documents that is relevant.
+    """Precision: the share of relevant documents among the first k.
 
-    P@k = (relevant in the first k) / k. A list shorter than k is filled up with documents that are not relevant.
+    P@k = (relevant in the first k) / k. Ranks missing from a list shorter than k count as not relevant.
     Source: Cleverdon's Cranfield tests; trec_eval P_k.
     """
     return lists.relevant(rel).within(cutoff).count / float(cutoff)
@@ -33,19 +33,19 @@ def precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
 
 @measure("R", "Recall", additive=True, interval="monotone")
 def recall(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
-    """Recall: the share of the relevant documents that is among the first k.
+    """Recall: the share of the relevant documents that is retrieved in the first k.
 
     R@k = (relevant in the first k) / R, where R is the number of relevant documents of the topic.
-    0 where the topic has none. Source: Cleverdon's Cranfield tests; trec_eval recall_k.
+    0 if the topic has none. Source: Cleverdon's Cranfield tests; trec_eval recall_k.
     """
     return ratio(lists.relevant(rel).within(cutoff).count, lists.relevant_count(rel))
 
 
 @measure("RelativeP", "RelP", additive=True, interval="monotone")
 def relative_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
-    """Relative precision: precision at k over the best that is possible there, also called capped recall.
+    """Relative precision: precision at k divided by its highest possible value, also called capped recall.
 
-    (relevant in the first k) / min(k, R). 0 where the topic has no relevant document. Source: trec_eval relative_P_k.
+    (relevant in the first k) / min(k, R). 0 if the topic has no relevant document. Source: trec_eval relative_P_k.
     """
     return ratio(lists.relevant(rel).within(cutoff).count, np.minimum(lists.relevant_count(rel), cutoff))
 
@@ -56,9 +56,9 @@ def f_measure(
 ) -> Values:
     """F: the weighted harmonic mean of precision and recall.
 
-    F = (1 + b²) P R / (b² P + R), where b = `beta` says how much more recall counts than precision. P and R are of
-    the first k documents, or of the whole list without a cutoff (with P over the length of the list). 0 where
-    nothing relevant was found. Source: van Rijsbergen, Information Retrieval, 1979.
+    F = (1 + b²) P R / (b² P + R), where b = `beta` is the weight of recall relative to precision. P and R are
+    those of the first k documents, or without a cutoff of the whole list (P is then divided by its length). 0 if no
+    relevant document was retrieved. Source: van Rijsbergen, Information Retrieval, 1979.
     """
     found = lists.relevant(rel).within(cutoff).count
     size = lists.length if cutoff is None else np.full(len(lists), cutoff)
@@ -71,11 +71,11 @@ def f_measure(
 def accuracy(
     lists: Lists, *, cutoff: int | None = None, documents: Annotated[int, Range(0)] = 0, rel: int = 1
 ) -> Values:
-    """Accuracy: the share of the collection that was put on the right side, retrieved or not.
+    """Accuracy: the share of the collection that was classified correctly as relevant or not relevant.
 
-    (relevant retrieved + not relevant and not retrieved) / `documents`, the size of the collection, which has to be
-    given; the first k documents count as retrieved, or the whole list. It misleads: almost nothing in a collection is
-    relevant, so that retrieving nothing at all scores close to 1. It is here to show just that.
+    (relevant retrieved + not relevant and not retrieved) / `documents`, the size of the collection, which is
+    required. The first k documents count as retrieved, or without a cutoff the whole list. Accuracy is misleading in
+    retrieval: almost no document is relevant, so an empty list scores close to 1. It is included to show this.
     Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, section 8.3.
     """
     if documents <= 0:
@@ -88,19 +88,19 @@ def accuracy(
 
 @measure("Success", interval="monotone", weight=lambda rank, **_: np.ones(rank.shape), best=True)
 def success(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
-    """Success: whether a relevant document is among the first k, also called hit rate.
+    """Success: whether the first k documents contain a relevant one, also called hit rate.
 
-    1 if there is one, else 0. Source: Tomlinson; trec_eval success_k.
+    1 if they do, else 0. Source: Tomlinson; trec_eval success_k.
     """
     return (lists.relevant(rel).within(cutoff).count > 0).astype(float)
 
 
 @measure("SetP", interval="monotone")
 def set_precision(lists: Lists, *, rel: int = 1, relative: bool = False) -> Values:
-    """Set precision: the share of the whole list that is relevant.
+    """Set precision: the share of relevant documents in the whole list.
 
-    (relevant retrieved) / N, where N is the length of the list; with `relative` over min(N, R), the best that is
-    possible. 0 for an empty list. Source: trec_eval set_P, set_relative_P.
+    (relevant retrieved) / N, where N is the length of the list; with `relative` divided by min(N, R), the highest
+    possible number. 0 for an empty list. Source: trec_eval set_P, set_relative_P.
     """
     size = np.minimum(lists.length, lists.relevant_count(rel)) if relative else lists.length
     return ratio(lists.relevant(rel).count, size)
@@ -108,9 +108,9 @@ def set_precision(lists: Lists, *, rel: int = 1, relative: bool = False) -> Valu
 
 @measure("SetR", interval="monotone")
 def set_recall(lists: Lists, *, rel: int = 1) -> Values:
-    """Set recall: the share of the relevant documents that is anywhere in the list.
+    """Set recall: the share of the relevant documents that was retrieved at any rank.
 
-    (relevant retrieved) / R. 0 where the topic has no relevant document. Source: trec_eval set_recall.
+    (relevant retrieved) / R. 0 if the topic has no relevant document. Source: trec_eval set_recall.
     """
     return ratio(lists.relevant(rel).count, lists.relevant_count(rel))
 
@@ -119,8 +119,8 @@ def set_recall(lists: Lists, *, rel: int = 1) -> Values:
 def set_f(lists: Lists, *, beta: Annotated[float, Range(0)] = 1.0, rel: int = 1) -> Values:
     """Set F: the weighted harmonic mean of set precision and set recall.
 
-    (b + 1) P R / (b P + R) with b = `beta`. trec_eval does not square b; `F` does, as its definition says.
-    0 where nothing relevant was found. Source: trec_eval set_F.
+    (b + 1) P R / (b P + R) with b = `beta`. trec_eval does not square b; `F` does, as in its definition.
+    0 if no relevant document was retrieved. Source: trec_eval set_F.
     """
     found = lists.relevant(rel).count
     exact, complete = ratio(found, lists.length), ratio(found, lists.relevant_count(rel))
@@ -131,7 +131,7 @@ def set_f(lists: Lists, *, beta: Annotated[float, Range(0)] = 1.0, rel: int = 1)
 def set_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     """Set average precision: set precision times set recall.
 
-    (relevant retrieved)² / (N R). 0 where undefined. Source: trec_eval set_map.
+    (relevant retrieved)² / (N R). 0 if undefined. Source: trec_eval set_map.
     """
     found = lists.relevant(rel).count.astype(float)
     return ratio(found * found, lists.length.astype(float) * lists.relevant_count(rel))
@@ -148,25 +148,26 @@ def utility(
     documents: Annotated[int, Range(0)] = 0,
     rel: int = 1,
 ) -> Values:
-    """Utility: a weighted sum over the four kinds of documents.
+    """Utility: a weighted sum over the four classes of documents.
 
-    a (relevant, retrieved) + b (not relevant, retrieved) + c (relevant, not retrieved) + d (neither), the last
-    counted in a collection of `documents`. Source: trec_eval utility, from the TREC filtering track.
+    a (relevant, retrieved) + b (not relevant, retrieved) + c (relevant, not retrieved) + d (neither), where
+    `documents` is the size of the collection. Source: trec_eval utility, from the TREC filtering track.
     """
     found, size, relevant = lists.relevant(rel).count, lists.length, lists.relevant_count(rel)
     neither = documents + found - size - relevant
     return np.asarray(a * found + b * (size - found) + c * (relevant - found) + d * neither, dtype=np.float64)
 
 
-# At the relevant documents: average precision, reciprocal rank and their kin.
+# At the relevant documents: average precision, reciprocal rank and related measures.
 
 
 @measure("AP", "MAP", "AveP", interval="average")
 def average_precision(lists: Lists, *, cutoff: int | None = None, rel: int = 1) -> Values:
     """Average precision: the mean over all relevant documents of the precision at their ranks.
 
-    AP = (1 / R) Σ P@r over the ranks r of the relevant documents found; one not found adds 0. With a cutoff only the
-    first k ranks count, still divided by R. 0 where the topic has no relevant document. The mean over topics is MAP.
+    AP = (1 / R) Σ P@r over the ranks r of the relevant documents retrieved; those not retrieved add 0. With a cutoff
+    only the first k ranks count, still divided by R. 0 if the topic has no relevant document. The mean over topics is
+    MAP.
     Source: Buckley and Voorhees, Retrieval System Evaluation, 2005; trec_eval map, map_cut_k.
     """
     found = lists.relevant(rel).within(cutoff)
@@ -175,9 +176,9 @@ def average_precision(lists: Lists, *, cutoff: int | None = None, rel: int = 1) 
 
 @measure("RR", "MRR", interval="reciprocal", whole_list=True, weight=lambda rank, **_: 1.0 / rank, best=True)
 def reciprocal_rank(lists: Lists, *, cutoff: int | None = None, rel: int = 1) -> Values:
-    """Reciprocal rank: 1 over the rank of the first relevant document.
+    """Reciprocal rank: 1 divided by the rank of the first relevant document.
 
-    0 where none is found (within the first k, with a cutoff). Source: Voorhees, TREC-8 question answering track;
+    0 if none is retrieved (with a cutoff, in the first k). Source: Voorhees, TREC-8 question answering track;
     trec_eval recip_rank.
     """
     found = lists.relevant(rel).within(cutoff)
@@ -188,8 +189,8 @@ def reciprocal_rank(lists: Lists, *, cutoff: int | None = None, rel: int = 1) ->
 def r_precision(lists: Lists, *, times: Annotated[float, Range(0)] = 1.0, rel: int = 1) -> Values:
     """R-precision: precision at rank R, the number of relevant documents of the topic.
 
-    (relevant in the first R) / R. With `times` at that multiple of R, rounded as in trec_eval: floor(times R + 0.9).
-    0 where the topic has no relevant document. Source: Buckley; trec_eval Rprec, Rprec_mult.
+    (relevant in the first R) / R. With `times` at a multiple of R, rounded as in trec_eval: floor(times R + 0.9).
+    0 if the topic has no relevant document. Source: Buckley; trec_eval Rprec, Rprec_mult.
     """
     depth = lists.relevant_count(rel)
     if times != 1.0:
@@ -200,12 +201,12 @@ def r_precision(lists: Lists, *, times: Annotated[float, Range(0)] = 1.0, rel: i
 
 @measure("IPrec", interval="interpolated")
 def interpolated_precision(lists: Lists, *, cutoff: float, rel: int = 1, rounding: Rounding = "exact") -> Values:
-    """Interpolated precision: the highest precision at any rank where recall has reached the level.
+    """Interpolated precision: the highest precision at any rank whose recall has reached the level.
 
-    IPrec@l = max P@r over the ranks r with recall at r >= l; 0 where recall never gets there. trec_eval turns the
-    level into a number of documents first and rounds it: floor(l R + 0.9) in version 9, the nearest in version 10,
-    which can be below the level. `rounding` asks for that. Source: Salton; Buckley and Voorhees, 2005; trec_eval
-    iprec_at_recall.
+    IPrec@l = max P@r over the ranks r with recall at r >= l; 0 if recall never reaches the level. trec_eval converts
+    the level to a number of documents first: floor(l R + 0.9) in version 9, rounded to the nearest in version 10,
+    which may be below the level. `rounding` selects one of these. Source: Salton; Buckley and Voorhees, 2005;
+    trec_eval iprec_at_recall.
     """
     found = lists.relevant(rel)
     needed = documents_needed(cutoff, lists.relevant_count(rel), rounding)
@@ -225,9 +226,9 @@ def interpolated_average(lists: Lists, *, rel: int = 1, rounding: Rounding = "ex
 def interpolated_mean(
     lists: Lists, *, levels: str = "0.2,0.5,0.8", rel: int = 1, rounding: Rounding = "exact"
 ) -> Values:
-    """Average of interpolated precision at chosen recall levels; without a choice the three-point average.
+    """Mean of the interpolated precision at selected recall levels; by default the three-point average.
 
-    `levels` are numbers from 0 to 1 with commas between them, as in IPrecMean(levels='.25,.5,.75'); `rounding` as in
+    `levels` are numbers from 0 to 1, separated by commas, as in IPrecMean(levels='.25,.5,.75'); `rounding` as in
     IPrec. Source: Salton; trec_eval 11pt_avg with parameters.
     """
     try:
@@ -235,7 +236,7 @@ def interpolated_mean(
     except ValueError:
         chosen = (-1.0,)
     if not all(0 <= level <= 1 for level in chosen):
-        raise UsageError(f"levels are numbers from 0 to 1 with commas between them, not {quoted(levels)}")
+        raise UsageError(f"levels are numbers from 0 to 1, separated by commas, not {quoted(levels)}")
     return _mean_of_levels(lists, chosen, rel, rounding)
 
 
@@ -250,7 +251,7 @@ def _mean_of_levels(lists: Lists, levels: Sequence[float], rel: int, rounding: R
 
 
 def documents_needed(level: float, relevant: Counts, rounding: Rounding) -> Counts:
-    """Give how many relevant documents make a recall level, exactly or as a version of trec_eval rounds it."""
+    """How many relevant documents make a recall level, exactly or as a version of trec_eval rounds it."""
     wanted = level * relevant
     whole = np.floor(wanted)
     if rounding == "9":
@@ -268,9 +269,9 @@ def documents_needed(level: float, relevant: Counts, rounding: Rounding) -> Coun
 
 @measure("BinG", interval="binary_g")
 def binary_g(lists: Lists, *, rel: int = 1) -> Values:
-    """Binary G: the mean over all relevant documents of 1 / log2(2 + documents above that are not relevant).
+    """Binary G: the mean over all relevant documents of 1 / log2(2 + non-relevant documents ranked above).
 
-    0 where the topic has no relevant document. Source: Buckley; trec_eval binG.
+    0 if the topic has no relevant document. Source: Buckley; trec_eval binG.
     """
     found = lists.relevant(rel)
     return ratio(found.total(1.0 / log2_of_ranks(found.rank - found.ordinal + 1)), lists.relevant_count(rel))
@@ -278,9 +279,10 @@ def binary_g(lists: Lists, *, rel: int = 1) -> Values:
 
 @measure("YAAP", bounds=None, interval="logit")
 def yet_another_average_precision(lists: Lists, *, rel: int = 1) -> Values:
-    """Yet another average precision: a logit-like form of AP that averages better over topics.
+    """Yet another average precision: a logit-like transformation of AP, better suited to averaging over topics.
 
-    ln((1 + S) / (1 + R - S)), S the sum of the precisions at the relevant documents found. An empty list has S = 0.
+    ln((1 + S) / (1 + R - S)), S the sum of the precisions at the relevant documents retrieved. S = 0 for an empty
+    list.
     Source: Robertson, On smoothing average precision, ECIR 2012; trec_eval yaap.
     """
     found = lists.relevant(rel)
@@ -288,7 +290,7 @@ def yet_another_average_precision(lists: Lists, *, rel: int = 1) -> Values:
     return np.log((1.0 + total) / (1.0 + lists.relevant_count(rel) - total))
 
 
-# Counts. They are added up over topics, not averaged.
+# Counts. They are summed over topics, not averaged.
 
 
 @measure("NumQ", aggregate="sum", bounds=None, quality=False, interval="monotone")
@@ -299,7 +301,7 @@ def topic_count(lists: Lists) -> Values:
 
 @measure("NumRet", aggregate="sum", bounds=None, quality=False, interval="monotone")
 def retrieved_count(lists: Lists, *, rel: int = 0) -> Values:
-    """Number of documents retrieved; with `rel` above 0, of those with at least that grade.
+    """Number of retrieved documents; with `rel` above 0, of those with at least this grade.
 
     Source: trec_eval num_ret, num_rel_ret (rel=1).
     """
@@ -335,5 +337,5 @@ def relevant_retrieved_count(lists: Lists, *, rel: int = 1) -> Values:
     interval="monotone",
 )
 def judged_nonrelevant_count(lists: Lists, *, rel: int = 1) -> Values:
-    """Number of documents retrieved that were judged, and not relevant. Source: trec_eval num_nonrel_judged_ret."""
+    """Number of retrieved documents that were judged not relevant. Source: trec_eval num_nonrel_judged_ret."""
     return (lists.judged_so_far.within(None) - lists.relevant(rel).count).astype(float)

@@ -75,7 +75,7 @@ def read_input(options: TrecOptions) -> TrecInput:
 
 @contextmanager
 def _run_file(options: TrecOptions) -> Iterator[Path]:
-    """Give the run file; version 10 reads standard input where the name is -."""
+    """The run file; version 10 reads standard input where the name is -."""
     name = options.files[1]
     if name != "-" or options.version == "9":
         _look_at(Path(name), name, noun="results")
@@ -156,7 +156,7 @@ def _read_leniently(qrels_data: bytes, run_data: bytes, options: TrecOptions) ->
 
 
 def _lenient_qrels(data: bytes, options: TrecOptions) -> tuple[Judged, dict[bytes, str]]:
-    """Give the grades of each topic, and what trec_eval says of topics that judge a document twice."""
+    """The grades of each topic, and what trec_eval says of topics that judge a document twice."""
     judged: Judged = {}
     broken: dict[bytes, str] = {}
     after_comment, rows = False, 0
@@ -180,7 +180,7 @@ def _lenient_qrels(data: bytes, options: TrecOptions) -> tuple[Judged, dict[byte
 
 
 def _lenient_run(data: bytes, options: TrecOptions) -> tuple[Ranked, bytes]:
-    """Give the ranking of each topic and the tag of the last line."""
+    """The ranking of each topic and the tag of the last line."""
     ranking: Ranked = {}
     run_id, rows = b"", 0
     for line in _lines(data):
@@ -208,5 +208,5 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _malformed(noun: str, row: int, name: str) -> Refused:
-    """Say which row is malformed; comments and empty lines are not counted, as there."""
+    """Which row is malformed; comments and empty lines are not counted, as there."""
     return Refused(f"trec_eval.get_{noun}: Malformed line {row}\ntrec_eval: Quit in file '{name}'\n", 2)

@@ -86,12 +86,12 @@ _WITH_GAINS = re.compile(rf"({_GRADED})[._]((?:[0-9]+=[+-]?[0-9.]+(?:[eE][+-]?[0
 
 
 def measures_of_version(version: str) -> list[str]:
-    """Give the names a version knows, in printing order."""
+    """The names a version knows, in printing order."""
     return [one.name for one in _ALL if version == "10" or not one.since_10]
 
 
 def nickname(name: str, version: str) -> Sequence[str] | None:
-    """Give the measures a nickname stands for; None where it is none."""
+    """The measures a nickname stands for; None where it is none."""
     together = {
         "official": ORDER[: ORDER.index("P") + 1],
         "set": (*ORDER[:5], "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
@@ -101,7 +101,7 @@ def nickname(name: str, version: str) -> Sequence[str] | None:
 
 
 def trec_names_of() -> dict[str, list[str]]:
-    """Give for each of our measures the names that mean it."""
+    """For each of our measures the names that mean it."""
     found: dict[str, list[str]] = {}
     for one in _ALL:
         if one.expression:
@@ -111,7 +111,7 @@ def trec_names_of() -> dict[str, list[str]]:
 
 
 def in_our_words(text: str) -> list[str] | None:
-    """Give the expressions that a name of trec_eval means; None where it is no such name.
+    """The expressions that a name of trec_eval means; None where it is no such name.
 
     A family without a cutoff means its usual ones, and a nickname (`official`, `all_trec`, `set`) many measures;
     what is not a number (runid, relstring) is left out of those. Cutoffs lose what is behind their decimal point, as

@@ -68,7 +68,7 @@ class TrecOptions:
     files: tuple[str, ...] = ()
 
     def parameter(self, name: str) -> str | None:
-        """Give the parameters of a measure; of several the first, as trec_eval does."""
+        """The parameters of a measure; of several the first, as trec_eval does."""
         return next((text for named, text in self.parameters if named == name), None)
 
 
@@ -191,7 +191,7 @@ def pairs(text: str, name: str) -> tuple[tuple[str, float], ...]:
 
 
 def gains(found: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
-    """Give the pairs whose name is a whole number, as gains per grade; unjudged documents can have none."""
+    """The pairs whose name is a whole number, as gains per grade; unjudged documents can have none."""
     named = tuple((int(key), value) for key, value in found if re.fullmatch(r"[+-]?[0-9]+", key))
     if any(grade < 0 for grade, _ in named):
         raise Refused("trec_eval: gains of documents that are not judged are out of Cranfield's scope\n", 1)

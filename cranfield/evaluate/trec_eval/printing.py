@@ -57,7 +57,7 @@ class Wanted:
         return parameters.gains(parameters.pairs(self.text, self.name)) if self.text else ()
 
     def ours(self, expression: str, **settings: Any) -> Values:
-        """Give the values of our measure; its parameters may be any that trec_eval takes."""
+        """The values of our measure; its parameters may be any that trec_eval takes."""
         found = scanned(expression)
         kind = measures.get(found.name)
         settings = {name: value for name, value, _ in found.settings if name not in COMMON} | settings
@@ -69,7 +69,7 @@ class Wanted:
 
 
 def values_of(wanted: Wanted) -> dict[str, Values]:
-    """Give the values of a measure under the names it prints."""
+    """The values of a measure under the names it prints."""
     name, measure = wanted.name, MEASURES[wanted.name]
     if name in _OWN_ARITHMETIC:
         return dict(_OWN_ARITHMETIC[name](wanted))
@@ -166,7 +166,7 @@ def _rbp_residual(wanted: Wanted) -> Named:
 
 
 def relevance_string(wanted: Wanted, cell: int) -> str:
-    """Give the grades at the first ranks, one letter each: - not pooled, . pooled and not judged, > above 9."""
+    """The grades at the first ranks, one letter each: - not pooled, . pooled and not judged, > above 9."""
     size = int(parameters.real_number(wanted.text)) if wanted.text else 10
     start, end = (int(place) for place in wanted.lists.offsets[cell : cell + 2])
     grades = wanted.lists.grades[start : max(start, min(end, start + size))].tolist()
@@ -203,7 +203,7 @@ _FAILED = 255
 
 
 def as_zscores(values: NamedValues, topics: Sequence[bytes], path: Path) -> NamedValues:
-    """Give the values as z-scores, by a file of topic, measure, mean and standard deviation."""
+    """The values as z-scores, by a file of topic, measure, mean and standard deviation."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -263,7 +263,7 @@ class _Table:
     as_zscores: bool = False
 
     def line(self, measure: str, printed: str, topic: bytes, value: float) -> bytes:
-        """Give one line of output."""
+        """One line of output."""
         if measure in _WHOLE and not self.as_zscores:
             return _line(printed, topic, str(int(value)))
         shown = "  -nan" if math.isnan(value) else f"{value:6.4f}"
@@ -294,7 +294,7 @@ def trec_eval(arguments: Sequence[str]) -> Printed:
 
 
 def _evaluated_topics(given: TrecInput, options: TrecOptions) -> tuple[list[int], str]:
-    """Give the topics that are evaluated, and what is said when one stops the program before the end."""
+    """The topics that are evaluated, and what is said when one stops the program before the end."""
     cells: list[int] = []
     needs_lists = not options.measures <= _WITHOUT_LISTS
     first = next(
@@ -355,7 +355,7 @@ def _table(given: TrecInput, options: TrecOptions, cells: list[int], wanted: lis
 def _lines(
     table: _Table, wanted: list[str], given: TrecInput, options: TrecOptions, *, stopped: bool
 ) -> Iterator[bytes]:
-    """Give the lines of all topics, and the summary unless a topic stopped the program."""
+    """The lines of all topics, and the summary unless a topic stopped the program."""
     shown = [name for name in wanted if name not in _ONLY_IN_SUMMARY]
     for place, topic in enumerate(table.topics if options.per_topic else ()):
         for name in shown:
@@ -375,7 +375,7 @@ def _lines(
 
 
 def _whole(name: str, value: Values, topics: int, given: TrecInput, options: TrecOptions) -> float:
-    """Give the summary of a measure: a sum for counts, a geometric mean where the name says so, else the mean."""
+    """The summary of a measure: a sum for counts, a geometric mean where the name says so, else the mean."""
     if name == "num_q":
         return topics
     if name == "num_rel" and options.complete:

@@ -22,13 +22,13 @@ def _in_front(arms: Bandit) -> Scores:
     return values
 
 
-@adaptive("mtf", summary="move-to-front: stay with a run while it gives relevant documents")
+@adaptive("mtf", summary="move-to-front: stay with a run while its documents are relevant")
 def move_to_front(start: Start, *, known: Known = "skip") -> State:
-    """Judges down one run as long as it gives relevant documents.
+    """Judges down one run as long as its documents are relevant.
 
     All runs start with the same priority. One of those with the highest priority is drawn; its next documents are
     judged while they are relevant; a non-relevant one lowers the run's priority by 1, and a run is drawn again.
-    A run that is used up leaves. `known` says what happens when a run comes to a document that was judged through
+    An exhausted run is dropped. `known` says what happens when a run reaches a document that was judged through
     another run: `skip` passes over it, `consume` applies its label to this run too.
 
     Source: Cormack, Palmer and Clarke, "Efficient construction of large test collections", SIGIR 1998. Published
@@ -66,11 +66,11 @@ def max_mean(start: Start, *, update: Update = "pulled", known: Known = "skip") 
     return Bandit(start, _beta_mean, update=update, known=known)
 
 
-@adaptive("max-mean-ns", summary="bandit: the run with the best mean of late (non-stationary)")
+@adaptive("max-mean-ns", summary="bandit: the run with the best recent mean (non-stationary)")
 def fading_max_mean(start: Start, *, rate: Rate = 0.9, update: Update = "pulled", known: Known = "skip") -> State:
-    """As `max-mean`, with a memory that fades: a run is worth what its last documents were worth.
+    """As `max-mean`, with a fading memory: recent documents of a run count more than early ones.
 
-    At each judgment of a run  jrel ← rate · jrel + x,  jret ← rate · jret + 1;  it is valued (1 + jrel) / (2 + jret).
+    At each judgment of a run  jrel ← rate · jrel + x,  jret ← rate · jret + 1;  its value is (1 + jrel) / (2 + jret).
     rate = 1 is `max-mean`, rate = 0 remembers only the last document.
 
     Source: Losada, Parapar and Barreiro, "Multi-armed bandits for adjudicating documents in pooling-based evaluation
@@ -81,19 +81,19 @@ def fading_max_mean(start: Start, *, rate: Rate = 0.9, update: Update = "pulled"
 
 @adaptive("random-arm", summary="bandit: a run drawn at random")
 def random_arm(start: Start) -> State:
-    """Judges the next document of a run drawn by seed: what the other bandits are compared with.
+    """Judges the next document of a run drawn by seed: the baseline for the other bandits.
 
     Source: Losada, Parapar and Barreiro, SAC 2016.
     """
     return Bandit(start, lambda arms: np.zeros(len(arms.judged)))
 
 
-@adaptive("epsilon-greedy", summary="bandit: explores at random, less and less")
+@adaptive("epsilon-greedy", summary="bandit: explores at random, less and less often")
 def epsilon_greedy(
     start: Start,
     *,
-    c: Annotated[float, Option("how long exploring lasts", at_least=0)] = 0.01,
-    d: Annotated[float, Option("how fast exploring fades", at_least=0.001, at_most=1)] = 0.1,
+    c: Annotated[float, Option("how long exploration lasts", at_least=0)] = 0.01,
+    d: Annotated[float, Option("how fast exploration decays", at_least=0.001, at_most=1)] = 0.1,
     update: Update = "pulled",
     known: Known = "skip",
 ) -> State:
@@ -102,8 +102,7 @@ def epsilon_greedy(
     ε_n = min(1, c · m / (d² · n)) at the n-th pull with m runs. The mean of a run is R_s / (R_s + N_s), 0 before its
     first document; with c = 0 the best run so far is always pulled. Ties by seed.
 
-    Source: Auer, Cesa-Bianchi and Fischer, Machine Learning 2002; for pooling Losada, Parapar and Barreiro, SAC 2016
-    (c = 0.01, d = 0.1 from memory of the literature).
+    Source: Auer, Cesa-Bianchi and Fischer, Machine Learning 2002; for pooling Losada, Parapar and Barreiro, SAC 2016.
     """
 
     def value(arms: Bandit) -> Scores:
@@ -134,9 +133,9 @@ def thompson(start: Start, *, update: Update = "pulled", known: Known = "skip") 
     return Bandit(start, _beta_draw, update=update, known=known)
 
 
-@adaptive("thompson-ns", summary="bandit: Thompson sampling of late (non-stationary)")
+@adaptive("thompson-ns", summary="bandit: Thompson sampling of recent judgments (non-stationary)")
 def fading_thompson(start: Start, *, rate: Rate = 0.9, update: Update = "pulled", known: Known = "skip") -> State:
-    """As `thompson`, with a memory that fades: Beta(1 + jrel, 1 + jret − jrel).
+    """As `thompson`, with a fading memory: Beta(1 + jrel, 1 + jret − jrel).
 
     At each judgment of a run  jrel ← rate · jrel + x,  jret ← rate · jret + 1.
 

@@ -29,24 +29,24 @@ def continuous_active_learning(
     start: Start,
     *,
     negatives: Annotated[int, Option("temporary non-relevant documents in each round", at_least=1)] = 100,
-    regularisation: Annotated[float, Option("how strongly weights are held down", at_least=1e-9)] = 0.0001,
+    regularisation: Annotated[float, Option("strength of the L2 penalty", at_least=1e-9)] = 0.0001,
 ) -> State:
-    """Judges the documents that a classifier, trained on what is judged so far, takes for most relevant.
+    """Judges the documents that a classifier, trained on the judgments so far, ranks highest.
 
-    The words of the topic are one relevant document to begin with. Each round trains logistic regression (L2, both
-    classes weighed the same) on tf-idf vectors of words, with some candidates drawn anew as temporary non-relevant
+    The topic text is the first relevant document. Each round trains logistic regression (L2, both
+    classes weighted equally) on tf-idf vectors of words, with freshly drawn candidates as temporary non-relevant
     documents; then the B best unjudged candidates are judged, and B ← B + ⌈B / 10⌉, from B = 1. Only candidates of
-    the runs are chosen. A document that got no label teaches nothing. Ties by document id, descending.
+    the runs are chosen. A document without a label is not used for training. Ties by document id, descending.
 
-    A trained model is not the same to the last bit on every machine: what was chosen is recorded, and the record is
-    what is checked later. Needs the extra `learn`.
+    A trained model is not bit-identical on every machine: the choices are recorded, and the record is checked later.
+    Needs the extra `learn`.
 
     Source: Cormack and Grossman, "Autonomy and reliability of continuous active learning" (AutoTAR), 2015. They train
     by stochastic gradient descent on pairs of documents; this is the same loss, solved exactly.
     """
     candidates = start.candidates
     if start.texts is None:
-        raise UsageError("the strategy 'cal' reads the text of documents, and none was given")
+        raise UsageError("the strategy 'cal' reads the text of documents, but there is none")
     vectorizer = _library("sklearn.feature_extraction.text").TfidfVectorizer
     try:
         vectors = vectorizer(sublinear_tf=True, analyzer=Analyser("cal").words).fit_transform(

@@ -33,12 +33,12 @@ def depth(
     *,
     topics: Annotated[str, Option("topics with a depth of their own, as in 101:50,107:20")] = "",
 ) -> Places:
-    """Everything that some run has among its first k: { d : min over runs s of r_s(d) ≤ k }.
+    """All documents that some run ranks at k or above: { d : min over runs s of r_s(d) ≤ k }.
 
-    The amount is k. Best rank first, ties by document id, descending. A run that is shorter than k gives what it has.
-    With by=group the first k of each group's merged list count, so that a team brings k documents however many runs
-    it sends. With by=topic the amount is a number of documents: each topic goes to the deepest full rank that does
-    not exceed it. `topics` sets other depths for some topics: "101:50,107:20".
+    The amount is k. Best rank first, ties by document id, descending. A run shorter than k contributes all its
+    documents. With by=group the top k of each group's merged ranking count, so that a group contributes k documents
+    however many runs it submits. With by=topic the amount is a number of documents: each topic goes to the deepest
+    full rank that does not exceed it. `topics` sets other depths for some topics: "101:50,107:20".
 
     Source: Spärck Jones and van Rijsbergen's ideal collection (1975), and TREC since 1992.
     """
@@ -50,7 +50,7 @@ def take(candidates: Candidates, seed: int) -> Places:
     """The first documents of all runs, rank by rank; within a rank the runs in byte order of their names.
 
     `take 100` is the deepest full depth that fits into 100 documents, filled up from the next rank. The order of the
-    runs decides who fills it: `fair-take` shuffles it at every rank.
+    runs decides which fill it: `fair-take` shuffles them at every rank.
 
     Source: Lipani et al., "Fixed-cost pooling strategies based on IR evaluation measures", ECIR 2017.
     """
@@ -78,7 +78,7 @@ def fair_take(candidates: Candidates, seed: int) -> Places:
 
 @fixed("shuffle", summary="an order drawn by seed")
 def shuffle(candidates: Candidates, seed: int) -> Places:
-    """All candidates, shuffled by seed: what every other order is compared with.
+    """All candidates, shuffled by seed: the baseline for every other order.
 
     Each document's place comes from a hash of seed, topic and document. It is an order and not a sample: for
     documents with inclusion probabilities use `sample`.

@@ -23,7 +23,7 @@ Votes = NDArray[np.unsignedinteger]
 
 @scored("rrf", summary="reciprocal rank fusion")
 def reciprocal_rank_fusion(
-    candidates: Candidates, *, k: Annotated[float, Option("how little the first ranks stand out", at_least=0)] = 60
+    candidates: Candidates, *, k: Annotated[float, Option("constant that dampens the top ranks", at_least=0)] = 60
 ) -> Scores:
     """By Σ over runs s that have d:  1 / (k + r_s(d)).
 
@@ -49,14 +49,14 @@ def discounted_gain(candidates: Candidates) -> Scores:
 def rbp_a(
     candidates: Candidates,
     *,
-    p: Annotated[float, Option("persistence of the reader", at_least=0.001, at_most=0.999)] = 0.8,
+    p: Annotated[float, Option("persistence of the user", at_least=0.001, at_most=0.999)] = 0.8,
 ) -> Scores:
     """By Σ over runs s that have d:  (1 − p) · p^(r_s(d) − 1), what RBP can gain from the document.
 
     A run without the document adds nothing. Ties by document id, descending.
 
     Source: Moffat, Webber and Zobel, "Strategic system comparisons via targeted relevance judgments", SIGIR 2007
-    (method A, p = 0.8), from memory of the literature.
+    (method A).
     """
     return candidates.summed((1 - p) * np.power(p, candidates.listed_ranks - 1.0))
 
@@ -73,7 +73,9 @@ def popularity(
     More runs first; of equally many, the smaller sum of ranks. Documents that no run has among its first k come last.
     Ties by document id, descending.
 
-    Source: NTCIR's priority order (Sakai), from memory of the literature. The usual k is the pool depth.
+    Source: the prioritised order (PRI) of NTCIR's pooling script; Sakai et al., "Relevance assessments for web
+    search evaluation: should we randomise or prioritise the pooled documents?", TOIS 2022. The usual k is the pool
+    depth.
     """
     within = candidates.found & (candidates.ranks <= k)
     return np.lexsort((np.where(within, candidates.ranks, 0).sum(axis=0), -within.sum(axis=0)))
@@ -83,10 +85,10 @@ def popularity(
 def borda(candidates: Candidates) -> Scores:
     """By Σ over runs s of the points c − r_s(d) + 1, where c is the number of documents that the runs have.
 
-    The points that a run of length n does not give out are shared evenly among the candidates it does not have:
-    (c − n + 1) / 2 each. A run without the topic so gives everybody the same. Ties by document id, descending.
+    The points that a run of length n does not assign are shared evenly among the candidates it did not retrieve:
+    (c − n + 1) / 2 each. A run without the topic thus gives all candidates the same. Ties by document id, descending.
 
-    Source: Aslam and Montague, "Models for metasearch", SIGIR 2001, from memory of the literature.
+    Source: Aslam and Montague, "Models for metasearch", SIGIR 2001.
     """
     count = candidates.documents_found
     for_absent = (count - candidates.lengths + 1) / 2
@@ -184,7 +186,7 @@ def condorcet(candidates: Candidates) -> Scores:
     neither does not vote. Ties by document id, descending.
 
     Source: Montague and Aslam, "Condorcet fusion for improved retrieval", CIKM 2002, sort with that comparison; it
-    can run in circles, and then their result hangs on the order of the input. The count does not.
+    can be cyclic, and then their result depends on the order of the input. The count does not.
     """
     ranks = np.where(candidates.found, candidates.ranks, FAR)
     if int(candidates.listed_ranks.max(initial=0)) < _NARROW:

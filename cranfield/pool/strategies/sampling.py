@@ -35,8 +35,8 @@ def uniform_sample(candidates: Candidates, eligible: Places, wanted: int | None,
 
     The documents with the n smallest draws are taken; a draw is a hash of seed, topic and document, so a larger
     sample with the same seed contains the smaller one. A share is rounded to a whole number of documents, at least
-    one: otherwise a topic would have a probability of 0 and could not be estimated. What an earlier sample of the
-    plan could have drawn is not drawn again.
+    one: otherwise a topic would have a probability of 0 and could not be estimated. Documents in the population of an
+    earlier sample of the plan are not drawn again.
 
     Source: the design of infAP (Yilmaz and Aslam, CIKM 2006); all probabilities are exact.
     """
@@ -67,16 +67,16 @@ def stratified_sample(
     wanted: int | None,
     seed: int,
     *,
-    strata: Annotated[str, Option("ranks with rates in per cent, as in 1-20:100,21-100:20")] = "1-20:100,21-100:20",
+    strata: Annotated[str, Option("ranks with rates in %, as in 1-20:100,21-100:20")] = "1-20:100,21-100:20",
     order: Annotated[str, Option("what is cut into strata: rank (the best one), or a fixed strategy")] = _BEST_RANK,
 ) -> Sample:
-    """From each stratum h n_h of its N_h documents, uniformly and without replacement: probability n_h / N_h.
+    """From each stratum h, n_h of its N_h documents, drawn uniformly without replacement: probability n_h / N_h.
 
-    `strata=1-20:100,21-100:20` takes all documents whose best rank is up to 20, and 20 per cent of those from 21 to
+    `strata=1-20:100,21-100:20` takes all documents whose best rank is up to 20, and 20% of those from 21 to
     100. `order=rrf` cuts the strata from the order of a strategy instead: then 1-20 are its first twenty. One stratum
-    may go without a rate; it gets what the others leave of the amount, as in `stratified until 800
+    may have no rate; it gets what the others leave of the amount, as in `stratified until 800
     strata=1-20:100,21-1000`. Rates that take more than the amount are refused, and where all strata have rates there
-    is no amount. A rate above 0 takes at least one document of a stratum that has any. Documents outside of all
+    is no amount. A rate above 0 takes at least one document of a stratum that has any. Documents outside all
     strata are not chosen.
 
     Source: the design of xinfAP and infNDCG (Yilmaz, Kanoulas and Aslam, SIGIR 2008); the rates as in NIST's pooling
@@ -131,11 +131,11 @@ def statap_sample(candidates: Candidates, eligible: Places, wanted: int | None, 
     sample need not contain a smaller one: the buckets are others.
 
     The probabilities are stored with the pool, for estimates of your own. The measures for sampled qrels (`xinfAP`,
-    `infNDCG`, `statAP`, `statP`) know of strata alone, and weigh every document of a stratum with N / n: for this
-    sample, whose probabilities differ, they are biased. For those measures draw with `sample` or `stratified`.
+    `infNDCG`, `statAP`, `statP`) use strata only, and weight every document of a stratum by N / n: for this
+    sample, whose probabilities differ, they are biased. For those measures sample with `sample` or `stratified`.
 
-    Source: Aslam and Pavlu, "A practical sampling strategy for efficient retrieval evaluation", 2007, from memory of
-    the literature; unbiased in simulation.
+    Source: Aslam and Pavlu, "A practical sampling strategy for efficient retrieval evaluation", 2007. Unbiased in
+    simulation.
     """
     size = len(eligible) if wanted is None else min(wanted, len(eligible))
     deepest = int(candidates.lengths.max(initial=0))

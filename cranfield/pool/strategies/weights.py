@@ -12,7 +12,7 @@ from cranfield.pool.candidates import Candidates, rounded
 from cranfield.pool.strategy import HighestScore, Label, Start, State, adaptive
 from cranfield.runs.columns import Scores
 
-Persistence = Annotated[float, Option("persistence of the reader", at_least=0.001, at_most=0.999)]
+Persistence = Annotated[float, Option("persistence of the user", at_least=0.001, at_most=0.999)]
 
 _UNJUDGED = 0.5
 _DECIMALS = 9
@@ -23,15 +23,16 @@ def _rbp_gains(candidates: Candidates, p: float) -> Scores:
     return np.where(candidates.found, (1 - p) * np.power(p, candidates.ranks - 1.0), 0.0)
 
 
-@adaptive("rbp-b", summary="weights of RBP times what is still unknown of the run (method B)")
+@adaptive("rbp-b", summary="RBP weights times the residual of the run (method B)")
 def rbp_b(start: Start, *, p: Persistence = 0.8) -> State:
     """Judges the document with the largest Σ over runs s of c_s(d) · e_s.
 
-    c_s(d) = (1 − p) · p^(r_s(d) − 1), 0 where s does not have d; the residual e_s = 1 − Σ of c_s over what is judged:
-    runs about which much is unknown count more. Only what is judged matters, not the label. Ties by document id,
-    descending.
+    c_s(d) = (1 − p) · p^(r_s(d) − 1), 0 where s did not retrieve d; the residual e_s = 1 − Σ of c_s over the judged
+    documents: runs about which much is unknown count more. Only whether a document is judged matters, not its label.
+    Ties by document id, descending.
 
-    Source: Moffat, Webber and Zobel, SIGIR 2007 (method B, p = 0.8), from memory of the literature.
+    Source: Moffat, Webber and Zobel, "Strategic system comparisons via targeted relevance judgments", SIGIR 2007
+    (method B).
     """
     gains = _rbp_gains(start.candidates, p)
     residuals = np.ones(len(gains))
@@ -44,15 +45,16 @@ def rbp_b(start: Start, *, p: Persistence = 0.8) -> State:
     )
 
 
-@adaptive("rbp-c", summary="weights of RBP, for runs that are likely to be good (method C)")
+@adaptive("rbp-c", summary="RBP weights, favouring runs that are likely to be good (method C)")
 def rbp_c(start: Start, *, p: Persistence = 0.8) -> State:
     """Judges the document with the largest Σ over runs s of c_s(d) · e_s · (b_s + e_s / 2)³.
 
     c_s(d) = (1 − p) · p^(r_s(d) − 1), 0 where s does not have d; the base b_s = Σ of c_s over the relevant, the
-    residual e_s = 1 − Σ of c_s over all that is judged. So runs that are likely to end with a high score count
-    more. A document that got no label lowers the residual only. Ties by document id, descending.
+    residual e_s = 1 − Σ of c_s over all that is judged. So runs that are likely to score high count more.
+    A document without a label lowers the residual only. Ties by document id, descending.
 
-    Source: Moffat, Webber and Zobel, SIGIR 2007 (method C, p = 0.8), from memory of the literature.
+    Source: Moffat, Webber and Zobel, "Strategic system comparisons via targeted relevance judgments", SIGIR 2007
+    (method C).
     """
     gains = _rbp_gains(start.candidates, p)
     bases, residuals = np.zeros(len(gains)), np.ones(len(gains))
@@ -72,14 +74,14 @@ def rbp_c(start: Start, *, p: Persistence = 0.8) -> State:
 def hedge(
     start: Start,
     *,
-    beta: Annotated[float, Option("how slowly weights move", at_least=0.0001, at_most=0.9999)] = 0.1,
+    beta: Annotated[float, Option("how slowly the weights change", at_least=0.0001, at_most=0.9999)] = 0.1,
 ) -> State:
     """Judges the document with the largest Σ over runs s of w_s · ½ ln(Z / r_s(d)), Z the number of candidates.
 
-    A judgment of d costs run s the loss L_s(d) = ½ · (−1)^x · ln(Z / r_s(d)), x = 1 if d is relevant; then
-    w_s ← w_s · β^L_s(d), and the weights are brought to the sum 1. A relevant document ranked high so raises the
-    weight. For a document that s does not have, ½ ln(Z / i) is averaged over the ranks i = n_s + 1 … Z that are left.
-    Ties by document id, descending.
+    A judgment of d costs run s the loss L_s(d) = ½ · (−1)^x · ln(Z / r_s(d)), x = 1 if d is relevant; then w_s ← w_s
+    · β^L_s(d), and the weights are normalised to sum to 1. A relevant document ranked high thus raises the weight.
+    For a document that s does not have, ½ ln(Z / i) is averaged over the ranks i = n_s + 1 … Z that are left. Ties by
+    document id, descending.
 
     Source: Aslam, Pavlu and Savell, "A unified model for metasearch, pooling, and system evaluation", CIKM 2003
     (β = 0.1).
@@ -109,18 +111,18 @@ def hedge_gains(candidates: Candidates) -> Scores:
     return np.asarray(np.where(candidates.found, np.maximum(present, 0), absent[:, None]) / 2, dtype=np.float64)
 
 
-@adaptive("mtc", summary="minimal test collections: what tells runs apart")
+@adaptive("mtc", summary="minimal test collections: documents that discriminate between runs")
 def minimal_test_collection(start: Start) -> State:
     """Judges the document whose label moves the differences between runs in average precision most.
 
     R · AP of run s is Σ over i ≤ j of x_i x_j / max(r_s(i), r_s(j)), documents that s does not have adding nothing.
     With p_j = 1 for relevant, 0 for other and ½ for unjudged documents, the label of i changes its expectation by
     g_s(i) = 1 / r_s(i) + Σ over j ≠ i of p_j / max(r_s(i), r_s(j)). The weight of i is Σ over all pairs of runs of
-    |g_s(i) − g_t(i)|. The factor 1 / R, the same for all runs, is left out. A document that got no label keeps its ½.
+    |g_s(i) − g_t(i)|. The factor 1 / R, the same for all runs, is left out. A document without a label keeps its ½.
     Ties by document id, descending.
 
-    Source: Carterette, Allan and Sitaraman, "Minimal test collections for retrieval evaluation", SIGIR 2006, from
-    memory of the literature; summed over pairs for more than two runs.
+    Source: Carterette, Allan and Sitaraman, "Minimal test collections for retrieval evaluation", SIGIR 2006;
+    here summed over all pairs for more than two runs.
     """
     candidates, count = start.candidates, len(start.candidates.runs)
     ranks = candidates.listed_ranks.astype(np.float64)

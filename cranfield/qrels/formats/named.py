@@ -18,7 +18,7 @@ qrels_formats.register("csv")(
 )
 qrels_formats.register("tsv", "beir")(
     NamedColumns(
-        "tab-separated with a header, as BEIR has it: query-id corpus-id score",
+        "tab-separated with a header, as in BEIR: query-id corpus-id score",
         delimiter="\t",
         header=("query-id", "corpus-id", "score"),
     )

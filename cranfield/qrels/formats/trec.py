@@ -38,7 +38,7 @@ _NO_LINES = np.empty(0, dtype=np.int64)
 class Trec:
     """Columns between blanks or tabs, as trec_eval reads them; # begins a comment line."""
 
-    summary = "columns divided by blanks or tabs: topic iteration document [stratum] grade"
+    summary = "columns separated by blanks or tabs: topic iteration document [stratum] grade"
 
     @staticmethod
     def sniff(head: bytes, name: str) -> bool:
@@ -100,7 +100,7 @@ class Trec:
         if commented.any():
             topic = qrels.topic_ids[int(np.flatnonzero(commented)[0])].as_py()
             raise InputError(
-                f"topic {quoted(topic)} cannot stand in a TREC file: # begins a comment; write JSON lines"
+                f"topic {quoted(topic)} cannot be written to a TREC file, where # begins a comment; use --to jsonl"
             )
         for part in columns_of(qrels):
             strata = (part["stratum"], " ") if "stratum" in part else ()

@@ -33,8 +33,8 @@ def bm25(
     queries: Sequence[Query],
     depth: int,
     *,
-    k1: Annotated[float, Option("how long a repeated word goes on counting", at_least=0.001, at_most=1000)] = 1.2,
-    b: Annotated[float, Option("how much long documents are held back", at_least=0, at_most=1)] = 0.75,
+    k1: Annotated[float, Option("term frequency saturation", at_least=0.001, at_most=1000)] = 1.2,
+    b: Annotated[float, Option("length normalisation", at_least=0, at_most=1)] = 0.75,
     variant: Annotated[
         Literal["lucene", "robertson", "atire", "bm25l", "bm25plus"], Option("the formula")
     ] = "lucene",
@@ -43,7 +43,7 @@ def bm25(
 ) -> Iterator[Ranking]:
     """BM25 by bm25s, with a choice of formula, stemmer and stop words.
 
-        score(q, d) = Σ over the words w of q that stand in d:  idf(w) · tf / (tf + k1 · (1 − b + b · |d| / avgdl))
+        score(q, d) = Σ over the words w of q that occur in d:  idf(w) · tf / (tf + k1 · (1 − b + b · |d| / avgdl))
 
     for a word in n of N documents, with
 
@@ -54,11 +54,10 @@ def bm25(
                    where c = tf / (1 − b + b · |d| / avgdl) and δ = 0.5
         bm25plus   idf = log((N + 1) / n), and the fraction times (k1 + 1), plus δ = 1
 
-    A word that the query repeats counts as often as it stands there. A document whose words are all worth
-    nothing (idf 0) is not retrieved. In bm25l and bm25plus δ counts only for words that stand in the document,
-    as published.
+    A repeated query word counts as often as it occurs in the query. A document whose matching words all have idf 0
+    is not retrieved. In bm25l and bm25plus, δ counts only for words that occur in the document, as published.
 
-    Source: Robertson et al., "Okapi at TREC-3", 1994; the variants as set side by side in Kamphuis et al.,
+    Source: Robertson et al., "Okapi at TREC-3", 1994; the variants as compared in Kamphuis et al.,
     "Which BM25 Do You Mean?", ECIR 2020; Lv and Zhai, SIGIR 2011 (bm25l) and CIKM 2011 (bm25plus).
     """
     library = library_for("bm25", "bm25s")
@@ -84,16 +83,15 @@ def bm25(
         yield best(query.topic, matrix.documents, scores, scores > 0, depth)
 
 
-@baseline("fts5", summary="BM25 by SQLite's full-text index; needs nothing else", family="lexical")
+@baseline("fts5", summary="BM25 by SQLite's full-text index; needs no extra", family="lexical")
 def fts5(corpus: Corpus, queries: Sequence[Query], depth: int) -> Iterator[Ranking]:
     """BM25 by SQLite's FTS5, over the index that every collection carries.
 
         score(q, d) = Σ over words w of q:  idf(w) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl))
 
-    tf is how often w stands in d, |d| the length of d in words, avgdl the mean length; k1 = 1.2 and b = 0.75 are
+    tf is the frequency of w in d, |d| the length of d in words, avgdl the mean length; k1 = 1.2 and b = 0.75 are
     fixed, and idf(w) = log((N − n + 0.5) / (n + 0.5)) for a word in n of N documents, at least 0.000001. Each
-    word counts once, however often the query repeats it. Punctuation only separates words: nothing is searched
-    as a phrase.
+    word counts once, even if the query repeats it. Punctuation only separates words; there is no phrase search.
 
     Source: SQLite's documentation of FTS5, section "The bm25() function".
     """

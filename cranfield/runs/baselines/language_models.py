@@ -25,9 +25,7 @@ from cranfield.runs.baseline import (
 with deferred:
     import numpy as np
 
-Smoothing = Annotated[
-    float, Option("how many words of the collection each document is smoothed with", at_least=0.1, at_most=1e9)
-]
+Smoothing = Annotated[float, Option("the smoothing parameter μ, in words", at_least=0.1, at_most=1e9)]
 
 
 @baseline("dirichlet", summary="query likelihood with Dirichlet smoothing", family="lexical")
@@ -44,10 +42,10 @@ def dirichlet(
 
         score(q, d) = Σ over words w of q: log(1 + tf / (μ · p(w))) + |q| · log(μ / (μ + |d|))
 
-    tf is how often w stands in d, p(w) its share of all words of the collection, |d| and |q| the lengths in
-    words. This is log P(q | d) without what is the same for all documents, Σ log p(w). A word that the query
-    repeats counts as often as it stands there; a word that no document has does not count at all, neither in |q|.
-    Only documents with a word of the query are ranked, and their scores may be negative.
+    tf is the frequency of w in d, p(w) its share of all words of the collection, |d| and |q| the lengths in
+    words. This is log P(q | d) without Σ log p(w), which is the same for all documents. A repeated query word
+    counts as often as it occurs in the query; a word that occurs in no document is ignored, also in |q|. Only
+    documents with a query word are ranked; their scores may be negative.
 
     Source: Zhai and Lafferty, "A study of smoothing methods for language models applied to ad hoc information
     retrieval", SIGIR 2001.
@@ -90,23 +88,23 @@ def rm3(
     queries: Sequence[Query],
     depth: int,
     *,
-    fb_docs: Annotated[int, Option("how many of the first results are believed", at_least=1)] = 10,
-    fb_terms: Annotated[int, Option("how many of their words the query takes over", at_least=1)] = 20,
-    original: Annotated[float, Option("the share the user's own words keep", at_least=0, at_most=1)] = 0.5,
+    fb_docs: Annotated[int, Option("number of feedback documents", at_least=1)] = 10,
+    fb_terms: Annotated[int, Option("number of feedback terms", at_least=1)] = 20,
+    original: Annotated[float, Option("weight of the original query", at_least=0, at_most=1)] = 0.5,
     mu: Smoothing = 1000.0,
     stemmer: Stemmer = "english",
     stopwords: Stopwords = "english",
 ) -> Iterator[Ranking]:
-    """Query likelihood for a query that has grown by the words of its own first results.
+    """Query likelihood for a query expanded with words of its top-ranked documents.
 
-        P(w | R)  = Σ over the first fb_docs documents d: (tf / |d|) · P(q | d) / Σ P(q | d')
+        P(w | R)  = Σ over the top fb_docs documents d: (tf / |d|) · P(q | d) / Σ P(q | d')
         P(w | q') = original · P(w | q) + (1 − original) · P(w | R)
         score     = Σ over words w: P(w | q') · log(1 + tf / (μ · p(w))) + log(μ / (μ + |d|))
 
-    The first results and their P(q | d) come from query likelihood with Dirichlet smoothing (the system
-    dirichlet with the same mu, stemmer and stop words). Of P(w | R) the fb_terms likeliest words are kept, ties
-    by alphabet, and brought to a sum of 1. P(w | q) is the word's share of the query. With original = 1 the
-    order is that of dirichlet.
+    The feedback documents and their P(q | d) come from query likelihood with Dirichlet smoothing (the system
+    dirichlet with the same mu, stemmer and stop words). Of P(w | R) the fb_terms most probable words are kept (ties
+    in alphabetical order) and normalised to a sum of 1. P(w | q) is the relative frequency of the word in the query.
+    With original = 1 the ranking is that of dirichlet.
 
     Source: Lavrenko and Croft, "Relevance-based language models", SIGIR 2001; Abdul-Jaleel et al., "UMass at TREC
     2004: Novelty and HARD".

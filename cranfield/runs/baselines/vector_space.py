@@ -42,8 +42,8 @@ def tfidf(
         weight(w, d) = (1 + log tf) · (1 + log((N + 1) / (n + 1)))
         score(q, d)  = Σ over words w: weight(w, q) · weight(w, d) / (‖q‖ · ‖d‖)
 
-    for a word that stands tf times in d and in n of N documents; ‖d‖ is the length of the vector of d. Words of
-    the query that no document has do not count.
+    for a word that occurs tf times in d and in n of N documents; ‖d‖ is the length of the vector of d. Query words
+    that occur in no document are ignored.
 
     Source: Salton and Buckley, "Term-weighting approaches in automatic text retrieval", IP&M 24, 1988; the
     smoothing of idf is scikit-learn's.
@@ -87,25 +87,25 @@ def rank_by_cosine(
         yield best(query.topic, space.matrix.documents, scores, scores > 0, depth)
 
 
-@baseline("chargrams", summary="cosine of character n-grams: forgives endings and misspellings", family="lexical")
+@baseline("chargrams", summary="cosine of character n-grams: robust to inflection and misspelling", family="lexical")
 def chargrams(
     corpus: Corpus,
     queries: Sequence[Query],
     depth: int,
     *,
-    shortest: Annotated[int, Option("characters in the shortest piece", at_least=1, at_most=20)] = 3,
-    longest: Annotated[int, Option("characters in the longest piece", at_least=1, at_most=20)] = 5,
+    shortest: Annotated[int, Option("length of the shortest n-gram", at_least=1, at_most=20)] = 3,
+    longest: Annotated[int, Option("length of the longest n-gram", at_least=1, at_most=20)] = 5,
 ) -> Iterator[Ranking]:
     """The cosine between query and document as tf-idf vectors of character n-grams instead of words.
 
-    Every word, with a blank before and after, is cut into all its pieces of `shortest` to `longest` characters:
-    " wing " gives " wi", "win", "ing", "ng ", " win", "wing", "ing ", " wing", "wing ". Pieces are weighted and
-    compared as the system tfidf does with words. No stemmer and no stop words: related forms and misspellings
-    share pieces, in any language, and idf makes little of frequent ones. A word with its blanks that is shorter
-    than a piece is a piece itself. The matrix is ten times as large as one of words.
+    Every word, with a blank before and after, is split into all its n-grams of `shortest` to `longest` characters:
+    " wing " gives " wi", "win", "ing", "ng ", " win", "wing", "ing ", " wing", "wing ". N-grams are weighted and
+    compared as words are in the system tfidf. There is no stemmer and no stop word list: inflected forms and
+    misspellings share n-grams, in any language, and frequent ones have a low idf. A word that with its blanks is
+    shorter than an n-gram is an n-gram itself. The matrix is about ten times as large as one of words.
 
     Source: McNamee and Mayfield, "Character n-gram tokenization for European language text retrieval",
-    Information Retrieval 7, 2004; the pieces are those of scikit-learn's char_wb.
+    Information Retrieval 7, 2004; the n-grams are those of scikit-learn's char_wb.
     """
     if shortest > longest:
         raise UsageError(f"option 'shortest' must be at most 'longest', but {shortest} > {longest}")
@@ -121,23 +121,23 @@ def rocchio(
     queries: Sequence[Query],
     depth: int,
     *,
-    fb_docs: Annotated[int, Option("how many of the first results are believed", at_least=1)] = 5,
-    fb_terms: Annotated[int, Option("how many of their words the query takes over", at_least=1)] = 50,
-    alpha: Annotated[float, Option("the weight of the user's own words", at_least=0.001, at_most=1000)] = 1.0,
-    beta: Annotated[float, Option("the weight of the first results", at_least=0, at_most=1000)] = 1.0,
+    fb_docs: Annotated[int, Option("number of feedback documents", at_least=1)] = 5,
+    fb_terms: Annotated[int, Option("number of feedback terms", at_least=1)] = 50,
+    alpha: Annotated[float, Option("weight of the original query", at_least=0.001, at_most=1000)] = 1.0,
+    beta: Annotated[float, Option("weight of the feedback documents", at_least=0, at_most=1000)] = 1.0,
     stemmer: Stemmer = "english",
     stopwords: Stopwords = "english",
 ) -> Iterator[Ranking]:
-    """The cosine with a query that has moved towards the middle of its own first results.
+    """The cosine with a query that is moved towards the centroid of its top-ranked documents.
 
-        q' = alpha · q + beta · (mean of the first fb_docs document vectors)
+        q' = alpha · q + beta · (mean of the top fb_docs document vectors)
 
-    q and the documents are the tf-idf vectors of the system tfidf, of length 1. Of the mean the fb_terms heaviest
-    words are kept, ties by alphabet. The score is the cosine of q' and d. With beta = 0 the order is that of
-    tfidf.
+    q and the documents are the tf-idf vectors of the system tfidf, of length 1. Of the mean the fb_terms words of
+    the highest weight are kept, ties in alphabetical order. The score is the cosine of q' and d. With beta = 0 the
+    ranking is that of tfidf.
 
     Source: Rocchio, "Relevance feedback in information retrieval", in The SMART Retrieval System, 1971, without
-    its term for documents known not to be relevant.
+    the term for non-relevant documents.
     """
     analyser = Analyser("rocchio", stemmer, stopwords)
     space = vector_space(corpus, analyser.terms, system="rocchio")
@@ -164,14 +164,14 @@ def _warn(documents: int, *, dims: int = 100, **_: Any) -> str:
     if dims * 2 <= documents or dims <= fewer:
         return ""
     return (
-        f"lsa keeps {counted(dims, 'dimension')} of {counted(documents, 'document')}, and so finds little"
-        f" more than tfidf; fewer dimensions bring words together that occur together: -s dims={fewer}"
+        f"lsa with {counted(dims, 'dimension')} for {counted(documents, 'document')} retrieves little"
+        f" more than tfidf; use fewer dimensions: -s dims={fewer}"
     )
 
 
 @baseline(
     "lsa",
-    summary="latent semantic analysis: finds documents without the query's words",
+    summary="latent semantic analysis: retrieves documents without the query's words",
     family="latent",
     warn=_warn,
 )
@@ -180,21 +180,21 @@ def lsa(
     queries: Sequence[Query],
     depth: int,
     *,
-    dims: Annotated[int, Option("how many dimensions are kept", at_least=1, at_most=1000)] = 100,
+    dims: Annotated[int, Option("number of dimensions", at_least=1, at_most=1000)] = 100,
     stemmer: Stemmer = "english",
     stopwords: Stopwords = "english",
 ) -> Iterator[Ranking]:
-    """The cosine of query and document in a space of few dimensions, where words that occur together are near.
+    """The cosine of query and document in a space of few dimensions, in which words that occur together are close.
 
         X ≈ U · S · Vᵀ        X has the tf-idf vectors of the system tfidf as rows; only the `dims` largest
                               singular values are kept
         score(q, d) = cosine of q · V and d · V
 
-    A document can be found without having a word of the query. Documents whose cosine is not above 0 are not
-    retrieved. More dimensions than documents or words (strictly: than the rank of X) change nothing: the order
-    is then that of tfidf. In a small collection give clearly fewer dimensions than it has documents, such as a
-    quarter: with about as many, little more is found than tfidf finds. The decomposition is randomised with a fixed
-    seed, so it comes out the same each time.
+    A document can be retrieved without containing a query word. Documents whose cosine is not above 0 are not
+    retrieved. With more dimensions than documents or words (strictly: than the rank of X) the ranking is that of
+    tfidf. In a small collection use clearly fewer dimensions than there are documents, such as a quarter; with about
+    as many, lsa retrieves little more than tfidf. The decomposition is randomised with a fixed seed and therefore
+    reproducible.
 
     Source: Deerwester et al., "Indexing by latent semantic analysis", JASIS 41, 1990; Halko et al., "Finding
     structure with randomness", SIAM Review 53, 2011, for the decomposition (scikit-learn's randomized_svd).

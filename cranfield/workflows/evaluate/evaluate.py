@@ -44,8 +44,8 @@ SEED = 1
 ALPHA = 0.05
 HASH_SHOWN = 16
 UNJUDGED = "°"
-"""What stands behind the score of a topic with unjudged documents in the depth that matters."""
-UNJUDGED_SAID = f"{UNJUDGED} the topic has unjudged documents within the depth that matters"
+"""The mark behind the score of a topic with unjudged documents within the cutoff."""
+UNJUDGED_SAID = f"{UNJUDGED} the topic has unjudged documents within the cutoff"
 
 COLUMNS = (
     *(Column("run"), Column("topic"), Column("measure"), Column("value", kind="number")),
@@ -86,9 +86,9 @@ class Evaluation(Result):
         """What stands behind the means, which qrels, what was read, and ties that matter."""
         ties = []
         for one in self.moved[:_MOVES_SHOWN]:
-            further = "" if one.exact else " or further"
-            other = f"in other orders {one.worst:.4f} to {one.best:.4f}{further}"
-            ties.append(f"ties: {one.measure} of {one.run} is {one.value:.4f}, {other}")
+            range_of = "range" if one.exact else "range at least"
+            other = f"{range_of} over other tie orders {one.worst:.4f} to {one.best:.4f}"
+            ties.append(f"ties: {one.measure} of {one.run} is {one.value:.4f}; {other}")
         if len(self.moved) > _MOVES_SHOWN:
             ties.append(f"… and {len(self.moved) - _MOVES_SHOWN} more")
         return [*topic_notes(self.scores), made_with(self.scores), *self.facts, *ties]
@@ -115,7 +115,7 @@ class Evaluation(Result):
         return sorted(places, key=lambda run: -values[run])
 
     def table(self) -> Table:
-        """Give one row for each run, topic and measure; the topic of a summary is `all`."""
+        """One row for each run, topic and measure; the topic of a summary is `all`."""
         rows = list(self.scores.rows(by_topic=self.by_topic))
         topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=True)}
         cells: dict[str, Sequence[Value]] = {
@@ -145,7 +145,7 @@ class Evaluation(Result):
         return table_of(columns, sorted(whole, key=lambda row: shown[str(row[0])]))
 
     def frame(self) -> pandas.DataFrame:
-        """Give the rows as a frame; what is the same in all of them stands in its attributes."""
+        """The rows as a frame; what is the same in all of them stands in its attributes."""
         table = self.table()
         kept = [place for place, one in enumerate(table.columns) if one.name not in _SAME_IN_ALL_ROWS]
         frame = table.select(kept).frame()
@@ -157,15 +157,15 @@ class Evaluation(Result):
         return frame
 
     def tables(self) -> list[Table]:
-        """Give one row for each run (and topic), a column for each measure; and the places that novelty changed.
+        """One row for each run (and topic), a column for each measure; and the places that novelty changed.
 
         Those that changed most stand first.
         """
         moved = sorted((one for one in self.changes if one.change), key=lambda one: -abs(one.change))
         rows = [(one.run, one.measure, one.value, one.plain, one.rank, one.plain_rank) for one in moved]
         numbers = [Column(name, kind="number") for name in ("novelty", "plain", "rank", "plain_rank")]
-        note = f"{len(self.changes) - len(moved):,} of {counted(len(self.changes), 'place')} of runs did not change"
-        caption = "Places of runs that novelty changes"
+        note = f"{len(self.changes) - len(moved):,} of {counted(len(self.changes), 'rank')} of runs did not change"
+        caption = "Ranks of runs changed by novelty scoring"
         places = table_of([Column("run"), Column("measure"), *numbers], rows, caption=caption, notes=[note])
         return [self._wide(), places] if moved else [self._wide()]
 
@@ -181,7 +181,7 @@ class Evaluation(Result):
         columns = [Column(str(measure), str(measure), kind="number") for measure in found.measures]
 
         def cell(value: Value, run: int, topic: int | None, place: int) -> Value:
-            """Give a value with its letters and its mark, padded so that numbers stay below each other."""
+            """A value with its letters and its mark, padded so that numbers stay below each other."""
             one, shown = by_measure[place], value
             if letters is not None and widths[place]:
                 given = letters.by_measure[place].get(found.run_names[run], "") if topic is None else "-"
@@ -221,7 +221,7 @@ class Evaluation(Result):
 
 
 def topic_notes(found: Scores) -> list[str]:
-    """Say what stands behind the means: topics scored, missing, extra, without anything relevant.
+    """What stands behind the means: topics scored, missing, extra, without anything relevant.
 
     Runs of which the same is to be said share a line; the line of the most stands last.
     """
@@ -229,8 +229,10 @@ def topic_notes(found: Scores) -> list[str]:
     for run, counts in zip(found.run_names, found.counts, strict=True):
         parts = [counted(counts.scored, "topic") + " scored"]
         parts += [f"{counts.missing:,} missing from the run (scored 0)"] if counts.missing else []
-        parts += [f"{counts.nothing_relevant:,} with nothing relevant (scored 0)"] if counts.nothing_relevant else []
-        parts += [f"{counts.extra:,} without qrels left out"] if counts.extra else []
+        parts += (
+            [f"{counts.nothing_relevant:,} without a relevant document (scored 0)"] if counts.nothing_relevant else []
+        )
+        parts += [f"{counts.extra:,} without qrels (ignored)"] if counts.extra else []
         runs_with.setdefault(", ".join(parts), []).append(run)
     if len(runs_with) == 1 and len(found.run_names) > 1:
         return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
@@ -242,19 +244,19 @@ def topic_notes(found: Scores) -> list[str]:
 
 
 def few(words: Sequence[str], shown: int) -> str:
-    """Give the first words, and how many more there are."""
+    """The first words, and how many more there are."""
     more = len(words) - shown
     return ", ".join(words[:shown]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def made_with(found: Scores) -> str:
-    """Say which qrels and which order of ties stand behind scores."""
+    """Which qrels and which order of ties stand behind scores."""
     order = f"{found.ties} (trec_eval {found.reference})" if found.ties != "trec" else f"as in {found.order}"
-    return f"qrels {short_hash(found.qrels_hash)}, order of ties {order}"
+    return f"qrels {short_hash(found.qrels_hash)}, tie order {order}"
 
 
 def short_hash(qrels_hash: str) -> str:
-    """Give a hash of qrels as it is shown."""
+    """A hash of qrels as it is shown."""
     return qrels_hash[:HASH_SHOWN]
 
 
@@ -275,7 +277,7 @@ def evaluate(
     """
     measures = reading.parse_measures(request.measures, store)
     if not measures:
-        raise UsageError("no measure was given; see cranfield measures")
+        raise UsageError("no measure requested; cranfield measures lists them")
     foreign = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
     if field is not None and not foreign:
         return verdicts.with_verdicts(request, field(), store=store)
@@ -283,14 +285,16 @@ def evaluate(
         found = _score_with_foreign(request, measures, store, progress)
     else:
         if request.duplicates == "novelty" and request.ties != "trec":
-            message = "with --duplicates novelty ties stay as they are: which copy is first hangs on their order"
+            message = (
+                "--duplicates novelty cannot be combined with --ties: the tie order decides which copy comes first"
+            )
             raise UsageError(message)
         clusters = corpus.clusters_for(request.clusters, store) if request.duplicates == "novelty" else None
         known = reading.read_aligned(request, store, progress) if read is None else read()
         found = _score(request, measures, known, clusters)
     facts = [*found.facts, *_grade_notes(measures, store)]
     if foreign and field is not None:
-        facts.append("no verdicts: measures of ir_measures see documents, and nothing is known about their holes")
+        facts.append("no verdicts: the effect of unjudged documents on measures of ir_measures is not known")
     letters = None if request.letters is None else letters_of(found.scores, request.letters)
     return replace(found, letters=letters, facts=tuple(facts))
 
@@ -307,15 +311,15 @@ def _score(
         novel = scoring.by_novelty(aligned, read.qrels, read.runs, clusters)
         found, plain = (scoring.score(one, measures, rounding=rounding) for one in (novel, aligned))
         lost = counted(int(((aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
-        facts.append(f"novelty: {lost} with a grade above 0 counted as not relevant, as copies")
+        facts.append(f"novelty: {lost} with a grade above 0 counted as not relevant, being copies")
         changes = tuple(scoring.rank_changes(found, plain))
         return Evaluation(scores=found, plain=plain, changes=changes, facts=tuple(facts))
     if read.qrels.strata is not None:
         drawn, many = int((read.qrels.grades >= 0).sum()), len(read.qrels)
-        said = "xinfAP, infNDCG, statAP and statP estimate what others take for not relevant"
-        facts.append(f"the qrels are a sample, {drawn:,} of {many:,} documents drawn: {said}")
+        said = "use xinfAP, infNDCG, statAP and statP; other measures count the rest as not relevant"
+        facts.append(f"the qrels are a sample, {drawn:,} of {many:,} documents judged: {said}")
         if empty := aligned.lists.sample.strata_without_draws():
-            facts.append(f"nothing was drawn from {counted(empty, 'stratum', 'strata')}")
+            facts.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
     moved: tuple[Moved, ...] = ()
     found = scoring.score(aligned, measures, rounding=rounding)
     if request.ties == "trec":
@@ -325,12 +329,11 @@ def _score(
             moved = tuple(tie_orders.moved_by_ties(aligned, found))
     elif request.ties == "expected":
         expected = tie_orders.expected_scores(aligned, found, rng=np.random.default_rng(SEED))
-        found, message = expected.scores, "ties: the expected scores are exact, over all orders"
+        found, message = expected.scores, "ties: expected scores are exact, over all orders"
         if expected.drawn:
             message = (
-                f"ties: exact over all orders but for {counted(expected.drawn, 'list')} with too many, of which"
-                f" {expected.orders:,} random ones were drawn; the standard error of a mean is at most"
-                f" {expected.error:.1g}"
+                f"ties: expected scores are exact but for {counted(expected.drawn, 'list')} with too many orders, of"
+                f" which {expected.orders:,} were sampled; standard error of a mean at most {expected.error:.1g}"
             )
         facts.append(message)
     else:
@@ -345,10 +348,12 @@ def _score_with_foreign(
     ours = [measure for measure in measures if isinstance(measure, measuring.Measure)]
     theirs = [measure for measure in measures if not isinstance(measure, measuring.Measure)]
     if request.ties != "trec" or request.duplicates != "plain":
-        raise UsageError(f"{theirs[0]} is computed by ir_measures, which has neither --ties nor --duplicates")
+        raise UsageError(f"{theirs[0]} is computed by ir_measures, which supports neither --ties nor --duplicates")
     judged, qrels, qrels_hash, runs = reading.read_with_subtopics(request, store, progress)
     if ours and qrels_hash != qrels.content_hash:
-        raise InputError(f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade each")
+        raise InputError(
+            f"{qrels.name}: documents are judged for several subtopics; {ours[0]} needs one grade per document"
+        )
     aligned = replace(reading.align_runs(request, qrels, runs, store), qrels_hash=qrels_hash)
     own = scoring.score(aligned, ours, rounding=request.like or "exact")
     values, rounded = iter(own.values), iter(own.measures)
@@ -359,7 +364,7 @@ def _score_with_foreign(
 
 
 def _grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
-    """Say where grades, or unjudged documents, are worth something else than one would think."""
+    """Where grades, or unjudged documents, are worth something else than one would think."""
     scale_gains = () if store is None else store.scale().own_gains
     by_grade, below_zero = [], []
     for one in measures:
@@ -375,21 +380,19 @@ def _grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[st
             below_zero.append(str(one))
     notes = []
     if by_grade:
-        said = "made from the grades themselves; the gains of the scale have no part in it"
+        said = "computed from the grades, not from the gains of the scale"
         notes.append(f"{', '.join(by_grade)}: {said}")
     if below_zero:
-        said = (
-            "a document without a judgment counts 0, and so less than one of grade 0: where there are some, a score"
-        )
-        notes.append(f"{', '.join(below_zero)}: {said} can lie below what is possible in the end")
+        said = "an unjudged document has gain 0, less than a document of grade 0"
+        notes.append(f"{', '.join(below_zero)}: {said}; unjudged documents can lower the score below its final value")
     return notes
 
 
 def _tag_notes(runs: Sequence[AnyRun]) -> list[str]:
-    """Say which files carry several tags: were they runs of several systems, their scores would mean nothing."""
+    """Which files carry several tags: were they runs of several systems, their scores would mean nothing."""
     return [
-        f"{run.tag}: its file carries several tags, also {', '.join(map(quoted, run.other_tags[:_TAGS_SHOWN]))};"
-        " all rows were scored as one run"
+        f"{run.tag}: the file has several run tags, also {', '.join(map(quoted, run.other_tags[:_TAGS_SHOWN]))};"
+        " all rows are scored as one run"
         for run in runs
         if run.other_tags
     ]
@@ -422,7 +425,7 @@ class Letters:
         return f"{self.meaning} ({self.tested})"
 
     def for_people(self, found: Scores) -> Letters:
-        """Give what a table has room for: where runs have very many letters, a mark at those level with the best."""
+        """What a table has room for: where runs have very many letters, a mark at those level with the best."""
         if max((len(one) for given in self.by_measure for one in given.values()), default=0) <= MOST_LETTERS:
             return self
         level = []
@@ -430,14 +433,14 @@ class Letters:
             best = found.run_names[int(found.summary[place].argmax())]
             shared = set(given.get(best, ""))
             level.append({run: LEVEL if shared & set(letters) else "" for run, letters in given.items()})
-        meaning = f"{LEVEL} not significantly different from the best; csv has letters"
+        meaning = f"{LEVEL} not significantly different from the best; -f csv has the letters"
         return replace(self, by_measure=tuple(level), meaning=meaning)
 
 
 def letters_of(found: Scores, test: LetterTest) -> Letters:
     """Find the letters of scores that are on the same topics for all runs."""
     if not found.scored.all():
-        raise UsageError("letters need all runs on the same topics; use --topics qrels or common")
+        raise UsageError("letters need the same topics for all runs; use --topics qrels or common")
     by_measure = [
         comparison.letters_of_scores(found.run_names, values, test=test, alpha=ALPHA, rng=differences.seeded(SEED))
         if measure.aggregate == "mean" and measure.quality
@@ -469,4 +472,4 @@ def best_group(found: Scores) -> BestGroup | None:
     different = differences.significant(p, alpha=ALPHA)
     level = frozenset(name for place, name in enumerate(found.run_names) if place == best or not different[place])
     tested = f"{comparison.SAID['tukey']}, alpha {ALPHA:g}"
-    return BestGroup(level, f"level with the best: not significantly below it in {measure} ({tested})")
+    return BestGroup(level, f"level with the best: not significantly worse in {measure} ({tested})")

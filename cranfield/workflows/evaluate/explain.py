@@ -51,11 +51,11 @@ class Explanation(Result):
     def made_with(self) -> str:
         """What stands behind the lists."""
         worth = ", ".join(f"{grade}: {gain:g}" for grade, gain in self.gains)
-        scale = f"relevant from grade {self.rel} on" + (f"; gains in DCG {worth}" if worth else "")
-        return f"{scale}; qrels {short_hash(self.qrels_hash)}, order of ties as in {self.order}"
+        scale = f"relevant: grade {self.rel} or higher" + (f"; gains in DCG {worth}" if worth else "")
+        return f"{scale}; qrels {short_hash(self.qrels_hash)}, tie order as in {self.order}"
 
     def table(self) -> Table:
-        """Give one row for each run and rank, with what it was made with."""
+        """One row for each run and rank, with what it was made with."""
         made = (short_hash(self.qrels_hash), self.order)
         rows = [
             (run, self.topic, step.rank, step.document, step.state, step.precision, step.recall, step.dcg, *made)
@@ -65,7 +65,7 @@ class Explanation(Result):
         return table_of(["run", "topic", "rank", "document", "grade", *_NUMBERS, "qrels", "reference"], rows)
 
     def frame(self) -> pandas.DataFrame:
-        """Give the rows as a frame; what is the same in all of them stands in its attributes."""
+        """The rows as a frame; what is the same in all of them stands in its attributes."""
         table = self.table()
         kept = [place for place, one in enumerate(table.columns) if one.name not in _SAME_IN_ALL_ROWS]
         frame = table.select(kept).frame()
@@ -73,11 +73,11 @@ class Explanation(Result):
         return frame
 
     def side_by_side(self) -> Iterator[Table]:
-        """Give all lists in one table, and a narrower form of it."""
+        """All lists in one table, and a narrower form of it."""
         yield from (self._beside(self.lists, digits) for digits in (_DIGITS, _FEWER_DIGITS))
 
     def tables(self) -> list[Table]:
-        """Give the lists one below the other."""
+        """The lists one below the other."""
         return [self._beside([one], _DIGITS) for one in self.lists]
 
     def _beside(self, lists: Sequence[tuple[str, list[Step]]], digits: int) -> Table:
@@ -98,17 +98,17 @@ class Explanation(Result):
 
 
 def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store | None = None) -> Explanation:
-    """Give for each run its name and its list for a topic, laid open.
+    """For each run its name and its explained list for a topic.
 
     Of the measures asked for the threshold counts, which has to be one for all of them.
     """
     if not isinstance(topic, str):
-        raise UsageError(f"a topic is named by its id, a word: {str(topic)!r}, not {topic!r}")
+        raise UsageError(f"a topic id is a string: {str(topic)!r}, not {topic!r}")
     if request.ties == "expected":
-        raise UsageError("an expected score is a mean over many lists: there is no single one to lay open")
+        raise UsageError("an expected score is a mean over many lists; there is no single list to show")
     novel = request.duplicates == "novelty"
     if novel and request.ties != "trec":
-        raise UsageError("with novelty ties stay as they are: which copy is first hangs on their order")
+        raise UsageError("novelty cannot be combined with another tie order: it decides which copy comes first")
     rel, gains = _threshold_and_gains(request, store)
     clusters = corpus.clusters_for(request.clusters, store) if novel else None
     qrels, runs = reading.read_in_full(request, store)
@@ -119,7 +119,7 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
     whole = [(run.tag, explained(qrels, run, topic)) for run in runs]
     if not any(steps for _, steps in whole):
         names = ", ".join(quoted(name) for name, _ in whole)
-        raise InputError(f"there is no document for topic {quoted(topic)} in {names}")
+        raise InputError(f"no document for topic {quoted(topic)} in {names}")
     order = f"trec_eval {reference}" + ("" if request.ties == "trec" else f", ties {request.ties}")
     made_of = qrels.content_hash
     if clusters is not None:
@@ -129,29 +129,29 @@ def explain_lists(request: Request, topic: str, *, depth: int = 30, store: Store
     for name, steps in whole:
         lower = [f"{one.document} (grade {one.state}, rank {one.rank})" for one in steps[depth:] if one.relevant]
         if lower:
-            remarks.append(f"{name}: relevant further down: {few(lower, _NAMED)}")
+            remarks.append(f"{name}: relevant at lower ranks: {few(lower, _NAMED)}")
         there = {step.document for step in steps}
         missing = [f"{document} (grade {grade})" for document, grade in relevant.items() if document not in there]
         if missing:
-            remarks.append(f"{name}: relevant and not in the list: {few(missing, _NAMED)}")
+            remarks.append(f"{name}: relevant, not retrieved: {few(missing, _NAMED)}")
     lists = tuple((name, steps[:depth]) for name, steps in whole)
     return Explanation(topic, lists, made_of, order, rel, gains, tuple(remarks))
 
 
 def _threshold_and_gains(request: Request, store: Store | None) -> tuple[int, GradeGains]:
-    """Give the lowest grade that is relevant, and gains: what the measures say, else what the collection does."""
+    """The lowest grade that is relevant, and gains: what the measures say, else what the collection does."""
     measures = measuring.own_measures(reading.parse_measures(request.measures, store))
     idle = [str(one) for one in measures if {name for name, _ in one.settings} - {"rel", "gains"}]
     if idle:
-        raise UsageError(f"a list is laid open with P, R and DCG; of {idle[0]} only rel and gains could be shown")
+        raise UsageError(f"--explain shows P, R and DCG; of {idle[0]} only rel and gains apply")
     found = {one.rel for one in measures if one.rel is not None}
     if len(found) > 1:
-        raise UsageError("a list is laid open for one threshold; these measures have several")
+        raise UsageError("--explain uses one relevance threshold; these measures have several")
     gains = {
         cast("GradeGains", dict(one.settings).get("gains", ())) for one in measures if "gains" in one.kind.parameters
     }
     if len(gains) > 1:
-        raise UsageError("a list is laid open with one gain for each grade; these measures have several")
+        raise UsageError("--explain uses one gain per grade; these measures have several")
     scale = None if store is None else store.scale()
     usual = (1, ()) if scale is None else (scale.relevant_from, scale.own_gains)
     return found.pop() if found else usual[0], gains.pop() if gains else usual[1]

@@ -28,7 +28,7 @@ _BARS = {
     "median": "its median",
     "min": "its minimum",
     "max": "its maximum",
-    "sum": "its mean, not the sum",
+    "sum": "its mean (not the sum)",
 }
 """What the bar of a strip is, by how a measure puts topics together."""
 
@@ -49,8 +49,8 @@ def plot_evaluation(found: Evaluation, path: Path) -> str:
     scores = found.scores
     levels = [one.cutoff for one in scores.measures if isinstance(one, measuring.Measure) and one.name == "IPrec"]
     if levels == list(precision.ELEVEN) and len(scores.measures) == len(levels):
-        return "interpolated precision at eleven recall levels" + save_drawing(draw_curves(scores), path, scores)
-    return f"{scores.measures[0]} of each run on each topic" + save_drawing(draw_strips(scores), path, scores)
+        return "precision-recall curves" + save_drawing(draw_curves(scores), path, scores)
+    return f"{scores.measures[0]} of each run by topic" + save_drawing(draw_strips(scores), path, scores)
 
 
 def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: On = None) -> Axes:
@@ -61,7 +61,7 @@ def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: On = N
     measure, names = scores.measures[0], scores.run_names
     chosen = [run for run in (range(len(names)) if runs is None else runs) if scores.scored[run].any()]
     if not chosen:
-        raise UsageError("there is no topic to draw")
+        raise UsageError("no topic to plot")
     values = {names[run]: scores.values[0, run][scores.scored[run]] for run in chosen}
     bars = None if measure.aggregate == "sum" else {names[run]: float(scores.summary[0, run]) for run in chosen}
     return figures.strips(str(measure), values, summary=bars, called=_BARS[measure.aggregate], on=on)
@@ -79,4 +79,4 @@ def save_drawing(drawn: Axes, path: Path, scores: Scores) -> str:
     if not lacking:
         return ""
     letters = shortened(lacking, _LACKING_SHOWN)
-    return f" (the font of figures lacks {letters}: they are boxes here, an SVG has them)"
+    return f" (the font lacks {letters}, shown as boxes; SVG has them)"

@@ -32,7 +32,7 @@ COLUMNS = ("low", "high", "judged", "loss", "loss_upper", "verdict", "reason")
 TOLD_AT_MOST = 6
 """How many runs are described in sentences below a table; the rest is counted."""
 
-UNJUDGED_FIRST = "with unjudged documents first among tied ones"
+UNJUDGED_FIRST = "with unjudged documents first within ties"
 OF_PLAIN = "of the plain score"
 
 _NOISE = 1e-9
@@ -53,7 +53,7 @@ def with_verdicts(request: Request, field: Field, *, store: Store | None) -> eva
 
 
 def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> dict[str, list[Value]]:
-    """Give the columns about trust beside long rows: of a run as a whole, and of its topics as far as it goes."""
+    """The columns about trust beside long rows: of a run as a whole, and of its topics as far as it goes."""
     cells: dict[tuple[str, ...], tuple[Value, ...]] = {}
     aligned = trust.field.read.aligned
     for place, one in enumerate(trust.trusts):
@@ -76,7 +76,7 @@ def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> d
 
 
 def sentences(trust: Trusted) -> Iterator[str]:
-    """Say what the marks mean, and of the runs that are marked what is wrong with their scores."""
+    """What the marks mean, and of the runs that are marked what is wrong with their scores."""
     flagged = []
     for run in range(trust.field.asked):
         levels = [(WORST_FIRST.index(one.verdicts[run].level), one) for one in trust.trusts]
@@ -90,7 +90,7 @@ def sentences(trust: Trusted) -> Iterator[str]:
     for _, run, one in sorted(flagged, key=lambda item: item[:2])[:TOLD_AT_MOST]:
         yield account(reuse.account_of(trust, one, run))
     if len(flagged) > TOLD_AT_MOST:
-        yield f"… and {counted(len(flagged) - TOLD_AT_MOST, 'run')} more; cranfield reuse --describe tells of all"
+        yield f"… and {counted(len(flagged) - TOLD_AT_MOST, 'run')} more; cranfield reuse --describe lists all"
 
 
 # Scores that are not those of the lists as they stand.
@@ -99,7 +99,7 @@ def sentences(trust: Trusted) -> Iterator[str]:
 def trust_by_ties(
     trust: Trusted, shown: Scores, again: Callable[[Field], Trusted]
 ) -> tuple[Trusted, tuple[str, ...]]:
-    """Give what can be said of scores with ties in another order, and a note on it.
+    """What can be said of scores with ties in another order, and a note on it.
 
     Nobody knows which of the tied documents a user sees first, so the verdict is that of the order in which the
     unjudged ones stand first, worked out by `again`. A run keeps its interval where neither that order nor the score
@@ -118,14 +118,14 @@ def trust_by_ties(
         ):
             hidden[place] = hidden[place] | _differ(first[:count], second[:count])
     note = (
-        f"ties {shown.ties}: where the order of ties matters there is no interval and no expected loss, and the"
-        f" verdict is one {UNJUDGED_FIRST}"
+        f"ties {shown.ties}: where the tie order matters, interval and expected loss are omitted, and the verdict is"
+        f" that {UNJUDGED_FIRST}"
     )
     return _as_shown(trust, other, shown, hidden, UNJUDGED_FIRST), (note,) if _any(hidden) else ()
 
 
 def trust_by_novelty(trust: Trusted, shown: Scores) -> tuple[Trusted, tuple[str, ...]]:
-    """Give what can be said of scores by novelty, and a note on it.
+    """What can be said of scores by novelty, and a note on it.
 
     Labels of unjudged documents could make other documents copies, or be those of copies, which no interval reckons
     with. A run keeps its interval where it has none of them and its score is the plain one.
@@ -135,7 +135,7 @@ def trust_by_novelty(trust: Trusted, shown: Scores) -> tuple[Trusted, tuple[str,
         for place, moved in _moved(trust, shown).items()
     }
     note = (
-        "novelty: verdicts are those of the plain scores; there is no interval and no expected loss where copies or"
+        "novelty: verdicts are those of the plain scores; interval and expected loss are omitted where copies or"
         " unjudged documents could change a score"
     )
     return _as_shown(trust, trust, shown, hidden, OF_PLAIN), (note,) if _any(hidden) else ()
@@ -146,7 +146,7 @@ def _any(hidden: Hidden) -> bool:
 
 
 def _unjudged_first(aligned: Alignment, count: int) -> Alignment | None:
-    """Give the first runs with unjudged documents first among tied ones; None where that changes nothing."""
+    """The first runs with unjudged documents first among tied ones; None where that changes nothing."""
     end = int(aligned.lists.offsets[count * len(aligned.topic_ids)])
     rows = np.arange(len(aligned.tied))
     rows[:end] = np.lexsort((aligned.lists.grades[:end] >= 0, np.cumsum(~aligned.tied[:end])))
@@ -157,7 +157,7 @@ def _unjudged_first(aligned: Alignment, count: int) -> Alignment | None:
 
 
 def _moved(trust: Trusted, shown: Scores) -> Hidden:
-    """Say of which runs a score that is shown, of whatever topic, is not that of the list as it stands."""
+    """Of which runs a score that is shown, of whatever topic, is not that of the list as it stands."""
     places, count = {str(measure): place for place, measure in enumerate(shown.measures)}, len(shown.run_names)
     return {
         place: _differ(shown.values[places[str(one.measure)]], trust.bounds.values[place, :count])
@@ -166,13 +166,13 @@ def _moved(trust: Trusted, shown: Scores) -> Hidden:
 
 
 def _differ(first: NDArray[np.generic], second: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Say which runs have other numbers on some topic; the noise of adding up aside."""
+    """Which runs have other numbers on some topic; the noise of adding up aside."""
     same: NDArray[np.bool_] = np.isclose(first, second, rtol=0.0, atol=_NOISE, equal_nan=True).all(axis=1)
     return ~same
 
 
 def _as_shown(trust: Trusted, other: Trusted, shown: Scores, hidden: Hidden, said: str) -> Trusted:
-    """Give the scores as they are shown; hidden runs without interval and loss, and with the verdict of `other`."""
+    """The scores as they are shown; hidden runs without interval and loss, and with the verdict of `other`."""
     lower, upper = (
         np.stack([_without(values, hidden[place]) for place, values in enumerate(side)]) if len(side) else side
         for side in (trust.bounds.lower, trust.bounds.upper)
@@ -187,7 +187,7 @@ def _as_shown(trust: Trusted, other: Trusted, shown: Scores, hidden: Hidden, sai
 def _trust_as_shown(
     one: Assessment, other: Assessment, shown: Scores, hidden: NDArray[np.bool_], said: str
 ) -> Assessment:
-    """Give what is known under one measure; ranks stay those of the plain scores."""
+    """What is known under one measure; ranks stay those of the plain scores."""
     loss = one.loss
     place = [str(measure) for measure in shown.measures].index(str(one.measure))
     score = one.score.copy()
@@ -212,7 +212,7 @@ def _trust_as_shown(
 
 
 def _without(values: NDArray[np.float64], hidden: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Give numbers of runs, with none of the hidden ones, which are among the first."""
+    """Numbers of runs, with none of the hidden ones, which are among the first."""
     fewer = values.copy()
     fewer[: len(hidden)][hidden] = float("nan")
     return fewer

@@ -33,7 +33,7 @@ KINDS = ("overall", "pair", "topic", "time", "probes", "confusion")
 SEED = 1
 MEASURES = ("nDCG@10", "AP")
 TAU_RULE = 0.9
-"""From here on two rankings of systems pass for equivalent, by an old rule of thumb."""
+"""From here on two rankings of systems are regarded as equivalent, by a common rule of thumb."""
 
 _OF_TWO = ("raw", "positive", "kappa", "kappa-quadratic", "alpha-ordinal")
 _OF_SEVERAL = ("raw", "positive", "fleiss", "alpha-ordinal")
@@ -41,7 +41,7 @@ _WIDE = {
     "pair": (("first", "second"), "Pairs of assessors"),
     "topic": (("topic",), "Topics"),
     "time": (("from", "to"), "Over time"),
-    "probes": (("assessor",), "The first answer and the one to the same document seen again"),
+    "probes": (("assessor",), "Consistency probes: first grade and the grade when the document was shown again"),
 }
 """By what a table names its rows, and its caption."""
 _LONG: tuple[Column | str, ...] = (
@@ -95,14 +95,14 @@ class AgreementReport(Result):
         if not self.older:
             return ()
         older = f"{self.older:,} of {counted(self.opinions, 'opinion')} were given on an older scale"
-        return [f"warning: {older}: relevant or not goes by the scale of each; the grades are compared as numbers"]
+        return [f"warning: {older}: relevance is taken from the scale of each; grades are compared as numbers"]
 
     @property
     def remarks(self) -> Sequence[str]:  # type: ignore[override]
         """What is to be known of the usual figures."""
         if self.by is not None:
             return ()
-        return ("bars like .667 or .8 come from content analysis; judgments of relevance rarely reach them",)
+        return ("thresholds such as .667 or .8 come from content analysis; relevance judgments rarely reach them",)
 
     @cached_property
     def effect(self) -> correlation.AssessorEffect | None:
@@ -120,7 +120,7 @@ class AgreementReport(Result):
                 for column, high in enumerate(grades)
                 if row <= column
             ]
-            return table_of(["grade", "other", "pairs"], rows, caption="Pairs of opinions by their grades")
+            return table_of(["grade", "other", "pairs"], rows, caption="Pairs of opinions by grade")
         return estimates_table(self.compared(by))
 
     def compared(self, kind: str) -> tuple[Compared, ...]:
@@ -133,7 +133,9 @@ class AgreementReport(Result):
         usual = ["overall", "pair", "confusion", *(["probes"] if self.probes else [])]
         for kind in [self.by] if self.by else usual:
             if kind == "overall":
-                yield overall_table(self.overall.estimates, "Agreement of all assessors, with 95 % intervals")
+                yield overall_table(
+                    self.overall.estimates, "Agreement of all assessors, with 95% confidence intervals"
+                )
             elif kind == "confusion":
                 grades = self.steps.names
                 columns = [Column("grade"), *(Column(str(grade), kind="number") for grade in grades)]
@@ -141,7 +143,7 @@ class AgreementReport(Result):
                     (str(grade), *(int(count) if place >= row else None for place, count in enumerate(counts)))
                     for row, (grade, counts) in enumerate(zip(grades, self.confusion, strict=True))
                 ]
-                caption = "Pairs of opinions on the same document: the lower grade by rows, the higher by columns"
+                caption = "Pairs of opinions on the same document: lower grade by row, higher grade by column"
                 yield table_of(columns, rows, caption=caption)
             else:
                 yield self.wide_table(kind)
@@ -175,7 +177,7 @@ class AgreementReport(Result):
         columns += [Column(name, kind="number", digits=3) for name in shown]
         if of_two:
             columns.append(Column("shift", kind="number", digits=3))
-            notes = ["shift: by how much the second gives more, in the mean"] if notes is None else notes
+            notes = ["shift: mean difference of grades, second minus first"] if notes is None else notes
         else:
             columns.append(Column("relevant", "share relevant", kind="number", digits=3))
         return table_of(columns, rows, caption=caption or usual, notes=notes or ())
@@ -203,7 +205,7 @@ def overall_table(estimates: Sequence[coefficients.Estimate], caption: str) -> T
     value = Column("value", kind="number", digits=3)
     columns: list[Column | str] = ["coefficient", value, "interval", "items", Column("what", "what it is")]
     uneven = len({one.items for one in estimates}) > 1
-    notes = ["fleiss: the items with the commonest number of opinions"] if uneven else []
+    notes = ["fleiss: only items with the most common number of opinions"] if uneven else []
     return table_of(columns, rows, caption=caption, notes=notes)
 
 
@@ -214,14 +216,14 @@ def effect_table(effect: correlation.AssessorEffect) -> Table:
         tau = effect.tau(measure)
         width = float((effect.high[place] - effect.low[place]).mean())
         rows.append((str(measure), tau.mean, tau.low, tau.high, tau.lowest, width))
-    names = (("tau", "mean tau-b"), ("low", "95 % from"), ("high", "to"), ("lowest", "lowest"))
+    names = (("tau", "mean tau-b"), ("low", "95% from"), ("high", "to"), ("lowest", "lowest"))
     columns = [Column("measure"), *(Column(name, heading, digits=3, kind="number") for name, heading in names)]
-    columns.append(Column("width", "mean width of scores", kind="number"))
+    columns.append(Column("width", "mean range of scores", kind="number"))
     return table_of(
         columns,
         rows,
-        caption="What it does to the ranking of the runs: qrels drawn from either assessor against the official ones",
-        notes=[f"tau from {TAU_RULE:g} on: the rankings pass for equivalent"],
+        caption="Effect on the ranking of runs: qrels drawn at random from the assessors against the official qrels",
+        notes=[f"rankings with tau of at least {TAU_RULE:g} are commonly regarded as equivalent"],
     )
 
 
@@ -243,7 +245,7 @@ def agreement_report(
     rows = events.double_judgments(store, layers)
     seen_again = events.probe_answers(store, layers)
     if not rows and not seen_again:
-        raise InputError("nothing was judged by two assessors, and nobody saw a document again: there is no overlap")
+        raise InputError("no document was judged by two assessors, and there are no consistency probes")
     steps = _steps(store, [row[3] for row in rows])
     labels, older = _labels(rows, steps), store.other_scales()
 

@@ -137,7 +137,7 @@ async def answers(
         await asyncio.wait_for(process.wait(), timeout)
         trouble = f"ended with status {process.returncode}" if process.returncode else ""
     except TimeoutError:
-        trouble = f"said nothing for {timeout:g} seconds"
+        trouble = f"gave no answer for {timeout:g} seconds"
     except ValueError:
         trouble = f"wrote a line of more than {LONGEST_ANSWER >> 20} MB"
     finally:
@@ -211,7 +211,11 @@ class MachineJudged(Result):
         """The same for people to read, where they have judged some of the documents."""
         if self.agreement is None:
             return ()
-        return [overall_table(self.agreement.estimates, f"{self.layer} and people, on what both judged")]
+        return [
+            overall_table(
+                self.agreement.estimates, f"Agreement of {self.layer} with people, on documents judged by both"
+            )
+        ]
 
 
 def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = silent) -> MachineJudged:
@@ -221,16 +225,14 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     unless somebody names their layer.
     """
     if not _JUDGE.fullmatch(request.judge):
-        raise UsageError(
-            f"{quoted(request.judge)} does not say which judge it is; write NAME@VERSION, like llama@3.1-prompt2"
-        )
+        raise UsageError(f"{quoted(request.judge)} is no judge; write NAME@VERSION, such as llama@3.1-prompt2")
     layer = f"{MACHINE}{request.judge}"
     try:
         command = shlex.split(request.command)
     except ValueError as error:
-        raise UsageError(f"the command {quoted(request.command)} cannot be read: {error}") from None
+        raise UsageError(f"the command {quoted(request.command)} cannot be parsed: {error}") from None
     if not command:
-        raise UsageError("which command judges? name a program that reads JSON lines and writes JSON lines")
+        raise UsageError("no command; name a program that reads JSON lines and writes JSON lines")
     wanted = _wanted(store, request)
     answered = events.answered_pairs(store, layer)
     pairs = [pair for pair in wanted if pair not in answered]
@@ -242,16 +244,14 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
             listener.save()
     labelled, unable, before = listener.labelled, listener.unable, len(wanted) - len(pairs)
     parts = [f"{labelled:,} of {counted(len(pairs), 'document')} labelled"]
-    parts += [f"{unable:,} could not be told"] if unable else []
-    parts += [f"{before:,} were labelled before"] if before else []
+    parts += [f"{unable:,} without a grade"] if unable else []
+    parts += [f"{before:,} labelled before"] if before else []
     notes, agreement = [f"{layer}: {', '.join(parts)}"], agreement_with_people(store, layer)
     remarks: tuple[str, ...] = ()
     if agreement is None:
-        notes.append(
-            "people have judged none of these documents: nothing is known of this judge's agreement with them"
-        )
+        notes.append("people have judged none of these documents: agreement with people is unknown")
     elif (both := agreement.estimates[0].items) < ENOUGH:
-        remarks = (f"warning: {both:,} documents were judged by both; {ENOUGH} or more would say something",)
+        remarks = (f"warning: only {both:,} documents were judged by both; {ENOUGH} or more are informative",)
     problems = tuple(listener.problems())
     return MachineJudged(layer, len(pairs), labelled, unable, before, problems, agreement, tuple(notes), remarks)
 
@@ -272,7 +272,7 @@ def _wanted(store: Store, request: JudgeRequest) -> list[Pair]:
     order = {topic: place for place, topic in enumerate(known)}
     listed = sorted((pair for pair in pairs if pair[0] in only), key=lambda pair: (order.get(pair[0], 0), *pair))
     if not listed:
-        raise InputError("there is nothing to label: no document is pooled or judged for these topics")
+        raise InputError("nothing to label: no documents are pooled or judged for these topics")
     if request.limit is None or request.limit >= len(listed):
         return listed
     drawn = set(sorted(listed, key=lambda pair: draw(request.seed, "external judge", *pair))[: request.limit])
@@ -327,7 +327,7 @@ class _Listener:
             text = documents.fetch(self._store, name)
             if text is None:
                 self._missing[number].discard((topic, name))
-                self._trouble("no-text", f"document {quoted(name)} is not in the collection: it was not asked for")
+                self._trouble("no-text", f"document {quoted(name)} is not in the collection; it was skipped")
                 continue
             known = self._topics.get(topic) or Topic(topic, "")
             lines.append(question(known, text, self._scale, guidelines=self._guidelines))
@@ -347,7 +347,7 @@ class _Listener:
                 self._trouble("no-answer", message, count=len(missing))
             self._in_vain = self._in_vain + 1 if len(missing) == len(self.batches[number]) else 0
             if self._in_vain >= _GIVE_UP_AFTER:
-                message = f"{_GIVE_UP_AFTER} batches in a row brought no label at all: no more were asked"
+                message = f"stopped after {_GIVE_UP_AFTER} batches in a row without any label"
                 self._trouble("gave-up", message)
             return self._in_vain < _GIVE_UP_AFTER
         if not said.strip():
@@ -367,7 +367,7 @@ class _Listener:
 
     def _trouble(self, code: str, message: str, *, count: int = 1) -> None:
         if sum(problem.code == code for problem in self._problems) < LINES_KEPT:
-            remedy = "run the same command again: only what is missing is asked" if code == "no-answer" else ""
+            remedy = "run the same command again: it labels only what is missing" if code == "no-answer" else ""
             self._problems.append(Problem(code, message, count=count, remedy=remedy))
         else:
             self._untold[code] += 1

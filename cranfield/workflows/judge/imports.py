@@ -72,7 +72,7 @@ def import_judgments(
     that no scale here has.
     """
     if not layer or not layer.isprintable() or layer != layer.strip() or len(layer) > _LONGEST_NAME:
-        raise UsageError(f"{quoted(layer)} is no name of a layer; give one line without blanks around it")
+        raise UsageError(f"{quoted(layer)} is not a valid layer name; use one line without surrounding blanks")
     source = Source(path)
     rows, unreadable = reading.read_judgments(source, format=format)
     judged = []
@@ -104,16 +104,16 @@ def import_judgments(
     unjudged = len(rows) - len(judged) - junk
     same = len(made) - len(added)
     parts = [f"{counted(len(added), 'judgment')} imported"]
-    parts += [f"{same:,} there already"] if same else []
-    parts += [f"{counted(unjudged, 'row')} left out (pooled but not judged)"] if unjudged else []
+    parts += [f"{same:,} already present"] if same else []
+    parts += [f"{counted(unjudged, 'row')} skipped (pooled but not judged)"] if unjudged else []
     notes = [f"{path}: {', '.join(parts)}; assessors: {', '.join(names) or 'none'}"]
     if junk:
         notes.append(
-            f"warning: {counted(junk, 'row')} with a grade of -2 or below (junk) left out: write the lowest"
-            " grade of the scale where they are judged not relevant"
+            f"warning: {counted(junk, 'row')} with a grade of -2 or below (junk) skipped: use the lowest"
+            " grade of the scale if they were judged not relevant"
         )
     if replaced:
-        notes.append(f"warning: {counted(len(replaced), 'grade')} of the same assessor stood otherwise and gave way")
+        notes.append(f"warning: {counted(len(replaced), 'earlier grade')} of the same assessor replaced")
     return Imported(len(added), same, unjudged, len(replaced), names, junk, tuple(notes))
 
 
@@ -179,7 +179,7 @@ class Propagated(Result):
     def table(self) -> Table:
         """The near-duplicates that were judged differently."""
         rows = [(one.topic, name, grade) for one in self.torn for name, grade in one.grades]
-        caption = "Near-duplicates that were judged differently: nothing was passed on from them"
+        caption = "Near-duplicates with different grades: not propagated"
         return table_of(["topic", "document", "grade"], rows, caption=caption)
 
     def tables(self) -> Sequence[Table]:
@@ -252,9 +252,9 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
         added = events.append_many(store, [*undone, *made], now=now())
     new = sum(event.kind == "propagated" for event in added)
     same, withdrawn = len(made) - new, len(added) - new
-    parts = [f"{counted(new, 'grade')} passed on"]
-    parts += [f"{same:,} stood already"] if same else []
-    parts += [f"{withdrawn:,} taken back"] if withdrawn else []
+    parts = [f"{counted(new, 'grade')} propagated"]
+    parts += [f"{same:,} already present"] if same else []
+    parts += [f"{withdrawn:,} withdrawn"] if withdrawn else []
     return Propagated(new, same, withdrawn, tuple(torn), (", ".join(parts),))
 
 

@@ -76,25 +76,25 @@ class Judge:
         return sessions.open_session(self._store, assessor=assessor, **options)
 
     def closing_notes(self, ended: sessions.StoredSession) -> list[str]:
-        """Say what is left for an assessor at the end of a session."""
+        """What is left for an assessor at the end of a judging session."""
         progress, name = ended.progress(), ended.assessor
         if not progress.of:
-            return [f"{name}: nothing here is to be judged by you"]
-        left = f"{counted(progress.left, 'document')} left for you" if progress.left else "nothing is left for you"
-        told = [f"{name}: {counted(progress.today, 'answer')} of yours today; {left}"]
+            return [f"{name}: no documents assigned to you"]
+        left = f"{counted(progress.left, 'document')} left for you" if progress.left else "nothing left for you"
+        told = [f"{name}: {counted(progress.today, 'answer')} today; {left}"]
         waiting = ended.waiting() if progress.left else None
         if waiting is not None and waiting.others:
             others = counted(waiting.others, "document")
-            told.append(f"{others} others have before them; they come back if nobody answers")
+            told.append(f"{others} leased to other assessors; they return if left unanswered")
         if waiting is not None and waiting.own:
-            own = f"{counted(waiting.own, 'document')} in a packet of yours, or in another sitting, open or cut off"
-            told.append(f"{own}: the first comes back in {in_words(waiting.seconds)} at the latest")
+            own = f"{counted(waiting.own, 'document')} leased to a packet or another judging session of yours"
+            told.append(f"{own}; the first lease expires in {in_words(waiting.seconds)}")
         if not progress.left:
-            told.append(f"how far everybody is: {self._hint('judge progress')}")
+            told.append(f"progress of all assessors: {self._hint('judge progress')}")
         older = ended.older()
         if older:
-            again = f"{counted(older, 'answer')} of yours from before the scale or the guidelines were changed"
-            told.append(f"{again}; give them again with: {self._hint('judge --rejudge')}")
+            again = f"{counted(older, 'judgment')} of yours predate the current scale or guidelines"
+            told.append(f"{again}; judge again with: {self._hint('judge --rejudge')}")
         return told
 
     def begin_trial(self, topic: str, author: str, *, seed: int = 0) -> sessions.StoredSession:
@@ -117,9 +117,9 @@ class Judge:
     def try_(
         self, topic: str, *, accept: bool = False, refuse: str | None = None, few: int = 3, many: int = 100
     ) -> organise.Trial:
-        """Accept or refuse a draft topic, or say how many relevant documents are expected of it."""
+        """Accept or refuse a draft topic, or estimate its number of relevant documents."""
         if accept and refuse is not None:
-            raise UsageError("accept the topic, refuse it, or only look at it: one of them")
+            raise UsageError("a topic is either accepted or refused, not both")
         if accept:
             trial = organise.decide_topic(self._store, topic, "accepted")
         elif refuse is not None:
@@ -129,7 +129,7 @@ class Judge:
         return replace(trial, hint=self._hint)
 
     def assign(self, assessors: Sequence[str] = (), **options: Any) -> organise.Assignments:
-        """Give topics to assessors, in equal shares; plan overlap and probes; list what is assigned.
+        """Assign topics to assessors in equal shares; plan overlap and probes; list the assignments.
 
         The options are those of `cranfield judge assign`.
         """
@@ -138,25 +138,25 @@ class Judge:
     def progress(
         self, *, by: str = "topic", pool: str = "", queue: str = "", layer: str = ""
     ) -> organise.JudgingProgress:
-        """Say how far judging is, by topic or assessor; what could not be judged (cannot), what is out (lease)."""
+        """Progress by topic or assessor; documents that cannot be judged (cannot) or are leased (lease)."""
         found = organise.judging_progress(self._store, by=by, pool=pool, queue=queue, layer=layer)
         return replace(found, hint=self._hint)
 
     def guidelines(self, file: Path) -> Changed:
-        """Put new guidelines in force."""
+        """Replace the guidelines."""
         changed = collection.change_guidelines(self._store, file)
-        told = [f"version {changed.version} of the guidelines is in force"]
+        told = [f"guidelines version {changed.version} in force"]
         facts = {"version": changed.version, "older": changed.older}
         return Changed(facts, (*told, *organise.rejudging(changed.older, self._hint)))
 
     def scale(self, scale: str, *, relevant_from: int | None = None) -> Changed:
-        """Put a new scale in force."""
+        """Replace the scale."""
         chosen = collection.parse_scale(scale, relevant_from=relevant_from)
         changed = collection.change_scale(self._store, chosen)
         steps = ", ".join(f"{step.grade} {step.label}" for step in chosen.grades)
         told = [
-            f"version {changed.version} of the scale is in force: {steps}; relevant from {chosen.relevant_from}",
-            *([f"grades that are not on it: {changed.off_scale:,}"] if changed.off_scale else []),
+            f"scale version {changed.version} in force: {steps}; relevant from {chosen.relevant_from}",
+            *([f"grades not on this scale: {changed.off_scale:,}"] if changed.off_scale else []),
         ]
         facts = {"version": changed.version, "older": changed.older, "off_scale": changed.off_scale}
         return Changed(facts, (*told, *organise.rejudging(changed.older, self._hint)))
@@ -170,7 +170,7 @@ class Judge:
         draws: int = 1000,
         blocks: int = 5,
     ) -> agreement.AgreementReport:
-        """Say how far assessors agree, with each other and with themselves."""
+        """Inter- and intra-assessor agreement."""
         return agreement.agreement_report(self._store, by=by, layers=layers, seed=seed, draws=draws, blocks=blocks)
 
     # What goes in and out
@@ -178,22 +178,22 @@ class Judge:
     def import_(
         self, file: Path, *, assessor: str = "", layer: str = MAIN, format: str | None = None
     ) -> imports.Imported:
-        """Import judgments that were made elsewhere."""
+        """Import judgments made elsewhere."""
         return imports.import_judgments(self._store, file, layer=layer, assessor=assessor, format=format)
 
     def propagate(self, *, layer: str = MAIN, exact: bool = False) -> imports.Propagated:
-        """Pass grades on to the near-duplicates of judged documents."""
+        """Propagate grades to the near-duplicates of judged documents."""
         return imports.propagate(self._store, layer=layer, exact_only=exact)
 
     def packet(self, assessor: str, output: Path, **options: Any) -> packets.Packet:
-        """Make a judging packet; the options are those of `make_packet`."""
+        """Write a judging packet; the options are those of `make_packet`."""
         made = packets.make_packet(self._store, output, assessor=assessor, **options)
         judge = f"judge it with: {self._type('judge', output)}"
-        merge = f"take it back with: {self._hint(f'judge merge {output}')}"
+        merge = f"merge it with: {self._hint(f'judge merge {output}')}"
         return replace(made, notes=(*made.notes, judge, merge))
 
     def merge(self, file: Path) -> packets.MergedPacket:
-        """Take the judgments of a packet back in."""
+        """Merge the judgments of a packet."""
         return packets.merge_packet(self._store, file)
 
     def with_(

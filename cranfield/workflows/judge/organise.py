@@ -1,4 +1,4 @@
-"""What the organiser does: try draft topics, share topics out, see how far judging is, decide between assessors."""
+"""What the organiser does: try draft topics, assign topics, follow the progress, adjudicate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rejudging(older: int, hint: Hint) -> list[str]:
     if not older:
         return []
     told = f"{counted(older, 'grade')} given under an older scale or older guidelines"
-    return [f"{told}; whoever gave them judges again with: {hint('judge --rejudge')}"]
+    return [f"{told}; their assessors judge again with: {hint('judge --rejudge')}"]
 
 
 # Topic development: its author judges a sample of the hits of a draft, and accepts or refuses it.
@@ -80,12 +80,12 @@ class Trial(Result):
         """What was decided, or what to do next."""
         draft = self.draft
         if draft.state == "accepted":
-            return [f"{draft.topic} is accepted; {draft.author} is its primary assessor"]
+            return [f"{draft.topic} accepted; {draft.author} is its primary assessor"]
         if draft.state == "refused":
-            return [f"{draft.topic} is refused ({draft.reason}): it is not assigned and not judged any more"]
+            return [f"{draft.topic} refused ({draft.reason}); it will be neither assigned nor judged"]
         if self.size == "unknown":
             more = counted(self.sampled, "sampled hit")
-            return [f"judge more of the {more} to see how many relevant ones to expect"]
+            return [f"too few judgments for an estimate; judge more of the {more}"]
         return [f"decide with: {self.hint(f'judge try {draft.topic} --accept')} (or --refuse REASON)"]
 
 
@@ -94,11 +94,11 @@ def begin_trial(store: Store, topic: str, *, author: str, seed: int = 0) -> Stor
     name, title = checked_name(store, author), _topic(store, topic).title
     known = judging.draft_of(store, topic)
     if known is not None and known.author != name:
-        raise InputError(f"topic {quoted(topic)} is tried by {quoted(known.author)}, its author, and by nobody else")
+        raise InputError(f"topic {quoted(topic)} can be tried only by its author, {quoted(known.author)}")
     if known is None:
         hits = [document for document, _ in documents.rank(store, title, limit=rules.DEEPEST)]
         if not hits:
-            raise InputError(f"the words of topic {quoted(topic)} ({quoted(title)}) find no document")
+            raise InputError(f"no document matches the title of topic {quoted(topic)} ({quoted(title)})")
         with store.write():
             tried = rules.sample_of_hits(topic, hits, seed=seed)
             judging.put_draft(store, Draft(topic, name), tried=tried, now=now())
@@ -117,7 +117,7 @@ def trial_of(store: Store, topic: str, *, few: int = FEW, many: int = MANY) -> T
     _topic(store, topic)
     draft = judging.draft_of(store, topic)
     if draft is None:
-        raise InputError(f"topic {quoted(topic)} was never tried; begin with: cranfield judge try {topic}")
+        raise InputError(f"topic {quoted(topic)} has not been tried; start with: cranfield judge try {topic}")
     tried = judging.tried_hits(store, topic)
     made = rules.estimate(tried, judging.own_relevance(store, TRY_LAYER, topic, assessor=draft.author))
     return Trial(draft, made, rules.size_of(made, few=few, many=many), len(tried))
@@ -126,7 +126,7 @@ def trial_of(store: Store, topic: str, *, few: int = FEW, many: int = MANY) -> T
 def decide_topic(store: Store, topic: str, state: DraftState, *, reason: str = "") -> Trial:
     """Accept a draft, so that its author becomes the primary assessor, or refuse it: then nobody judges it."""
     if state == "refused" and not reason.strip():
-        raise InputError("say why the topic is refused")
+        raise InputError("a reason is required to refuse a topic")
     trial = trial_of(store, topic)
     draft = replace(trial.draft, state=state, reason=reason.strip(), expected=trial.estimate.expected)
     others = [one for one in judging.assigned(store) if one.topic == topic and one.assessor != draft.author]
@@ -163,15 +163,14 @@ class Assignments(Result):
         """What is planned."""
         overlap, probes, told = self.overlap, self.probes, []
         if overlap.share:
-            told.append(
-                f"overlap: {overlap.share:.3g} of the documents are judged by {overlap.by}; seed {overlap.seed}"
-            )
+            planned = f"{overlap.share:.3g} of the documents, judged by {overlap.by} assessors each"
+            told.append(f"overlap: {planned}; seed {overlap.seed}")
         if probes.share:
             told.append(
-                f"probes: after {probes.share:.3g} of the answers an earlier document is shown again,"
-                f" at least {probes.after} others later; seed {probes.seed}"
+                f"probes: after {probes.share:.3g} of the answers, an earlier document is shown again"
+                f" at least {probes.after} documents later; seed {probes.seed}"
             )
-        return told if self.made else [*told, "no topic is assigned: everybody may judge everything"]
+        return told if self.made else [*told, "no topics assigned: everybody may judge everything"]
 
 
 def assign(
@@ -198,7 +197,7 @@ def assign(
     names, chosen, made = [checked_name(store, name) for name in assessors], list[str](), list[Assigned]()
     if names:
         if again and topics:
-            raise UsageError("say which topics, or that all are to be given out again, not both")
+            raise UsageError("use either --topic or --again, not both")
         sizes = _topic_sizes(store, pool)
         unknown = [topic for topic in topics if topic not in sizes]
         if unknown:
@@ -206,9 +205,7 @@ def assign(
         taken = set() if again else {one.topic for one in judging.assigned(store)}
         chosen = list(dict.fromkeys(topics)) or [topic for topic in sizes if topic not in taken]
         if not chosen:
-            raise InputError(
-                "every topic has its assessor; name topics with --topic, or give all out again with --again"
-            )
+            raise InputError("every topic is assigned; name topics with --topic, or reassign all with --again")
         twice = plan or judging.planned_overlap(store)
         seconds = twice.by - 1 if twice.share and not together else 0
         rules.check_names(names, seconds=seconds if plan is not None else 0)
@@ -348,15 +345,15 @@ class JudgingProgress(Result):
                 time = f"{hours:.1f} hours" if hours >= 1 else counted(ceil(60 * hours), "minute")
                 time = time if 60 * hours >= 1 else "less than a minute"
                 pace = counted(round(self.seconds), "second") if self.seconds >= 0.5 else "less than a second"
-                left = f", {time} at {pace} each"
-            remarks.append(f"{counted(self.missing, 'answer')} missing, second ones included{left}")
+                left = f"; {time} at {pace} each"
+            remarks.append(f"{counted(self.missing, 'judgment')} missing, including second judgments{left}")
         else:
-            done = "everything is judged, second answers included" if self.documents else "there is nothing to judge"
+            done = "everything is judged, including second judgments" if self.documents else "nothing to judge"
             remarks.append(done)
         if self.leases:
-            remarks.append(f"{counted(len(self.leases), 'document')} out: see --by lease")
+            remarks.append(f"{counted(len(self.leases), 'document')} leased: see --by lease")
         if self.refusals:
-            remarks.append(f"{counted(len(self.refusals), 'time')} a document could not be judged: see --by cannot")
+            remarks.append(f"{counted(len(self.refusals), 'answer')} “cannot judge”: see --by cannot")
         return [*remarks, *rejudging(self.older, self.hint)]
 
 

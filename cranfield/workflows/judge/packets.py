@@ -61,7 +61,7 @@ def make_packet(
         if topic not in known:
             raise UnknownName("topic", topic, known)
     if pool and queue:
-        raise UsageError("a packet is made from a pool or from a queue, not from both")
+        raise UsageError("use either --pool or --queue, not both")
     source = choose_source(store, pool=pool, queue=queue, order=order, seed=seed, only=topics)
     session, layer = str(uuid4()), source.layer
     with store.write():
@@ -75,7 +75,7 @@ def make_packet(
                 if state in ("open", "postponed") and (topic, entry.document) not in taken:
                     pairs.append((topic, entry.document))
         if not pairs:
-            raise InputError(f"there is nothing open for {quoted(name)} to put into a packet")
+            raise InputError(f"no open documents for {quoted(name)}; no packet was written")
         events.add_assessor(store, name, now=now())
         for topic, document in pairs if days else ():
             until = moment() + days * _SECONDS_A_DAY
@@ -128,9 +128,9 @@ _IN_A_PACKET: frozenset[Kind] = frozenset({"judged", "undone", "postponed", "can
 """What one assessor does in a session; all else is done in the collection."""
 
 _FAULTS = {
-    "grade-off-scale": "a grade is not on the scale it says it was given on",
-    "bad-time": "a time cannot be read",
-    "bad-seconds": "somebody took less than no time",
+    "grade-off-scale": "a grade is not on its scale",
+    "bad-time": "a time is unreadable",
+    "bad-seconds": "a negative or infinite number of seconds",
 }
 
 
@@ -171,7 +171,7 @@ def refusals(
         if pair is None or (packet is not None and pair != (event.topic, event.document)):
             lost.append(f"{event.undoes}, topic {event.topic}, document {event.document}")
     if lost:
-        yield _several("undoes-nothing", "an event takes back one that is not there", lost)
+        yield _several("undoes-nothing", "an undo refers to an unknown event", lost)
     if packet is not None:
         yield from _not_of_the_packet(fresh, finds, *packet)
 
@@ -181,21 +181,21 @@ def _not_of_the_packet(
 ) -> Iterator[Problem]:
     assessor, layer = facts.assessor, facts.layer
     places: dict[tuple[str, str], list[str]] = {
-        ("other-assessor", f"the packet is for {quoted(assessor)}, and others answered in it"): [
+        ("other-assessor", f"the packet is for {quoted(assessor)}, but others judged in it"): [
             quoted(event.assessor) for event in fresh if event.assessor != assessor
         ],
         ("other-layer", f"the packet is for the layer {quoted(layer)}"): [
             quoted(event.layer) for event in fresh if event.layer != layer
         ],
-        ("other-kind", "a packet brings what one assessor did at his desk, and nothing else"): [
+        ("other-kind", "a packet may contain only what one assessor did in judging sessions"): [
             f"{event.kind} by a {event.source}"
             for event in fresh
             if event.kind not in _IN_A_PACKET or event.source != "person"
         ],
-        ("not-in-the-packet", "a document was neither put into the packet nor found in it"): [
+        ("not-in-the-packet", "a document is neither in the packet nor found by search in it"): [
             f"{event.topic} {event.document}" for event in fresh if (event.topic, event.document) not in pairs
         ],
-        ("other-assessor", f"the packet is for {quoted(assessor)}, and others searched in it"): sorted(
+        ("other-assessor", f"the packet is for {quoted(assessor)}, but others searched in it"): sorted(
             {find[2] for find in finds} - {assessor}
         ),
     }
@@ -257,7 +257,7 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
                 f"{path} does not come from this collection, but from {quoted(there[0])}, made {there[1]}"
             )
         if path.samefile(store.path):
-            raise InputError(f"{path} is this very collection")
+            raise InputError(f"{path} is this collection itself")
         brought, finds = list(events.events(packet)), events.finds(packet)
         pairs = {find[:2] for find in finds}
         if facts is not None:
@@ -287,10 +287,10 @@ def merge_packet(store: Store, path: Path) -> MergedPacket:
         if facts is not None:
             judging.release_leases(store, facts.session)
     names = tuple(sorted({event.assessor for event in fresh}))
-    already = f", {len(known):,} there already" if known else ""
+    already = f", {len(known):,} already present" if known else ""
     by = f" by {', '.join(names)}" if names else ""
-    remarks = [f"{path}: {counted(len(fresh), 'event')} taken in{by}{already}"]
-    remarks += [f"{counted(len(conflicts), 'conflict')}; nothing was lost by them"] if conflicts else []
+    remarks = [f"{path}: {counted(len(fresh), 'event')} merged{by}{already}"]
+    remarks += [f"{counted(len(conflicts), 'conflict')}; no judgments were lost"] if conflicts else []
     return MergedPacket(len(fresh), len(known), names, conflicts, tuple(remarks))
 
 
@@ -306,7 +306,7 @@ def _version_maps(
     known |= {version: version for version in known if ours.get(version) == theirs[version]}
     lost = sorted({event.scale for event in brought if not known.get(event.scale)})
     if lost:
-        told = f"the packet was judged by a scale (version {lost[0]}) that this collection never had"
+        told = f"the packet was judged on a scale (version {lost[0]}) that this collection never had"
         raise ProblemsFound(f"{path}: nothing was merged", [Problem("other-scale", told, file=str(path))])
     texts = {text: number for number, text in store.guidelines_hashes().items()}
     return known, {version: texts.get(text, 0) for version, text in packet.guidelines_hashes().items()}
@@ -329,16 +329,14 @@ def _conflicts(
     """
     for there, here in known:
         if _content(there) != _content(here):
-            message = (
-                f"topic {there.topic}: event {there.uuid} for {there.document} says something else in the packet"
-            )
-            yield Conflict("event-differs", there.topic, there.document, f"{message}; what is here stays")
+            message = f"topic {there.topic}: event {there.uuid} for {there.document} differs in the packet"
+            yield Conflict("event-differs", there.topic, there.document, f"{message}; the stored event is kept")
     hashes = documents.content_hashes(store, list({event.document for event in fresh}))
     scale, guidelines = store.versions()
     own_topics = {topic.id: known for topic, known in documents.topics_with_hash(store)}
     for topic, text in other_topics.items():
         if text != own_topics.get(topic, text):
-            yield Conflict("topic-changed", topic, "", f"topic {topic} has another text now")
+            yield Conflict("topic-changed", topic, "", f"the text of topic {topic} has changed")
     present = now()
     for event in fold(fresh).values():
         pair = topic, document = event.topic, event.document
@@ -348,12 +346,12 @@ def _conflicts(
                 told = f"topic {topic}: {document} is {event.grade} for {event.assessor} in the packet"
                 yield Conflict(what, *pair, f"{told} and {other.grade} for {other.assessor} here")
         if event.happened > present:
-            told = f"topic {topic}: {document} was judged at {event.happened}, which is still to come"
+            told = f"topic {topic}: {document} was judged at {event.happened}, which is in the future"
             yield Conflict("clock-ahead", *pair, told)
         if event.document_hash and hashes.get(document, event.document_hash) != event.document_hash:
-            yield Conflict("text-changed", *pair, f"topic {topic}: {document} has another text now")
+            yield Conflict("text-changed", *pair, f"topic {topic}: the text of {document} has changed")
         if event.scale != scale:
-            told = f"topic {topic}: {document} was judged by version {event.scale} of the scale, now it is {scale}"
+            told = f"topic {topic}: {document} was judged on scale version {event.scale}; the current one is {scale}"
             yield Conflict("other-scale", *pair, told)
         if event.guidelines != guidelines:
             yield Conflict("other-guidelines", *pair, f"topic {topic}: {document} was judged under other guidelines")

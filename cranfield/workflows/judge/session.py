@@ -50,10 +50,10 @@ def checked_name(store: Store, assessor: str) -> str:
     name = assessor.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise UsageError(
-            f"{quoted(assessor)} is no name for an assessor; give one line of 1 to {_LONGEST_NAME} letters"
+            f"{quoted(assessor)} is not a valid assessor name; use one line of 1 to {_LONGEST_NAME} characters"
         )
     if events.assessors(store).get(name, "person") != "person":
-        raise InputError(f"{quoted(name)} is not a person here, but where judgments came from; take another name")
+        raise InputError(f"{quoted(name)} is the name of a source of judgments, not of a person; choose another name")
     return name
 
 
@@ -78,17 +78,17 @@ def open_session(
     that are judged, where some are given.
     """
     if queue and (pool or rejudge):
-        raise UsageError("a queue is judged by itself: leave the pool, or judging again, away")
+        raise UsageError("--queue cannot be combined with --pool or --rejudge")
     name, packet = assessor.strip(), judging.packet_facts(store)
     if packet is not None:
         # What could not be merged is refused: another name, or another layer.
         if name != packet.assessor:
             raise UsageError(
                 f"this packet is for {quoted(packet.assessor)}, not for {quoted(name)}: judge it with"
-                f" -a {packet.assessor!r}, or ask for a packet of your own"
+                f" -a {packet.assessor!r}, or request a packet of your own"
             )
         if layer and layer != packet.layer:
-            raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: leave --layer away")
+            raise UsageError(f"this packet is for the layer {quoted(packet.layer)}: omit --layer")
         queue = queue if queue or pool or rejudge else judging.PACKET
     again = name if rejudge else ""
     source = choose_source(
@@ -211,7 +211,7 @@ class StoredSession:
     def cannot(self, item: Item, reason: str, *, seconds: float) -> Saved:
         """Record that the document cannot be judged by this assessor, and why; others may still judge it."""
         if not reason.strip():
-            raise InputError("say why the document cannot be judged")
+            raise InputError("a reason is required")
         return self._answer(item, self._event(item, "cannot-judge", seconds, reason=reason.strip()))
 
     def note(self, item: Item, text: str) -> None:
@@ -239,7 +239,7 @@ class StoredSession:
             given_up = undone is not None and undone.grade is None and known.own in ("", "postponed")
             if given_up and queue.is_gone(answered, known):
                 self._answered.pop()
-                raise InputError(f"somebody else has taken {quoted(item.document.id)} over meanwhile")
+                raise InputError(f"another assessor has taken over {quoted(item.document.id)}")
             again = queue.lease(replace(answered, known=known))
         self._answered.pop()
         self._open = {again.pair: again, **{pair: one for pair, one in self._open.items() if pair != again.pair}}
@@ -410,7 +410,7 @@ class StoredSession:
         entry, answers = Entry(document, 0), queue.answers(topic, document)
         with self._store.write():
             if queue.blocking(topic, entry, replace(answers, graded=frozenset())) is not None:
-                raise InputError(f"somebody else is judging {quoted(document)} at the moment")
+                raise InputError(f"another assessor is judging {quoted(document)} at the moment")
             # What the pool has stays the pool's, and a draft topic keeps no list of what was found.
             pooled = source.pool is not None and any(
                 one.document == document and one.purpose != "search" for one in source.find_entries(topic)

@@ -48,7 +48,9 @@ def pooled_runs(
         for one in [one for one in pools.pooled_runs(store, pool) if one.version <= latest]:
             ranking = pools.run_with_content(store, one.content_hash)
             if ranking is None:
-                raise CollectionError(f"run {quoted(one.run)} is not there with the content it was pooled with")
+                raise CollectionError(
+                    f"run {quoted(one.run)} is no longer stored with the content it was pooled with"
+                )
             rows.append((one.run, one.group_name, "", one.priority, one.content_hash))
             rankings.append(ranking)
     for facts in runs:
@@ -75,7 +77,7 @@ def clusters_now(store: Store) -> dict[str, int]:
     if not clusters and stored_documents.latest_scan(store) is None:
         raise InputError("no near-duplicates are known: find them first with cranfield corpus duplicates")
     if not clusters:
-        raise InputError("the search for duplicates found none: there is no cluster to take one document of")
+        raise InputError("the search for near-duplicates found none: --one-per-cluster would change nothing")
     return clusters
 
 
@@ -86,7 +88,7 @@ def reader(store: Store) -> Callable[[Sequence[str]], Sequence[str]]:
         texts = stored_documents.texts(store, documents)
         missing = [document for document in documents if document not in texts]
         if missing:
-            raise InputError(f"the plan reads documents, and {quoted(missing[0])} is not in the collection")
+            raise InputError(f"the plan reads document texts, and {quoted(missing[0])} is not in the collection")
         return [texts[document] for document in documents]
 
     return read
@@ -142,7 +144,7 @@ def known_pool(store: Store, name: str = "") -> KnownPool | None:
         depth=depth,
         entries=() if depth is not None else tuple(pools.entries_by_run(store, facts.name)),
         finished=finished,
-        notes=(f"withdrawn since the pool was made, and not held out: {', '.join(gone)}",) if gone else (),
+        notes=(f"withdrawn since the pool was built, and not held out: {', '.join(gone)}",) if gone else (),
     )
 
 

@@ -84,10 +84,12 @@ class Pool:
             one for one in stored_runs.facts(store) if one.role == CONTRIBUTING
         ]
         if not named:
-            raise InputError("no run is left to pool; submit runs with --contributing, or name some with --run")
+            raise InputError(
+                "there is no contributing run to pool; submit runs with --contributing, or name some with --run"
+            )
         chosen = [one for one in named if priority is None or one.priority <= priority]
         if not chosen:
-            raise InputError(f"none of the runs has the priority {priority} or one before it")
+            raise InputError(f"no run has a priority up to {priority}")
         pooled = inputs.pooled_runs(store, chosen)
         wanted: Sequence[str] | None = topics or None
         if not topics and (refused := judging.refused_topics(store)):
@@ -100,9 +102,8 @@ class Pool:
             _, step = live.adaptive_step(built.plan)
             least = min(built.sizes.values(), default=-1)
             if step.amount.kind == "until" and least >= step.amount.number:
-                message = (
-                    f"'{step}' would choose nothing: the steps before it bring at least {least:,} to every topic"
-                )
+                before = f"the steps before it give every topic at least {least:,} documents"
+                message = f"'{step}' would select nothing: {before}"
                 remedy = "raise the number, or make the steps before it smaller"
                 problem = Problem("budget-below-warm-up", message, remedy=remedy)
                 raise ProblemsFound("this pool cannot be built", [problem])
@@ -127,9 +128,13 @@ class Pool:
         from_runs = f"for {counted(len(built.topics), 'topic')}, from {counted(len(built.sources), 'run')}"
         notes = [f"{name}: {counted(len(built), 'document')} to judge {from_runs}; plan: {built.plan}"]
         if built.plan.is_live:
-            notes.append("that is the warm-up; the next documents are chosen from what has been judged")
+            notes.append("this is the warm-up; further documents are selected as judgments come in")
         if count := len(built.duplicates):
-            stay = "stays out: another stands for it" if count == 1 else "stay out: another stands for them"
+            stay = (
+                "left out: another document represents it"
+                if count == 1
+                else "left out: other documents represent them"
+            )
             notes.append(f"{counted(count, 'near-duplicate')} {stay}")
         return Changed(_facts_of(name, built), (*notes, f"content hash {built.content_hash}"), built)
 
@@ -154,13 +159,13 @@ class Pool:
         from_runs = f"from {counted(len(names), 'more run')} ({_some(names)}); {len(grown):,} in all"
         notes = [f"{facts.name}, version {grown.version}: {added} more to judge, {from_runs}"]
         notes += [
-            f"{source.name} was withdrawn, but stays part of this pool: what it brought is in it"
+            f"{source.name} was withdrawn; the documents it contributed stay in this pool"
             for source in before.sources
             if source.content_hash not in here
         ]
         if left_out:
             missing = counted(len(left_out), "topic")
-            notes.append(f"{missing} of the new runs not in the pool ({_some(left_out)}): add with --topic")
+            notes.append(f"{missing} of the new runs not in the pool ({_some(left_out)}): add them with --topic")
         notes.append(f"content hash {grown.content_hash}")
         return Changed(_facts_of(facts.name, grown), tuple(notes), grown, left_out)
 
@@ -185,10 +190,10 @@ class Pool:
             if topic not in runs.codes_by_topic
         ]
         if depth > runs.depth:
-            message = f"depth {depth} goes beyond the run: its longest list has {runs.depth:,} documents"
-            problems.append(Problem("depth-beyond-runs", message, remedy=f"go no deeper than {runs.depth}"))
+            message = f"depth {depth} exceeds the run: its longest ranking has {runs.depth:,} documents"
+            problems.append(Problem("depth-beyond-runs", message, remedy=f"use a depth of at most {runs.depth}"))
         if problems:
-            raise ProblemsFound("there is no such top-up", problems)
+            raise ProblemsFound("the run cannot be topped up", problems)
         wanted = list(topics) or runs.topics
         with store.write():
             judged = {topic: {one.document for one in live_pools.standing_answers(store, topic)} for topic in wanted}
@@ -197,19 +202,21 @@ class Pool:
             known = stored_documents.known(store, sorted({document for _, document in pairs}))
             if unknown := sorted({document for _, document in pairs} - known):
                 some = ", ".join(quoted(document) for document in unknown[:3])
-                raise InputError(f"{len(unknown):,} documents of {quoted(tag)} are not in the collection, as {some}")
+                raise InputError(
+                    f"{len(unknown):,} documents of {quoted(tag)} are not in the collection, for example {some}"
+                )
             queue = name or f"top-up-{tag}"
             if pairs:
                 reason = f"unjudged in the first {depth} of {tag}"
                 queued = [judging.Queued(topic, document, reason) for topic, document in pairs]
                 judging.add_queue(store, queue, queued, purpose="top-up", now=now())
             pooled = pools.pooled_pairs_of(store, pairs)
-        notes = [f"nothing to judge: every document in the first {depth} of {run} is judged; no queue was made"]
+        notes = [f"nothing to judge: the top {depth} of {run} are all judged; no queue was created"]
         if pairs:
             where = f"{counted(len(pairs), 'document')} in {counted(len(missing), 'topic')}"
             notes = [f"{queue}: {where} to judge, {speed.cost(len(pairs))}"]
         if pooled:
-            notes.append(f"{pooled:,} of them are in a pool already and wait there too; judging once is enough")
+            notes.append(f"{pooled:,} of them also wait in a pool; judging them once is enough")
         facts: dict[str, Value] = {"queue": queue, "documents": len(pairs), "topics": len(missing), "pooled": pooled}
         return Changed(facts, tuple(notes))
 
@@ -229,10 +236,10 @@ class Pool:
 
     def _refuse_known_name(self, name: str) -> None:
         if not name.strip() or not name.isprintable():
-            raise InputError(f"a pool needs a name that can be read, not {quoted(name)}")
+            raise InputError(f"a pool needs a printable name, not {quoted(name)}")
         if name in [facts.name for facts in pools.pool_facts(self._store)]:
             raise InputError(
-                f"there is a pool called {quoted(name)} already; pool extend adds later runs to it, --name makes"
+                f"a pool named {quoted(name)} already exists; pool extend adds later runs to it, --name creates"
                 " another"
             )
 
@@ -250,7 +257,9 @@ class Pool:
             documents = candidates.candidates_of(runs, topic).ids
             unknown = set(documents) - stored_documents.known(store, documents)
             if unknown:
-                raise InputError(f"the plan reads documents, and {quoted(min(unknown))} is not in the collection")
+                raise InputError(
+                    f"the plan reads document texts, and {quoted(min(unknown))} is not in the collection"
+                )
             if not baseline.Analyser("pool").words(words.get(topic, "")):
                 started.candidates(topic)
                 started.drop(topic)
@@ -269,17 +278,17 @@ class Pool:
         problems = []
         for one in found:
             if one.content_hash in by_content:
-                message = f"run {quoted(one.name)} is in the pool already, as {quoted(by_content[one.content_hash])}"
-                problems.append(Problem("pooled-already", message, remedy="name runs that came later"))
+                message = f"run {quoted(one.name)} is already in the pool, as {quoted(by_content[one.content_hash])}"
+                problems.append(Problem("pooled-already", message, remedy="name runs that are not in the pool"))
             elif one.name in by_content.values():
-                message = f"the pool has a run called {quoted(one.name)} already, and its content was another one"
-                remedy = "submit it under another name: what the earlier one brought stays in the pool"
+                message = f"the pool already has a run named {quoted(one.name)}, with other content"
+                remedy = "submit it under another name; the documents of the earlier run stay in the pool"
                 problems.append(Problem("name-pooled", message, remedy=remedy))
         if problems:
             raise ProblemsFound(f"the pool {quoted(name)} cannot be extended", problems)
         if not found:
             raise InputError(
-                f"no contributing run came after the pool {quoted(name)}: submit one, or name runs with --run"
+                f"the pool {quoted(name)} has every contributing run: submit another, or name runs with --run"
             )
         return found
 

@@ -53,11 +53,9 @@ class Speed:
     @property
     def pace(self) -> str:
         """The speed in words, and where it comes from."""
-        basis = (
-            f"the median of {counted(self.measured_on, 'judgment')}" if self.measured_on else "assumed, not measured"
-        )
+        basis = f"median of {counted(self.measured_on, 'judgment')}" if self.measured_on else "assumed, not measured"
         number = "1 second" if self.seconds == 1 else f"{self.seconds:g} seconds"
-        return f"{number if self.seconds >= 1 else 'less than a second'} a document ({basis})"
+        return f"{number if self.seconds >= 1 else 'less than a second'} per document ({basis})"
 
     def cost(self, documents: int) -> str:
         """What some documents cost, as one who plans says it: about 12 minutes, about 3.5 hours, at which speed."""
@@ -70,7 +68,7 @@ def judging_speed(store: Store | None, seconds_per_document: float | None = None
     """Give the speed of judging: the one that is given, else the measured median, else the assumption."""
     if seconds_per_document is not None:
         if not 0 < seconds_per_document < float("inf"):
-            raise UsageError(f"seconds a document are a number above 0, not {seconds_per_document:g}")
+            raise UsageError(f"seconds per document must be a number above 0, not {seconds_per_document:g}")
         return Speed(seconds_per_document)
     measured = [] if store is None else live_pools.seconds_of_judging(store)
     return Speed(round(median(measured), 1), len(measured)) if measured else Speed(ASSUMED_SECONDS)
@@ -234,35 +232,37 @@ class PoolView(Result):
         pairs = count * (count - 1) // 2 if self.by.endswith("overlap") else 0
         if self._most is None or pairs <= self._most:
             return ()
-        return (f"the likest {self._most} of {pairs:,} pairs; all of them with -f csv",)
+        return (f"the {self._most} most similar of {pairs:,} pairs; -f csv lists all",)
 
     @property
     def remarks(self) -> Sequence[str]:  # type: ignore[override]
         """How large the pool is, what is judged, what it costs, and what a new run must expect."""
         facts, sizes = self.facts, [documents for _, documents, _, _ in self.topics]
         left = self.documents - self.judged
-        cost = f"{left:,} to judge: {self.speed.cost(left)}" if left else "nothing is out to be judged"
+        cost = f"{left:,} to judge: {self.speed.cost(left)}" if left else "nothing left to judge"
         size = f"{counted(self.documents, 'document')} for {counted(len(sizes), 'topic')}"
         size += f" ({min(sizes, default=0):,} to {max(sizes, default=0):,} each)"
-        made = f"plan: {facts.plan}; seed {facts.seed}; made {facts.made[:10]} by {facts.made_by}"
+        made = f"plan: {facts.plan}; seed {facts.seed}; built {facts.made[:10]} by {facts.made_by}"
         remarks = [f"{facts.name}: {size}; {made}", f"{self.judged:,} judged, {cost}"]
         ended = Counter(rule for *_, rule in self.topics if rule)
         if self.pool.plan.is_live and (going_on := len(sizes) - ended.total()):
-            remarks.append(f"{counted(going_on, 'topic')} not at an end: more is chosen from what has been judged")
+            remarks.append(
+                f"{counted(going_on, 'topic')} still open: more documents are selected as judgments come in"
+            )
         remarks += [f"ended: {counted(count, 'topic')}: {rule}" for rule, count in ended.most_common()]
         if (leaning := self.leaning) is not None:
             remarks += [f"{leaning.severity}: {leaning} [{leaning.code}]", f"    {leaning.remedy}"]
         if self.judged and not is_depth_pool(self.pool):
             remarks.append(
-                "what a run from outside must expect to lose: cranfield reuse, which plays this plan without each"
+                "expected loss of a non-contributing run: see cranfield reuse, which replays this plan without each"
                 " group"
             )
         elif self.judged and (found := new_run_loss(self._store, facts.name, self.pool)) is not None:
             measure, losses, topics = found
             worst = max(losses, key=lambda run: losses[run])
             remarks.append(
-                f"a run from outside must expect to lose {np.mean([*losses.values()]):.1%} of its {measure}, at worst"
-                f" {losses[worst]:.1%} ({worst}): the pool's runs, each without its own group, on"
+                f"a non-contributing run is expected to lose {np.mean([*losses.values()]):.1%} of its {measure},"
+                f" at worst {losses[worst]:.1%} ({worst}); from the contributing runs, each without its own group, on"
                 f" {counted(topics, 'judged topic')}"
             )
         return remarks
@@ -364,16 +364,16 @@ class Explained(Result):
         chance = "" if entry.probability is None else f" with probability {entry.probability:g}"
         version = f" in version {entry.version}" if entry.version > 1 else ""
         place = f"{entry.document} is document {entry.position:,} of topic {entry.topic} in {self.facts.name}"
-        step = f"step {entry.step} ({self.step}) brought it{version}{chance}, stratum {entry.stratum}"
+        step = f"added by step {entry.step} ({self.step}){version}{chance}, stratum {entry.stratum}"
         notes = [f"{place}: {step}"]
         if choice is not None:
             moment = choice.chosen[:19].replace("T", " ")
             notes.append(
-                f"it was choice {choice.number:,}, made {moment} UTC from what was judged up to event"
+                f"choice {choice.number:,}, made {moment} UTC from the judgments up to event"
                 f" {choice.known:,}: {choice.reason}"
             )
         if self.copies:
-            notes.append("it stands for near-duplicates: the runs that have one of those are listed with it")
+            notes.append("it represents near-duplicates; runs that retrieved one of those are listed too")
         return notes
 
 
@@ -397,13 +397,14 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
     representative = pools.stands_for(store, facts.name, topic, document)
     if representative is not None:
         raise InputError(
-            f"{quoted(document)} stays out of topic {quoted(topic)}: {quoted(representative)} stands for it"
+            f"{quoted(document)} is not pooled for topic {quoted(topic)}: its near-duplicate"
+            f" {quoted(representative)} represents it"
         )
     strata = pools.passed_over_by(store, facts.name, topic, document)
     if strata:
-        message = f"{quoted(document)} is not to be judged for topic {quoted(topic)}: a sample passed over it"
+        message = f"{quoted(document)} was not drawn for topic {quoted(topic)} by the sample"
         raise InputError(f"{message} (stratum {strata[0]})")
-    runs, where = inputs.pooled_runs(store, pool=facts.name), "no pooled run has it"
+    runs, where = inputs.pooled_runs(store, pool=facts.name), "no contributing run retrieved it"
     some = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None
     if some is not None and document in some.numbers:
         found: Sequence[int] = some.ranks[:, some.numbers[document]].tolist()

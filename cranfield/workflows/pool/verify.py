@@ -89,10 +89,10 @@ def verify_pool(store: Store, name: str = "") -> Verified:
             )
     assert pool is not None  # a pool has a version
     if facts.content_hash != versions[-1].content_hash:
-        differences.append("the hash of the pool is not that of its latest version")
+        differences.append("the hash of the pool differs from that of its latest version")
     notes = tuple(
-        f"version {one.version} was made by a program that kept no hash of groups and priorities: that they are"
-        " unchanged is not proved"
+        f"version {one.version} was built by an earlier program without a hash of groups and priorities; these cannot"
+        " be verified"
         for one in versions
         if not one.inputs_hash
     )
@@ -118,7 +118,7 @@ def _changed_records(store: Store, facts: pools.PoolFacts, recorded: Sequence[Re
         ),
     )
     changed += [
-        f"the {noun} is {stored!r}, and by what the pool was made from {rebuilt!r}"
+        f"the {noun} is {stored!r}, but the inputs of the pool give {rebuilt!r}"
         for noun, stored, rebuilt in compared
         if stored != rebuilt
     ]
@@ -129,13 +129,13 @@ def _changed_manifest(facts: pools.PoolFacts, version: pools.PoolVersion, pool: 
     what, changed = f"version {version.version}: the", []
     if version.inputs_hash and version.inputs_hash != inputs_hash:
         changed.append(
-            f"{what} plan, the options or the runs (name, group, priority, content) were changed: their hash is"
-            f" {inputs_hash}, and {version.inputs_hash} is recorded"
+            f"{what} plan, options or runs (name, group, priority, content) have changed: their hash is"
+            f" {inputs_hash}, but {version.inputs_hash} is recorded"
         )
     if pool.content_hash != version.content_hash:
-        changed.append(f"{what} hash is {pool.content_hash}, and {version.content_hash} is recorded")
+        changed.append(f"{what} hash is {pool.content_hash}, but {version.content_hash} is recorded")
     if (version.plan_in_full, version.seed) != (facts.plan_in_full, facts.seed):
-        changed.append(f"{what} plan or the seed is not that of the pool")
+        changed.append(f"{what} plan or seed differs from that of the pool")
     return changed
 
 
@@ -149,13 +149,13 @@ def _content_differences(store: Store, name: str, pool: Pool) -> list[str]:
             for rows in (all_built, all_stored)
         )
         changed = [
-            f"{' '.join(map(str, key))}: {column} is {was!r}, by the plan it is {is_!r}"
+            f"{' '.join(map(str, key))}: {column} is {was!r}, but {is_!r} by the plan"
             for key in sorted(built.keys() & stored.keys(), key=str)
             for column, was, is_ in zip(columns, stored[key], built[key], strict=True)
             if was != is_
         ]
         extra = [
-            f"{' '.join(map(str, key))} is stored and not in the rebuilt pool"
+            f"{' '.join(map(str, key))} is stored but not in the rebuilt pool"
             for key in sorted(stored.keys() - built, key=str)
         ]
         missing = [
@@ -251,7 +251,7 @@ class ReplayedChoices:
         """Make every choice again and look at every end: topic by topic, or at once where they share a budget."""
         topics = self._live.topics
         self.wrong += [
-            f"{_words_of(one)} is not of a topic of the pool" for one in recorded if one.topic not in topics
+            f"{_words_of(one)} is for a topic that is not in the pool" for one in recorded if one.topic not in topics
         ]
         for some in [topics] if self._live.spreads else [[topic] for topic in topics]:
             mine = [one for one in recorded if one.topic in some]
@@ -277,8 +277,8 @@ class ReplayedChoices:
             if isinstance(moment, RecordedEnd):
                 found = self._live.ended.get(moment.topic)
                 if found != moment.rule:
-                    by_plan = f"by the plan it was {found!r}" if found else "by the plan it had not ended"
-                    self.wrong.append(f"topic {moment.topic} is said to have ended ({moment.rule}); {by_plan}")
+                    by_plan = f"by the plan: {found!r}" if found else "by the plan it has not ended"
+                    self.wrong.append(f"topic {moment.topic} is recorded as ended ({moment.rule}); {by_plan}")
             else:
                 self._choose_again(moment)
                 self._learn(moment.topic, history)
@@ -290,18 +290,18 @@ class ReplayedChoices:
         topic, live = recorded.topic, self._live
         again = live.offer(1, under_judgment=[(topic, one) for one in recorded.elsewhere], topics=[topic])
         if recorded.document not in live.candidates(topic).numbers:
-            self.wrong.append(f"{_words_of(recorded)} is in none of the runs")
+            self.wrong.append(f"{_words_of(recorded)} was retrieved by none of the runs")
             return
         is_later = recorded.step > live.number
         if not again:
-            self.wrong.append(f"{_words_of(recorded)}: by the plan nothing was to be chosen")
+            self.wrong.append(f"{_words_of(recorded)}: the plan selects nothing")
         else:
             is_same = again[0].document == recorded.document
             # A model that cannot be trained again to the last bit is only checked for having had the choice.
             if not self._pool.plan.is_reproducible and not is_later:
                 is_same = live.is_free(topic, recorded.document, recorded.elsewhere)
             if again[0].step != recorded.step or not is_same:
-                self.wrong.append(f"{_words_of(recorded)}: by the plan it was {again[0].document}")
+                self.wrong.append(f"{_words_of(recorded)}: the plan selects {again[0].document}")
         stratum, probability = Stratum(live.number, str(self._pool.plan.steps[live.number - 1])), NO_PROBABILITY
         if is_later:
             stratum, probability = live.story(topic, recorded.document)

@@ -34,7 +34,7 @@ Words = tuple[str, str, Table | None]
 
 
 def draw_all(material: Material) -> tuple[list[Drawing], str]:
-    """Draw everything; without matplotlib nothing, and the sentence that says so."""
+    """Draw everything; without matplotlib nothing, and the sentence that says why."""
     evaluation = material.evaluation
     if evaluation is None:
         return [], ""
@@ -48,7 +48,7 @@ def draw_all(material: Material) -> tuple[list[Drawing], str]:
                     drawings.append(Drawing(name, figures.as_svg(figure), *words, section, figure))
         return [*drawings, *_drawings_of_scores(evaluation.scores, material.curve)], ""
     except MissingExtra as error:
-        return [], f"figures, since {error}"
+        return [], f"figures: {error}"
 
 
 def _words(kind: str, one: Assessment | None, trust: Trusted, report: CollectionReport | None) -> Words | None:
@@ -65,24 +65,29 @@ def _words(kind: str, one: Assessment | None, trust: Trusted, report: Collection
     rows = [(depth, *both) for depth, both in enumerate(zip(judged, relevant, strict=True), start=1)]
     columns = [Column(name, kind="number") for name in ("depth", "judged", "relevant")]
     return (
-        f"New relevant documents at each of {counted(len(rows), 'depth')} of the pool",
-        "Bars that are still high at the right end say that a deeper pool would have found more.",
-        table_of(columns, rows, caption="What each depth of the pool added"),
+        f"New relevant documents at each pool depth from 1 to {len(rows)}",
+        "Bars that are still high at the right end: a deeper pool would have found more relevant documents.",
+        table_of(columns, rows, caption="New documents at each pool depth"),
     )
 
 
 def _words_on_intervals(one: Assessment, trust: Trusted) -> Words:
     rows = [(row[0], row[2], row[3], row[4], row[9]) for row in trust_rows(one, range(trust.field.asked))]
-    headings = (("score", ""), ("low", "at least"), ("high", "at most"), ("loss_upper", "expected loss up to"))
+    headings = (
+        ("score", ""),
+        ("low", "lowest possible"),
+        ("high", "highest possible"),
+        ("loss_upper", "expected loss, upper end"),
+    )
     columns = [Column("run"), *(Column(name, heading, "number") for name, heading in headings)]
     return (
-        f"{one.measure} of {counted(len(rows), 'run')}, each with the scores that unjudged documents allow",
-        f"{one.measure}. Thin lines that overlap: nobody knows which of the runs is better before more is judged."
-        " Squares were not in the pool, hollow circles fed it less deep than the measure looks."
-        " A thick line ends where the score would at most be, probably, if everything were judged:"
-        " far to the right of its point the run deserves more, to the left of it less."
-        + _drawn_of(len(rows), "run", "that could probably score highest"),
-        table_of(columns, rows, caption=f"{one.measure}: scores and what is possible"),
+        f"{one.measure} of {counted(len(rows), 'run')}, each with the interval that unjudged documents leave",
+        f"{one.measure}. Where thin lines overlap, unjudged documents decide which run is better."
+        " Squares: not pooled. Hollow circles: pooled, but not down to the cutoff."
+        " The thick line ends at the score that the run may reach once all documents are judged (95%):"
+        " a line to the right of the point means that the run is underestimated, to the left overestimated."
+        + _drawn_of(len(rows), "run", "that may score highest"),
+        table_of(columns, rows, caption=f"{one.measure}: scores and intervals"),
     )
 
 
@@ -98,32 +103,32 @@ def _words_on_hold_out(one: Assessment, trust: Trusted, report: CollectionReport
     rows.sort(key=lambda row: -row[2])
     columns = [Column("run"), Column("group"), Column("loss", kind="number")]
     return (
-        f"{measure} that each run of {counted(len(groups), 'group')} loses when its group is held out",
-        f"{measure}. A point far to the right is a run that needed its own group in the pool to be scored fairly;"
-        " a new system of that kind would lose as much."
-        + (" Left of 0 a run would have gained." if any(loss < 0 for *_, loss in rows) else "")
-        + _drawn_of(len(groups), "group", "that would lose most"),
-        table_of(columns, rows, caption=f"{measure}: losses when a group is held out"),
+        f"Loss of {measure} of each run of {counted(len(groups), 'group')} when its group is held out",
+        f"{measure}. A point far to the right: a run whose score depends on its own group being pooled;"
+        " a similar new run is expected to lose as much."
+        + (" Left of 0: a run whose score rises." if any(loss < 0 for *_, loss in rows) else "")
+        + _drawn_of(len(groups), "group", "with the largest losses"),
+        table_of(columns, rows, caption=f"{measure}: losses when its group is held out"),
     )
 
 
 def _words_on_coverage(trust: Trusted) -> Words:
-    holes, names = trust.trusts[0].coverage, trust.field.read.aligned.run_names
+    coverage, names = trust.trusts[0].coverage, trust.field.read.aligned.run_names
     rows = []
     for run in range(trust.field.asked):
-        shares = np.nan_to_num(holes.judged[run])
+        shares = np.nan_to_num(coverage.judged[run])
         worst = int(shares.argmin()) if len(shares) else 0
-        rows.append((names[run], float(shares.mean()), float(shares.min()), holes.topic_ids[worst]))
-    columns = [Column("run"), Column("judged", "judged in the mean", "number", digits=2)]
-    columns += [Column("lowest", kind="number", digits=2), Column("topic", "on topic")]
-    depth = int(holes.depth.max())
+        rows.append((names[run], float(shares.mean()), float(shares.min()), coverage.topic_ids[worst]))
+    columns = [Column("run"), Column("judged", "mean share judged", "number", digits=2)]
+    columns += [Column("lowest", "lowest share", "number", digits=2), Column("topic", "on topic")]
+    depth = int(coverage.depth.max())
     least, share, *_ = min(rows, key=lambda row: row[1], default=("", 1.0))
     return (
-        f"The share of judged documents among the first {depth} of each run, topic by topic",
-        "Dark blue is judged, yellow is not. Many light cells in a row: a run that the pool does not know;"
-        " in a column: a topic that was judged too little."
-        + (f" Least is judged of {least}: {100 * share:.0f} %." if share < 1 else ""),
-        table_of(columns, rows, caption=f"Judged among the first {depth}"),
+        f"Share of judged documents in the top {depth} of each run, by topic",
+        "Dark blue: judged, yellow: unjudged. Many light cells in a row: a run that the pool does not cover;"
+        " in a column: a topic with too few judgments."
+        + (f" Lowest mean share: {least}, {share:.0%}." if share < 1 else ""),
+        table_of(columns, rows, caption=f"Share judged in the top {depth}"),
     )
 
 
@@ -132,15 +137,15 @@ def _drawings_of_scores(scores: Scores, curve: Scores | None) -> Iterator[Drawin
     order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
 
     def cut(most: int) -> str:
-        return f" The best {most} of {len(order):,} runs are drawn." if len(order) > most else ""
+        return f" The best {most} of {len(order):,} runs are shown." if len(order) > most else ""
 
     drawn = [run for run in order[:MOST_STRIPS] if scores.scored[run].any()]
     if drawn:
         figure = figures.figure_of(draw_strips(scores, runs=drawn))
         alternative = f"{scores.measures[0]} of each run on each topic"
         caption = (
-            f"{scores.measures[0]} on each topic. Runs with the same score can differ much: points far to the left"
-            f" are topics where a run fails.{cut(MOST_STRIPS)}"
+            f"{scores.measures[0]} on each topic. Runs with the same mean can differ on single topics:"
+            f" points far to the left are topics on which a run fails.{cut(MOST_STRIPS)}"
         )
         yield Drawing("by-topic", figures.as_svg(figure), alternative, caption, None, "scores", figure)
     if curve is not None:
@@ -150,8 +155,9 @@ def _drawings_of_scores(scores: Scores, curve: Scores | None) -> Iterator[Drawin
         data = table_of(columns, rows, caption="Interpolated precision at eleven recall levels")
         alternative = f"Precision at eleven levels of recall for {counted(len(curves), 'run')}"
         caption = (
-            "Interpolated precision. The left end tells of the top of the list, the right end of finding everything;"
-            f" lines that cross are runs of different kinds.{cut(MOST_CURVES)}"
+            "Interpolated precision. The left end shows the top of the rankings, the right end how the last relevant"
+            " documents are found; where lines cross, the order of the runs depends on the recall wanted."
+            f"{cut(MOST_CURVES)}"
         )
         figure = figures.figure_of(figures.precision_recall(curves))
         yield Drawing("precision-recall", figures.as_svg(figure), alternative, caption, data, "curves", figure)
@@ -160,4 +166,4 @@ def _drawings_of_scores(scores: Scores, curve: Scores | None) -> Iterator[Drawin
 def _drawn_of(total: int, noun: str, which: str) -> str:
     if total <= figures.MOST_DRAWN:
         return ""
-    return f" The {figures.MOST_DRAWN} {noun}s {which} are drawn; the table has all {total:,}."
+    return f" The {figures.MOST_DRAWN} {noun}s {which} are shown; the table lists all {total:,}."

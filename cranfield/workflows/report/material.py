@@ -44,10 +44,10 @@ LETTERED = 40
 """Up to how many runs get significance letters: more letters than an alphabet has tell nothing."""
 
 HELD_OUT = 200
-"""Up to how many runs that fed the pool are held out one by one: the time grows with their cube."""
+"""Up to how many contributing runs are held out one by one: the time grows with their cube."""
 
 MOST_FOUND = 25
-"""How many relevant documents of a topic are listed: those that fewest runs brought."""
+"""How many relevant documents of a topic are listed: those retrieved by the fewest runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
     except InputError as error:
         if request.qrels is not None or request.layers != (MAIN,):
             raise
-        missing.append(f"scores, since {error}")
+        missing.append(f"scores: {error}")
         qrels = None
     evaluation, curve, bias = _scores(store, request, qrels, progress, missing)
     layers, rule, release = _origin(store, request, qrels)
@@ -152,10 +152,10 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
 def _scores(
     store: Store, request: ReportRequest, qrels: Qrels | None, progress: Progress, missing: list[str]
 ) -> tuple[Evaluation | None, Scores | None, CollectionReport | None]:
-    """Score all runs, with verdicts and letters and at the levels of recall, and hold out what fed the pool."""
+    """Score all runs, with verdicts, letters and the levels of recall, and hold out each contributor."""
     runs = stored_names(store)
     if qrels is None or not runs:
-        missing += [] if runs else ["scores, since no run was submitted"]
+        missing += [] if runs else ["scores: no run was submitted"]
         return None, None, None
     scoring = Request(qrels=qrels, runs=runs, measures=request.measures)
     field = partial(field_of, scoring, PoolOptions(), store=store, progress=progress)
@@ -172,7 +172,7 @@ def _scores(
     if contributors > HELD_OUT:
         without = ("run",)
         missing.append(
-            f"what single runs would lose, since {contributors:,} of them fed the pool; cranfield reuse tells it"
+            f"hold-outs of single runs: there are {contributors:,} contributing runs; cranfield reuse computes them"
         )
     return evaluation, curve, examine_collection(trust, without=without)
 

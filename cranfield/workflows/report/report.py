@@ -253,7 +253,7 @@ def _fairness(bias: CollectionReport) -> dict[str, Any]:
 def refuse_full(folder: Path) -> None:
     """Refuse a folder that has something in it, before anything is done."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is not empty: a bundle needs a folder of its own")
+        raise UsageError(f"{folder} is not empty: choose a new folder for the bundle")
 
 
 def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress = silent) -> list[Path]:

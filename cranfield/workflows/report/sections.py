@@ -38,9 +38,9 @@ MOST_TOPICS = 500
 
 _HARD = 0.1
 _FLAGS = (
-    "nothing relevant: all runs score 0 and the topic tells nothing;"
-    " very many relevant: more than half of what was judged, the pool probably ended too early;"
-    " still yielding: the last depth of the pool still brought relevant documents;"
+    "nothing relevant: all runs score 0, and the topic does not discriminate;"
+    " very many relevant: more than half of the judged documents, the pool was probably too shallow;"
+    " still yielding: the deepest rank of the pool still added relevant documents;"
     f" hard: no run reaches {_HARD}"
 )
 _TONES = {"fair": "good", "with care": "care", "unfair": "bad"}
@@ -64,14 +64,14 @@ def collection_page(material: Material, drawings: Sequence[Drawing], *, missing:
         bias_section(material.bias, drawn("bias")),
     ]
     if curves := drawn("curves"):
-        lead = "How much of what a run returns is relevant, while more and more of the relevant documents are found."
+        lead = "Precision of each run at eleven levels of recall."
         sections.append(Section("Precision and recall", curves, lead))
     size = f"{counted(status.documents, 'document')}, {counted(len(topics), 'topic')}"
     facts = {"documents": status.documents, "topics": len(topics)}
     facts |= {} if scores is None else {"runs": len(scores.run_names)}
     facts |= {"judged": sum(topic.judged for topic in topics), "relevant": sum(topic.relevant for topic in topics)}
     headline = [(name, f"{count:,}") for name, count in facts.items()]
-    headline += [] if material.bias is None else [("to outsiders", material.bias.fairness)]
+    headline += [] if material.bias is None else [("non-contributing runs", material.bias.fairness)]
     made = f"Made by cranfield {__version__} on {material.made[:10]}."
     return Page(
         title=status.name or "A test collection",
@@ -79,7 +79,7 @@ def collection_page(material: Material, drawings: Sequence[Drawing], *, missing:
         + ("" if scores is None else f", {counted(len(scores.run_names), 'run')}"),
         facts=tuple(headline),
         sections=(*sections, reproduce_section(material, size)),
-        foot=(f"{made} The page is complete in itself: it asks no server.",),
+        foot=(f"{made} The page is self-contained and needs no network.",),
     )
 
 
@@ -87,86 +87,90 @@ def overview(material: Material, missing: Sequence[str]) -> Section:
     """What the collection is, and what is not known of it."""
     status, scale = material.status, material.status.scale
     blocks: list[Block] = [
-        Callout(f"{sentence[:1].upper()}{sentence[1:]}.", "care", "Not here:") for sentence in missing
+        Callout(f"{sentence[:1].upper()}{sentence[1:]}.", "care", "Not included:") for sentence in missing
     ]
     columns = [Column("grade", kind="number"), Column("label"), Column("gain", digits=1, kind="number")]
     columns += [Column("relevant"), Column("text", "what it means")]
     rows = [
         (step.grade, step.label, step.gain, step.grade >= scale.relevant_from, step.text) for step in scale.grades
     ]
-    table = table_of(columns, rows, caption="The scale that documents are judged on")
+    table = table_of(columns, rows, caption="Relevance scale")
     is_explained = any(step.text for step in scale.grades)
     blocks.append(TableBlock("scale", table if is_explained else table.select(range(4))))
     if status.duplicate_clusters:
-        blocks.append(Prose(f"{counted(status.duplicate_clusters, 'group')} of near-duplicate documents are known."))
+        blocks.append(Prose(f"{counted(status.duplicate_clusters, 'cluster')} of near-duplicate documents found."))
     if material.guidelines:
         text = Literal(material.guidelines, "the guidelines")
-        version = f"guidelines, version {status.guidelines_version}"
-        blocks.append(Fold("What assessors were told", (text,), version))
+        version = f"version {status.guidelines_version}"
+        blocks.append(Fold("Guidelines for assessors", (text,), version))
     else:
-        blocks.append(Prose("There are no written guidelines."))
+        blocks.append(Prose("This collection has no written guidelines."))
     size = f"{counted(status.documents, 'document')} and {counted(len(material.topics), 'topic')}"
-    return Section("What it is", tuple(blocks), f"{status.name or 'This collection'} has {size}.")
+    return Section("Overview", tuple(blocks), f"{status.name or 'This collection'} has {size}.")
 
 
 def pool_section(pool: PoolView | None) -> Section:
     """How the pool was made, and what each run and group contributed to it."""
     if pool is None:
-        return Section("The pool", (Prose("No pool was built here."),))
+        return Section("Pool", (Prose("This collection has no pool."),))
     facts, runs, groups = pool.facts, pool.runs, pool.groups
-    chosen = f"{counted(pool.documents, 'document')} of {counted(len(pool.topics), 'topic')} were chosen to be judged"
+    chosen = f"{counted(pool.documents, 'document')} for {counted(len(pool.topics), 'topic')} pooled"
     made = {"plan": facts.plan, "seed": str(facts.seed), "content hash": facts.content_hash}
     made |= {"made": facts.made[:10], "made by": facts.made_by}
-    numbers = [Column("documents", kind="number"), Column("unique", "only this group", kind="number")]
+    numbers = [Column("documents", kind="number"), Column("unique", "unique", kind="number")]
     of_groups = table_of(
         [Column("group"), Column("runs", kind="number"), *numbers],
         groups,
-        caption="What each group brought",
-        notes=[
-            "only this group: documents of the pool that no other group brought; without the group nobody judged them"
-        ],
+        caption="Contribution of each group to the pool",
+        notes=["unique: pooled documents that no other group contributed; without the group they would be unjudged"],
     )
-    of_runs = table_of([Column("run"), Column("group"), *numbers], runs, caption="What each run brought")
+    of_runs = table_of(
+        [Column("run"), Column("group"), *numbers], runs, caption="Contribution of each run to the pool"
+    )
     blocks: tuple[Block, ...] = (
         TableBlock("pool", facts_table(made, caption="How the pool was made")),
         TableBlock("pool-groups", of_groups),
         TableBlock("pool-runs", of_runs, folded=True),
-        Fold("The plan with every option", (Literal(facts.plan_in_full, "the plan in full"),)),
+        Fold(
+            "The pooling plan with all options", (Literal(facts.plan_in_full, "the pooling plan with all options"),)
+        ),
     )
     if pool.leaning is not None:
-        blocks = (Callout(f"{pool.leaning.message}.", "care", "Mind:"), *blocks)
-    lead = f"{chosen}, from {counted(len(runs), 'run')} of {counted(len(groups), 'group')}."
-    return Section("The pool", blocks, lead)
+        blocks = (Callout(f"{pool.leaning.message}.", "care", "Warning:"), *blocks)
+    lead = f"{chosen} from {counted(len(runs), 'run')} of {counted(len(groups), 'group')}."
+    return Section("Pool", blocks, lead)
 
 
 def judging_section(material: Material) -> Section:
     """Who judged how much and how fast, and how far they agree."""
     part = material.judging
     if part is None:
-        return Section("Judging", (Prose("Nothing was judged here; the grades came from elsewhere."),))
-    share = f" ({100 * part.judged / part.documents:.0f} %)" if part.documents else ""
-    lead = f"{part.judged:,} of {counted(part.documents, 'pooled document')}{share} have a grade"
-    lead += f"; {counted(part.missing, 'answer')} missing." if part.missing else "."
+        return Section("Judging", (Prose("This collection has no pool, and so no progress of judging to report."),))
+    share = f" ({part.judged / part.documents:.0%})" if part.documents else ""
+    lead = f"{part.judged:,} of {counted(part.documents, 'pooled document')}{share} are judged"
+    lead += f"; {counted(part.missing, 'judgment')} missing." if part.missing else "."
     blocks: list[Block] = []
     if part.seconds is not None:
-        blocks.append(Prose(f"Half of all judgments took at most {counted(round(part.seconds), 'second')}."))
+        blocks.append(Prose(f"Median time per judgment: {counted(round(part.seconds), 'second')}."))
     rows = [
         (material.names.get(one.assessor, "?"), one.judged, one.cannot, one.postponed, one.seconds, one.last[:10])
         for one in part.assessors
     ]
     columns = [Column("assessor"), *(Column(name, kind="number") for name in ("judged", "cannot_judge", "postponed"))]
-    columns += [Column("seconds", "median seconds", digits=0, kind="number"), Column("last", "last seen")]
+    columns += [Column("seconds", "median seconds", digits=0, kind="number"), Column("last", "last active")]
     if rows:
-        blocks.append(TableBlock("assessors", table_of(columns, rows, caption="Who judged how much, and how fast")))
+        blocks.append(
+            TableBlock("assessors", table_of(columns, rows, caption="Judgments and speed of each assessor"))
+        )
     if material.agreement is None:
-        blocks.append(Prose(f"Agreement is not known: {material.no_agreement}."))
+        blocks.append(Prose(f"Agreement unknown: {material.no_agreement}."))
     else:
         blocks += _agreement(material, material.agreement)
     return Section("Judging", tuple(blocks), lead)
 
 
 def _agreement(material: Material, report: AgreementReport) -> Iterator[TableBlock]:
-    of_two = ["shift: by how much the second gives higher grades, in the mean"]
+    of_two = ["shift: mean difference of the grades, second minus first"]
     if report.overall.estimates and report.pairs:
         numbers = [Column(name, kind="number", digits=3) for name in ("value", "low", "high")]
         heads = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "what it is")]
@@ -174,17 +178,21 @@ def _agreement(material: Material, report: AgreementReport) -> Iterator[TableBlo
             (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient])
             for one in report.overall.estimates
         ]
-        overall = table_of(heads, rows, caption="Agreement of all assessors, with 95 % intervals")
+        overall = table_of(heads, rows, caption="Agreement of all assessors, with 95% confidence intervals")
         yield TableBlock("agreement", overall)
-        pairs = report.wide_table("pair", caption="Agreement of two", notes=of_two, names=material.names)
+        pairs = report.wide_table(
+            "pair", caption="Agreement of each pair of assessors", notes=of_two, names=material.names
+        )
         yield TableBlock("agreement-pairs", pairs, folded=True)
-        topics = report.wide_table("topic", caption="Agreement topic by topic")
+        topics = report.wide_table("topic", caption="Agreement by topic")
         yield TableBlock("agreement-topics", topics, folded=True)
-        note = "a share of relevant documents that rises or falls from block to block means that the standard drifted"
-        drift = report.wide_table("time", caption="Over time: did the standard drift?", notes=[note])
+        note = (
+            "a share of relevant documents that rises or falls steadily suggests that the standard of judging drifted"
+        )
+        drift = report.wide_table("time", caption="Agreement over time", notes=[note])
         yield TableBlock("agreement-over-time", drift)
     if report.probes:
-        caption = "The same document seen again: how far assessors agree with themselves"
+        caption = "Self-agreement: the same document judged again by the same assessor"
         probes = report.wide_table("probes", caption=caption, notes=of_two, names=material.names)
         yield TableBlock("agreement-with-oneself", probes)
 
@@ -193,8 +201,8 @@ def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
     """The scores of all runs with their verdicts, then measure by measure how far they can be trusted."""
     evaluation = material.evaluation
     if evaluation is None:
-        return Section("Leaderboard", (Prose("There are no scores: it takes runs and judgments."),))
-    lead = "Means over topics. A verdict says how far a score can be trusted, given what nobody judged."
+        return Section("Leaderboard", (Prose("No scores: runs and judgments are needed."),))
+    lead = "Means over topics. The verdict says how far a score can be trusted, given its unjudged documents."
     blocks: list[Block] = [TableBlock("leaderboard", _board_table(material, evaluation))]
     trust = evaluation.trust
     for one in () if trust is None else trust.trusts:
@@ -228,11 +236,11 @@ def _board_table(material: Material, evaluation: Evaluation) -> Table:
         if place == 0 and best is not None:
             columns[Column("level_with_best", "level with the best")] = [name in best.runs for name in names]
     columns[Column("group")] = [groups.get(name, "") for name in names]
-    columns[Column("pooled", "fed the pool")] = [name in material.pooled_runs for name in names]
+    columns[Column("pooled", "pooled")] = [name in material.pooled_runs for name in names]
     notes = [] if letters is None else [f"letters: {letters.said}"]
     notes += [] if best is None else [best.said]
     rows = list(zip(*columns.values(), strict=True))
-    table = table_of(list(columns), rows, caption="All runs, the best first", notes=notes)
+    table = table_of(list(columns), rows, caption="All runs, best first", notes=notes)
     of_measures = [place for place, column in enumerate(columns) if column.kind == "number"]
     return with_best(table, of_measures)
 
@@ -247,18 +255,18 @@ def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Sectio
         rows = [(part.topic.id, part.topic.title, part.judged, part.relevant) for part in topics]
         table = table_of([Column("topic"), Column("title"), *counts], rows, caption="Topics")
         return Section("Topics", (TableBlock("topics", table),))
-    lead = "What the means hide: which topics are hard, which tell runs apart, and which tell nothing."
+    lead = "What the means hide: which topics are hard, which discriminate between runs, and which do not."
     places = {topic: place for place, topic in enumerate(scores.topic_ids)}
     blocks: list[Block] = [TableBlock("topics", _topics_table(topics, scores, places))]
     if len(scores.run_names) > MOST_RUNS:
-        blocks.append(Prose(f"Each topic shows the best and the worst {ENDS} of {len(scores.run_names):,} runs."))
+        blocks.append(Prose(f"Each topic lists the best and the worst {ENDS} of {len(scores.run_names):,} runs."))
     # All topics that say something are laid open; of very many those on which runs differ most.
     spread = np.nan_to_num(scores.values[0].std(axis=0))
     telling = [part.topic.id for part in topics if part.topic.id in places or part.found]
     telling.sort(key=lambda topic: -float(spread[places[topic]]) if topic in places else 0.0)
     opened = set(telling[:MOST_TOPICS])
     if len(opened) < len(topics) and len(opened) == MOST_TOPICS:
-        blocks.append(Prose(f"The {MOST_TOPICS} topics that tell runs apart most are laid open below."))
+        blocks.append(Prose(f"The {MOST_TOPICS} topics on which runs differ most are shown in detail below."))
     for number, part in enumerate(topics, start=1):
         if part.topic.id in opened:
             blocks.append(_topic_fold(part, number, scores, places.get(part.topic.id)))
@@ -269,7 +277,7 @@ def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str,
     headings = {"mean": "mean", "best": "best", "worst": "worst", "spread": "spread over runs"}
     columns = [Column("topic"), Column("title")]
     columns += [Column(name, heading, digits=3, kind="number") for name, heading in headings.items()]
-    columns += [Column("relevant", kind="number"), Column("judged", kind="number"), Column("flags", "mind")]
+    columns += [Column("relevant", kind="number"), Column("judged", kind="number"), Column("flags")]
     rows: list[tuple[Value, ...]] = []
     for part in topics:
         place = places.get(part.topic.id)
@@ -299,14 +307,16 @@ def _topic_fold(part: TopicPart, number: int, scores: Scores, place: int | None)
         blocks.append(TableBlock(name, runs_of_topic(scores, place)))
     if part.found:
         columns = [Column("document"), Column("title"), Column("grade", kind="number")]
-        columns += [Column("runs", "runs that brought it", "number"), Column("rank", "best rank", "number")]
+        columns += [Column("runs", "retrieved by runs", "number"), Column("rank", "best rank", "number")]
         left = part.relevant - len(part.found)
-        notes = [f"the {len(part.found)} that fewest runs brought; {left:,} more are relevant"] if left > 0 else []
-        caption = f"Topic {topic.id}: relevant documents, those that fewest runs brought first"
+        notes = (
+            [f"the {len(part.found)} retrieved by the fewest runs; {left:,} more are relevant"] if left > 0 else []
+        )
+        caption = f"Topic {topic.id}: relevant documents, those retrieved by the fewest runs first"
         table = table_of(columns, part.found, caption=caption, notes=notes)
         is_titled = any(title for _, title, *_ in part.found)
         blocks.append(TableBlock(f"{name}-relevant", table if is_titled else table.select([0, 2, 3, 4])))
-    hint = f"{part.relevant:,} of {part.judged:,} judged are relevant"
+    hint = f"{part.relevant:,} of {part.judged:,} judged documents relevant"
     return Fold(f"{topic.id}: {topic.title}" if topic.title else topic.id, tuple(blocks), hint)
 
 
@@ -318,14 +328,16 @@ def runs_of_topic(scores: Scores, place: int) -> Table:
     columns = [Column("run"), *(Column(str(one), str(one), kind="number") for one in scores.measures)]
     rows = [(scores.run_names[run], *scores.values[:, run, place].tolist()) for run in listed]
     notes = [f"the best and the worst {ENDS} of {counted(len(order), 'run')}"] if cut else []
-    return table_of(columns, rows, caption=f"Topic {scores.topic_ids[place]}: the runs", notes=notes)
+    return table_of(columns, rows, caption=f"Topic {scores.topic_ids[place]}: scores of the runs", notes=notes)
 
 
 def bias_section(bias: CollectionReport | None, drawings: Sequence[Drawing]) -> Section:
     """How fair the pool is to systems that did not contribute to it."""
     title = "Pool bias and reusability"
     if bias is None:
-        unknown = "How fair the pool is to systems from outside cannot be told here: it is not known who fed it."
+        unknown = (
+            "Whether the pool is fair to non-contributing runs is not known: the contributing runs are not known."
+        )
         return Section(title, (Prose(unknown), *drawings))
     verdict = f"{'; '.join(f'{one.measure}: {one.fairness}, {one.reason}' for one in bias.verdicts)}."
     tables = {"fairness": verdicts_table(bias), "hold-out-groups": hold_out_table(bias, level="group")}
@@ -333,9 +345,9 @@ def bias_section(bias: CollectionReport | None, drawings: Sequence[Drawing]) -> 
     tables |= {"hold-out-families": hold_out_table(bias, level="family")}
     folded = ("hold-out-runs", "hold-out-families")
     blocks = [TableBlock(name, table, name in folded) for name, table in tables.items() if table is not None]
-    heading = f"To systems that were not in the pool: {bias.fairness}."
+    heading = f"Non-contributing runs: {bias.fairness}."
     callout = Callout(verdict, _TONES.get(bias.fairness, "plain"), heading)
-    lead = "Would a system that came too late for the pool be scored fairly? Each group is held out to see."
+    lead = "Is the pool fair to runs that did not contribute to it? Each group is held out in turn."
     sentences = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in about_collection(bias))
     return Section(title, (callout, Prose(points=sentences), *blocks, *drawings), lead)
 
@@ -347,22 +359,22 @@ def reproduce_section(material: Material, size: str) -> Section:
     of_pool = "" if pool is None else f", pool {pool.facts.plan!r} with seed {pool.facts.seed}"
     cite = f"{material.status.name or 'collection'}: {size}, {of_qrels}{of_pool}; cranfield {__version__}."
     blocks: list[Block] = [
-        Prose("Name the collection and the hash of the qrels: scores of other qrels cannot be compared with these."),
+        Prose("Cite the collection with the hash of its qrels: scores from other qrels are not comparable."),
         Literal(cite, "how to cite it"),
-        Prose(f"Licence: {licence.rstrip('.')}." if licence else "No licence is named."),
+        Prose(f"Licence: {licence.rstrip('.')}." if licence else "No licence is stated."),
     ]
     if qrels is not None:
         is_now = material.release is None and bool(material.layers)
-        name = "what was judged when this page was made" if is_now else qrels.name
+        name = "the judgments at the time of this report" if is_now else qrels.name
         origin = {"qrels": name, "content hash": qrels.content_hash}
         if material.rule:
             origin |= {"layers": ", ".join(material.layers), "rule": ", else ".join(material.rule)}
-        blocks.append(TableBlock("qrels", facts_table(origin, caption="The qrels behind all numbers")))
+        blocks.append(TableBlock("qrels", facts_table(origin, caption="The qrels of all scores")))
     commands = "\n".join(f"$ {command}" for command in _commands(material))
-    caption = "Hashes of the content: the same content has the same hash in any file format"
+    caption = "Content hashes: the same content has the same hash in every file format"
     sums = table_of([Column("what"), Column("sha256", "SHA-256")], list(material.checksums.items()), caption=caption)
     blocks += [
-        Prose("These commands make the numbers of this page again:"),
+        Prose("These commands reproduce the numbers on this page:"),
         Literal(commands, "commands"),
         TableBlock("checksums", sums),
     ]

@@ -248,23 +248,23 @@ class Runs:
         limits = {"max_depth": max_depth, "min_depth": min_depth}
         outcomes = submit_runs(self._store, requests, progress=self._progress, **limits)
         told = [
-            f"note: {one.facts.name} is there already; {difference} (withdraw it and submit it again to change)"
+            f"note: {one.facts.name} already exists; {difference} (to change it, withdraw it and submit it again)"
             for one in outcomes
             for difference in one.differences
         ]
         new = {one.facts.name for one in outcomes if one.what == "submitted"}
         pairs = zip(requests, outcomes, strict=True)
         if alone := [one.facts.name for request, one in pairs if one.what == "submitted" and not request.group]:
-            told.append(f"note: without --group the name of a run is taken as its group: {', '.join(alone)}")
+            told.append(f"note: no --group, so each run is its own group: {', '.join(alone)}")
         submitted = [facts for facts in stored.facts(self._store) if facts.name in new]
         if outside := unpooled_runs(self._store, submitted):
             told.append(
-                f"note: a pool was built before, without {shortened(', '.join(outside), 80)}: extend it"
-                f" ({self._hint('pool extend')}); or withdraw what is to be scored as a run from outside,"
-                " and submit it as --new"
+                f"note: the pool was built without {shortened(', '.join(outside), 80)}: extend it"
+                f" ({self._hint('pool extend')}); or, to score a run as non-contributing, withdraw it"
+                " and submit it with --new"
             )
         count = sum(one.what == "submitted" for one in outcomes)
-        unchanged = f", {len(outcomes) - count:,} there already" if count < len(outcomes) else ""
+        unchanged = f", {len(outcomes) - count:,} unchanged" if count < len(outcomes) else ""
         return Submission(tuple(outcomes), (*told, f"{counted(count, 'run')} submitted{unchanged}"))
 
     def list(self, *, withdrawn: bool = False) -> RunList:
@@ -310,16 +310,18 @@ class Runs:
         """Search with a baseline system; what is made is written with `MadeRun.write`."""
         tag = tag or system
         if not re.fullmatch(run_check.TAG_PATTERN, tag):
-            raise UsageError(f"{quoted(tag)} cannot be a run's tag: letters, digits and . _ + -, at most 100")
+            raise UsageError(
+                f"{quoted(tag)} is not a valid run tag: use letters, digits and . _ + -, at most 100 characters"
+            )
         store, given = self._store, options or {}
         queries = [baseline.Query(topic.id, baseline.query_text(topic, fields)) for topic in documents.topics(store)]
         corpus = StoredCorpus(store, self._progress)
         rankings = baseline.search(system, corpus, queries, depth, given)
         total = documents.count(store)
         if not queries:
-            raise InputError("there are no topics yet: add some with cranfield corpus topics FILE")
+            raise InputError("there are no topics yet; add some with: cranfield corpus topics FILE")
         if not total:
-            raise InputError("there are no documents yet: add some with cranfield corpus add FILE…")
+            raise InputError("there are no documents yet; add some with: cranfield corpus add FILE…")
         return MadeRun(tag, rankings, baseline.warning_of(system, given, total))
 
     def systems(self) -> Systems:
@@ -349,7 +351,7 @@ class MadeRun:
         """Say what was written, and how it is submitted."""
         told = [f"warning: {self.warning}"] if self.warning else []
         if not lines:
-            told.append(f"{target} is empty: no topic has a word that a document has")
+            told.append(f"{target} is empty: no topic has a word that occurs in a document")
         elif str(target) != "-":
             again = hint(f"runs submit {shlex.quote(str(target))}")
             told.append(f"wrote {target} ({counted(lines, 'line')}); submit it with: {again}")
@@ -400,16 +402,16 @@ def read_requests(path: Path) -> list[Request]:
 
 
 def _entry_problems(entry: dict[str, Any]) -> list[str]:
-    problems = [] if "file" in entry else ["there is no 'file'"]
+    problems = [] if "file" in entry else ["'file' is missing"]
     for name, value in entry.items():
         if name not in _KINDS:
             near = nearest(name, list(_KINDS))
             guess = f"; did you mean {quoted(near[0])}?" if near else ""
             problems.append(f"unknown entry {quoted(name)}{guess} (known: {', '.join(_KINDS)})")
         elif not isinstance(value, _KINDS[name]) or isinstance(value, bool):
-            problems.append(f"{name} is {quoted(value)}, which is of the wrong kind")
+            problems.append(f"{name} is {quoted(value)}, which has the wrong type")
         elif name in _CHOICES and value not in _CHOICES[name]:
             problems.append(f"{name} is {quoted(value)}; it must be one of {', '.join(_CHOICES[name])}")
         elif isinstance(value, int) and not 1 <= value <= LOWEST_PRIORITY:
-            problems.append(f"priority is {value}; it goes from 1 to {LOWEST_PRIORITY}")
+            problems.append(f"priority is {value}; it must be between 1 and {LOWEST_PRIORITY}")
     return problems

@@ -244,11 +244,11 @@ def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Pro
         near = zip(others, check.likenesses(top, list(others.values())), strict=True)
         alike = [(name, share) for name, share in near if share >= check.NEARLY_IDENTICAL]
         if same:
-            message = f"the same content is there as {', '.join(quoted(name) for name in same)}"
+            message = f"same content as {', '.join(quoted(name) for name in same)}"
             found.append(reading.problem("identical-run", message, count=len(same)))
         if alike:
             names = ", ".join(f"{quoted(name)} ({share:.0%})" for name, share in alike)
-            message = f"nearly the same top 10 is there as {names}"
+            message = f"nearly the same top 10 as {names}"
             found.append(reading.problem("nearly-identical-run", message, count=len(alike)))
         warned[one.name] = [problem.at(str(one.request.path)) for problem in found]
         hashes[one.name], tops[one.name] = one.content_hash, top
@@ -300,7 +300,7 @@ def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
     if errors:
         refused = counted(len({problem.file for problem in errors}), "file")
         repairable = any(problem.repairable for problem in errors)
-        mend = "; cranfield runs check --repair FOLDER mends what it can" if repairable else ""
+        mend = "; cranfield runs check --repair FOLDER fixes what it can" if repairable else ""
         everything = [*(problem for one in examined for problem in one.problems), *further]
         raise ProblemsFound(f"{refused} refused, so nothing was submitted{mend}", everything)
 
@@ -315,8 +315,8 @@ def _name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> li
     for one in examined:
         taken = standing.get(one.name, one.content_hash) != one.content_hash
         if taken or len(contents[one.name]) > 1:
-            by = "a run with other content" if taken else "another file of this command"
-            message = f"the name {quoted(one.name)} is taken by {by}"
+            by = "a run with different content" if taken else "another file of this command"
+            message = f"the name {quoted(one.name)} is already used by {by}"
             found.append(Problem("taken-tag", message, file=str(one.request.path), remedy=remedy))
     return found
 
@@ -400,7 +400,7 @@ def check_runs(
 def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
     """Give the file each corrected copy would be, or refuse where one would take the place of another file."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file: name a folder with --repair")
+        raise UsageError(f"{folder} is a file: pass a folder to --repair")
     copies, suffixes = [], reading.run_formats.get("trec").suffixes
     for source in [Source(request.path) for request in requests]:
         # A copy is plain TREC, whatever the file was, and is called so.
@@ -409,9 +409,9 @@ def _copies(requests: Sequence[Request], folder: Path) -> list[Path]:
     often = Counter(str(copy).casefold() for copy in copies)
     for request, copy in zip(requests, copies, strict=True):
         if copy.exists():
-            raise UsageError(f"{copy} is there already: choose another folder with --repair")
+            raise UsageError(f"{copy} already exists: choose another folder with --repair")
         if often[str(copy).casefold()] > 1:
-            same = "more than one file would have its corrected copy there"
+            same = "several corrected copies would have this name"
             raise UsageError(f"{request.path} cannot be written to {copy}: {same}; repair them one at a time")
     return copies
 
