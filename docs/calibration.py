@@ -42,39 +42,39 @@ LEFT_OUT = ("rutfmed",)
 SEED = 1
 COLUMNS = (
     "pool depth",
-    "kappa",
+    "ratio",
     "expected loss",
     "true loss",
     "correlation",
     "of 1 - judged@k",
     "loss ≤ .01",
-    "lost at most",
+    "max loss",
     "SAFE",
-    "SAFE lost at most",
-    "95 % of SAFE",
+    "SAFE max loss",
+    "SAFE 95%",
     "below upper end",
 )
 HEAD = """\
 # Calibration
 
-How good are expected losses and verdicts? Here the answer is known: {runs} runs of {groups} groups fed the pool of a
-real collection ({topics} topics, {judged:,} judged documents at depth {deepest}). Each group in turn is made an
-outsider: the pool is re-made without it, kappa is learned from the other groups alone, and what its runs are expected
-to lose is compared with what they lose. This page is written by `docs/calibration.py` and not by hand.
+How accurate are expected losses and verdicts? Here the truth is known: {runs} runs of {groups} groups contributed to
+the pool of a real collection ({topics} topics, {judged:,} judged documents at depth {deepest}). Each group is left
+out in turn: the pool is rebuilt without it, the unjudged relevance ratio is estimated from the other groups alone,
+and the expected loss of its runs is compared with their true loss. This page is written by `docs/calibration.py`, not
+by hand.
 """
 KEY = """\
-- *kappa*: how often a hole is relevant, as a share of how often the other judged documents of the first k are; mean
-  over the groups left out.
+- *ratio*: the unjudged relevance ratio, that is how often an unjudged document is relevant, relative to the other
+  judged documents of the top k; mean over the groups left out.
 - *expected loss*, *true loss*: means over all runs, in points of the measure.
-- *correlation* of the expected with the true loss; beside it that of the share of the first k that is not judged:
-  coverage alone says much less.
-- *loss ≤ .01*: runs that are expected to lose no more than the tolerance; *lost at most* is the largest true loss of
-  them.
-- *SAFE*: runs with that verdict, with the largest and the 95th percentile of their true losses. The verdict also
-  looks at coverage and at the upper end of the loss.
-- *below upper end*: the share of the runs whose true loss is not above the upper end that is printed beside it.
+- *correlation* of the expected with the true loss; beside it that of 1 - judged@k: coverage alone predicts the loss
+  much less well.
+- *loss ≤ .01*: runs whose expected loss is within the tolerance; *max loss* is the largest true loss among them.
+- *SAFE*: runs with this verdict, with the maximum and the 95th percentile of their true losses. The verdict also
+  considers coverage and the upper end of the loss.
+- *below upper end*: the share of the runs whose true loss does not exceed the upper end.
 
-Where the pool is less deep than k the truth itself would have holes, so no such line is here.
+Pool depths below k are left out: the truth itself would contain unjudged documents.
 """
 
 
@@ -107,7 +107,7 @@ def page(runs: Sequence[Run], rows: Sequence[tuple[str, str, int]], groups: dict
 def calibrations(
     runs: Sequence[Run], rows: Sequence[tuple[str, str, int]], groups: dict[str, str], depth: int
 ) -> list[Calibration]:
-    """Make each group an outsider of the pool re-made at a depth."""
+    """Leave each group out of the pool rebuilt at a depth."""
     qrels = repooled(runs, rows, depth)
     alignment = align(qrels, runs)
     prefixes = prefixes_of(
@@ -131,7 +131,7 @@ def line(depth: int, found: Calibration) -> tuple[str, ...]:
         str(len(safe)),
         f"{safe.max():.4f}" if len(safe) else "-",
         f"{np.quantile(safe, 0.95):.4f}" if len(safe) else "-",
-        f"{100 * found.covered:.0f} %",
+        f"{100 * found.covered:.0f}%",
     )
 
 
@@ -177,7 +177,7 @@ def runs_in(folder: Path, topics: frozenset[str]) -> list[Run]:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Contributing runs as outsiders: for each its true and its expected loss, judged@k, and the verdict on it.
+    """Contributing runs, each left out with its group: true and expected loss, judged@k, and verdict of each.
 
     `kappas` has one number per group, learned without it. Runs are in the order of the groups.
     """
@@ -220,7 +220,7 @@ def calibrated(
     rng: np.random.Generator,
     thresholds: Thresholds | None = None,
 ) -> list[Calibration]:
-    """Make each contributing group an outsider in turn, and compare what it is expected to lose with what it lost.
+    """Leave each contributing group out in turn, and compare the expected loss of its runs with the true loss.
 
     All groups and measures have the same draws, so that no line depends on which others are asked for.
     """
@@ -238,7 +238,7 @@ def calibrated(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One group as an outsider."""
+    """One group that was left out."""
 
     runs: np.ndarray
     true: Values

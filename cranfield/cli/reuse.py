@@ -1,4 +1,4 @@
-"""`cranfield reuse`: is the pool fair, to the collection's outsiders and to each run?"""
+"""`cranfield reuse`: is the pool fair to non-contributing runs, and how reliable is each score?"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,45 +18,39 @@ with deferred:
     from cranfield.workflows.reuse import field
 
 Runs = Annotated[
-    list[str] | None, typer.Argument(help="Run files, or names of stored runs; all stored runs where none is named.")
+    list[str] | None, typer.Argument(help="Run files, or names of stored runs [default: all stored runs].")
 ]
 QrelsWord = Annotated[
-    str | None, typer.Option("--qrels", help="A file of qrels, a release, or now (the judgments of the collection).")
+    str | None, typer.Option("--qrels", help="A qrels file, a release, or now (the current judgments).")
 ]
-Measures = Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; may be repeated.")]
-Groups = Annotated[
-    Path | None, typer.Option(help="Who fed the pool: run tag, group, and pooled or new, divided by tabs.")
-]
-PoolDepth = Annotated[int | None, typer.Option(min=1, help="Down to which rank the pool went.")]
-CardFile = Annotated[Path | None, typer.Option("--card", help="What a published collection says of its pool.")]
-PoolName = Annotated[str, typer.Option("--pool", help="One of several pools; the latest otherwise.")]
+Measures = Annotated[list[str] | None, typer.Option("-m", "--measure", help="A measure; repeatable.")]
+Groups = Annotated[Path | None, typer.Option(help="A file of run tag, group, and pooled or new, separated by tabs.")]
+PoolDepth = Annotated[int | None, typer.Option(min=1, help="The pool depth.")]
+CardFile = Annotated[Path | None, typer.Option("--card", help="The card of a published collection.")]
+PoolName = Annotated[str, typer.Option("--pool", help="A pool [default: the latest].")]
 ThresholdValues = Annotated[
     list[str] | None,
-    typer.Option("--threshold", help="NAME=NUMBER for this call; may be repeated. See --thresholds."),
+    typer.Option("--threshold", help="NAME=NUMBER for this call; repeatable. See --thresholds."),
 ]
-Layers = Annotated[list[str] | None, typer.Option("--layer", help="A layer of judgments; may be repeated.")]
+Layers = Annotated[list[str] | None, typer.Option("--layer", help="A layer of judgments; repeatable.")]
 ClosureWord = Annotated[
     Literal["at-k", "list", "open"],
     typer.Option(
-        help="Which holes may be relevant: within the depth that matters, in the whole list, or also unseen."
+        help="Which unjudged documents may be relevant: down to the cutoff, in the whole ranking, or also beyond it."
     ),
 ]
-Further = Annotated[int, typer.Option(min=0, help="With open: how many relevant documents nobody retrieved.")]
-ShowThresholds = Annotated[bool, typer.Option("--thresholds", help="Show the thresholds in force.")]
-KeepThresholds = Annotated[bool, typer.Option("--keep", help="Keep the given thresholds for this collection.")]
+Further = Annotated[int, typer.Option(min=0, help="With open: how many relevant documents no run retrieved.")]
+ShowThresholds = Annotated[bool, typer.Option("--thresholds", help="Show the thresholds.")]
+KeepThresholds = Annotated[bool, typer.Option("--keep", help="Save the thresholds in this collection.")]
 ByTopic = Annotated[bool, removed("--by-topic", "use --table topics")]
-Estimates = Annotated[
-    bool, removed("--estimates", "the expected loss and its upper end stand beside each score in the table of runs")
-]
-WriteCard = Annotated[Path | None, typer.Option(help="Write the card of the collection's pool into this file.")]
-Plot = Annotated[Path | None, typer.Option(help="Draw the pictures of pool bias into this folder (SVG).")]
+Estimates = Annotated[bool, removed("--estimates", "the table of runs has the expected loss and its upper end")]
+WriteCard = Annotated[Path | None, typer.Option(help="Write the card of the pool to this file.")]
+Plot = Annotated[Path | None, typer.Option(help="Write plots of pool bias to this folder (SVG).")]
 OneTable = Annotated[
     Part | None,
-    typer.Option(
-        "--table", help="Only this table, in any format. Without it csv, json and jsonl give that of the runs."
-    ),
+    typer.Option("--table", help="Only this table, in any format [default for csv, json and jsonl: runs]."),
 ]
-Describe = Annotated[bool, typer.Option("--describe", help="Every run in sentences.")]
+Describe = Annotated[bool, typer.Option("--describe", help="Describe every run in sentences.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -87,7 +81,7 @@ def reuse(
     by_topic: ByTopic = False,
     estimates: Estimates = False,
 ) -> None:
-    """Say how far scores can be trusted: for the collection's outsiders, and run by run."""
+    """Show whether the pool is fair to non-contributing runs, and how reliable the score of each run is."""
     values = _threshold_values(threshold or ())
     with console.opened(
         collection,
@@ -101,7 +95,7 @@ def reuse(
     ) as files:
         store = files.inputs.store
         if keep and store is None:
-            raise typer.BadParameter("--keep keeps thresholds in a collection; there is none here")
+            raise typer.BadParameter("--keep needs a collection")
         if keep or thresholds:
             in_force = field.thresholds_in_force(store, values, keep=keep)
         if thresholds:
@@ -126,9 +120,9 @@ def reuse(
             console.put(f"{sentence}\n")
     if write_card is not None:
         found.write_card(write_card)
-        console.say(f"wrote the card into {write_card}; others use it with cranfield evaluate --card {write_card}")
+        console.say(f"wrote the card to {write_card}; use it with cranfield evaluate --card {write_card}")
     for path in found.draw(plot) if plot is not None else ():
-        console.say(f"drew {path}")
+        console.say(f"plotted {path}")
 
 
 def _threshold_values(words: Sequence[str]) -> dict[str, float]:
@@ -141,5 +135,5 @@ def _threshold_values(words: Sequence[str]) -> dict[str, float]:
         except ValueError:
             sign = ""
         if not sign:
-            raise UsageError(f"a threshold is set as NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
+            raise UsageError(f"a threshold is NAME=NUMBER, not {word!r}; see cranfield reuse --thresholds")
     return values

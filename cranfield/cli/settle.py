@@ -1,4 +1,4 @@
-"""`cranfield settle`: the few documents whose judging decides between two runs."""
+"""`cranfield settle`: the few documents to judge to decide between two runs."""
 
 from typing import Annotated
 
@@ -11,12 +11,12 @@ from cranfield.cli.reuse import CardFile, ClosureWord, Groups, Layers, Measures,
 RunWord = Annotated[str, typer.Argument(help="A run file, or the name of a stored run.")]
 OtherWord = Annotated[
     str | None,
-    typer.Argument(help="The run to decide against; without one, what to judge until the run's own score is safe."),
+    typer.Argument(help="The other run; without it, what to judge to narrow the interval of the run's score."),
 ]
-QueueName = Annotated[str, typer.Option("--queue", help="Keep the documents as a queue for cranfield judge --queue.")]
-Layer = Annotated[str, typer.Option("--into", help="The layer that the judgments of the queue go into.")]
-ToSafe = Annotated[bool, removed("--to-safe", "settle with one run finds what makes its score safe")]
-All = Annotated[bool, typer.Option("--all", help="The whole queue, not only what probably suffices.")]
+QueueName = Annotated[str, typer.Option("--queue", help="Save the documents as a queue for cranfield judge --queue.")]
+Layer = Annotated[str, typer.Option("--into", help="The layer for the judgments of the queue.")]
+ToSafe = Annotated[bool, removed("--to-safe", "call settle with one run")]
+All = Annotated[bool, typer.Option("--all", help="The whole queue, not only what suffices if nothing is relevant.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -42,7 +42,7 @@ def settle(
     format: Format = "table",
     to_safe: ToSafe = False,
 ) -> None:
-    """Find the documents to judge to decide between two runs, or to make one run's score safe."""
+    """List the documents to judge to decide between two runs, or to narrow the interval of one run's score."""
     words = (run,) if other is None else (run, other)
     with console.opened(
         collection,
@@ -55,7 +55,7 @@ def settle(
         pool=pool,
     ) as files:
         if queue and files.inputs.store is None:
-            raise typer.BadParameter("--queue keeps a queue in a collection; there is none here")
+            raise typer.BadParameter("--queue needs a collection")
         found = files.settle(
             run,
             other,
@@ -67,4 +67,4 @@ def settle(
         )
     console.show(found, format)
     if found.kept is not None:
-        console.say(f"queued {found.kept:,}; judge them with {console.hint(f'judge --queue {queue}', collection)}")
+        console.say(f"queued {found.kept:,}; judge with {console.hint(f'judge --queue {queue}', collection)}")

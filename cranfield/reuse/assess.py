@@ -30,7 +30,7 @@ TAIL = 0.01
 SEED = 1
 """Where the drawn labels of unjudged documents begin, so that a verdict comes out the same every time."""
 
-NO_PROVENANCE = "it is not known which runs fed the pool, and there is no card"
+NO_PROVENANCE = "the contributing runs are not known, and there is no card"
 
 Learn = Literal["always", "where unjudged"]
 FamilyModels = tuple[tuple[str, UnjudgedModel], ...]
@@ -64,11 +64,14 @@ class Coverage:
 
     @property
     def depth_in_words(self) -> str:
-        """k as one number, or from the lowest to the highest; nothing for RBP, whose weights have no end."""
-        if self.measure.kind.tail is not None:
-            return ""
+        """k as one number, or from the lowest to the highest."""
         low, high = int(np.min(self.depth)), int(np.max(self.depth))
         return str(low) if low == high else f"{low} to {high}"
+
+    @property
+    def judged_name(self) -> str:
+        """What `judged` is called: RBP has no k, since its weights have no end."""
+        return f"judged@{self.depth_in_words}" if self.measure.kind.tail is None else "judged weight"
 
     def evidence(self, run: int, *, topic_judged: float) -> Evidence:
         """What is judged of one run: mean judged@k (1 without any document), and topics below the given share."""
@@ -80,6 +83,7 @@ class Coverage:
             topics=len(shares),
             low_topics=int((shares < topic_judged).sum()),
             unjudged=unjudged,
+            depth=self.depth_in_words,
             pooled=bool(contributed.any() and contributed[here].all()) and unjudged == 0,
             missing=int(self.scored[run].sum()) - len(shares),
         )
@@ -100,7 +104,7 @@ def measure_depths(measure: Measure, pool_depth: Counts) -> Counts:
     """The depth k of each topic down to which an unjudged document matters to a measure.
 
     The cutoff; the pool depth for measures of the whole list (AP, R-precision, bpref, nDCG without a cutoff), since
-    below it nearly nothing is judged of any run; for RBP the rank below which less than 1 % of its weight lies.
+    below it nearly nothing is judged of any run; for RBP the rank below which less than 1% of its weight lies.
     """
     if isinstance(measure.cutoff, int):
         return np.full(len(pool_depth), measure.cutoff, dtype=np.int64)
@@ -165,28 +169,28 @@ def why_untestable(
     if provenance is None:
         return NO_PROVENANCE
     if not lists.level_counts[:, lists.levels < relevant_from].sum():
-        return "the qrels have no document that was judged not relevant"
+        return "the qrels contain no document judged not relevant"
     groups = len(provenance.groups)
     if groups < table.fewest_groups:
-        return f"only {counted(groups, 'group')} fed the pool, and {table.fewest_groups:g} are needed"
+        return f"only {counted(groups, 'group')} contributed to the pool; {table.fewest_groups:g} are needed"
     fitting = float(np.nan_to_num(pooled_shares(alignment, provenance))[provenance.group_of_run >= 0].mean())
     if fitting < table.fitting_share:
-        share = f"{100 * fitting:.0f} %"
-        return f"the pool depth does not fit: only {share} of what the contributors pooled is in the qrels"
+        documents = f"{100 * fitting:.0f}% of the contributing runs' documents down to it"
+        return f"the pool depth does not fit: only {documents} are in the qrels"
     unique = provenance.removed_counts[:, :, lists.levels >= relevant_from].sum(axis=(1, 2))
     largest, total = int(unique.argmax()), int(unique.sum())
     if total < table.fewest_unjudged or unique[largest] / total <= table.largest_share:
         return ""  # the larger half of two or three documents says nothing
-    share = f"{100 * unique[largest] / total:.0f} %"
-    return f"group {provenance.groups[largest]!r} owns {share} of the unique relevant documents"
+    share = f"{100 * unique[largest] / total:.0f}%"
+    return f"group {provenance.groups[largest]!r} contributed {share} of the unique relevant documents"
 
 
 def why_untaught(model: UnjudgedModel, thresholds: Thresholds | None = None) -> str:
     """Why a model was fitted to too little; an empty text where there is enough."""
     fewest = (thresholds or Thresholds()).fewest_unjudged
     if model.unjudged < fewest:
-        return f"holding out groups made only {counted(model.unjudged, 'hole')}, and {fewest:g} are needed"
-    return "all judged documents have one grade" if len(model.levels) < 2 else ""
+        return f"hold-outs leave only {counted(model.unjudged, 'unjudged document')}; {fewest:g} are needed"
+    return "all judged documents have the same grade" if len(model.levels) < 2 else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,9 +391,9 @@ def _fit(
     if provenance is None and card is not None:
         entry = card.entry(measure)
         if entry is None:
-            return None, (), "the card says nothing about this measure"
+            return None, (), "the card does not cover this measure"
         if entry.model is None:
-            return None, (), f"the card says: {entry.untestable}"
+            return None, (), f"according to the card, {entry.untestable}"
         return entry.model, entry.families, ""
     reason = why_untestable(alignment, provenance, table, relevant_from=knowledge.relevant_from)
     if reason or provenance is None:

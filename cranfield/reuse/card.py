@@ -1,4 +1,4 @@
-"""The card of a collection: what its pool taught about unjudged documents, for people who have no runs."""
+"""The card of a collection: the model of unjudged documents fitted to its pool, for users without the runs."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class Card:
         """Refuse qrels that the card is not about: the model belongs to the pool they were judged from."""
         if alignment.qrels_hash != self.qrels_hash:
             raise InputError(
-                f"the card is about the qrels {self.qrels_hash[:12]}, but these are {alignment.qrels_hash[:12]};"
-                " ask for the card of these qrels, or make one where the runs are"
+                f"the card belongs to the qrels {self.qrels_hash[:12]}, but these are {alignment.qrels_hash[:12]};"
+                " use the card of these qrels"
             )
 
 
@@ -139,12 +139,12 @@ def read_card(text: str, *, file: str = "") -> Card:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise _refused([f"this is not JSON: {error}"], file) from None
+        raise _refused([f"not JSON: {error}"], file) from None
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise _refused([f"this is not a card: 'kind' should be {KIND!r}"], file)
+        raise _refused([f"not a card: 'kind' must be {KIND!r}"], file)
     version = content.get("version")
     if version != VERSION:
-        raise _refused([f"the card has version {version!r}, and this program reads version {VERSION}"], file)
+        raise _refused([f"the card has version {version!r}; this program reads version {VERSION}"], file)
     problems: list[str] = []
     card = _decoded(Card, content, problems)
     if problems or not isinstance(card, Card):
@@ -155,7 +155,7 @@ def read_card(text: str, *, file: str = "") -> Card:
     return card
 
 
-_NAMES = {int: "a whole number", str: "a text", bool: "true or false", float: "a number"}
+_NAMES = {int: "an integer", str: "a string", bool: "true or false", float: "a number"}
 
 
 def _decoded(kind: Any, value: Any, problems: list[str], where: str = "") -> Any:
@@ -166,30 +166,30 @@ def _decoded(kind: Any, value: Any, problems: list[str], where: str = "") -> Any
     before = len(problems)
 
     def refuse(expected: str) -> None:
-        problems.append(f"{where or 'the file'}: {expected} expected, not {quoted(value)}")
+        problems.append(f"{where or 'the file'}: expected {expected}, not {quoted(value)}")
 
     if get_origin(kind) in (Union, types.UnionType):
         inner = next(one for one in get_args(kind) if one is not type(None))
         return None if value is None else _decoded(inner, value, problems, where)
     if kind in KEYS:
         if not isinstance(value, dict):
-            return refuse("an object was")
+            return refuse("an object")
         declared, hints = get_type_hints(kind), {}
         for key, one in zip(KEYS[kind].split(), dataclasses.fields(kind), strict=True):
             hints[key] = declared[one.name]
         at = {name: f"{where}.{name}" if where else name for name in (*hints, *value)}
-        problems += [f"{at[name]}: this field is missing" for name in hints if name not in value]
-        problems += [f"{at[name]}: there is no such field" for name in value if name not in hints]
+        problems += [f"{at[name]}: missing field" for name in hints if name not in value]
+        problems += [f"{at[name]}: unknown field" for name in value if name not in hints]
         known = [name for name in hints if name in value]
         values = [_decoded(hints[name], value[name], problems, at[name]) for name in known]
         return kind(*values) if len(problems) == before else None
     if get_origin(kind) is tuple:
         if not isinstance(value, list):
-            return refuse("a list was")
+            return refuse("a list")
         inners = get_args(kind)
         inners = (inners[0],) * len(value) if inners[-1] is Ellipsis else inners
         if len(inners) != len(value):
-            problems.append(f"{where}: {len(inners)} values were expected, not {len(value)}")
+            problems.append(f"{where}: expected {len(inners)} values, not {len(value)}")
             return None
         pairs = enumerate(zip(inners, value, strict=True))
         return tuple(_decoded(one, each, problems, f"{where}[{place}]") for place, (one, each) in pairs)
@@ -200,33 +200,31 @@ def _decoded(kind: Any, value: Any, problems: list[str], where: str = "") -> Any
             return float(value)
     elif type(value) is kind:
         return value
-    return refuse(f"{_NAMES[kind]} was")
+    return refuse(_NAMES[kind])
 
 
 def _impossible(card: Card) -> list[str]:
     """Which numbers of a card cannot be, and where an entry contradicts the card, or itself."""
     wrong, contradictions = [], []
     if card.groups < 0:
-        wrong.append(f"groups: a number from 0 up was expected, not {card.groups}")
+        wrong.append(f"groups: expected a number of at least 0, not {card.groups}")
     if min([card.pool_depth, *(depth for _, depth in card.topic_depths)]) < 1:
-        wrong.append("a pool has a depth from 1 up")
+        wrong.append("a pool depth must be at least 1")
     named = [entry.measure for entry in card.entries]
-    wrong += [f"{name}: there are two entries" for name in sorted({name for name in named if named.count(name) > 1})]
+    wrong += [f"{name}: two entries" for name in sorted({name for name in named if named.count(name) > 1})]
     for entry in card.entries:
         for model in [*([entry.model] if entry.model else []), *(model for _, model in entry.families)]:
             numbers = [model.ratio, *model.by_grade, model.factor.value, model.plain, model.growth, model.scale]
             rates = [step.rate for step in model.steps]
             if min(numbers, default=0.0) < 0 or not all(0 <= rate <= 1 for rate in rates) or model.groups < 0:
-                wrong.append(f"{entry.measure}: kappa has a rate, a factor or a count that cannot be")
+                wrong.append(f"{entry.measure}: kappa has an impossible rate, factor or count")
             if model.levels != card.levels or len(model.steps) != len(card.levels) - 1:
-                about = f"kappa is about the grades {model.levels}, the card about {card.levels}"
+                about = f"kappa covers the grades {model.levels}, the card {card.levels}"
                 contradictions.append(f"{entry.measure}: {about}")
         if (entry.model is None) != bool(entry.untestable):
-            contradictions.append(f"{entry.measure}: either a kappa or a reason why there is none was expected")
+            contradictions.append(f"{entry.measure}: expected either kappa or untestable")
     return wrong + contradictions
 
 
 def _refused(problems: Sequence[str], file: str) -> ProblemsFound:
-    return ProblemsFound(
-        "this card cannot be used", [Problem("bad-card", problem, file=file) for problem in problems]
-    )
+    return ProblemsFound("invalid card", [Problem("bad-card", problem, file=file) for problem in problems])

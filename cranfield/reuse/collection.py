@@ -150,16 +150,16 @@ def extrapolated(new: ArrayLike, *, to_depth: int | None = None) -> Extrapolatio
     depth, found = len(counts), int(counts.sum())
     goal = 2 * depth if to_depth is None else to_depth
     if goal <= depth:
-        raise UsageError(f"the pool is {depth} deep already: extrapolate to a greater depth than that, not to {goal}")
+        raise UsageError(f"the pool has depth {depth}: extrapolate to a greater depth, not to {goal}")
     decay, reason = None, ""
     if depth < FEWEST_DEPTHS:
-        reason = f"the pool has {counted(depth, 'depth')}, and a decay needs at least {FEWEST_DEPTHS} to be seen"
+        reason = f"the pool depth is {depth}, and fitting a decay needs at least {FEWEST_DEPTHS}"
     elif not found:
-        reason = "no contributor has a relevant document in its pooled part"
+        reason = "no contributing run has a relevant document within the pool depth"
     else:
         decay = fit_decay(counts)
         if decay.s > -FLAT:
-            reason = "no decay is seen: the last depths bring as many relevant documents as the first"
+            reason = "no decay: the last depths add as many relevant documents as the first"
     expected = low = high = float("nan")
     if decay is not None and not reason:
         beyond = np.arange(depth + 1, goal + 1)
@@ -172,7 +172,7 @@ def extrapolated_pool(new: NewByDepth, *, to_depth: int | None = None) -> Extrap
     if len(np.unique(new.pool_depth[new.pool_depth > 0])) == 1:
         return extrapolated(new.relevant.sum(axis=0), to_depth=to_depth)
     deepest, found, nan = int(new.pool_depth.max(initial=0)), int(new.relevant.sum()), float("nan")
-    reason = "topics were pooled to different depths, and have no common curve"
+    reason = "topics were pooled to different depths"
     return Extrapolation(deepest, to_depth or 2 * deepest, found, nan, nan, nan, None, reason)
 
 
@@ -193,14 +193,13 @@ def check_testability(
     plural = "contributing families" if provenance.level == "family" else ""
     number = counted(many, f"contributing {provenance.level}", plural)
     if many < table.fewest_groups:
-        needed = f"a hold-out needs {table.fewest_groups:g}: nearly everything would be unique to one of them"
-        found.append(Problem("few-groups", f"there {'is' if many == 1 else 'are'} {number}, and {needed}"))
+        found.append(Problem("few-groups", f"only {number}; hold-outs need at least {table.fewest_groups:g}"))
     elif many < table.enough_groups:
-        message = f"there are only {number}; from {table.enough_groups:g} on hold-outs tell more"
+        message = f"only {number}; hold-outs are more informative from {table.enough_groups:g} on"
         found.append(Problem("few-groups", message, severity="warning"))
     if not lists.level_counts[:, lists.levels < rel].sum():
-        message = "no document is judged not relevant: what was judged cannot be told from what was not"
-        remedy = "give the qrels with all judged documents, grade 0 included"
+        message = "no document is judged not relevant, so that pooled documents cannot be told from others"
+        remedy = "use qrels with all judged documents, including grade 0"
         found.append(Problem("positives-only", message, remedy=remedy))
     misfits, beyond = [*_misfits(alignment, provenance, table)], _depth_beyond_the_pool(alignment, provenance)
     if beyond is not None:  # runs that do not fit a depth beyond the pool are no news
@@ -212,27 +211,26 @@ def check_testability(
 def _problems_of_documents(provenance: Provenance, uniques: Uniques, table: Thresholds) -> Iterator[Problem]:
     orphans = provenance.orphans
     share = orphans / max(int(provenance.judged.sum()), 1)
-    message = f"{counted(orphans, 'judged document')} ({share:.1%}) were brought by no contributor at hand"
-    remedy = "give all contributing runs, and the depth that the pool really had"
+    message = f"{counted(orphans, 'judged document')} ({share:.1%}) were retrieved by no contributing run"
+    remedy = "add all contributing runs, and check the pool depth"
     if share > table.most_orphans:
-        yield Problem("orphans", f"{message}: what hold-outs show is far too small", remedy=remedy)
+        yield Problem("orphans", f"{message}: hold-outs underestimate losses severely", remedy=remedy)
     elif share > table.told_orphans:
-        yield Problem("orphans", f"{message}: hold-outs show too little", severity="warning", remedy=remedy)
+        yield Problem("orphans", f"{message}: hold-outs underestimate losses", severity="warning", remedy=remedy)
     own, groups = int(uniques.judged.sum()), len(uniques.groups)
     if own < table.fewest_unique and groups >= table.fewest_groups:
-        # Contributors found the same: a hold-out takes nothing away then, whatever another run finds.
-        alone = f"only {counted(own, 'judged document')} came from one group alone"
-        why = f"{table.fewest_unique:g} are needed: holding groups out takes too little away to show anything"
-        yield Problem("little-unique", f"{alone}, and {why}")
+        # Contributing runs retrieved the same: a hold-out takes nothing away then, whatever another run retrieves.
+        alone = f"only {counted(own, 'judged document')} contributed by one group alone"
+        yield Problem("little-unique", f"{alone}; hold-outs need at least {table.fewest_unique:g}")
     total, most = int(uniques.relevant.sum()), int(np.argmax(uniques.relevant))
     if groups > 1 and total and uniques.relevant[most] > table.largest_share * total:
-        owned = f"{quoted(uniques.groups[most])} owns {uniques.relevant[most] / total:.0%}"
-        message = f"{owned} of the relevant documents that only one group brought"
+        owned = f"{quoted(uniques.groups[most])} contributed {uniques.relevant[most] / total:.0%}"
+        message = f"{owned} of the unique relevant documents"
         yield Problem("one-group-dominates", message, severity="warning")
     here = provenance.topic_of_row >= 0
     open_rows = int((here & (provenance.level_of_row < 0)).sum())
     if open_rows:
-        message = f"{counted(open_rows, 'pooled document')} ({open_rows / int(here.sum()):.1%}) not judged yet"
+        message = f"{counted(open_rows, 'pooled document')} ({open_rows / int(here.sum()):.1%}) not judged"
         yield Problem("not-fully-judged", message, severity="warning", remedy="judge the rest of the pool")
 
 
@@ -240,17 +238,17 @@ def _misfits(alignment: Alignment, provenance: Provenance, table: Thresholds) ->
     """Give what speaks against depth or contributors."""
     shares = pooled_shares(alignment, provenance)
     known = np.flatnonzero(~np.isnan(shares))
-    remedy = "give the depth that the pool really had, and the runs that really fed it"
+    remedy = "check the pool depth and the contributing runs"
     overall = float(shares[known].mean()) if len(known) else float("nan")
     if not len(known):
-        yield Problem("no-pooled-documents", "the contributors have no documents on these topics")
+        yield Problem("no-pooled-documents", "the contributing runs have no documents for these topics")
     elif overall < table.fitting_share:
-        message = f"of what the contributors are said to have pooled, only {overall:.0%} is in the qrels"
+        message = f"only {overall:.0%} of the contributing runs' documents within the pool depth are in the qrels"
         yield Problem("depth-does-not-fit", message, remedy=remedy)
     else:
         for run in known[shares[known] < table.fitting_share].tolist():
             name = quoted(alignment.run_names[run])
-            message = f"of what {name} is said to have pooled, {shares[run]:.0%} is in the qrels"
+            message = f"only {shares[run]:.0%} of the documents of {name} within the pool depth are in the qrels"
             yield Problem("run-does-not-fit", message, severity="warning", remedy=remedy)
 
 
@@ -269,10 +267,10 @@ def _depth_beyond_the_pool(alignment: Alignment, provenance: Provenance) -> Prob
     middle = (above + below) / 2
     seen = int(np.flatnonzero(shares >= middle).max()) + 1
     message = (
-        f"contributors are said to have pooled down to rank {len(shares)}, but below rank {seen} only {below:.0%} of"
-        f" their documents are in the qrels, and above it {above:.0%}: the pool seems to end there"
+        f"the pool depth is set to {len(shares)}, but below rank {seen} only {below:.0%} of the contributing runs'"
+        f" documents are in the qrels, and above it {above:.0%}"
     )
-    remedy = f"give the depth that the pool really had; {seen}, if that is right"
+    remedy = f"check the pool depth; it looks like {seen}"
     return Problem("depth-beyond-the-pool", message, severity="warning", remedy=remedy)
 
 
@@ -439,16 +437,16 @@ def _verdict(
     summary = report.summary(measure)
     drop = summary.relative.mean
     if not summary.relative.runs:
-        reason = "all contributors score below 0.01, and have no relative drop"
+        reason = "all contributing runs score below 0.01, too low for a relative loss"
         return MeasureVerdict(measure, "untestable", reason, float("nan"))
-    moves = f"lose {100 * drop:.1f} % of their score" if drop >= 0 else f"score {-100 * drop:.1f} % higher"
-    told = f"contributors {moves} on average when their own group is held out"
-    unfair, fair = (f"{100 * value:g} %" for value in (table.unfair, table.fair))
+    moves = f"lose {100 * drop:.1f}% of their score" if drop >= 0 else f"gain {-100 * drop:.1f}%"
+    loss = f"contributing runs {moves} on average when their own group is held out"
+    unfair, fair = (f"(limit {100 * value:g}%)" for value in (table.unfair, table.fair))
     if abs(drop) >= table.unfair:
-        return MeasureVerdict(measure, "unfair", f"{told}, {unfair} or more", drop)
+        return MeasureVerdict(measure, "unfair", f"{loss} {unfair}", drop)
     if abs(drop) >= table.fair:
-        return MeasureVerdict(measure, "with care", f"{told}, {fair} or more", drop)
+        return MeasureVerdict(measure, "with care", f"{loss} {fair}", drop)
     if summary.decisions.ad:
-        flips = f"{summary.decisions.ad} significant differences turn round"
-        return MeasureVerdict(measure, "with care", f"{told}, but {flips}", drop)
-    return MeasureVerdict(measure, "fair", f"{told}, less than {fair}", drop)
+        flips = counted(summary.decisions.ad, "significant difference")
+        return MeasureVerdict(measure, "with care", f"{loss}, but {flips} reversed", drop)
+    return MeasureVerdict(measure, "fair", f"{loss} {fair}", drop)

@@ -113,7 +113,7 @@ def _known(first: ArrayLike, second: ArrayLike) -> tuple[Values, Values]:
     if one.ndim != 1 or one.shape != other.shape:
         raise UsageError(f"two rankings score the same systems, but these have {one.shape} and {other.shape}")
     if not (np.isfinite(one).all() and np.isfinite(other).all()):
-        raise InputError("a system without a score cannot be ranked")
+        raise InputError("a run without a score cannot be ranked")
     return one, other
 
 

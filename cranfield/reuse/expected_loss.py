@@ -55,7 +55,7 @@ TOO_SMALL = 0.0005
 """A mean loss that says nothing, in points: the scale is drawn towards 1 with so much."""
 
 NORMAL_95 = 1.645
-"""How many standard deviations above its mean a normal number stays with a probability of 95 %."""
+"""How many standard deviations above its mean a normal number stays with a probability of 95%."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Loss:
     """What unjudged documents are probably worth: `by_topic` as runs by topics, `mean` in the run's score.
 
     `upper` is the run's loss if its unjudged documents differ from what is expected as those of the group at the
-    conformal 95 % index do, by the model or by the plain ratio, whichever lies farther from 0, and the luck of single
+    conformal 95% index do, by the model or by the plain ratio, whichever lies farther from 0, and the luck of single
     labels is added. A run without unjudged documents loses nothing.
     """
 
@@ -137,7 +137,7 @@ def _gains(
     """
     levels = tuple(alignment.lists.levels.tolist())
     if levels != model.levels:
-        raise InputError(f"what is known of holes is about the grades {model.levels}, but the qrels have {levels}")
+        raise InputError(f"the model of unjudged documents has the grades {model.levels}, the qrels have {levels}")
     judged = count_labels(alignment, depth).judged
     unjudged = _unjudged_of(alignment, measure, chosen, depth, known)
     numbers = _EvenNumbers(unjudged, len(alignment.topic_ids), rng, draws)

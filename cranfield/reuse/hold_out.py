@@ -269,7 +269,7 @@ def _full_scores(alignment: Alignment, measures: Sequence[Measure], full: Scores
     if full is None:
         return score(alignment, measures)
     if full.measures != tuple(measures) or full.run_names != alignment.run_names:
-        raise UsageError("the full scores are not of these runs and measures")
+        raise UsageError("the full scores belong to other runs or measures")
     return full
 
 
@@ -382,7 +382,7 @@ def categories_by_group(held_out: AllHoldOut, measure: Measure, *, alpha: float 
     """Compare the decisions of the full qrels with those without each group, on the topics that all runs have."""
     common = held_out.full.scored.all(axis=0)
     if not common.any():
-        raise InputError("there is no topic on which all runs are scored, so that pairs could be tested")
+        raise InputError("no topic is scored for all runs, so that pairs cannot be tested")
     place = held_out.measures.index(measure)
     full = decisions(held_out.full.values[place][:, common], alpha=alpha)
     group_of_run = held_out.provenance.group_of_run

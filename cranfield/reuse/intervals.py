@@ -161,7 +161,7 @@ def intervals_of_runs(
     for measure in measures:
         reach = depth(measure)
         if reach is not None and np.min(reach, initial=1) < 1:
-            raise UsageError(f"the depth that matters is a number from 1 up, not {np.min(reach)}")
+            raise UsageError(f"a depth must be an integer of at least 1, not {np.min(reach)}")
         reaches.append(reach if closure == "at-k" and not ignores_depth(measure) else None)
     lists = with_highest_grade(alignment.lists, highest)
     found = _in_pieces(measures, lists, reaches, further, tail)
@@ -216,7 +216,7 @@ def interval(
     nothing = np.full(len(lists), np.nan)
     loose = np.zeros(len(lists), dtype=bool)
     if not isinstance(measure, Measure):
-        return Interval(nothing, nothing, nothing, loose, "computed by ir_measures from documents")
+        return Interval(nothing, nothing, nothing, loose, "it is computed by ir_measures")
     values = measure.values(lists)
     missing = _why_none(measure, lists.highest_grade)
     if missing:
@@ -237,21 +237,21 @@ def interval(
     return Interval(values, lower, upper, loose if ends.loose is None else ends.loose)
 
 
-PASSED_OVER = "it passes unjudged documents over, so that nothing about a pair follows from bounds"
+PASSED_OVER = "it skips unjudged documents, so that its bounds say nothing about a pair"
 
 
 def _why_none(measure: Measure, highest: int) -> str:
     """Say why a measure has no interval; nothing where it has one."""
     if measure.kind.unjudged == "sampled":
-        return "an estimate from a sample: what was not drawn is accounted for, and has no worst case"
+        return "it is an estimate from a sample, which accounts for unjudged documents"
     if not measure.quality:
-        return "a fact about the judgments, not a score that holes could change"
+        return "it describes the judgments and is not a score"
     if measure.judged_only:
         return PASSED_OVER
     if measure.rel is not None and measure.rel < 1:
-        return "with a threshold below 1 every judged document is relevant"
+        return "with a relevance threshold below 1 every judged document is relevant"
     if measure.kind.interval == "normalized_gain" and np.any(np.asarray(measure.gains(highest)) < 0):
-        return "gains below 0: the ratio to the ideal has no bounds"
+        return "with negative gains the ratio to the ideal has no bounds"
     return ""
 
 
@@ -267,14 +267,14 @@ def check_further(closure: Closure, further: int) -> None:
     """Refuse further documents where the form is not open."""
     if further < 0 or (further and closure != "open"):
         raise UsageError(
-            f"further relevant documents are for the open form, and at least 0: not {further} with {closure}"
+            f"further documents need closure open and a number of at least 0, not {further} with {closure}"
         )
 
 
 def with_highest_grade(lists: Lists, highest: int | None) -> Lists:
     """Give the lists with the highest grade that an unjudged document can have."""
     if highest is not None and highest < lists.highest_grade:
-        raise UsageError(f"the qrels hold grade {lists.highest_grade}, above the highest of the scale, {highest}")
+        raise UsageError(f"the qrels have grade {lists.highest_grade}, but the scale ends at {highest}")
     wanted = max(lists.highest_grade if highest is None else highest, 1)
     return lists if wanted == lists.highest_grade else replace(lists, highest_grade=wanted)
 
@@ -341,7 +341,7 @@ def identities(alignment: Alignment, runs: Sequence[AnyRun]) -> Identities:
     """Give the documents of an alignment from the runs it was made of, in the same order."""
     whole = [run for run in runs if isinstance(run, Run)]
     if len(whole) != len(runs):
-        raise UsageError("documents that two runs share can be told only from runs that were read with their ids")
+        raise UsageError("shared documents can be found only in runs that were read with document ids")
     distinct = {id(run.document_ids): run.document_ids for run in whole}
     joined = pa.concat_arrays([ids.cast(pa.large_string()) for ids in distinct.values()]).dictionary_encode()
     common = joined.indices.to_numpy(zero_copy_only=False).astype(np.int32)
@@ -356,7 +356,7 @@ def identities(alignment: Alignment, runs: Sequence[AnyRun]) -> Identities:
         parts.append(tables[id(run.document_ids)][own])
     codes = np.concatenate(parts)
     if tuple(run.tag for run in runs) != alignment.run_names or len(codes) != len(alignment.lists.grades):
-        raise UsageError("these are not the runs that were aligned")
+        raise UsageError("these are not the aligned runs")
     return Identities(codes, joined.dictionary)
 
 

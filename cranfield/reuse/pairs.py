@@ -47,7 +47,7 @@ TOLERANCE = 1e-12
 SIGNIFICANT = 0.05
 """Below this p-value the paired test speaks for a difference."""
 
-_NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that nothing about a pair follows from bounds"
+_NO_GAIN = "grade 0 has a gain and an unjudged document has none, so that its bounds say nothing about a pair"
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +348,7 @@ def open_score(
     that RBP has no tail.
     """
     if len(set(runs)) < len(runs):
-        raise UsageError("a run is not compared with itself")
+        raise UsageError("a run cannot be compared with itself")
     check_further(closure, further)
     chosen, own = choose_runs(alignment, documents, runs)
     top = max(chosen.lists.highest_grade if highest is None else highest, 1)
@@ -357,7 +357,7 @@ def open_score(
 
 # What may be said of two runs: which is better, and how sure that is while documents are unjudged.
 
-Level = Literal["proved", "supported", "conservative win", "open"]
+Level = Literal["robust", "supported", "conservative win", "open"]
 
 
 @dataclass(frozen=True)
@@ -384,10 +384,10 @@ class Claim:
 
     @property
     def said(self) -> str:
-        """What stands in a table: the level, to which rank it is proved where that is not the end, and who leads."""
+        """What stands in a table: the level, to which rank it is robust where that is not the end, and who leads."""
         if not self.unjudged:
-            return "nothing is unjudged"
-        level = f"proved to rank {self.down_to}" if self.level == "proved" and self.down_to else self.level
+            return "all judged"
+        level = f"robust to rank {self.down_to}" if self.level == "robust" and self.down_to else self.level
         return f"{level}: {self.winner}" if self.winner else level
 
 
@@ -407,7 +407,7 @@ def claim_of(
     time where there are very many pairs.
     """
     if isinstance(pair.measure, Measure) and not pair.measure.quality:
-        raise UsageError(f"{pair.measure} does not say which run is better")
+        raise UsageError(f"{pair.measure} does not measure which run is better")
     found, down_to, deep = pair.difference, _down_to(pair), None
     if down_to and isinstance(pair.measure, Measure) and takes_pool_depth(pair.measure):
         deep = replace(pair, closure="list")
@@ -420,34 +420,34 @@ def claim_of(
     loss = None if loss95 is None else loss95[1 - ahead] + gain
     outlasts = loss is not None and lead - loss > TOLERANCE
     p = f"{'corrected p' if corrected else 'p'} = {p_value:.3g}" if p_value is not None else ""
-    chance = f"; but it may be chance: on these topics {p}" if p_value is not None and p_value >= SIGNIFICANT else ""
+    chance = f"; the difference is not significant ({p})" if p_value is not None and p_value >= SIGNIFICANT else ""
     rises = pair.gains is not None and pair.gains.min() >= 0 and pair.gains[0] == 0.0  # with relevant documents
     level: Level = "open"
     leads, reason = f"{winner} leads by {lead:.4f}", "the two scores are equal"
     unjudged = len((deep or pair).unjudged)
     if winner and ends[0] > TOLERANCE:
-        level, least = "proved", "" if found.exact else "at least "
-        worst = f"{winner} leads by {least}{ends[0]:.4f} even if every unjudged document{down_to} goes against it"
-        reason = f"{worst if unjudged else f'{leads}, and nothing{down_to} is unjudged'}{chance}"
+        level, least = "robust", "" if found.exact else "at least "
+        worst = f"{winner} leads by {least}{ends[0]:.4f} whatever the grades of the unjudged documents{down_to}"
+        reason = f"{worst if unjudged else f'{leads}, and all documents{down_to} are judged'}{chance}"
     elif winner and outlasts and p and not chance:
-        level, both = "supported", "and it has gained " if gain else ""
-        reason = f"{leads}, more than {loser} has probably lost {both}({loss:.4f}), with {p}"
+        level, both = "supported", " plus its own likely drop" if gain else ""
+        reason = f"{leads}, more than the likely loss of {loser}{both} ({loss:.4f}), with {p}"
     elif winner and rises and found.unjudged[ahead] and not found.unjudged[1 - ahead]:
         level, own = "conservative win", counted(found.unjudged[ahead], "unjudged document")
-        reason = f"{leads} with its {own} taken as not relevant; {loser} has none"
+        reason = f"{leads} with its {own} counted as not relevant; {loser} has none"
     elif winner:
         lowest = ends[0] if abs(ends[0]) >= 0.00005 else 0.0
-        could = f"could make that {lowest:+.4f}" if found.exact else f"might make that {lowest:+.4f} at worst"
-        reason = f"{leads}, {f'and labels {could}' if np.isfinite(ends).all() else 'by a measure without bounds'}"
+        could = f"{'could' if found.exact else 'might at worst'} change that to {lowest:+.4f}"
+        reason = f"{leads}, {f'and judging {could}' if np.isfinite(ends).all() else 'and the measure has no bounds'}"
         if loss is not None and not outlasts:
-            reason += f"; {loser} may have lost {loss:.4f}"
+            reason += f"; the loss of {loser} may reach {loss:.4f}"
         elif chance:
-            reason += f"; the test gives {p}"
+            reason += f"; the difference is not significant ({p})"
     documents: tuple[QueuedDocument, ...] = ()
     if level == "open" and name_documents and np.isfinite(ends).all():
         documents = pair.queued(pair.order)
-        many = f"{counted(len(documents), 'unjudged document')} could decide it"
-        reason += f"; {many if documents else 'no unjudged document would change that'}"
+        many = f"{counted(len(documents), 'unjudged document')} could decide"
+        reason += f"; {many if documents else 'no unjudged document can change that'}"
     depth = int(np.max(deep.depth)) if deep is not None and down_to else None  # type: ignore[arg-type]
     return Claim(level, str(pair.measure), winner, loser, lead, ends, found.exact, reason, documents, unjudged, depth)
 
@@ -460,4 +460,4 @@ def _down_to(pair: OpenScore) -> str:
     deepest, longest = int(np.max(reach)), int(pair.alignment.lists.length.max(initial=0))
     if deepest >= longest:
         return ""
-    return f" down to rank {deepest}" if int(np.min(reach)) == deepest else " down to the depth of the pool"
+    return f" down to rank {deepest}" if int(np.min(reach)) == deepest else " down to the pool depth"

@@ -1,10 +1,10 @@
-"""Who brought what into the pool: for each judgment the group that alone found its document.
+"""Who contributed what to the pool: for each judgment the group that alone retrieved its document.
 
 The pooled prefix of a contributing run is its list down to the pool depth of the topic, in the order that the
 alignment has; where the pool was kept, its entries tell it instead. A row of the qrels is *unique* to a group if only
 this group's contributing runs have its document in their pooled prefixes.
 
-Where nobody has told which runs fed the pool, or how deep, that is inferred from what is judged.
+Where contributing runs or pool depth are not known, they are inferred from what is judged.
 
 Source: Zobel, How reliable are the results of large-scale information retrieval experiments?, SIGIR 1998.
 """
@@ -32,10 +32,10 @@ Level = Literal["group", "run", "family"]
 """What is held out together: a team's runs, a single run, or all runs of one kind."""
 
 Method = Literal["deletion", "replay"]
-"""How a group is held out: what it alone brought is deleted, or the plan is played again without it."""
+"""How a group is held out: what it alone contributed is deleted, or the plan is replayed without it."""
 
 MANY = -1
-"""Owner of a document that several groups brought."""
+"""Owner of a document that several groups contributed."""
 
 NOBODY = -2
 """Owner of a document in no contributor's pooled prefix: an orphan, where it is judged."""
@@ -205,7 +205,7 @@ def replayed(provenance: Provenance, qrels: Qrels, chosen: Mapping[str, Iterable
     """
     missing = [group for group in provenance.groups if group not in chosen]
     if missing:
-        raise UsageError(f"the plan was not played without {missing[0]!r}")
+        raise UsageError(f"the plan was not replayed without {missing[0]!r}")
     removed = np.tile(provenance.owner != NOBODY, (len(provenance.groups), 1))
     for number, group in enumerate(provenance.groups):
         pairs = list(chosen[group])
@@ -330,19 +330,19 @@ def _places_of_contributors(run_names: Sequence[str], contributors: Sequence[Con
     """The contributing runs, as places; names of runs that are not there are refused, and no contributor at all."""
     known = {name: place for place, name in enumerate(run_names)}
     if len(known) < len(run_names):
-        raise InputError("two runs have the same name, so nobody can say which of them fed the pool")
+        raise InputError("two runs have the same name, so that contributing runs cannot be identified")
     named = [one.run for one in contributors]
     unknown = sorted(set(named) - set(known))
     if unknown:
         some = list_names(unknown)
-        raise InputError(f"{counted(len(unknown), 'run')} said to belong to a group but not given: {some}")
+        raise InputError(f"{counted(len(unknown), 'run')} listed in the groups but not among the runs: {some}")
     twice = sorted({run for run in named if named.count(run) > 1})
     if twice:
         some = list_names(twice)
-        raise InputError(f"{counted(len(twice), 'run')} said to belong to a group more than once: {some}")
+        raise InputError(f"{counted(len(twice), 'run')} listed more than once in the groups: {some}")
     places = sorted(known[one.run] for one in contributors if one.contributing)
     if not places:
-        raise InputError("no run is said to have fed the pool, so nobody can be left out of it")
+        raise InputError("no contributing run, so that no group can be held out")
     return np.array(places, dtype=np.int64)
 
 
@@ -356,7 +356,7 @@ def _depth_of_topics(topic_ids: Sequence[str], depth: int | Mapping[str, int]) -
             raise InputError(f"{counted(len(missing), 'topic')} without a pool depth: {list_names(missing)}")
         depths = np.array([depth[topic] for topic in topic_ids], dtype=np.int64)
     if (depths < 0).any() or not depths.any():
-        raise UsageError("a pool depth is a whole number from 1 up (0 for a topic that has no pool)")
+        raise UsageError("a pool depth must be an integer of at least 1 (0 for a topic without a pool)")
     return depths
 
 
@@ -389,7 +389,7 @@ def prefix_of(lists: Lists, depth: Counts) -> tuple[Lists, Counts]:
     return replace(lists, grades=lists.grades[places], offsets=offsets, stratified=None, _relevant={}), places
 
 
-# Which runs fed the pool, where nobody has told: those that are judged down to one common edge.
+# Which runs contributed, where that is not known: those that are judged down to one common edge.
 
 COVERED = 0.95
 """The share of its documents down to the edge that a contributor has in the qrels. Not all: contributors of TREC-2
@@ -408,17 +408,17 @@ STEEPNESS = 6.5
 chance. Over so few ranks a smooth curve does not rise like that; nine of ten right edges have 10 and more."""
 
 FITTING = 0.9
-"""The share of the runs that are known to have fed the pool which must be covered down to an inferred depth."""
+"""The share of the known contributing runs that must be covered down to an inferred depth."""
 
 _FEWEST_RUNS = 2
 _FEWEST_TOPICS = 3
 _NARROWEST = 3
-_NO_COMMON_DEPTH = "no two runs are judged down to a common depth"
-_ONLY_RELEVANT = "no document is judged not relevant, so that what was read cannot be told from what was not"
-_FEW_TOPICS = f"a pool depth does not show on fewer than {_FEWEST_TOPICS} topics"
-_ALL_JUDGED = "every list is judged to its end, so that no pool depth can be seen"
-_NOT_THERE = "lists that are judged down to rank {} do not stop being judged there"
-_NO_EDGE = "no depth is seen at which lists that were judged so far stop being judged"
+_NO_COMMON_DEPTH = "no two runs are judged to a common depth"
+_ONLY_RELEVANT = "no document is judged not relevant, so that the pool does not show in the qrels"
+_FEW_TOPICS = f"at least {_FEWEST_TOPICS} topics are needed to infer a pool depth"
+_ALL_JUDGED = "every ranking is judged to its end, so that no pool depth shows"
+_NOT_THERE = "the share of judged documents does not drop at rank {}"
+_NO_EDGE = "the share of judged documents drops at no common rank"
 
 
 @dataclass(frozen=True, eq=False)
@@ -449,7 +449,7 @@ def infer_pool(
 
     Judged means in the qrels, also where a grade is still missing. Topics that a run lacks do not count against it.
     Where the contributors are known there must be an edge, so the best is it: of 2,455 drawn pools on five topics or
-    more, 98.5 % got the right depth by this, 0.1 % a wrong one, the rest none.
+    more, 98.5% got the right depth by this, 0.1% a wrong one, the rest none.
     """
     names, lists = alignment.run_names, alignment.lists
 

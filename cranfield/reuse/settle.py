@@ -1,4 +1,4 @@
-"""What to judge to settle it: the few unjudged documents that decide between two runs, or make one score safe."""
+"""What to judge next: the unjudged documents that decide between two runs, or narrow the interval of one score."""
 
 from __future__ import annotations
 
@@ -111,4 +111,4 @@ def _fewest(most: int, suffices: Callable[[int], bool]) -> int | None:
 
 def _refuse_without_interval(score: OpenScore) -> None:
     if score.interval.missing:
-        raise UsageError(f"{score.measure} has no interval that judging could narrow: {score.interval.missing}")
+        raise UsageError(f"{score.measure} has no interval: {score.interval.missing}")

@@ -1,4 +1,4 @@
-"""Tables about how far scores can be trusted, for the terminal, files and the report alike.
+"""Tables about the reliability of scores, for the terminal, files and the report alike.
 
 A table for people shows some of the columns that data formats have, under the headings that are declared with them.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.base.tables import Column, Table, Value, table_of
+from cranfield.base.text import counted
 
 if TYPE_CHECKING:
     from cranfield.reuse.assess import Assessment
@@ -72,7 +73,7 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
     def number(value: Value) -> float:
         return float(value) if isinstance(value, int | float) else float("nan")
 
-    measure, depth = str(assessment.measure), assessment.coverage.depth_in_words
+    measure = str(assessment.measure)
     rows: Rows = []
     for row in sorted(trust_rows(assessment, runs), key=lambda row: (-number(row[2]), str(row[0]))):
         run, _, score, low, high, judged, unjudged, first, loss, upper, rank, best, worst, *_, level, _, reason = row
@@ -82,21 +83,19 @@ def trust_table(assessment: Assessment, runs: Sequence[int], *, inferred: bool =
     columns = [
         Column("run"),
         Column("score", measure, "number"),
-        Column("possible"),
-        Column("judged", f"judged@{depth}" if depth else "judged weight", "number", 2),
-        Column("holes", kind="number"),
-        Column("first", "first hole", "number"),
+        Column("possible", "interval"),
+        Column("judged", assessment.coverage.judged_name, "number", 2),
+        Column("holes", "unjudged", "number"),
+        Column("first", "first unjudged", "number"),
         Column("loss", "expected loss", "number"),
         Column("loss_upper", "up to", "number"),
         Column("rank", kind="number"),
-        Column("ranks", "ranks by interval"),
+        Column("ranks", "possible ranks"),
         Column("verdict", kind="verdict"),
-        Column("reason", "why"),
+        Column("reason"),
     ]
-    caption = (
-        f"{measure}: how far the scores can be trusted{', if the guess at who fed the pool is right' * inferred}"
-    )
-    return table_of(columns, rows, caption=caption)
+    doubt = " (pool inferred)" if inferred else ""
+    return table_of(columns, rows, caption=f"{measure}: reliability of the scores{doubt}")
 
 
 # The collection: its verdict, and what holding out shows at each level, measure by measure.
@@ -109,12 +108,12 @@ _HOLD_OUTS = (
     Column("p95_is_max"),
     *(Column("drop_mean", "mean drop", "number"), *_numbers("drop_mean_absolute", "drop_median", "drop_p95")),
     *(*_numbers("drop_max"), Column("drop_worst_run")),
-    *(Column("relative_mean", "mean share", "number"), *_numbers("relative_mean_absolute")),
-    *(Column("relative_median", "median share", "number"), Column("relative_p95", "95 % share", "number")),
-    *(Column("relative_max", "largest share", "number"), Column("relative_worst_run", "of run")),
+    *(Column("relative_mean", "mean relative", "number"), *_numbers("relative_mean_absolute")),
+    *(Column("relative_median", "median relative", "number"), Column("relative_p95", "95%", "number")),
+    *(Column("relative_max", "max", "number"), Column("relative_worst_run", "of run")),
     *(Column("tau_b", "tau-b", "number", 3), Column("tau_b_lowest", "lowest", "number", 3)),
     *(Column("tau_ap", "tau_ap", "number", 3), Column("tau_ap_lowest", "lowest", "number", 3)),
-    *(Column("rank_drop", "worst fall", "number"), Column("falling_run", "of run")),
+    *(Column("rank_drop", "max rank drop", "number"), Column("falling_run", "of run")),
     *_numbers(*_DECISIONS),
 )
 _HOLD_OUTS_SHOWN = (
@@ -123,9 +122,9 @@ _HOLD_OUTS_SHOWN = (
 )
 _DECISION_COLUMNS = (
     *(Column("level"), Column("pairs_of"), Column("measure"), *_numbers("pairs")),
-    *(Column("aa", "both", "number"), Column("ad", "both, turned", "number")),
-    *(Column("ma", "one", "number"), Column("md", "one, turned", "number")),
-    *(Column("pa", "none", "number"), Column("pd", "none, turned", "number")),
+    *(Column("aa", "both", "number"), Column("ad", "both, reversed", "number")),
+    *(Column("ma", "one", "number"), Column("md", "one, reversed", "number")),
+    *(Column("pa", "neither", "number"), Column("pd", "neither, reversed", "number")),
     Column("agreement", kind="number", digits=3),
 )
 _GROUPS = (
@@ -136,15 +135,15 @@ _GROUPS = (
 
 
 def verdicts_table(report: CollectionReport) -> Table:
-    """Give the collection's verdict for outsiders, measure by measure."""
+    """The collection's verdict for non-contributing runs, by measure."""
     rows = [(str(one.measure), one.fairness, _or_none(one.drop), one.reason) for one in report.verdicts]
     columns = [
         Column("measure"),
-        Column("fairness", "to outsiders", "verdict"),
+        Column("fairness", "non-contributing runs", "verdict"),
         Column("drop", "mean relative loss", "number"),
-        Column("reason", "why"),
+        Column("reason"),
     ]
-    return table_of(columns, rows, caption="Is the pool fair to systems that were not in it?")
+    return table_of(columns, rows, caption="Is the pool fair to non-contributing runs?")
 
 
 def _hold_outs(report: CollectionReport, level: Level) -> Iterator[tuple[Value, ...]]:
@@ -177,16 +176,17 @@ def hold_out_table(report: CollectionReport, *, level: Level) -> Table | None:
     shown = [names.index(name) for name in _HOLD_OUTS_SHOWN]
     turned = [names.index(name) for name in ("ad", "md")]
     upper = found.summary(found.own.measures[0]).relative.upper
-    said = f"share: of the score{f'; 95 %: the largest of {upper.n:,}' if upper.is_maximum else ''}"
-    said += f"; {len(report.run_names):,} runs are ranked; flips: significant differences that turn round"
+    note = "relative: drop divided by the score"
+    note += f"; 95%: the maximum of {upper.n:,}, too few for a percentile" if upper.is_maximum else ""
+    note += f"; ranking of {counted(len(report.run_names), 'run')}; flips: significant differences that are reversed"
     return table_of(
         [*(_HOLD_OUTS[place] for place in shown), *_numbers("flips")],
         [
             (*(row[place] for place in shown), sum(int(str(row[place])) for place in turned))
             for row in _hold_outs(report, level)
         ],
-        caption=f"Each {level} held out ({found.method}): what its own runs lose, and what happens to the ranking",
-        notes=[said],
+        caption=f"Leave one {level} out ({found.method}): loss of its own runs, and change of the ranking",
+        notes=[note],
     )
 
 
@@ -210,8 +210,8 @@ def decisions_table(report: CollectionReport, *, level: Level = "group") -> Tabl
     return table_of(
         _DECISION_COLUMNS[2:],
         [row[2:] for row in decisions_data(report).rows if row[:2] == (level, "own")],
-        caption=f"Which qrels call a difference significant: all of them, or those without the {level}?",
-        notes=["significant under both, one or none of them; turned: with the other run ahead"],
+        caption=f"Significant differences with the full qrels and without the {level}",
+        notes=["significant with both qrels, one or neither; reversed: the other run is better"],
     )
 
 
@@ -243,14 +243,15 @@ def groups_table(report: CollectionReport, *, level: Level = "group") -> Table |
         drops = [float(own.drop[place][runs].max()) if len(runs) else None for place in range(len(own.measures))]
         rows.append((group, len(runs), int(uniques.judged[number]), int(uniques.relevant[number]), *drops))
     columns = [Column(level), *_numbers("runs", "unique_judged", "unique_relevant")]
-    columns += [Column(f"loss_{measure}", f"largest loss {measure}", "number") for measure in own.measures]
-    return table_of(columns, rows, caption=f"What each {level} alone brought, and what it would lose as an outsider")
+    columns += [Column(f"loss_{measure}", f"max loss {measure}", "number") for measure in own.measures]
+    caption = f"Unique documents of each {level}, and the loss of its runs when it is held out"
+    return table_of(columns, rows, caption=caption)
 
 
 def thresholds_table(thresholds: Thresholds) -> Table:
     """Give the thresholds in force with their meaning."""
     columns = [Column("threshold"), *_numbers("value", "default"), Column("meaning")]
-    return table_of(columns, list(thresholds.rows()), caption="Thresholds in force")
+    return table_of(columns, list(thresholds.rows()), caption="Thresholds")
 
 
 def _or_none(value: float) -> float | None:

@@ -5,7 +5,7 @@ other judged documents in the same first k. Beyond this one number the chance of
 run, the topic and the rank: those of good runs are relevant more often than in proportion.
 
 How far a new group may lie above what is expected is taken from the groups: each in turn is predicted from the
-others, and the ratio of what was found to what was expected is put at the conformal 95 % index over groups.
+others, and the ratio of what was found to what was expected is put at the conformal 95% index over groups.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MOST_STEPS, _LONGEST_STEP, _CLOSE = 40, 2.0, 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Upper:
-    """A value that a further one of the same kind exceeds with a probability of at most 5 %.
+    """A value that a further one of the same kind exceeds with a probability of at most 5%.
 
     It is the ⌈0.95 (n + 1)⌉-th smallest of `n` exchangeable values. With n < 19 there is none so high: `value` is
     then the largest, and `is_maximum` says that no such promise is made.

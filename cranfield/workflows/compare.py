@@ -143,7 +143,7 @@ def claimed_pairs(one: MeasureComparison) -> list[PairResult]:
 def _about(claims: Iterable[Claim]) -> list[str]:
     """Say what the words of claims mean; nothing where there are none."""
     there = list(claims)
-    to_a_rank = any(one.level == "proved" and one.down_to for one in there)
+    to_a_rank = any(one.level == "robust" and one.down_to for one in there)
     return [*([ABOUT_CLAIMS] if there else []), *([TO_A_RANK] if to_a_rank else [])]
 
 

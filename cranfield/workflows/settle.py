@@ -56,11 +56,11 @@ class Queue(Result):
             Column("topic"),
             Column("document"),
             Column("weight", kind="number"),
-            Column("run", "good for"),
-            Column("rank", "at rank", "number"),
-            Column("other_rank", "other's rank", "number"),
+            Column("run", "favours"),
+            Column("rank", kind="number"),
+            Column("other_rank", "rank in other run", "number"),
         ]
-        return table_of(columns, rows, caption="What to judge, the heaviest first" if rows else "Nothing to judge")
+        return table_of(columns, rows, caption="Documents to judge, by weight" if rows else "Nothing to judge")
 
 
 def settle(
@@ -116,7 +116,7 @@ def settle(
 def _pair_notes(measure: Measure, claim: Claim, found: Settlement, speed: Speed) -> Iterator[str]:
     low, high = claim.ends
     if not claim.winner:
-        yield f"{measure}: the two runs are equal, and labels could make the difference {low:+.4f} to {high:+.4f}"
+        yield f"{measure}: the two runs are equal; judging could change the difference to {low:+.4f} to {high:+.4f}"
         return
     lead = f"{claim.winner} leads {claim.loser} by {claim.lead:.4f} ({low:+.4f} to {high:+.4f})"
     yield f"{measure}: {lead}: {claim.level.upper()}, {claim.reason}"
@@ -124,35 +124,35 @@ def _pair_notes(measure: Measure, claim: Claim, found: Settlement, speed: Speed)
     if not found.queue:
         return
     if likely is None:
-        yield "no number of judgments is known to decide it for certain; the heaviest documents come first"
+        yield "no number of judgments is certain to decide; documents are ordered by weight"
         return
-    certain = "" if found.for_certain is None else f"; {found.for_certain:,} decide it whatever they are"
-    yield f"judging {counted(likely, 'document')} decides it if none of them is relevant{certain}"
-    yield f"that takes {speed.cost(likely)}"
+    certain = "" if found.for_certain is None else f"; {found.for_certain:,} decide whatever their grades"
+    yield f"judging {counted(likely, 'document')} decides if none of them is relevant{certain}"
+    yield f"judging time: {speed.cost(likely)}"
 
 
 def _safe_notes(score: OpenScore, safe: Settlement, tolerance: float, speed: Speed) -> Iterator[str]:
     width = score.difference.width
-    yield f"{score.measure} of {score.alignment.run_names[0]}: labels can move it by {width:.4f}"
+    yield f"{score.measure} of {score.alignment.run_names[0]}: judging could change it by {width:.4f}"
     likely, sure = safe.if_not_relevant, safe.for_certain
     if width <= tolerance:
-        yield "that is safe already: there is nothing to judge"
+        yield "within the tolerance: nothing to judge"
     elif likely is None:
-        yield "judging alone cannot make it safe: what it lacks lies beyond its lists"
+        yield "judging cannot narrow this to the tolerance: it depends on documents beyond the end of the rankings"
     else:
-        certain = "" if sure is None or sure == likely else f"; {sure:,} whatever they are"
-        yield f"judging {counted(likely, 'document')} brings that to {tolerance:g} if none is relevant{certain}"
-        yield f"that takes {speed.cost(likely)}"
+        certain = "" if sure is None or sure == likely else f"; {sure:,} whatever their grades"
+        yield f"judging {counted(likely, 'document')} narrows this to {tolerance:g} if none is relevant{certain}"
+        yield f"judging time: {speed.cost(likely)}"
 
 
 def _keep_queue(store: Store, name: str, documents: Sequence[QueuedDocument], *, why: str, layer: str) -> int:
     """Keep documents as a queue that `cranfield judge --queue NAME` hands out; gives how many there are."""
     if not documents:
-        raise InputError("there is nothing to judge: the queue would be empty")
+        raise InputError("nothing to judge: the queue would be empty")
     known = stored_documents.known(store, [one.document for one in documents])
     unknown = [one.document for one in documents if one.document not in known]
     if unknown:
-        raise InputError(f"{quoted(unknown[0])} is not in the collection, and cannot be shown to an assessor")
+        raise InputError(f"document {quoted(unknown[0])} is not in the collection and cannot be judged")
     queued = [
         judging.Queued(one.topic, one.document, f"{why}: weight {one.weight:.4f}, {one.run} rank {one.rank}")
         for one in documents

@@ -145,7 +145,7 @@ def test_a_contributor_that_was_none_is_named(kept: Kept):
     kept(problem.message)
 
 
-def test_orphans_open_judgments_and_an_owner_of_most_are_told():
+def test_orphans_open_judgments_and_an_owner_of_most_are_told(kept: Kept):
     qrels, runs, contributors = a_collection()
     rows = {topic: {} for topic in qrels.topics}
     for topic, document, grade in qrels:
@@ -160,8 +160,7 @@ def test_orphans_open_judgments_and_an_owner_of_most_are_told():
         ("not-fully-judged", "warning"),
     ]
     assert (told.orphans, told.fairness) == (20, "fair")
-    assert told.orphans == 20
-    assert "'group03' owns 100%" in told.problems[1].message
+    kept(told.problems[1].message)
 
 
 def test_the_numbers_of_the_pool_are_there():

@@ -100,16 +100,16 @@ def test_a_kept_pool_has_the_depth_to_which_all_lists_are_judged():
 
 
 @pytest.mark.parametrize(
-    ("given_by", "message"),
+    "given_by",
     [
-        ([Contributor("A", "one"), Contributor("Z", "one")], "1 run said to belong to a group but not given: 'Z'"),
-        ([Contributor("A", "one"), Contributor("A", "two")], "1 run said to belong to a group more than once: 'A'"),
-        ([Contributor("A", "one", contributing=False)], "no run is said to have fed the pool"),
-        ([], "no run is said to have fed the pool"),
+        [Contributor("A", "one"), Contributor("Z", "one")],
+        [Contributor("A", "one"), Contributor("A", "two")],
+        [Contributor("A", "one", contributing=False)],
+        [],
     ],
 )
-def test_what_cannot_be_meant_is_told(given_by, message):
-    with pytest.raises(InputError, match=message):
+def test_contributors_that_cannot_be_are_refused(given_by, kept: Kept):
+    with kept.raises(InputError):
         provenance_of(ALIGNED, QRELS, RUNS, given_by, depth=2)
 
 

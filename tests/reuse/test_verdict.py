@@ -15,7 +15,6 @@ from cranfield.reuse.verdict import (
     Account,
     Evidence,
     Thresholds,
-    Verdict,
     account,
     verdict_of,
 )
@@ -109,12 +108,14 @@ def test_the_first_rule_that_applies_wins():
 
 
 def test_direct_evidence_beats_a_bad_collection():
-    whole = replace(GOOD, unjudged=0, judged=1.0, loss=None, upper=None, untestable="only 1 group fed the pool")
-    assert verdict_of(whole) == Verdict("SAFE", "no-holes", "no unjudged document within the depth that matters", 0.0)
+    whole = replace(
+        GOOD, unjudged=0, judged=1.0, loss=None, upper=None, untestable="only 1 group contributed to the pool"
+    )
+    assert (verdict_of(whole).level, verdict_of(whole).rule, verdict_of(whole).number) == ("SAFE", "no-holes", 0.0)
 
 
 def test_a_run_that_is_hardly_judged_is_unreliable_even_where_nothing_can_be_learned():
-    dark = replace(GOOD, judged=0.3, loss=None, upper=None, untestable="only 1 group fed the pool")
+    dark = replace(GOOD, judged=0.3, loss=None, upper=None, untestable="only 1 group contributed to the pool")
     assert verdict_of(dark).rule == "minority-judged"
 
 
@@ -122,7 +123,7 @@ def test_thresholds_are_one_table_that_can_be_set():
     strict = Thresholds().with_values({"tolerance": 0.002, "caution_judged": 0.99})
     assert verdict_of(replace(GOOD, tolerance=strict.tolerance, loss=0.001, upper=0.001), strict).rule == "coverage"
     rows = list(strict.rows())
-    assert rows[0] == ("tolerance", 0.002, 0.01, "how many points of a measure from 0 to 1 a reader forgives")
+    assert rows[0][:3] == ("tolerance", 0.002, 0.01)
     assert all(meaning for *_, meaning in rows)
 
 
@@ -162,7 +163,7 @@ def test_the_account_reads_as_in_the_design(kept: Kept):
         run="dense-v2",
         measure="nDCG@10",
         score=0.61,
-        depth="10",
+        judged="judged@10",
         evidence=evidence,
         verdict=verdict_of(evidence),
         open_defeats=["A", "B"],
@@ -173,45 +174,18 @@ def test_the_account_reads_as_in_the_design(kept: Kept):
 
 
 @pytest.mark.parametrize(
-    ("changes", "contributed", "expected"),
+    ("changes", "contributed"),
     [
-        (
-            {"pooled": True, "judged": 1.0, "unjudged": 0},
-            True,
-            "judged@10 1.00. In the pool down to there. POOLED, it fed the pool down to the depth that matters.",
-        ),
-        (
-            {"loss": None, "upper": None, "untestable": "only 2 groups fed the pool", "unjudged": 1},
-            False,
-            (
-                "judged@10 .95. Not in the pool. What its one hole is worth cannot be told: UNTESTABLE,"
-                " only 2 groups fed the pool."
-            ),
-        ),
-        (
-            {"loss": -0.02, "upper": -0.04, "upper_is_maximum": True, "groups": 5},
-            True,
-            (
-                "judged@10 .95. In the pool, but not down to there. With its 25 holes judged it is expected to fall"
-                " by .020 (up to .040, the highest of 5 groups): CAUTION, expected to be .020 too high, above .010."
-            ),
-        ),
-        (
-            {"judged": 0.9999, "low": None, "high": None},
-            False,
-            (
-                "judged@10 .99. Not in the pool. Its 25 holes are expected to be worth .004 (up to .010): SAFE,"
-                " expected loss .004 within .010."
-            ),
-        ),
+        ({"pooled": True, "judged": 1.0, "unjudged": 0, "depth": "10"}, True),
+        ({"loss": None, "upper": None, "untestable": "only 2 groups contributed to the pool", "unjudged": 1}, False),
+        ({"loss": -0.02, "upper": -0.04, "upper_is_maximum": True, "groups": 5}, True),
+        ({"upper": -0.04}, True),
+        ({"judged": 0.9999, "low": None, "high": None}, False),
     ],
 )
-def test_other_cases_are_worded_for_people_too(changes, contributed, expected):
+def test_other_cases_are_worded_for_people_too(changes, contributed, kept: Kept):
     evidence = replace(GOOD, **changes)
-    told = Account("r", "nDCG@10", 0.6, "10", evidence, verdict_of(evidence), contributed)
-    head = "r nDCG@10 .600 (unjudged = not relevant), "
-    possible = "" if evidence.low is None else "possible .500-.600, "
-    assert account(told) == head + possible + expected
+    kept(account(Account("r", "nDCG@10", 0.6, "judged@10", evidence, verdict_of(evidence), contributed)))
 
 
 def test_a_nearly_finished_pool_never_looks_finished(kept: Kept):

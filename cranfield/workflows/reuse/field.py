@@ -154,12 +154,12 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
         here = set(aligned.run_names)
         absent = [one.run for one in members if one.pooled and one.run not in here]
         if absent:
-            notes.append(f"{counted(len(absent), 'run')} of the groups fed the pool and are not here: {absent[0]} …")
+            notes.append(f"{counted(len(absent), 'contributing run')} not among the runs: {absent[0]} …")
         known = [
             provenance.Contributor(one.run, one.group, contributing=one.pooled) for one in members if one.run in here
         ]
         if not known:
-            raise InputError("the groups name none of these runs: a group file has run tags in its first column")
+            raise InputError("the groups list none of these runs; the first column of a groups file is the run tag")
     if options.depth is not None and known:
         return _Pool(known, options.depth, notes)
     if options.card is not None and not known:
@@ -171,18 +171,17 @@ def _pool_without_store(read: Read, options: PoolOptions, submitted: Sequence[pr
     else:
         inferred = provenance.infer_pool(aligned, depth=options.depth)
     if inferred.refusal:
-        unknown, option = "which runs fed the pool", "--groups and --pool-depth"
+        unknown, remedy = "contributing runs are not known", "name them with --groups and --pool-depth"
         if known:
-            unknown, option = "the depth of the pool", "--pool-depth"
-        return _Pool(notes=[*notes, f"{unknown} is not known: {inferred.refusal}; tell it with {option}"])
+            unknown, remedy = "pool depth is not known", "set it with --pool-depth"
+        return _Pool(notes=[*notes, f"{unknown}: {inferred.refusal}; {remedy}"])
     if known:
-        notes.append(f"the depth of the pool was not told; from what is judged it looks like {inferred.depth}")
+        notes.append(f"pool depth inferred from the judgments: {inferred.depth}")
         return _Pool(known, inferred.depth, notes, inferred=True)
-    told = ", as told" if options.depth is not None else ""
     notes.append(
-        f"a guess, from what is judged: {counted(int(inferred.fed.sum()), 'run')} fed the pool down to rank"
-        f" {inferred.depth}{told}; each counts as a group of its own, which makes losses look smaller; tell who did"
-        " with --groups"
+        f"pool inferred from the judgments: {counted(int(inferred.fed.sum()), 'contributing run')}, depth"
+        f" {inferred.depth}; each run counts as its own group, which underestimates losses; name the groups with"
+        " --groups"
     )
     return _Pool(inferred.contributors, inferred.depth, notes, inferred=True)
 
@@ -234,17 +233,17 @@ class Trusted:
             if value != default
         ]
         if changed:
-            notes.append(f"thresholds that are not the usual ones: {', '.join(changed)}")
+            notes.append(f"thresholds changed from their default: {', '.join(changed)}")
         lists = self.field.read.aligned.lists
         if self.trusts and not lists.level_counts[:, lists.levels < knowledge.relevant_from].sum():
-            notes.append("no document is judged not relevant: what was judged cannot be told from what was not")
+            notes.append("no document is judged not relevant, so that pooled documents cannot be told from others")
         deepest = int(knowledge.pool_depth.max(initial=0))
         cutoffs = {str(one.measure): one.measure.cutoff for one in self.trusts}
         deeper = [name for name, cutoff in cutoffs.items() if isinstance(cutoff, int) and cutoff > deepest]
         if deeper and self.field.prefixes is not None:
             notes.append(
-                f"the pool goes to rank {deepest}, and {', '.join(deeper)} deeper: contributors have holes there too,"
-                " and what they are worth is learned from the ranks above"
+                f"the pool depth {deepest} is less than the cutoff of {', '.join(deeper)}: contributing runs have"
+                " unjudged documents there too, and their loss is estimated from the ranks above"
             )
         return tuple(notes)
 
@@ -281,7 +280,7 @@ def thresholds_in_force(
     try:
         table = verdict.Thresholds().with_values(kept)
     except InputError as error:
-        raise CollectionError(f"the collection's thresholds cannot be used: {error}") from error
+        raise CollectionError(f"the thresholds of the collection are invalid: {error}") from error
     table = table.with_values(values or {})
     if keep and store is not None:
         with store.write():

@@ -1,4 +1,4 @@
-"""How far scores can be trusted, as a result: verdicts on runs and the collection in tables, figures, sentences.
+"""The reliability of scores, as a result: verdicts on runs and the collection in tables, figures, sentences.
 
 `import cranfield` brings this module along: so nothing heavy is imported here before something is requested.
 """
@@ -72,10 +72,8 @@ def reuse(
     for measure in wanted:
         if trust.of(measure) is None:
             sampled = measure.kind.unjudged == "sampled"
-            why = "an estimate from a sample, which accounts for" if sampled else "no score that"
-            notes.append(
-                f"{measure} takes no verdict: it is {why} unjudged documents{'' if sampled else ' could change'}"
-            )
+            why = "it is an estimate from a sample, which accounts for unjudged documents"
+            notes.append(f"no verdict for {measure}: {why if sampled else 'unjudged documents cannot change it'}")
     return ReuseResult(inputs, trust, report, tuple(notes))
 
 
@@ -102,9 +100,9 @@ def card_for(trust: fields.Trusted) -> card.Card:
     """Make the card that lets others judge their runs with these qrels and without these runs."""
     field = trust.field
     if field.prefixes is None:
-        raise UsageError("a card needs the runs that fed the pool, and it is not known which did")
+        raise UsageError("a card needs the contributing runs, which are not known")
     if field.knowledge.inferred:
-        raise UsageError("a card cannot rest on a guess at the pool: tell it with --groups and --pool-depth")
+        raise UsageError("a card cannot be made from an inferred pool; use --groups and --pool-depth")
     groups = field.levels["group"]
     own = hold_out.hold_out_own(field.read.aligned, groups, [one.measure for one in trust.trusts])
     entries = [
@@ -123,28 +121,31 @@ def card_for(trust: fields.Trusted) -> card.Card:
 
 
 def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
-    """Say in sentences what the pool of a collection is like."""
+    """What the pool of a collection is like, in sentences."""
     judged = report.judged or float("nan")
     relevant, orphans = (100 * (count / judged) for count in (report.relevant, report.orphans))
     yield (
-        f"{counted(len(report.contributing), 'run')} of {counted(len(report.groups), 'group')} fed the pool;"
-        f" {report.judged:,} judged, {report.relevant:,} relevant ({relevant:.1f} %),"
-        f" {report.orphans:,} of the judged documents ({orphans:.1f} %) come from nobody here"
+        f"{counted(len(report.contributing), 'contributing run')} of {counted(len(report.groups), 'group')};"
+        f" {counted(report.judged, 'judged document')}, {report.relevant:,} relevant ({relevant:.1f}%)"
     )
+    if report.orphans:
+        yield f"{counted(report.orphans, 'judged document')} ({orphans:.1f}%) retrieved by none of these runs"
+    else:
+        yield "every judged document was retrieved by one of these runs"
     gone = report.extrapolation
     testable = all(problem.severity != "error" for problem in report.problems)
     if testable and gone.refusal:
-        yield f"relevant documents that were missed cannot be estimated: {gone.refusal}"
+        yield f"the number of missed relevant documents cannot be estimated: {gone.refusal}"
     elif testable:
         yield (
-            f"going from depth {gone.from_depth} to {gone.to_depth} would probably find {gone.expected:,.0f} more"
-            f" relevant documents ({gone.low:,.0f} to {gone.high:,.0f}); {gone.found:,} were found"
+            f"expected from depth {gone.from_depth} to {gone.to_depth}: {gone.expected:,.0f} more relevant documents"
+            f" ({gone.low:,.0f} to {gone.high:,.0f}), in addition to {gone.found:,}"
         )
     if report.not_exhausted:
         shown = ", ".join(report.not_exhausted[:10]) + (" …" if len(report.not_exhausted) > 10 else "")
-        yield f"{counted(len(report.not_exhausted), 'topic')} still yielded at the last depth: {shown}"
+        yield f"{counted(len(report.not_exhausted), 'topic')} not exhausted at the last depth: {shown}"
     for problem in report.problems:
-        yield f"{'this makes it untestable' if problem.severity == 'error' else 'mind'}: {problem.message}"
+        yield f"{'untestable' if problem.severity == 'error' else 'warning'}: {problem.message}"
 
 
 def account_of(trust: fields.Trusted, one: assess.Assessment, run: int) -> verdict.Account:
@@ -153,7 +154,7 @@ def account_of(trust: fields.Trusted, one: assess.Assessment, run: int) -> verdi
         run=one.run_names[run],
         measure=str(one.measure),
         score=float(one.score[run]),
-        depth=one.coverage.depth_in_words,
+        judged=one.coverage.judged_name,
         evidence=one.evidence[run],
         verdict=one.verdicts[run],
         contributed=trust.field.contributed(run),
@@ -163,7 +164,7 @@ def account_of(trust: fields.Trusted, one: assess.Assessment, run: int) -> verdi
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReuseResult(Result):
-    """How far scores can be trusted: for outsiders of the collection, and run by run.
+    """The reliability of scores: for non-contributing runs in general, and run by run.
 
     In a notebook, and printed by rich, it shows the verdicts; the frames have everything. They are the tables that
     `cranfield reuse --table` writes as CSV.
@@ -183,7 +184,7 @@ class ReuseResult(Result):
     def collection(self) -> pd.DataFrame:
         """The verdict on the collection, one row for each measure: fairness, mean relative loss, reason.
 
-        This frame, and those of hold-outs, are empty where it is not known who fed the pool.
+        This frame and those of hold-outs are empty if the contributing runs are not known.
         """
         return self._frame("collection")
 
@@ -194,7 +195,7 @@ class ReuseResult(Result):
 
     @cached_property
     def groups(self) -> pd.DataFrame:
-        """What each group, run and family alone brought to the pool, and what its runs lose when it is held out."""
+        """Unique documents of each group, run and family, and what its runs lose when it is held out."""
         return self._frame("groups")
 
     @cached_property
@@ -204,17 +205,17 @@ class ReuseResult(Result):
 
     @cached_property
     def pool(self) -> pd.DataFrame:
-        """What each run brought into the pool, and what it lacks: one row for each run."""
+        """What each run contributed to the pool: one row for each run."""
         return self._frame("pool")
 
     @cached_property
     def topics(self) -> pd.DataFrame:
-        """The topics with the least judged, for each run and measure."""
+        """The topics with the lowest share of judged documents, for each run and measure."""
         return self._frame("topics")
 
     @cached_property
     def thresholds(self) -> pd.DataFrame:
-        """The thresholds in force, with their defaults and meaning."""
+        """The thresholds, with their defaults and meaning."""
         return tables.thresholds_table(self._found.thresholds).frame()
 
     @property
@@ -224,18 +225,18 @@ class ReuseResult(Result):
 
     @property
     def plot(self) -> ReusePlots:
-        """The pictures of pool bias, each on matplotlib axes."""
+        """Plots of pool bias, each on matplotlib axes."""
         return ReusePlots(self._found, self._report, on=report_figures.shown_axes)
 
     def table(self, part: Part = "runs") -> Table:
-        """Give one of the tables as data formats and frames have it."""
+        """One of the tables, as in data formats and frames."""
         (table,) = self._part(part, data=True)
         return table
 
     def tables(self, part: Part | None = None) -> Iterator[Table]:
-        """Give the tables as people read them: those of one part, or all that are always shown.
+        """The tables for reading: those of one part, or all that are always shown.
 
-        Where the pool cannot be tested hold-outs prove nothing, and are left out.
+        If the pool is untestable, hold-outs are left out.
         """
         for one in get_args(Part) if part is None else (part,):
             shown = part is not None or one in ALWAYS
@@ -245,13 +246,13 @@ class ReuseResult(Result):
                 yield from self._part(one, data=False)
 
     def describe(self) -> tuple[str, ...]:
-        """Give the collection, and every run under every measure, in sentences; a collection must still be open."""
+        """The collection, and every run under every measure, in sentences; a collection must still be open."""
         if self._inputs.is_closed:
-            raise UsageError("describe looks at pairs of runs: ask before the collection is closed")
+            raise UsageError("describe reads pairs of runs: call it before the collection is closed")
         return (*self.about_collection(), *self.about_runs())
 
     def narration(self) -> Iterator[str]:
-        """Give what the command line says: the notes, and beside the tolerance how wide intervals are."""
+        """The notes of the command line: also the tolerance and the confidence interval of differences."""
         known, aligned = len(self._found.notes), self._found.field.read.aligned
         yield from self.notes[:known]
         common = aligned.scored.all(axis=0)
@@ -260,29 +261,29 @@ class ReuseResult(Result):
             width = comparison.median_half_width(values)
             if width == width:
                 yield (
-                    f"{one.measure}: verdicts forgive {one.tolerance:g}; a difference of two of these"
-                    f" runs is known to ±{width:.3f} on these topics (median of 95 % intervals)"
+                    f"{one.measure}: tolerance {one.tolerance:g}; median 95% confidence interval of a difference"
+                    f" between two runs: ±{width:.3f}"
                 )
         yield from self.notes[known:]
 
     def about_collection(self) -> Iterator[str]:
-        """Say what the pool of the collection is like, where it is known who fed it."""
+        """What the pool of the collection is like, if the contributing runs are known."""
         return iter(()) if self._report is None else about_collection(self._report)
 
     def about_runs(self) -> Iterator[str]:
-        """Give every run under every measure in sentences."""
+        """Every run under every measure in sentences."""
         field = self._found.field
         in_full = replace(field, words=tuple(self._inputs.in_full(field.words)))
         return settle.accounts(replace(self._found, field=in_full), store=self._inputs.store)
 
     def write_card(self, path: str | os.PathLike[str]) -> Path:
-        """Write the card of the pool, with which others judge their runs without these; gives its path."""
+        """Write the card of the pool, which others use to assess their runs; returns its path."""
         with whole_file(Path(path), replace=True) as unfinished:
             unfinished.write_text(card.card_text(card_for(self._found)), encoding="utf-8")
         return Path(path)
 
     def draw(self, folder: Path) -> Iterator[Path]:
-        """Draw all pictures into a folder; gives each file when it is there."""
+        """Write all plots to a folder; yields the path of each."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, *_, figure in figures(self._found, self._report):
             path = folder / f"{name}.svg"
@@ -299,10 +300,10 @@ class ReuseResult(Result):
         return f"ReuseResult({self._found.field.asked} runs by {measures}; the collection: {self.fairness})"
 
     def _repr_html_(self) -> str:
-        return html(self._in_short(), heading=f"To outsiders: {self.fairness}", notes=self.notes)
+        return html(self._in_short(), heading=f"Non-contributing runs: {self.fairness}", notes=self.notes)
 
     def __rich__(self) -> RenderableType:
-        return display.grouped(self._in_short(), heading=f"To outsiders: {self.fairness}", notes=self.notes)
+        return display.grouped(self._in_short(), heading=f"Non-contributing runs: {self.fairness}", notes=self.notes)
 
     def _frame(self, part: Part) -> pd.DataFrame:
         unknown = self._report is None and part in OF_COLLECTION
@@ -337,12 +338,12 @@ class ReuseResult(Result):
             for topic, share in one.coverage.worst(run)
         ]
         columns = [Column("run"), Column("measure"), Column("topic"), Column("judged", kind="number", digits=2)]
-        return [table_of(columns, rows, caption="Topics with the least judged")]
+        return [table_of(columns, rows, caption="Topics with the lowest share of judged documents")]
 
 
 def _of_collection(report: pool_bias.CollectionReport | None, part: Part, *, data: bool) -> list[Table]:
     if report is None:
-        raise InputError("nothing can be held out: it is not known who fed the pool; tell it with --groups")
+        raise InputError("nothing to hold out: the contributing runs are not known; name them with --groups")
     if part == "collection":
         return [tables.verdicts_table(report)]
     if data:
@@ -376,14 +377,14 @@ def _pool_table(field: fields.Field) -> Table:
     columns = [
         Column("run"),
         Column("group"),
-        Column("fed_topics", "topics fed", "number"),
-        Column("fed_from", "down to at least", "number"),
-        Column("fed_to", "at most", "number"),
+        Column("fed_topics", "topics pooled", "number"),
+        Column("fed_from", "min depth", "number"),
+        Column("fed_to", "max depth", "number"),
         Column("topics", "topics scored", "number"),
-        Column("missing", "without a list", "number"),
-        Column("short", "shorter than the pool", "number"),
+        Column("missing", "missing topics", "number"),
+        Column("short", "shorter than pool depth", "number"),
     ]
-    return table_of(columns, rows, caption="What each run brought into the pool, and what it lacks")
+    return table_of(columns, rows, caption="Contribution of each run to the pool")
 
 
 # The pictures of pool bias, on axes or written to files.
@@ -406,7 +407,7 @@ def figures(
 
 
 class ReusePlots:
-    """The pictures of pool bias, those of `cranfield reuse --plot`. Each gives the axes it is drawn on."""
+    """Plots of pool bias, those of `cranfield reuse --plot`. Each returns its axes."""
 
     def __init__(
         self, found: fields.Trusted, report: pool_bias.CollectionReport | None, *, on: report_figures.On
@@ -414,9 +415,9 @@ class ReusePlots:
         self._found, self._report, self._on = found, report, on  # where to draw without axes
 
     def intervals(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """Each run's score as a point, what its holes are probably worth as a thick line, what is possible as a thin.
+        """Each run's score as a point, its expected loss as a thick line and its interval as a thin one.
 
-        `measure` is the first that was asked for, unless one is named.
+        `measure` is the first one if none is named.
         """
         one, field = self._trust(measure), self._found.field
         runs = slice(0, field.asked)
@@ -435,24 +436,24 @@ class ReusePlots:
         )
 
     def hold_out(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """What each group's runs would have lost, had the group not been in the pool: one point per run."""
+        """The loss of each group's runs when the group is held out: one point per run."""
         level = self._known().levels.get("group")
         if level is None:
-            raise UsageError("there is a single group, and nothing to hold out")
+            raise UsageError("there is only one group, so that nothing can be held out")
         one, own, groups = self._trust(measure), level.own, level.uniques.groups
         drops = own.drop[own.measures.index(one.measure)]
         by_group = [drops[np.flatnonzero(own.group_of_run == number)] for number in range(len(groups))]
         return report_figures.hold_out_loss(str(one.measure), groups, by_group, on=ax or self._on)
 
     def coverage(self, *, ax: Axes | None = None) -> Axes:
-        """How much of each run's top is judged for each topic, down to the depth of the first measure."""
+        """The share of judged documents in the top k of each run, by topic; k is that of the first measure."""
         one, runs = self._trust(None), self._found.field.asked
         shares, depth = one.coverage.judged[:runs], int(one.coverage.depth.max())
         on = ax or self._on
         return report_figures.coverage(one.run_names[:runs], one.coverage.topic_ids, shares, depth=depth, on=on)
 
     def relevant_by_depth(self, *, ax: Axes | None = None) -> Axes:
-        """New relevant documents at each depth of the pool, and where the trend goes below it."""
+        """New relevant documents at each depth of the pool, and the fitted trend below it."""
         report = self._known()
         gone = report.extrapolation
         reach = gone.to_depth if gone.decay is not None and not gone.refusal else 0
@@ -464,7 +465,7 @@ class ReusePlots:
         """Give what was found under a measure, by its name as results print it, or as it was asked for."""
         known = {str(one.measure): one for one in self._found.trusts}
         if not known:
-            raise UsageError("none of the measures takes a verdict: there is nothing to draw")
+            raise UsageError("no measure has a verdict: nothing to plot")
         if measure is None:
             return next(iter(known.values()))
         if measure not in known:
@@ -478,5 +479,5 @@ class ReusePlots:
 
     def _known(self) -> pool_bias.CollectionReport:
         if self._report is None:
-            raise UsageError("it is not known who fed the pool: tell it with groups and pool_depth")
+            raise UsageError("the contributing runs are not known: pass groups and pool_depth")
         return self._report
