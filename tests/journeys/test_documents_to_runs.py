@@ -262,7 +262,7 @@ def test_lsa_on_few_documents_warns_and_says_what_to_give(shell: Shell, kept: Ke
     (shell.folder / "topics.tsv").write_text("1\twing\n")
     shell("corpus", "add", "few.jsonl")
     shell("corpus", "topics", "topics.tsv")
-    warning = "warning: lsa keeps 100 dimensions of 12 documents, and so finds little more than tfidf; "
+    warning = "warning: lsa with 100 dimensions for 12 documents retrieves little more than tfidf; "
     told = shell("runs", "make", "lsa")
     assert warning in told.err
     kept(told.err)
@@ -315,7 +315,7 @@ def test_risks_of_the_library_are_told_by_check_and_not_by_every_status(
     monkeypatch.setattr("cranfield.store.store.file_system_of", lambda path: "nfs")
     kept(kitchen("check").err)
     told = kitchen("status").err
-    assert ("WAL-reset bug" in told, "lies on a network file system (nfs)" in told) == (False, True)
+    assert ("WAL-reset bug" in told, "is on a network file system (nfs)" in told) == (False, True)
 
 
 def test_a_search_finds_other_forms_of_an_english_word(shell: Shell):

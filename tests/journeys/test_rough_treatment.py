@@ -47,7 +47,7 @@ def test_a_topic_twice_in_a_file_is_the_same_or_a_clash(folder: Path, kept: Kept
     kept(cranfield(folder, "corpus", "topics", "twice.tsv").stderr)
     (folder / "clash.tsv").write_text("8\tx\n8\ty\n")
     refused = cranfield(folder, "corpus", "topics", "clash.tsv")
-    said = "topic '8' (record 2 of the file) is there already, earlier in this file"
+    said = "topic '8' (record 2 of the file) already exists earlier in this file"
     assert (refused.returncode, said in refused.stderr) == (1, True)
 
 
@@ -208,7 +208,7 @@ NOT_UTF8 = os.fsdecode(b"\xff")
 def test_words_that_are_not_utf_8_are_answered_with_a_sentence(folder: Path, words: tuple[str, ...]):
     done = cranfield(folder, *words)
     assert done.returncode == 1
-    assert "is not UTF-8" in done.stderr or "cannot be the name of a run" in done.stderr
+    assert "is not UTF-8" in done.stderr or "is not a valid run name" in done.stderr
     assert json.loads(cranfield(folder, "runs", "list", "-f", "json").stdout) == []
 
 
@@ -256,7 +256,7 @@ def test_a_withdrawn_run_is_still_shown_and_exported_and_said_to_be_withdrawn(fo
 
 
 def test_a_run_without_a_group_is_said_to_be_a_group_of_its_own(folder: Path, kept: Kept):
-    said = "without --group the name of a run is taken as its group: a"
+    said = "no --group, so each run is its own group: a"
     assert said in cranfield(folder, "runs", "submit", "a.run").stderr
     (folder / "b.run").write_text("1 Q0 d1 1 9 b\n")
     kept(cranfield(folder, "runs", "submit", "b.run", "--group", "g").stderr)

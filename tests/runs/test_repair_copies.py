@@ -29,7 +29,7 @@ def test_a_copy_is_written_where_no_error_is_left(tmp_path):
     checked = repaired(tmp_path, "x.run")[0]
     assert copies(tmp_path) == {"x.run": MENDED}
     assert (checked.repairs, checked.not_repaired, checked.errors_left, checked.repaired_file) == (
-        ("dropped the columns after the last on 1 line",),
+        ("dropped the extra columns of 1 line",),
         (),
         0,
         str(tmp_path / "mended" / "x.run"),

@@ -77,7 +77,7 @@ def test_ranks_that_contradict_the_scores_are_told_with_topics_and_first_line(tm
 def test_where_ranks_are_meant_nobody_is_told_to_say_so(tmp_path):
     problems = found(tmp_path, "1 Q0 a 2 3 t\n1 Q0 b 1 2 t\n", order="rank")
     assert [(problem.code, problem.remedy) for problem in problems] == [
-        ("rank-disagrees", "leave out --order rank if the scores are meant")
+        ("rank-disagrees", "omit --order rank to use the scores")
     ]
 
 

@@ -313,12 +313,12 @@ def test_a_wrong_number_of_columns_is_told_in_the_columns_of_the_file(tmp_path, 
     found = rows_of(tmp_path, b"qid;docid;score\n1;a;1\n1;b\n1;c;2;x\n", "x.csv").problems
     assert [(problem.message, problem.remedy) for problem in found] == [
         (
-            "a line has fewer columns than the file should have: '1;b'; expected 'qid, docid, score'",
-            "write all of them on each line; --repair drops the line",
+            "a line has too few columns: '1;b'; expected 'qid, docid, score'",
+            "write all columns on each line; --repair drops the line",
         ),
         (
-            "a line has more columns than the file should have: '1;c;2;x'; expected 'qid, docid, score'",
-            "remove what stands after the last of them",
+            "a line has too many columns: '1;c;2;x'; expected 'qid, docid, score'",
+            "remove everything after the last column",
         ),
     ]
     found = rows_of(tmp_path, PLAIN + b"1 Q0 D\n").problems

@@ -76,15 +76,15 @@ def test_repeats_are_dropped_before_lists_are_cut(tmp_path, kept: Kept):
 @pytest.mark.parametrize(
     ("order", "documents", "sentence"),
     [
-        ("score", ["b", "a"], "numbered the ranks anew, from 1 in the order of the scores: 2 rows had another rank"),
-        ("file", ["a", "b"], "numbered the ranks anew, from 1 in the order of the file: 2 rows had another rank"),
-        ("rank", ["a", "b"], "numbered the ranks anew, from 1 in the order of the ranks: 2 rows had another rank"),
+        ("score", ["b", "a"], "renumbered the ranks from 1 in the order of the scores: 2 rows had another rank"),
+        ("file", ["a", "b"], "renumbered the ranks from 1 in the order of the file: 2 rows had another rank"),
+        ("rank", ["a", "b"], "renumbered the ranks from 1 in the order of the ranks: 2 rows had another rank"),
     ],
 )
 def test_ranks_that_are_numbered_anew_are_told(tmp_path, order, documents, sentence):
     run, done = repaired(tmp_path, "1 Q0 a 5 1 t x\n1 Q0 b 7 2 t\n2 Q0 a 1 1 t\n", order=order)
     assert shown(run)[0][1] == documents
-    assert done == ["dropped the columns after the last on 1 line", sentence]
+    assert done == ["dropped the extra columns of 1 line", sentence]
 
 
 def test_a_second_column_that_becomes_q0_is_told(tmp_path, kept: Kept):
@@ -112,7 +112,7 @@ def test_a_file_with_anything_that_must_be_mended_by_hand_is_not_mended_at_all(t
 
 def test_a_decimal_comma_in_a_csv_file_is_not_cut_off(tmp_path):
     run, done = repaired(tmp_path, "qid,docid,score\n1,a,2,5\n1,b,1\n")
-    assert (run, done) == (None, ["no corrected copy was written; mend by hand first: too-many-columns"])
+    assert (run, done) == (None, ["no corrected copy was written; fix by hand first: too-many-columns"])
 
 
 def test_two_tags_are_replaced_by_a_name_that_was_given_and_that_is_told(tmp_path, kept: Kept):
@@ -124,7 +124,7 @@ def test_two_tags_are_replaced_by_a_name_that_was_given_and_that_is_told(tmp_pat
 
 def test_a_file_of_which_no_row_would_be_left_is_not_mended(tmp_path):
     run, done = repaired(tmp_path, "1 Q0 a 1 3\n1 Q0 b 2 2\n")
-    assert (run, done) == (None, ["no corrected copy was written: no row would be left in it"])
+    assert (run, done) == (None, ["no corrected copy was written: it would have no rows"])
 
 
 def test_warnings_and_mendable_errors_need_no_hand(tmp_path):

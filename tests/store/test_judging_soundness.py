@@ -45,10 +45,10 @@ def test_what_is_sound_has_nothing_wrong(judging: Store):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("UPDATE judgments SET grade = 0", "judgment 1 d1 of ana does not come from the events"),
+        ("UPDATE judgments SET grade = 0", "judgment 1 d1 of ana does not follow from the events"),
         ("DELETE FROM judgments", "judgment 1 d1 of ana is missing from judgments"),
-        ("UPDATE leases SET expires = 9e12", "the lease of 'd2' for topic '2' by 'ana' makes no sense"),
-        ("UPDATE leases SET session = ''", "the lease of 'd2' for topic '2' by 'ana' makes no sense"),
+        ("UPDATE leases SET expires = 9e12", "the lease of document 'd2', topic '2', by 'ana' is invalid"),
+        ("UPDATE leases SET session = ''", "the lease of document 'd2', topic '2', by 'ana' is invalid"),
         (
             "UPDATE queue_entries SET position = 3 WHERE document = 'd3'",
             "the positions of queue 'more', topic '1', do not run from 1 to 2",
@@ -67,19 +67,19 @@ def test_what_is_sound_has_nothing_wrong(judging: Store):
         ),
         (
             'INSERT INTO settings VALUES (\'overlap\', \'{"share": 7, "by": 2, "seed": 0}\')',
-            "what is planned for overlap or probes makes no",
+            "the plan for overlap or probes is invalid",
         ),
         (
             "INSERT INTO settings VALUES ('probes', '{\"shape\": 1}')",
-            "what is planned for overlap or probes makes no",
+            "the plan for overlap or probes is invalid",
         ),
         (
             "DROP TRIGGER judgment_events_update; UPDATE judgment_events SET undoes = 'x' WHERE undoes <> ''",
-            "event 3 undoes x, which is not there",
+            "event 3 undoes x, which does not exist",
         ),
         (
             "DROP TRIGGER judgment_events_update; UPDATE judgment_events SET position = 0 WHERE uuid = 'a'",
-            "event 1 has the position 0 in its queue",
+            "event 1 has position 0 in its queue",
         ),
     ],
 )
@@ -103,8 +103,8 @@ def test_an_event_that_is_there_is_not_added_twice(judging: Store):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"grade": 7}, "event 4 has the grade 7, which version 1 of the scale does not have"),
-        ({"seconds": -5.0}, f"event 4 happened at '{NOW}', and took -5 seconds"),
+        ({"grade": 7}, "event 4 has grade 7, which is not on version 1 of the scale"),
+        ({"seconds": -5.0}, f"event 4 has the invalid time or duration '{NOW}', duration -5 seconds"),
     ],
 )
 def test_an_event_that_cannot_be_is_wrong(judging: Store, fields: dict[str, object], message: str):

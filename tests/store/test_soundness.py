@@ -52,14 +52,14 @@ UNGUARDED = [
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("UPDATE documents SET text = 'tampered' WHERE id = 'd2'", "document 'd2' is not what its content hash says"),
-        ("UPDATE documents SET id = 'd9' WHERE id = 'd2'", "document 'd9' is not what its content hash says"),
-        ("UPDATE documents SET metadata = '{' WHERE id = 'd2'", "documents: what is stored makes no sense"),
-        ("UPDATE documents SET metadata = '[1]' WHERE id = 'd2'", "documents: what is stored makes no sense"),
-        ("UPDATE topics SET title = 'tampered' WHERE id = '1'", "topic '1' is not what its content hash says"),
-        ("UPDATE topics SET id = '7' WHERE id = '1'", "topic '7' is not what its content hash says"),
-        ("UPDATE runs SET content_hash = 'x'", "run 'a' is not what its content hash says"),
-        ("UPDATE runs SET rows = 7", "run 'a' has 2 topics and 3 rows, not what is recorded"),
+        ("UPDATE documents SET text = 'tampered' WHERE id = 'd2'", "document 'd2' does not match its content hash"),
+        ("UPDATE documents SET id = 'd9' WHERE id = 'd2'", "document 'd9' does not match its content hash"),
+        ("UPDATE documents SET metadata = '{' WHERE id = 'd2'", "documents: invalid data"),
+        ("UPDATE documents SET metadata = '[1]' WHERE id = 'd2'", "documents: invalid data"),
+        ("UPDATE topics SET title = 'tampered' WHERE id = '1'", "topic '1' does not match its content hash"),
+        ("UPDATE topics SET id = '7' WHERE id = '1'", "topic '7' does not match its content hash"),
+        ("UPDATE runs SET content_hash = 'x'", "run 'a' does not match its content hash"),
+        ("UPDATE runs SET rows = 7", "run 'a' has 2 topics and 3 rows, unlike its record"),
         ("UPDATE runs SET ranking = x'00'", "the ranking of run 'a' cannot be read"),
         ("UPDATE runs SET withdrawn = 'x', ranking = x'00'", "the ranking of run 'a' cannot be read"),
         ("UPDATE id_pages SET ids = x'00' WHERE kind = 'document'", "page of ids is damaged"),
@@ -70,9 +70,9 @@ UNGUARDED = [
         ("DROP TABLE run_warnings", "the table run_warnings is missing"),
         ("DROP INDEX runs_by_name", "the index runs_by_name is missing"),
         ("DELETE FROM documents WHERE id = 'd1'", "the document numbers run to 3, but there are 2 documents"),
-        ("DELETE FROM grades", "version 1 of the scale makes no sense"),
-        ("UPDATE grades SET gain = -5", "version 1 of the scale makes no sense"),
-        ("DELETE FROM scales", "there is no scale"),
+        ("DELETE FROM grades", "version 1 of the scale is invalid"),
+        ("UPDATE grades SET gain = -5", "version 1 of the scale is invalid"),
+        ("DELETE FROM scales", "there is no grade scale"),
         ("UPDATE settings SET value = '{'", "is not JSON"),
     ],
 )
@@ -86,7 +86,7 @@ def test_what_was_tampered_with_is_found(with_run: Store, statement: str, messag
 def test_an_index_that_does_not_fit_the_documents_is_found(with_run: Store):
     (rebuilt,) = with_run.row("SELECT sql FROM sqlite_master WHERE name = 'documents_au'")
     tamper(with_run, "DROP TRIGGER documents_au", "UPDATE documents SET text = 'y' WHERE id = 'd1'", rebuilt)
-    assert any("search index does not fit" in text for text in wrong(with_run))
+    assert any("search index does not match" in text for text in wrong(with_run))
 
 
 @pytest.mark.parametrize(
