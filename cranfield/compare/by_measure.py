@@ -232,73 +232,68 @@ class MeasureComparison:
         words = (_title(self.options.test), drawn, correction, f"alpha {self.options.alpha:g}")
         return ", ".join(word for word in words if word)
 
-    def _detectable(self) -> float | str:
-        """The true difference that these topics would show, or why it is not known."""
-        if why := self._why_unknown():
-            return why
-        chance = {"power": self.options.power, "alpha": self.options.alpha}
-        try:
-            return topic_power.detectable_difference(self.topics, deviation=self.deviation, **chance)
-        except UsageError as error:
-            return str(error)
+    def _forecast(self) -> tuple[float | str, int | str | None]:
+        """The true difference that these topics would show, and how many topics the wanted one needs.
 
-    def _topics_needed(self, difference: float) -> int | str:
-        """How many topics a true difference needs, or why that cannot be said."""
-        if not difference:
-            return "no number of topics detects a true difference of 0"
-        if difference > self.largest:
-            return f"two runs cannot differ by {difference:g}: the largest possible difference is {self.largest:.4g}"
-        if why := self._why_unknown():
-            return f"the number of topics for a true difference of {difference:g} is unknown: {why}"
-        chance = {"power": self.options.power, "alpha": self.options.alpha}
-        try:
-            return topic_power.topics_needed(difference=difference, deviation=self.deviation, **chance)
-        except UsageError:
-            most = f"{topic_power.MOST_TOPICS:,}"
-            return f"a true difference of {difference:g} needs more than {most} topics to be detected"
-
-    def _why_unknown(self) -> str:
-        """Say why nothing is known about how much differences vary; nothing where it is."""
+        A sentence stands for what cannot be said. The second is None where no difference is wanted.
+        """
+        chance = {"deviation": self.deviation, "power": self.options.power, "alpha": self.options.alpha}
+        unknown = "" if self.deviation > _NOISE else "no difference varies between topics"
         if self.topics < 2:
-            return "the variance of differences needs at least two topics"
-        return "" if self.deviation > _NOISE else "no difference varies between topics"
+            unknown = "the variance of differences needs at least two topics"
+        detectable: float | str = unknown
+        if not unknown:
+            try:
+                detectable = topic_power.detectable_difference(self.topics, **chance)
+            except UsageError as error:
+                detectable = str(error)
+        wanted = self.options.difference
+        if wanted is None:
+            return detectable, None
+        needed: int | str
+        if not wanted:
+            needed = "no number of topics detects a true difference of 0"
+        elif wanted > self.largest:
+            needed = f"two runs cannot differ by {wanted:g}: the largest possible difference is {self.largest:.4g}"
+        elif unknown:
+            needed = f"the number of topics for a true difference of {wanted:g} is unknown: {unknown}"
+        else:
+            try:
+                needed = topic_power.topics_needed(difference=wanted, **chance)
+            except UsageError:
+                most = f"{topic_power.MOST_TOPICS:,}"
+                needed = f"a true difference of {wanted:g} needs more than {most} topics to be detected"
+        return detectable, needed
 
     def power_record(self) -> dict[str, float | int | None]:
-        """Give what the topics tell apart and would find, as data; None where it cannot be said.
-
-        With a wanted difference also how many topics it needs.
-        """
-        detectable = self._detectable()
+        """What the topics tell apart and would find, as data; None where it cannot be said."""
+        detectable, needed = self._forecast()
         is_possible = not isinstance(detectable, str) and detectable <= self.largest
         record: dict[str, Any] = {
             "discriminative_power": self.power.share,
             "detectable_difference": detectable if is_possible else None,
         }
-        if (wanted := self.options.difference) is not None:
-            needed = self._topics_needed(wanted)
+        if needed is not None:
             record["topics_needed"] = None if isinstance(needed, str) else needed
         return record
 
     def power_notes(self) -> list[str]:
         """Say what the topics tell apart, what they would find, and what a wanted difference needs."""
         power, chance = self.power, f"with {self.options.power:.0%} power (paired t)"
+        detectable, needed = self._forecast()
         smallest = f"; smallest significant difference {power.smallest_difference:.4f}" if power.significant else ""
         significant = f"{power.significant:,} of {counted(power.pairs, 'pair')} significant"
         told = f"discriminative power {power.share:.0%} ({significant} on {counted(self.topics, 'topic')}{smallest})"
-        detectable = self._detectable()
         if isinstance(detectable, str):
             would = f"detectable difference unknown: {detectable}"
         elif detectable > self.largest:
             would = f"no possible difference is detectable {chance}: more topics are needed"
         else:
             would = f"detectable true difference {detectable:.4f} {chance}"
-        notes = [f"{self.measure}: {told}; {would}"]
-        if (wanted := self.options.difference) is not None:
-            needed = self._topics_needed(wanted)
-            if not isinstance(needed, str):
-                needed = f"a true difference of {wanted:g} needs {needed:,} topics to be detected {chance}"
-            notes.append(f"{self.measure}: {needed}")
-        return notes
+        if isinstance(needed, int):
+            wanted = self.options.difference
+            needed = f"a true difference of {wanted:g} needs {needed:,} topics to be detected {chance}"
+        return [f"{self.measure}: {sentence}" for sentence in (f"{told}; {would}", needed) if sentence is not None]
 
 
 def _title(test: str) -> str:
@@ -348,6 +343,8 @@ def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], op
             for one in results
         ]
     drawn = 0 if all(result.exact for result in results) and not is_tukey else draws
+    topics = entries.values.shape[1]
+    notes, interval_notes = _notes_on(results, options, drawn)
     adjusted, sizes = [result.adjusted_p for result in results], [result.difference for result in results]
     return MeasureComparison(
         **of,
@@ -356,11 +353,11 @@ def _compare_values(measure: AnyMeasure, values: Values, runs: Sequence[str], op
         letters={} if baselines else letters_of(results, entries.labels, alpha=options.alpha),
         beaten=beaten(results, alpha=options.alpha),
         power=topic_power.discriminative_power(adjusted, sizes, alpha=options.alpha),
-        deviation=topic_power.residual_deviation(entries.values) if entries.values.shape[1] > 1 else 0.0,
+        deviation=topic_power.residual_deviation(entries.values) if topics > 1 else 0.0,
         options=options,
         test_draws=drawn,
-        notes=tuple(_notes_on_test(results, options, drawn)),
-        interval_notes=_notes_on_intervals(results),
+        notes=tuple(notes),
+        interval_notes=tuple(interval_notes),
     )
 
 
@@ -386,19 +383,21 @@ def _comparable(measure: AnyMeasure, values: Values) -> tuple[dict[str, Any], Va
     raise UsageError(f"{name} is the {measure.aggregate} over topics and cannot be compared by topic; use the mean")
 
 
-# What limits a test and its intervals: a test that cannot reach alpha finds nothing, whatever the runs are like.
-
-
-def _notes_on_test(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
-    """Say where the test could find nothing, or is not defined, and what is counted otherwise than it does."""
-    if results[0].topics == 1:
-        return [ONE_TOPIC]
-    notes = _why_nothing_can_be_significant(results, options, draws)
+def _notes_on(results: Sequence[PairResult], options: Options, draws: int) -> tuple[list[str], list[str]]:
+    """Say where the test could find nothing or is not defined, and how far intervals on few topics can be trusted."""
+    topics = results[0].topics
+    if topics == 1:
+        return [ONE_TOPIC], []
+    notes, interval_notes = _why_nothing_can_be_significant(results, options, draws), []
     if any(result.degenerate and result.difference for result in results):
         notes.append("the test is undefined where all differences are equal; p is then 2^(1-n) for n topics")
     if options.tolerance:
         notes.append(f"won/tied/lost: differences up to {options.tolerance:g} count as ties; tests use no tolerance")
-    return notes
+    if topics in COVERAGE and any(result.high > result.low for result in results):
+        held = f"they cover the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
+        too_narrow = f"on {topics} topics these intervals are too narrow"
+        interval_notes.append(f"{too_narrow}: {held}, and less for skewed differences")
+    return notes, interval_notes
 
 
 def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Options, draws: int) -> list[str]:
@@ -421,12 +420,3 @@ def _why_nothing_can_be_significant(results: Sequence[PairResult], options: Opti
         other = ", or --test tukey" if "tukey" in others and not is_tukey else ""
         return [f"with {draws:,} draws {which} can be significant{after}; use --draws {needed} or more{other}"]
     return []
-
-
-def _notes_on_intervals(results: Sequence[PairResult]) -> tuple[str, ...]:
-    """Say how far intervals on few topics can be believed, where there are any."""
-    topics = results[0].topics
-    if topics not in COVERAGE or not any(result.high > result.low for result in results):
-        return ()
-    held = f"they cover the true difference in about {COVERAGE[topics]:.0%} of cases instead of 95%"
-    return (f"on {topics} topics these intervals are too narrow: {held}, and less for skewed differences",)

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.errors import InputError, UnknownName, UsageError, quoted
 from cranfield.base.registry import Registry, deferred
-from cranfield.compare import differences as effect
 from cranfield.compare.differences import (
     DRAWS,
     Counts,
@@ -24,6 +23,7 @@ from cranfield.compare.differences import (
     check_draws,
     check_share,
     difference_interval,
+    effects_of,
     noise_of,
     repeated,
     significant,
@@ -119,24 +119,17 @@ Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Seeds:
-    """What several seeds of one system looked like before they became one entry.
-
-    `count` is the number of seeds of each entry, `deviation` the standard deviation of the seeds' means, with
-    count − 1; 0 where there is one seed.
-    """
-
-    count: Counts
-    deviation: Values
-
-
-@dataclass(frozen=True, eq=False)
 class PairedScores:
-    """One row of scores per entry, one column per topic; an entry is a run, or the mean of several seeds."""
+    """One row of scores per entry, one column per topic; an entry is a run, or the mean of several seeds.
+
+    `seeds` is the number of seeds of each entry, `seed_deviation` the standard deviation of their means, with
+    seeds − 1; 0 where there is one.
+    """
 
     labels: tuple[str, ...]
     values: Values
-    seeds: Seeds
+    seeds: Counts
+    seed_deviation: Values
 
     @property
     def means(self) -> Values:
@@ -165,12 +158,12 @@ def paired_scores(labels: Sequence[str], values: ArrayLike, *, systems: Sequence
         raise InputError(f"two rows are called {quoted(twice)}; pass systems to merge the seeds of one system")
 
     groups = [matrix[[name == entry for name in names]] for entry in entries]
-    means = [group.mean(axis=1) for group in groups]
-    seeds = Seeds(
-        count=np.array([len(group) for group in groups], dtype=np.int64),
-        deviation=np.array([mean.std(ddof=1) if len(mean) > 1 else 0.0 for mean in means]),
+    return PairedScores(
+        labels=tuple(entries),
+        values=np.stack([group.mean(axis=0) for group in groups]),
+        seeds=np.array([len(group) for group in groups], dtype=np.int64),
+        seed_deviation=np.array([group.mean(axis=1).std(ddof=1) if len(group) > 1 else 0.0 for group in groups]),
     )
-    return PairedScores(tuple(entries), np.stack([group.mean(axis=0) for group in groups]), seeds)
 
 
 def pairs(entries: int, *, baselines: Sequence[int] | None = None) -> tuple[Indices, Indices]:
@@ -330,20 +323,13 @@ def compare_all(
     for part in blocks(len(first), width=scores.values.shape[1], block=PAIRED_AT_ONCE):
         a, b = scores.values[first[part]], scores.values[second[part]]
         bounds = difference_interval(a, b, level=level, draws=draws, rng=next(interval_rngs))
-        counts = effect.count_wins(a, b, tolerance=tolerance)
         tested = run_test(a, b, rng=next(test_rngs))
         columns: dict[str, NDArray[Any]] = {
             "mean_a": a.mean(axis=1),
             "mean_b": b.mean(axis=1),
-            "difference": effect.mean_difference(a, b),
             "low": bounds.low,
             "high": bounds.high,
-            "relative": effect.relative_difference(a, b),
-            "effect": effect.cohen(a, b),
-            "hedges": effect.hedges(a, b),
-            "wins": counts.wins,
-            "ties": counts.ties,
-            "losses": counts.losses,
+            **effects_of(a, b, tolerance=tolerance)._asdict(),
             "statistic": tested.statistic,
             "p": tested.p,
             "adjusted_p": tested.p,

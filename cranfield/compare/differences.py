@@ -238,14 +238,6 @@ def repeated(rng: np.random.Generator) -> Iterator[np.random.Generator]:
         yield deepcopy(child)
 
 
-def sign_sums(values: Values, *, draws: int, rng: np.random.Generator) -> Iterator[Values]:
-    """Give the sums of each row under random signs, in blocks (draws × rows)."""
-    rows, topics = values.shape
-    for part in blocks(draws, width=max(rows, topics)):
-        signs = np.where(rng.random((part.stop - part.start, topics)) < 0.5, -1.0, 1.0)
-        yield signs @ values.T
-
-
 def resampled_sums(values: Values, *, draws: int, rng: np.random.Generator) -> Iterator[Values]:
     """Give the sums of each row over topics drawn with replacement, in blocks (draws × rows)."""
     rows, topics = values.shape
@@ -260,77 +252,54 @@ def resampled_sums(values: Values, *, draws: int, rng: np.random.Generator) -> I
 # How large a difference is: absolute, relative, in standard deviations, in topics won and lost.
 
 
-class WinCounts(NamedTuple):
-    """Topics on which `a` wins, ties and loses against `b`, one count per pair."""
+class Effects(NamedTuple):
+    """The sizes of the differences a − b, one value of each per pair; `wins`, `ties` and `losses` count a's topics.
 
-    wins: Counts
-    ties: Counts
-    losses: Counts
+    `relative` is the mean difference as a share of b's mean, (mean(a) − mean(b)) / |mean(b)|. Where b's mean is 0: 0
+    if the difference is 0 too, else ±∞. It says nothing about spread, and a percentage of a small score looks large.
 
-
-def mean_difference(a: ArrayLike, b: ArrayLike) -> Values:
-    """The mean over topics of a − b; the same as the difference of the means, with less rounding."""
-    differences = paired_differences(a, b)
-    return np.reshape(differences.values.mean(axis=1), differences.shape)
-
-
-def relative_difference(a: ArrayLike, b: ArrayLike) -> Values:
-    """The mean difference as a share of b's mean: (mean(a) − mean(b)) / |mean(b)|.
-
-    Where b's mean is 0: 0 if the difference is 0 too, else ±∞. It says nothing about spread, and a percentage of a
-    small score looks large.
-    """
-    differences = paired_differences(a, b)
-    change = differences.values.mean(axis=1)
-    base = np.abs(np.atleast_2d(as_scores(b)).mean(axis=1))
-    return np.reshape(_quotient(change, np.where(base <= differences.noise, 0.0, base)), differences.shape)
-
-
-def cohen(a: ArrayLike, b: ArrayLike) -> Values:
-    """Cohen's d_z, the standardised paired effect: mean(d) / sd(d), with n − 1 in the deviation.
-
-    All differences zero: 0. Equal but not zero: ±∞. One topic: NaN, since there is no spread to measure with. It is
+    `effect` is Cohen's d_z, the standardised paired effect: mean(d) / sd(d), with n − 1 in the deviation. All
+    differences zero: 0. Equal but not zero: ±∞. One topic: NaN, since there is no spread to measure with. It is
     t / √n, so it tells how consistent a difference is, not how much a user would notice.
 
-    Source: Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988.
-    """
-    differences = paired_differences(a, b)
-    if differences.topics == 1:
-        return np.full(differences.shape, np.nan)
-    deviation = np.where(differences.constant, 0.0, differences.values.std(axis=1, ddof=1))
-    return np.reshape(_quotient(differences.values.mean(axis=1), deviation), differences.shape)
-
-
-def hedges(a: ArrayLike, b: ArrayLike) -> Values:
-    """Hedges' g_z: d_z without its bias upwards on few topics.
+    `hedges` is Hedges' g_z: d_z without its bias upwards on few topics.
 
         g = d_z · Γ(m/2) / (√(m/2) · Γ((m−1)/2)),  m = n − 1
 
     Fewer than three topics: NaN, because d_z has no expectation to be corrected. Other edges as d_z.
 
-    Source: Hedges, "Distribution theory for Glass's estimator of effect size", 1981.
+    Source: Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988; Hedges, "Distribution theory for
+    Glass's estimator of effect size", 1981.
     """
-    return np.asarray(cohen(a, b) * hedges_factor(as_scores(a).shape[-1]))
+
+    difference: Values
+    relative: Values
+    effect: Values
+    hedges: Values
+    wins: Counts
+    ties: Counts
+    losses: Counts
 
 
-def hedges_factor(topics: int) -> float:
-    """The number, below 1, that takes the bias out of d_z."""
-    freedom = topics - 1
-    if freedom < 2:
-        return float("nan")
-    return float(np.exp(special.gammaln(freedom / 2) - special.gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2))
-
-
-def count_wins(a: ArrayLike, b: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
-    """Count the topics that `a` wins, ties and loses; up to `tolerance` is a tie, and noise always is."""
+def effects_of(a: ArrayLike, b: ArrayLike, *, tolerance: float = 0.0) -> Effects:
+    """Measure how large differences are; up to `tolerance` a topic is tied, and noise always is."""
     if not 0 <= tolerance < np.inf:
         raise UsageError(f"the tolerance must be a number of at least 0, not {tolerance!r}")
     differences = paired_differences(a, b)
-    limit = (tolerance + differences.noise)[:, None]
-    wins = (differences.values > limit).sum(axis=1)
-    losses = (differences.values < -limit).sum(axis=1)
-    ties = differences.topics - wins - losses
-    return WinCounts(*(np.reshape(count, differences.shape) for count in (wins, ties, losses)))
+    values, noise, topics = differences.values, differences.noise, differences.topics
+    mean = values.mean(axis=1)
+    base = np.abs(np.atleast_2d(as_scores(b)).mean(axis=1))
+    cohen, factor = np.full(len(mean), np.nan), np.nan
+    if topics > 1:
+        cohen = _quotient(mean, np.where(differences.constant, 0.0, values.std(axis=1, ddof=1)))
+    if topics > 2:
+        half = (topics - 1) / 2
+        factor = np.exp(special.gammaln(half) - special.gammaln(half - 0.5)) / np.sqrt(half)
+    limit = (tolerance + noise)[:, None]
+    wins, losses = (values > limit).sum(axis=1), (values < -limit).sum(axis=1)
+    relative = _quotient(mean, np.where(base <= noise, 0.0, base))
+    columns = (mean, relative, cohen, cohen * factor, wins, topics - wins - losses, losses)
+    return Effects(*(np.reshape(column, differences.shape) for column in columns))
 
 
 def _quotient(above: Values, below: Values) -> Values:
@@ -395,46 +364,35 @@ def difference_interval(
 def _bca(differences: Differences, *, level: float, draws: int, rng: np.random.Generator) -> Interval:
     check_share("level", level)
     check_draws(draws)
-    rows, noise = differences.values, differences.noise
     if differences.topics == 1:
         return Interval(np.full(differences.shape, -np.inf), np.full(differences.shape, np.inf))
-    mean = rows.mean(axis=1)
-    low, high = mean.copy(), mean.copy()
+    mean = differences.values.mean(axis=1)
+    ends = np.stack([mean, mean])
+    normal = special.ndtri([(1 - level) / 2, (1 + level) / 2]).tolist()
     varied = np.flatnonzero(~differences.constant)
     same_draws = repeated(rng)
     for part in blocks(len(varied), width=draws, block=SORTED_AT_ONCE):
         chosen = varied[part]
-        centred = rows[chosen] - mean[chosen, None]
-        below, above = _of_centred(centred, noise[chosen], level=level, draws=draws, rng=next(same_draws))
-        low[chosen] += below
-        high[chosen] += above
-    return Interval(np.reshape(low, differences.shape), np.reshape(high, differences.shape))
-
-
-def _of_centred(
-    centred: Values, noise: Values, *, level: float, draws: int, rng: np.random.Generator
-) -> tuple[Values, Values]:
-    """Give the interval of rows whose mean is 0; centring keeps the ties of resampled means with the mean ties."""
-    sums = np.concatenate(list(resampled_sums(centred, draws=draws, rng=rng)))
-    means = np.sort(sums.T / centred.shape[1], axis=1)
-    below = (means < -noise[:, None]).sum(axis=1) + (means <= noise[:, None]).sum(axis=1)
-    # A bias beyond all draws would be infinite: it is taken as half a draw short of that.
-    bias = special.ndtri(np.clip(below / (2 * draws), 0.5 / draws, 1 - 0.5 / draws))
-    skew = (centred**3).sum(axis=1) / (6 * (centred**2).sum(axis=1) ** 1.5)
-    normal = special.ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
-    ends = []
-    for z in normal.tolist():
-        shift = bias + z
-        below_pole = 1 - skew * shift
-        # Past the pole of shift / (1 − skew · shift) the formula breaks down: the end of the distribution.
-        stretched = np.divide(shift, below_pole, out=np.copysign(np.inf, shift), where=below_pole > 0)
-        # One quantile of each sorted row, interpolated linearly.
-        place = special.ndtr(bias + stretched) * (draws - 1)
-        under = np.clip(np.floor(place).astype(np.int64), 0, max(draws - 2, 0))
-        over = np.minimum(under + 1, draws - 1)
-        each = np.arange(len(means))
-        ends.append(means[each, under] + (place - under) * (means[each, over] - means[each, under]))
-    return ends[0], ends[1]
+        # Centring keeps resampled means that are tied with the mean tied.
+        centred, noise = differences.values[chosen] - mean[chosen, None], differences.noise[chosen, None]
+        sums = np.concatenate(list(resampled_sums(centred, draws=draws, rng=next(same_draws))))
+        means = np.sort(sums.T / differences.topics, axis=1)
+        below = (means < -noise).sum(axis=1) + (means <= noise).sum(axis=1)
+        # A bias beyond all draws would be infinite: it is taken as half a draw short of that.
+        bias = special.ndtri(np.clip(below / (2 * draws), 0.5 / draws, 1 - 0.5 / draws))
+        skew = (centred**3).sum(axis=1) / (6 * (centred**2).sum(axis=1) ** 1.5)
+        for end, z in zip(ends, normal, strict=True):
+            shift = bias + z
+            below_pole = 1 - skew * shift
+            # Past the pole of shift / (1 − skew · shift) the formula breaks down: the end of the distribution.
+            stretched = np.divide(shift, below_pole, out=np.copysign(np.inf, shift), where=below_pole > 0)
+            # One quantile of each sorted row, interpolated linearly.
+            place = special.ndtr(bias + stretched) * (draws - 1)
+            under = np.clip(np.floor(place).astype(np.int64), 0, max(draws - 2, 0))
+            over = np.minimum(under + 1, draws - 1)
+            each = np.arange(len(means))
+            end[chosen] += means[each, under] + (place - under) * (means[each, over] - means[each, under])
+    return Interval(np.reshape(ends[0], differences.shape), np.reshape(ends[1], differences.shape))
 
 
 # The exact null distribution of a sum whose signs are coins.

@@ -11,7 +11,7 @@ import codecs
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, TextIO, TypeVar
+from typing import Any, Literal, Protocol, TextIO
 from unicodedata import category
 
 from cranfield.base.errors import InputError, Problem, SourceError, quoted
@@ -57,16 +57,6 @@ topic_formats: Registry[TopicFormat] = Registry(
 )
 
 
-# Which format a file has: by name if one is given, else by what it begins with, else by how it is called.
-
-Format = TypeVar("Format", DocumentFormat, TopicFormat)
-
-ONE_TEXT = "text"
-"""The format of what is a document by its name alone: whatever else the content looks like goes before it."""
-
-
-# Topics out of files.
-
 TopicIds = Literal["given", "position"]
 
 
@@ -77,7 +67,7 @@ def read_documents(path: Path | Source, *, format: str | None = None) -> Iterato
     Give a `Source` instead of a path to name another encoding or to watch the progress.
     """
     source = path if isinstance(path, Source) else Source(path)
-    reader = document_formats.get(document_format_of(source, format))
+    reader = document_formats.get(format_of(source, "documents", format))
     yield from _placed(source, reader.read(source), "documents")
     if codec_name(source.encoding) != "utf-8" and not source.is_piped:
         # Warn of files that are UTF-8 as they lie there, and were read in the encoding that was named.
@@ -103,7 +93,7 @@ def read_topics(
     002, 004, 008 …, its qrels 1 … 225.
     """
     source = path if isinstance(path, Source) else Source(path)
-    records = topic_formats.get(topic_format_of(source, format)).read(source)
+    records = topic_formats.get(format_of(source, "topics", format)).read(source)
     yield from _placed(source, _numbered(records) if ids == "position" else records, "topics")
 
 
@@ -134,41 +124,39 @@ def _numbered(records: Iterator[Topic | Problem]) -> Iterator[Topic | Problem]:
 
 # Which format a file has: by name if one is given, else by what it begins with, else by how it is called.
 
+Kind = Literal["documents", "topics"]
 
-def document_format_of(path: Path | Source, format: str | None = None) -> str:
+ONE_TEXT = "text"
+"""The format of what is a document by its name alone: whatever else the content looks like goes before it."""
+
+
+def format_of(path: Path | Source, kind: Kind, format: str | None = None) -> str:
     """The name of the format in which `path` is read; where none fits, an error says what each expects."""
     source = path if isinstance(path, Source) else Source(path)
+    is_documents = kind == "documents"
+    formats: Registry[Any] = document_formats if is_documents else topic_formats
     if format is not None:
-        document_formats.get(format)
+        formats.get(format)
         return format
-    if source.is_folder:
+    if source.is_folder and is_documents:
         return "folder"
-    found = recognised(source, document_formats)
-    head, name = source.head(), source.bare_name
-    if found == ONE_TEXT and any(known.sniff(head, name) for _, known in topic_formats.items()):
-        found = None
+    found = recognised(source, formats)
+    if found == ONE_TEXT:
+        head, name = source.head(), source.bare_name
+        found = None if any(known.sniff(head, name) for _, known in topic_formats.items()) else found
     if found is not None:
         return found
-    is_topics = recognised(source, topic_formats) is not None
-    raise no_format(
-        source, document_formats, "it looks like a file of topics: cranfield corpus topics" if is_topics else ""
-    )
+    others: Registry[Any] = topic_formats if is_documents else document_formats
+    hint = ""
+    if recognised(source, others) not in (None, ONE_TEXT):
+        looks = "topics: cranfield corpus topics" if is_documents else "documents: cranfield corpus add"
+        hint = f"it looks like a file of {looks}; "
+    known = "\n".join(f"  {name}: {format.summary}" for name, format in formats.items())
+    message = f"no {formats.noun} matches this file; {hint}pass --from to name one"
+    raise InputError(f"{source.name}: {message}:\n{known}")
 
 
-def topic_format_of(path: Path | Source, format: str | None = None) -> str:
-    """The name of the format in which `path` is read; where none fits, an error says what each expects."""
-    source = path if isinstance(path, Source) else Source(path)
-    if format is not None:
-        topic_formats.get(format)
-        return format
-    if found := recognised(source, topic_formats):
-        return found
-    documents = recognised(source, document_formats)
-    hint = "it looks like a file of documents: cranfield corpus add" if documents not in (None, ONE_TEXT) else ""
-    raise no_format(source, topic_formats, hint)
-
-
-def recognised(source: Source, formats: Registry[Format]) -> str | None:
+def recognised(source: Source, formats: Registry[Any]) -> str | None:
     """The name of the format that fits, if any.
 
     The content decides. Where several formats would take it, the name of the file decides between them; where
@@ -179,14 +167,6 @@ def recognised(source: Source, formats: Registry[Format]) -> str | None:
     by_name = [known for known, format in formats.items() if name.lower().endswith(format.suffixes)]
     both = [known for known in by_content if known in by_name]
     return next(iter(both or by_content or by_name), None)
-
-
-def no_format(source: Source, formats: Registry[Format], hint: str = "") -> InputError:
-    """The error that no format fits, with what each of them expects."""
-    known = "\n".join(f"  {name}: {format.summary}" for name, format in formats.items())
-    advice = f"{hint}; " if hint else ""
-    message = f"no {formats.noun} matches this file; {advice}pass --from to name one"
-    return InputError(f"{source.name}: {message}:\n{known}")
 
 
 # Records made out of parts, with what is wrong about them.

@@ -27,19 +27,15 @@ RULE_WORDS: Mapping[str, str] = {
 """Each word, and what it chooses."""
 
 
-def check_rule(rule: Rule) -> Rule:
-    """Give the rule back, or say which word of it names nothing."""
+def parse_rule(words: str) -> Rule:
+    """The rule that a line like `adjudicated,majority,latest` means."""
+    rule = tuple(word for word in words.replace(",", " ").split() if word != "else")
     if not rule:
         raise UsageError(f"empty merge rule; use one or more of: {', '.join(RULE_WORDS)}")
     for word in rule:
         if word not in RULE_WORDS:
             raise UnknownName("merge rule", word, RULE_WORDS)
     return rule
-
-
-def parse_rule(words: str) -> Rule:
-    """Give the rule that a line like `adjudicated,majority,latest` means."""
-    return check_rule(tuple(word for word in words.replace(",", " ").split() if word != "else"))
 
 
 # Qrels frozen under a name, and the manifest that says how they came about.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, cast
 
@@ -98,8 +99,7 @@ def strips(
         axes.plot([bars[name]] * 2, [place - 0.36, place + 0.36], color=ORANGE, linewidth=2)
     if against is not None:
         axes.axvline(0, color=GREY, linewidth=1, zorder=0.5)
-    axes.set_yticks(range(len(names)), [label(name) for name in names])
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    _name_rows(axes, names)
     axes.ticklabel_format(axis="x", style="plain", useOffset=False)
     whose = "" if against is None else f"difference{f' from {label(against)}' if against else ''} in "
     what = f"{whose}{measure_label(measure)}"
@@ -238,20 +238,8 @@ def axes_on(on: On, *, width: float = 6.5, height: float = 3.6) -> Axes:
     return on(width, height) if callable(on) else on
 
 
-def own_axes(width: float, height: float) -> Axes:
-    """Give the axes of an empty figure in the house's style, which no window or notebook knows of."""
-    return _empty_axes(width, height, shown=False)
-
-
-def shown_axes(width: float, height: float) -> Axes:
-    """Give the axes of an empty figure in the house's style that pyplot knows of: a notebook shows it.
-
-    Its layout leaves room for names and legends: whoever saves it themselves loses nothing at the edges.
-    """
-    return _empty_axes(width, height, shown=True)
-
-
-def _empty_axes(width: float, height: float, *, shown: bool) -> Axes:
+def own_axes(width: float, height: float, *, shown: bool = False) -> Axes:
+    """The axes of an empty figure in the house's style, which no window or notebook knows of unless it is `shown`."""
     size = min(width, _WIDEST), min(height, _TALLEST)
     try:
         import matplotlib as mpl
@@ -261,12 +249,17 @@ def _empty_axes(width: float, height: float, *, shown: bool) -> Axes:
             if shown:
                 from matplotlib import pyplot
 
+                # The layout leaves room for names and legends: whoever saves it loses nothing at the edges.
                 return pyplot.figure(figsize=size, layout="constrained").add_subplot()
             from matplotlib.figure import Figure
 
             return Figure(figsize=size).add_subplot()
     except ImportError:
         raise MissingExtra("a figure", "plots") from None
+
+
+shown_axes: Canvas = partial(own_axes, shown=True)
+"""Axes of a figure that pyplot knows of: a notebook shows it."""
 
 
 def figure_of(axes: Axes) -> Figure:
@@ -333,26 +326,24 @@ def intervals(
     axes = axes_on(on, height=1.3 + 0.28 * len(order))
     places = np.arange(len(order))
     axes.hlines(places, bounds[0][order], bounds[1][order], color=GREY, linewidth=0.9, alpha=0.8)
-    for name, among, colour, marker, fill in _kinds(contributing, pooled):
+    in_pool = contributing if pooled is None else contributing | pooled
+    others = "contributing runs not known" if pooled is None else "not pooled"
+    kinds: list[tuple[str, Flags, str, str, Fill]] = [
+        ("pooled to the cutoff", contributing, BLUE, "o", "full"),
+        ("pooled, less deep", in_pool & ~contributing, BLUE, "o", "none"),
+        (others, ~in_pool, ORANGE, "s", "full"),
+    ]
+    for name, among, colour, marker, fill in kinds:
         drawn = among[order]
         if drawn.any():
             own, at = order[drawn], places[drawn]
             axes.hlines(at, score[own], plausible[own], color=colour, linewidth=3.2, alpha=0.45)
             axes.plot(score[own], at, marker, color=colour, fillstyle=fill, markersize=5, label=name)
-    axes.set_yticks(*_named([runs[run] for run in order.tolist()]))
-    axes.set_ylim(len(order) - 0.4, -0.6)
+    _name_rows(axes, [runs[run] for run in order.tolist()])
     said = f"{measure_label(measure)}: score, expected loss (thick) and interval (thin)"
     axes.set_xlabel(said + _of(order, len(runs), "runs"))
     axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2)
     return axes
-
-
-def _kinds(contributing: Flags, pooled: Flags | None) -> Iterator[tuple[str, Flags, str, str, Fill]]:
-    """Give the kinds of runs: what they are called, which they are, and how their points look."""
-    in_pool = contributing if pooled is None else contributing | pooled
-    yield "pooled to the cutoff", contributing, BLUE, "o", "full"
-    yield "pooled, less deep", in_pool & ~contributing, BLUE, "o", "none"
-    yield "not pooled" if pooled is not None else "contributing runs not known", ~in_pool, ORANGE, "s", "full"
 
 
 def coverage(runs: Sequence[str], topics: Sequence[str], judged: Values, *, depth: int, on: On = None) -> Axes:
@@ -405,8 +396,7 @@ def hold_out_loss(
     points = [value for group in order.tolist() for value in drops[group].tolist()]
     axes.plot(points, places, "o", color=BLUE, markersize=4.5, alpha=0.75)
     axes.axvline(0.0, color=GREY, linewidth=1)
-    axes.set_yticks(*_named([groups[group] for group in order.tolist()]))
-    axes.set_ylim(len(order) - 0.4, -0.6)
+    _name_rows(axes, [groups[group] for group in order.tolist()])
     said = f"{measure_label(measure)} lost when the {noun} is held out (one point per run)"
     axes.set_xlabel(said + _of(order, len(groups), f"{noun}s"))
     return axes
@@ -426,6 +416,11 @@ def relevant_by_depth(found: Values, *, fitted: Values | None = None, until: int
     axes.set_ylabel("new relevant documents")
     axes.legend(fontsize=8, frameon=False)
     return axes
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    axes.set_yticks(range(len(names)), [label(name) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def _of(drawn: NDArray[np.intp], total: int, noun: str) -> str:

@@ -132,55 +132,47 @@ _LONG = 40
 
 
 def render_html(page: Page) -> str:
-    """Give the page as one HTML document."""
-    return "\n".join(_html_page(page)) + "\n"
-
-
-def _html_page(page: Page) -> Iterator[str]:
+    """The page as one HTML document."""
     assets = files("cranfield.report") / "assets"
-    yield "<!doctype html>"
-    yield '<html lang="en">'
-    yield "<head>"
-    yield '<meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-    yield '<meta name="color-scheme" content="light dark">'
-    yield f"<title>{html_text(page.title)}</title>"
-    yield f"<style>\n{(assets / 'page.css').read_text(encoding='utf-8')}</style>"
-    yield "</head>"
-    yield "<body>"
-    yield '<a class="skip" href="#content">Skip to content</a>'
-    yield "<header>"
-    yield f"<h1>{html_text(page.title)}</h1>"
-    if page.subtitle:
-        yield f'<p class="subtitle">{html_text(page.subtitle)}</p>'
+    title = html_text(page.title)
+    lines = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{title}</title>",
+        f"<style>\n{(assets / 'page.css').read_text(encoding='utf-8')}</style>",
+        "</head>",
+        "<body>",
+        '<a class="skip" href="#content">Skip to content</a>',
+        f"<header>\n<h1>{title}</h1>",
+    ]
+    lines += [f'<p class="subtitle">{html_text(page.subtitle)}</p>'] if page.subtitle else []
     if page.facts:
         cells = (f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>" for name, value in page.facts)
-        yield f'<dl class="facts">{"".join(cells)}</dl>'
-    yield "</header>"
-    yield '<div class="frame">'
-    yield '<nav aria-label="Contents">'
-    yield "<ul>"
-    yield from (f'<li><a href="#{one.anchor}">{html_text(one.title)}</a></li>' for one in page.sections)
-    yield "</ul>"
-    yield "</nav>"
-    yield '<main id="content">'
+        lines.append(f'<dl class="facts">{"".join(cells)}</dl>')
+    lines += ["</header>", '<div class="frame">', '<nav aria-label="Contents">', "<ul>"]
+    lines += [f'<li><a href="#{one.anchor}">{html_text(one.title)}</a></li>' for one in page.sections]
+    lines += ["</ul>", "</nav>", '<main id="content">']
     for section in page.sections:
-        yield f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-title">'
-        yield f'<h2 id="{section.anchor}-title">{html_text(section.title)}</h2>'
-        if section.lead:
-            yield f'<p class="lead">{html_text(section.lead)}</p>'
+        lines.append(f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-title">')
+        lines.append(f'<h2 id="{section.anchor}-title">{html_text(section.title)}</h2>')
+        lines += [f'<p class="lead">{html_text(section.lead)}</p>'] if section.lead else []
         for block in section.blocks:
-            yield from _html_block(block)
-        yield "</section>"
-    yield "</main>"
-    yield "</div>"
-    yield "<footer>"
-    yield from (f"<p>{html_text(sentence)}</p>" for sentence in page.foot)
-    yield "</footer>"
-    yield f"<script>\n{(assets / 'page.js').read_text(encoding='utf-8')}</script>"
-    yield "</body>"
-    yield "</html>"
+            lines += _html_block(block)
+        lines.append("</section>")
+    lines += [
+        "</main>",
+        "</div>",
+        "<footer>",
+        *(f"<p>{html_text(sentence)}</p>" for sentence in page.foot),
+        "</footer>",
+    ]
+    script = (assets / "page.js").read_text(encoding="utf-8")
+    return "\n".join([*lines, f"<script>\n{script}</script>", "</body>", "</html>", ""])
 
 
 def _html_block(block: Block) -> Iterator[str]:

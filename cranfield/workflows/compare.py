@@ -214,7 +214,7 @@ class Comparison(Result):
             row["test_draws"] = one.test_draws
             if one.options.systems:
                 places = {"a": one.scores.labels.index(result.a), "b": one.scores.labels.index(result.b)}
-                row |= {f"seeds_{side}": int(seeds.count[place]) for side, place in places.items()}
+                row |= {f"seeds_{side}": int(seeds[place]) for side, place in places.items()}
                 row |= {f"seed_deviation_{side}": between_seeds(one, place) for side, place in places.items()}
             row |= {**power, **one.options.record(), **self._made()}
             if self.claims:
@@ -275,7 +275,7 @@ class Comparison(Result):
         rows: list[tuple[Value, ...]] = []
         for name, value in one.standing:
             place = one.scores.labels.index(name)
-            seeds = (int(one.scores.seeds.count[place]), between_seeds(one, place)) if seeded else ()
+            seeds = (int(one.scores.seeds[place]), between_seeds(one, place)) if seeded else ()
             rows.append((name, value, *seeds, cells[name], *([self._verdict(one, name)] if verdicts else [])))
         of_what = "mean logarithms" if one.logarithms else "means"
         notes = [meaning, *([f"between seeds: standard deviation of their {of_what}"] if seeded else [])]
@@ -319,8 +319,7 @@ class Comparison(Result):
 
 def between_seeds(one: MeasureComparison, place: int) -> float | None:
     """Give the standard deviation of the means of an entry's seeds; nothing where there is only one."""
-    seeds = one.scores.seeds
-    return float(seeds.deviation[place]) if seeds.count[place] > 1 else None
+    return float(one.scores.seed_deviation[place]) if one.scores.seeds[place] > 1 else None
 
 
 class ShownPairs(NamedTuple):

@@ -269,7 +269,7 @@ class Corpus:
         is_document = noun == "document"
         read: Any = reading.read_documents if is_document else reading.read_topics
         add: Any = stored.add if is_document else stored.add_topics
-        chosen = (reading.document_format_of if is_document else reading.topic_format_of)(source, format)
+        chosen = reading.format_of(source, "documents" if is_document else "topics", format)
         table, size = f"{noun}s", source.size
         log.info("loading %s from %s as %s", table, source.name, chosen)
 

@@ -50,8 +50,8 @@ def test_plain_runs_keep_their_rows_and_have_one_seed_each():
     assert scores.labels == ("a", "b")
     assert scores.values.tolist() == [[0.1, 0.3], [0.5, 0.7]]
     assert scores.means == pytest.approx([0.2, 0.6])
-    assert scores.seeds.count.tolist() == [1, 1]
-    assert scores.seeds.deviation.tolist() == [0, 0]
+    assert scores.seeds.tolist() == [1, 1]
+    assert scores.seed_deviation.tolist() == [0, 0]
 
 
 def test_seeds_of_one_system_become_its_mean_and_their_variance_is_kept():
@@ -62,8 +62,8 @@ def test_seeds_of_one_system_become_its_mean_and_their_variance_is_kept():
     )
     assert scores.labels == ("neural", "bm25")
     np.testing.assert_allclose(scores.values, [[0.4, 0.5], [0.1, 0.1]])
-    assert scores.seeds.count.tolist() == [3, 1]
-    np.testing.assert_allclose(scores.seeds.deviation, [np.std([0.3, 0.4, 0.65], ddof=1), 0])
+    assert scores.seeds.tolist() == [3, 1]
+    np.testing.assert_allclose(scores.seed_deviation, [np.std([0.3, 0.4, 0.65], ddof=1), 0])
 
 
 def test_two_rows_of_one_name_are_an_error_unless_they_are_seeds(kept: Kept):

@@ -10,7 +10,7 @@ from cranfield.base.errors import InputError, Problem, SourceError
 from cranfield.base.files import Source
 from cranfield.base.records import Document
 from cranfield.corpus.markup import html_to_text
-from cranfield.corpus.reading import document_format_of, read_documents, topic_format_of
+from cranfield.corpus.reading import format_of, read_documents
 
 
 def test_each_file_is_a_document_called_by_its_path(tmp_path, brief):
@@ -21,7 +21,7 @@ def test_each_file_is_a_document_called_by_its_path(tmp_path, brief):
     (tmp_path / "sub" / "d.txt.gz").write_bytes(gzip.compress("zipped é".encode()))
     (tmp_path / "sub" / "image.png").write_bytes(b"\x89PNG")
     (tmp_path / ".hidden.txt").write_text("hidden")
-    assert document_format_of(tmp_path) == "folder"
+    assert format_of(tmp_path, "documents") == "folder"
     assert list(read_documents(tmp_path)) == [
         Document("a%20note.md", "intro\n\n## The heading ##\n\n* item", "The heading"),
         Document("b.txt", "First line\n\nsecond", "First line"),
@@ -112,12 +112,12 @@ def test_a_text_file_that_is_something_else_is_not_one_document(tmp_path, kept: 
     path = tmp_path / "topics.txt"
     path.write_text("<top>\n<num> Number: 1\n<title> wings\n</top>\n")
     with kept.raises(InputError):
-        document_format_of(path)
+        format_of(path, "documents")
     path.write_text("Once upon a time.\n")
     with kept.raises(InputError):
-        topic_format_of(path)
+        format_of(path, "topics")
     path.write_text("1\tfirst\n2\tsecond\n")
-    assert document_format_of(path) == "tsv"
+    assert format_of(path, "documents") == "tsv"
 
 
 def test_the_one_file_of_a_folder_in_another_encoding_can_be_had_by_itself(tmp_path, kept: Kept):

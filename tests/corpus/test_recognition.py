@@ -12,11 +12,10 @@ from cranfield.base.errors import InputError, SourceError, UnknownName
 from cranfield.base.files import Source
 from cranfield.base.records import Document
 from cranfield.corpus.reading import (
-    document_format_of,
     document_formats,
+    format_of,
     read_documents,
     read_topics,
-    topic_format_of,
     topic_formats,
 )
 
@@ -36,7 +35,7 @@ PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.co
 def test_every_format_is_recognised_by_content_and_read_in_every_compression(tmp_path, name, packer):
     path = tmp_path / "no-suffix-at-all"
     path.write_bytes(PACKERS[packer](SAMPLES[name]))
-    assert document_format_of(path) == name
+    assert format_of(path, "documents") == name
     assert list(read_documents(path)) == [Document("1", "text")]
 
 
@@ -44,27 +43,27 @@ def test_every_format_is_recognised_by_content_and_read_in_every_compression(tmp
 def test_every_topic_format_is_recognised_by_content(tmp_path, name):
     path = tmp_path / "no-suffix-at-all"
     path.write_bytes(TOPICS[name])
-    assert topic_format_of(path) == name
+    assert format_of(path, "topics") == name
     assert [(topic.id, topic.title) for topic in read_topics(path)] == [("1", "text")]
 
 
 def test_content_goes_before_the_name(tmp_path):
     path = tmp_path / "wrong.csv"
     path.write_bytes(SAMPLES["trec"])
-    assert document_format_of(path) == "trec"
+    assert format_of(path, "documents") == "trec"
 
 
 def test_the_name_decides_where_the_content_does_not(tmp_path):
     path = tmp_path / "broken.jsonl.gz"
     path.write_bytes(gzip.compress(b"not json\n"))
-    assert document_format_of(path) == "jsonl"
+    assert format_of(path, "documents") == "jsonl"
 
 
 def test_a_file_that_fits_nothing_is_told_what_each_format_expects(tmp_path, kept: Kept):
     path = tmp_path / "prose"
     path.write_text("Once upon a time.\n")
     with kept.raises(InputError):
-        document_format_of(path)
+        format_of(path, "documents")
     "\n".join(f"  {name}: {form.summary}" for name, form in document_formats.items())
 
 
@@ -73,14 +72,14 @@ def test_topics_given_as_documents_and_the_reverse_are_told_apart(tmp_path, kept
     topics.write_bytes(TOPICS["trec"])
     documents.write_text("1\turl\ttitle\tbody\n")
     with kept.raises(InputError):
-        document_format_of(topics)
+        format_of(topics, "documents")
     with kept.raises(InputError):
-        topic_format_of(documents)
+        format_of(documents, "topics")
 
 
 def test_an_unknown_format_lists_the_known(tmp_path, kept: Kept):
     with kept.raises(UnknownName):
-        document_format_of(tmp_path, "jsnol")
+        format_of(tmp_path, "documents", "jsnol")
 
 
 def test_aliases_name_the_same_format(tmp_path):

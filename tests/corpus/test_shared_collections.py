@@ -9,7 +9,7 @@ import pytest
 from cranfield.base.errors import Problem
 from cranfield.base.records import Document, Topic
 from cranfield.corpus.near_duplicates import Cluster, find_clusters
-from cranfield.corpus.reading import document_format_of, read_documents, read_topics, topic_format_of
+from cranfield.corpus.reading import format_of, read_documents, read_topics
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 pytestmark = pytest.mark.shared
@@ -85,7 +85,7 @@ def shown(record: Document | Topic) -> tuple[str, str]:
 )
 def test_documents_by_count_and_three_records(name, format, count, problems, records):
     documents, found = documents_of(name)
-    assert document_format_of(SHARED / name) == format
+    assert format_of(SHARED / name, "documents") == format
     assert len(documents) == len({document.id for document in documents}) == count
     assert [(problem.code, *problem.lines) for problem in found] == problems
     assert [shown(documents[place]) for place in (0, count // 2, -1)] == records
@@ -158,7 +158,7 @@ def test_a_cacm_record_keeps_all_but_its_citations():
 )
 def test_topics_by_count_and_three_records(name, format, count, records):
     topics = topics_of(name)
-    assert topic_format_of(SHARED / name) == format
+    assert format_of(SHARED / name, "topics") == format
     assert len({topic.id for topic in topics}) == len(topics) == count
     assert [shown(topics[place]) for place in (0, count // 2, -1)] == records
 

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 from cranfield.compare.differences import (
     DRAWS,
     TestResult,
+    blocks,
     check_draws,
     exact_p,
     paired_differences,
-    sign_sums,
     significance_test,
 )
 
@@ -43,8 +43,9 @@ def randomisation(a: ArrayLike, b: ArrayLike, *, draws: int = DRAWS, rng: np.ran
         values = differences.values[~exact]
         threshold = np.abs(values.sum(axis=1)) - differences.topics * differences.noise[~exact]
         hits = np.zeros(len(values), dtype=np.int64)
-        for sums in sign_sums(values, draws=draws, rng=rng):
-            hits += (np.abs(sums) >= threshold).sum(axis=0)
+        for part in blocks(draws, width=max(values.shape)):
+            signs = np.where(rng.random((part.stop - part.start, differences.topics)) < 0.5, -1.0, 1.0)
+            hits += (np.abs(signs @ values.T) >= threshold).sum(axis=0)
         p[~exact] = (1 + hits) / (1 + draws)
     nothing = (differences.values == 0).all(axis=1)
     return differences.result(differences.values.mean(axis=1), p, exact=exact, degenerate=nothing)

@@ -42,7 +42,12 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator) -> TestRes
     scaled = np.divide(statistic, deviation, out=np.zeros(len(ranks)), where=deviation > 0)
     p = np.asarray(2 * stats.norm.sf(np.abs(scaled)))
     exact = np.array([table_fits(size, size * (size + 1)) for size in count.tolist()], dtype=bool)
-    p[exact] = _exact_p(ranks[exact])
+    # Twice a mean of ranks is an integer, and the two-sided sum is what the doubled ranks reach. Rows with the same
+    # ranks and sum share the work.
+    doubled = np.sort(np.abs(np.rint(2 * ranks[exact])).astype(np.int64), axis=1)
+    observed = np.abs(np.rint(2 * statistic[exact])).astype(np.int64)
+    rows, back = np.unique(np.column_stack([observed, doubled]), axis=0, return_inverse=True)
+    p[exact] = np.array([two_sided_tail(row[1:][row[1:] > 0], int(row[0])) for row in rows])[back.ravel()]
     return differences.result(statistic, p, exact=exact, degenerate=count == 0)
 
 
@@ -61,15 +66,3 @@ def signed_ranks(differences: Differences) -> Values:
     np.put_along_axis(ranks, order, middle[group].reshape(values.shape), axis=1)
     zeros = (values == 0).sum(axis=1, keepdims=True)
     return np.asarray(np.sign(values) * (ranks - zeros))
-
-
-def _exact_p(ranks: Values) -> Values:
-    """Give p of each row from its exact distribution; rows with the same ranks and sum share the work.
-
-    Twice a mean of ranks is an integer, and the two-sided sum is what the doubled ranks reach.
-    """
-    doubled = np.sort(np.abs(np.rint(2 * ranks)).astype(np.int64), axis=1)
-    observed = np.abs(np.rint(2 * ranks.sum(axis=1))).astype(np.int64)
-    rows, back = np.unique(np.column_stack([observed, doubled]), axis=0, return_inverse=True)
-    p = np.array([two_sided_tail(row[1:][row[1:] > 0], int(row[0])) for row in rows])
-    return np.asarray(p[back.ravel()])

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, UsageError
 from cranfield.base.files import Progress, silent, whole_file
 from cranfield.base.registry import deferred
+from cranfield.base.tables import Value, table_of
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
+from cranfield.report.renderers.csv import render_csv
 from cranfield.report.rendering import renderers
 from cranfield.reuse import card as reuse_cards
 from cranfield.store import documents, pools
@@ -118,7 +119,10 @@ def collection_card(material: Material) -> dict[str, Any]:
         },
         "guidelines": {"version": status.guidelines_version},
         "pools": _pools_in_card(material),
-        "runs": _runs_in_card(material),
+        "runs": [
+            {"name": row["run"], **{key: row[key] for key in _RUNS if key not in ("run", "file_sha256")}}
+            for row in (dict(zip(_RUNS, run, strict=True)) for run in _runs(material))
+        ],
         "groups": [dict(zip(group_names, row, strict=True)) for row in groups],
         "qrels": _qrels_in_card(material),
         "agreement": [
@@ -194,18 +198,20 @@ def _pools_in_card(material: Material) -> list[dict[str, Any]]:
     return [pool]
 
 
-def _runs_in_card(material: Material) -> list[dict[str, Any]]:
+def _runs(material: Material) -> list[tuple[Value, ...]]:
+    """The columns `_RUNS` of all runs."""
     return [
-        {
-            "name": run.name,
-            "group": run.group_name,
-            "family": run.family,
-            "pooled": run.name in material.pooled_runs,
-            "topics": run.topics,
-            "rows": run.rows,
-            "content_hash": run.content_hash,
-            "description": run.description,
-        }
+        (
+            run.name,
+            run.group_name,
+            run.family,
+            run.name in material.pooled_runs,
+            run.topics,
+            run.rows,
+            run.content_hash,
+            run.file_sha256,
+            run.description,
+        )
         for run in material.status.runs
     ]
 
@@ -262,63 +268,37 @@ def write_bundle(store: Store, release: str, folder: Path, *, progress: Progress
     No assessor and no text of a document is in it. SHA256SUMS comes last: a folder without it is not complete.
     """
     refuse_full(folder)
-    made: list[Path] = []
-
-    def write(name: str, content: str | Callable[[TextIO], object]) -> None:
-        with whole_file(folder / name) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as stream:
-            stream.write(content) if isinstance(content, str) else content(stream)
-        made.append(folder / name)
-
-    def write_csv(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        write(name, lambda stream: csv.writer(stream, lineterminator="\n").writerows([head, *rows]))
-
     with store.snapshot():
         material = materials.gather(store, ReportRequest(qrels=release, public=True), progress=progress)
-        folder.mkdir(parents=True, exist_ok=True)
-        topics = documents.topics(store)
-        write("topics.trec", lambda stream: corpus_reading.topic_formats.get("trec").write(topics, stream))
-        path = folder / "qrels.txt"
-        with whole_file(path) as unfinished, unfinished.open("wb") as binary:
-            qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), binary)
-        made.append(path)
-        write_csv(
-            "runs.csv",
-            _RUNS,
-            [
-                (
-                    run.name,
-                    run.group_name,
-                    run.family,
-                    "true" if run.name in material.pooled_runs else "false",
-                    run.topics,
-                    run.rows,
-                    run.content_hash,
-                    run.file_sha256,
-                    run.description,
-                )
-                for run in material.status.runs
-            ],
-        )
+        topics, qrels = StringIO(), BytesIO()
+        corpus_reading.topic_formats.get("trec").write(documents.topics(store), topics)
+        qrels_reading.write_qrels(qrels_workflow.released_qrels(store, release), qrels)
+        content: dict[str, str | bytes] = {
+            "topics.trec": topics.getvalue(),
+            "qrels.txt": qrels.getvalue(),
+            "runs.csv": render_csv(table_of(_RUNS, _runs(material))),
+        }
         if material.pool is not None:
-            write_csv("pool.csv", _POOL, _provenance(store, material.pool.facts.name))
-        write("card.json", card_json(collection_card(material)))
+            # One row for each pooled document and run that retrieved it; one without a run where none did.
+            rows = store.rows(
+                """SELECT entry.topic, entry.document, entry.position, entry.step, entry.stratum, entry.probability,
+                          entry.version, ranks.run, sender.group_name, ranks.rank
+                   FROM pool_entries AS entry
+                   LEFT JOIN pool_ranks AS ranks USING (pool, topic, document)
+                   LEFT JOIN pool_runs AS sender ON sender.pool = entry.pool AND sender.run = ranks.run
+                   WHERE entry.pool = ? ORDER BY entry.topic, entry.position, ranks.rank, ranks.run""",
+                pools.pool_number(store, material.pool.facts.name),
+            )
+            content["pool.csv"] = render_csv(table_of(_POOL, rows))
+        content["card.json"] = card_json(collection_card(material))
         if material.guidelines:
-            write("guidelines.md", material.guidelines)
+            content["guidelines.md"] = material.guidelines
         if (reuse := reuse_card(material)) is not None:
-            write("reuse-card.json", reuse_cards.card_text(reuse))
-        sums = "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(made))
-        write("SHA256SUMS", sums)
-    return made
-
-
-def _provenance(store: Store, pool: str) -> list[Sequence[object]]:
-    """Give one row for each pooled document and run that brought it; one without a run where none did."""
-    return store.rows(
-        """SELECT entry.topic, entry.document, entry.position, entry.step, entry.stratum, entry.probability,
-                  entry.version, ranks.run, sender.group_name, ranks.rank
-           FROM pool_entries AS entry
-           LEFT JOIN pool_ranks AS ranks USING (pool, topic, document)
-           LEFT JOIN pool_runs AS sender ON sender.pool = entry.pool AND sender.run = ranks.run
-           WHERE entry.pool = ? ORDER BY entry.topic, entry.position, ranks.rank, ranks.run""",
-        pools.pool_number(store, pool),
-    )
+            content["reuse-card.json"] = reuse_cards.card_text(reuse)
+    written = {name: text if isinstance(text, bytes) else text.encode() for name, text in content.items()}
+    sums = "".join(f"{sha256(written[name]).hexdigest()}  {name}\n" for name in sorted(written))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in {**written, "SHA256SUMS": sums.encode()}.items():
+        with whole_file(folder / name) as unfinished:
+            unfinished.write_bytes(data)
+    return [folder / name for name in (*written, "SHA256SUMS")]

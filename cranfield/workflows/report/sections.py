@@ -24,7 +24,6 @@ from cranfield.workflows.reuse.reuse import about_collection
 if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
     from cranfield.reuse.collection import CollectionReport
-    from cranfield.workflows.evaluate.evaluate import Evaluation
     from cranfield.workflows.judge.agreement import AgreementReport
     from cranfield.workflows.pool.show import PoolView
     from cranfield.workflows.report.material import Material, TopicPart
@@ -173,7 +172,7 @@ def _agreement(material: Material, report: AgreementReport) -> Iterator[TableBlo
     of_two = ["shift: mean difference of the grades, second minus first"]
     if report.overall.estimates and report.pairs:
         numbers = [Column(name, kind="number", digits=3) for name in ("value", "low", "high")]
-        heads = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "what it is")]
+        heads = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "description")]
         rows = [
             (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient])
             for one in report.overall.estimates
@@ -202,32 +201,17 @@ def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
     evaluation = material.evaluation
     if evaluation is None:
         return Section("Leaderboard", (Prose("No scores: runs and judgments are needed."),))
-    lead = "Means over topics. The verdict says how far a score can be trusted, given its unjudged documents."
-    blocks: list[Block] = [TableBlock("leaderboard", _board_table(material, evaluation))]
-    trust = evaluation.trust
-    for one in () if trust is None else trust.trusts:
-        table = trust_table(one, range(len(evaluation.scores.run_names)))
-        # Verdict and why stand beside the score: a page is read from the left, and cut at the right.
-        names = [column.name for column in table.columns]
-        first = [place for place, name in enumerate(names) if place < 2 or name in ("verdict", "reason")]
-        table = table.select([*first, *(place for place in range(len(names)) if place not in first)])
-        blocks.append(TableBlock(f"trust-{re.sub(r'[^A-Za-z0-9]+', '-', str(one.measure)).strip('-')}", table))
-    blocks += [Prose(points=evaluation.facts)] if evaluation.facts else []
-    return Section("Leaderboard", (*blocks, *drawings), lead)
-
-
-def _board_table(material: Material, evaluation: Evaluation) -> Table:
-    """Give the leaderboard: a run, its first score and its verdict stand first, where a phone shows them."""
-    scores, letters = evaluation.scores, evaluation.letters
+    scores, letters, trust = evaluation.scores, evaluation.letters, evaluation.trust
     order = np.argsort(-np.nan_to_num(scores.summary[0]), kind="stable").tolist()
     names = [scores.run_names[run] for run in order]
     best = best_group(scores) if len(names) > materials.LETTERED else None
-    verdicts = [None if evaluation.trust is None else evaluation.trust.worst(run) for run in order]
     groups = {run.name: run.group_name for run in material.status.runs}
+    # A run, its first score and its verdict stand first, where a phone shows them.
     columns: dict[Column, Sequence[Value]] = {Column("run"): names}
     for place, measure in enumerate(map(str, scores.measures)):
         columns[Column(measure, measure, "number")] = scores.summary[place, order].tolist()
         if place == 0:
+            verdicts = [None if trust is None else trust.worst(run) for run in order]
             levels = ["" if verdict is None else verdict.level for verdict in verdicts]
             columns[Column("verdict", "worst verdict", "verdict")] = levels
         if letters is not None and letters.by_measure[place]:
@@ -240,9 +224,18 @@ def _board_table(material: Material, evaluation: Evaluation) -> Table:
     notes = [] if letters is None else [f"letters: {letters.said}"]
     notes += [] if best is None else [best.said]
     rows = list(zip(*columns.values(), strict=True))
-    table = table_of(list(columns), rows, caption="All runs, best first", notes=notes)
-    of_measures = [place for place, column in enumerate(columns) if column.kind == "number"]
-    return with_best(table, of_measures)
+    board = table_of(list(columns), rows, caption="All runs, best first", notes=notes)
+    board = with_best(board, [place for place, column in enumerate(columns) if column.kind == "number"])
+    blocks: list[Block] = [TableBlock("leaderboard", board)]
+    for one in () if trust is None else trust.trusts:
+        table = trust_table(one, range(len(scores.run_names)))
+        # Verdict and why stand beside the score: a page is read from the left, and cut at the right.
+        first = [0, 1, *(at for at, column in enumerate(table.columns) if column.name in ("verdict", "reason"))]
+        table = table.select([*first, *(at for at in range(len(table.columns)) if at not in first)])
+        blocks.append(TableBlock(f"trust-{re.sub(r'[^A-Za-z0-9]+', '-', str(one.measure)).strip('-')}", table))
+    blocks += [Prose(points=evaluation.facts)] if evaluation.facts else []
+    lead = "Means over topics. The verdict says how far a score can be trusted, given its unjudged documents."
+    return Section("Leaderboard", (*blocks, *drawings), lead)
 
 
 # What averages hide, topic by topic.
