@@ -67,15 +67,28 @@ def find_clusters(
     if shingle < 1 or permutations < 1:
         raise UsageError(f"shingle and permutations must be at least 1, not {shingle} and {permutations}")
     texts = _distinct(documents, shingle=shingle, permutations=permutations, seed=seed)
-    links = _Components(len(texts.copies))
+    # Connected components by union-find: the smallest member stands for its component.
+    parents = list(range(len(texts.copies)))
+
+    def root(text: int) -> int:
+        while (parent := parents[text]) != text:
+            parents[text] = parents[parent]
+            text = parent
+        return text
+
     compared: set[tuple[int, int]] = set()
     for pair in _candidates(texts, permutations=permutations, rows=rows_per_band(threshold, permutations)):
-        if pair not in compared and links.root(pair[0]) != links.root(pair[1]):
+        one, other = pair
+        if pair not in compared and root(one) != root(other):
             compared.add(pair)
-            if similarity(texts.shingles[pair[0]], texts.shingles[pair[1]]) >= threshold:
-                links.join(*pair)
+            if similarity(texts.shingles[one], texts.shingles[other]) >= threshold:
+                low, high = sorted((root(one), root(other)))
+                parents[high] = low
+    groups: dict[int, list[int]] = {}
+    for text in range(len(parents)):
+        groups.setdefault(root(text), []).append(text)
     clusters = []
-    for group in links.groups():
+    for group in groups.values():
         if len(group) > 1 or len(texts.copies[group[0]]) > 1:
             first = texts.shingles[group[0]]
             alike = {text: 1.0 if text == group[0] else similarity(first, texts.shingles[text]) for text in group}
@@ -117,29 +130,6 @@ class _Texts:
     copies: list[list[tuple[int, str]]] = field(default_factory=list)
     shingles: list[NDArray[np.uint32]] = field(default_factory=list)
     signatures: bytearray = field(default_factory=bytearray)
-
-
-class _Components:
-    """Connected components that grow by joining (union-find; the smallest member stands for its component)."""
-
-    def __init__(self, size: int) -> None:
-        self._parent = list(range(size))
-
-    def root(self, item: int) -> int:
-        while (parent := self._parent[item]) != item:
-            self._parent[item] = self._parent[parent]
-            item = parent
-        return item
-
-    def join(self, one: int, other: int) -> None:
-        low, high = sorted((self.root(one), self.root(other)))
-        self._parent[high] = low
-
-    def groups(self) -> list[list[int]]:
-        found: dict[int, list[int]] = {}
-        for item in range(len(self._parent)):
-            found.setdefault(self.root(item), []).append(item)
-        return list(found.values())
 
 
 def _distinct(documents: Iterable[tuple[str, str]], *, shingle: int, permutations: int, seed: int) -> _Texts:

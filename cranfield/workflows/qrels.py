@@ -357,7 +357,17 @@ class Qrels:
         store, source = self.store, Source(file)
         qrels = reading.read_qrels(source, format=format)
         with store.write():
-            remarks = [f"warning: {sentence}" for sentence in _unknown_ids(store, qrels)]
+            # Where there is a corpus, what the file knows beyond it is told.
+            topics, ids = qrels.topics, qrels.document_ids.to_pylist()
+            known_topics = set(documents.topic_ids(store)) or set(topics)
+            known = documents.known(store, ids) if documents.count(store) else set(ids)
+            unknown = {"topic": [one for one in topics if one not in known_topics]}
+            unknown["document"] = [one for one in ids if one not in known]
+            remarks = [
+                f"warning: {counted(len(ids), noun)} not in this collection, for example {quoted(ids[0])}"
+                for noun, ids in unknown.items()
+                if ids
+            ]
             wanted = name, qrels.content_hash
             same = [one for one in list_releases(store) if (one.name, one.content_hash) == wanted]
             origin = {"file": source.path.name, "file_sha256": source.file_sha256}
@@ -497,19 +507,3 @@ def _freeze(store: Store, qrels: columns.Qrels, name: str, note: str, **story: A
 
 def _sizes(manifest: Manifest) -> str:
     return f"{counted(manifest.judged, 'judgment')} on {counted(manifest.topics, 'topic')}"
-
-
-def _unknown_ids(store: Store, qrels: columns.Qrels) -> list[str]:
-    """Say how much of foreign qrels this collection does not know; nothing where it has no corpus."""
-    known_topics = set(documents.topic_ids(store))
-    topics = [topic for topic in qrels.topics if topic not in known_topics] if known_topics else []
-    missing = {"topic": topics}
-    if documents.count(store):
-        ids = qrels.document_ids.to_pylist()
-        known = documents.known(store, ids)
-        missing["document"] = [one for one in ids if one not in known]
-    return [
-        f"{counted(len(ids), noun)} not in this collection, for example {quoted(ids[0])}"
-        for noun, ids in missing.items()
-        if ids
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import accumulate
 
 from cranfield.base.tables import Table
@@ -52,13 +52,24 @@ def render_latex(table: Table) -> str:
     alignment = "".join("r" if column.numeric else "l" for column in table.columns)
     titles = [column.title for column in table.columns]
     head = [r"\toprule", _row(map(_escaped, titles)), r"\midrule"]
-    body = list(_body(table))
+    body = []
+    for cells in table.cells(_escaped):
+        texts = []
+        for cell in cells:
+            is_number = cell.column.numeric or _INTERVAL.fullmatch(cell.text)
+            number = _MINUS.sub("$-$", cell.text) if is_number else cell.text
+            texts.append(rf"\textbf{{{number.strip()}}}" if cell.bold else number)
+        body.append(_row(texts))
     notes = [_escaped(note) for note in table.notes]
     # A label alone has no number: a table without caption is called by the names of its numbers.
     named = [column.title for column in table.columns if column.numeric] or titles
     more = ", …" if len(named) > _TITLES_NAMED else ""
     text = table.caption or f"{', '.join(named[:_TITLES_NAMED])}{more}"
-    caption, label = rf"\caption{{{_escaped(text)}}}", rf"\label{{tab:{_label(text)}}}"
+    # A label is made of the first words of the caption.
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    lengths = accumulate(len(word) + 1 for word in words)
+    named = [word for word, length in zip(words, lengths, strict=True) if length <= _LABEL_LETTERS]
+    caption, label = rf"\caption{{{_escaped(text)}}}", rf"\label{{tab:{'-'.join(named) or 'table'}}}"
     if len(table.rows) <= _ONE_PAGE:
         lines = [
             r"% \usepackage{booktabs}",
@@ -74,23 +85,6 @@ def render_latex(table: Table) -> str:
             *(rf"\par\noindent{{\footnotesize {note}\par}}" for note in notes),
         ]
     return "\n".join(lines) + "\n"
-
-
-def _label(text: str) -> str:
-    """Give the first words of a caption as the name of a label."""
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    lengths = accumulate(len(word) + 1 for word in words)
-    return "-".join(word for word, length in zip(words, lengths, strict=True) if length <= _LABEL_LETTERS) or "table"
-
-
-def _body(table: Table) -> Iterator[str]:
-    for cells in table.cells(_escaped):
-        texts = []
-        for cell in cells:
-            is_number = cell.column.numeric or _INTERVAL.fullmatch(cell.text)
-            text = _MINUS.sub("$-$", cell.text) if is_number else cell.text
-            texts.append(rf"\textbf{{{text.strip()}}}" if cell.bold else text)
-        yield _row(texts)
 
 
 def _row(cells: Iterable[str]) -> str:

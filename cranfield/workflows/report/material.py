@@ -116,7 +116,14 @@ def gather(store: Store, request: ReportRequest, *, progress: Progress = silent)
         missing.append(f"scores: {error}")
         qrels = None
     evaluation, curve, bias = _scores(store, request, qrels, progress, missing)
-    layers, rule, release = _origin(store, request, qrels)
+    layers: tuple[str, ...] = ()
+    rule: Rule = ()
+    release: Manifest | None = None
+    if qrels is not None and (word := qrels_workflow.meant_by(store, request.qrels, layers=request.layers)) == NOW:
+        layers, rule = request.layers, qrels_workflow.collection_rule(store)
+    elif qrels is not None:
+        release = next((one for one in qrels_workflow.list_releases(store) if one.name == word), None)
+        layers, rule = (layers, rule) if release is None else (release.layers, release.rule)
     agreement, no_agreement = None, ""
     try:
         agreement = agreement_report(store, layers=layers or request.layers)
@@ -175,19 +182,6 @@ def _scores(
             f"hold-outs of single runs: there are {contributors:,} contributing runs; cranfield reuse computes them"
         )
     return evaluation, curve, examine_collection(trust, without=without)
-
-
-def _origin(
-    store: Store, request: ReportRequest, qrels: Qrels | None
-) -> tuple[tuple[str, ...], Rule, Manifest | None]:
-    """Give the layers and the rule that qrels were made by, and the release, where they are one."""
-    if qrels is None:
-        return (), (), None
-    word = qrels_workflow.meant_by(store, request.qrels, layers=request.layers)
-    if word == NOW:
-        return request.layers, qrels_workflow.collection_rule(store), None
-    release = next((one for one in qrels_workflow.list_releases(store) if one.name == word), None)
-    return ((), (), None) if release is None else (release.layers, release.rule, release)
 
 
 def _topics(store: Store, material: Material) -> Iterator[TopicPart]:

@@ -24,7 +24,6 @@ from cranfield.workflows.reuse.reuse import about_collection
 if TYPE_CHECKING:
     from cranfield.evaluate.scores import Scores
     from cranfield.reuse.collection import CollectionReport
-    from cranfield.workflows.judge.agreement import AgreementReport
     from cranfield.workflows.pool.show import PoolView
     from cranfield.workflows.report.material import Material, TopicPart
 
@@ -162,38 +161,34 @@ def judging_section(material: Material) -> Section:
             TableBlock("assessors", table_of(columns, rows, caption="Judgments and speed of each assessor"))
         )
     if material.agreement is None:
-        blocks.append(Prose(f"Agreement unknown: {material.no_agreement}."))
-    else:
-        blocks += _agreement(material, material.agreement)
-    return Section("Judging", tuple(blocks), lead)
-
-
-def _agreement(material: Material, report: AgreementReport) -> Iterator[TableBlock]:
+        return Section("Judging", (*blocks, Prose(f"Agreement unknown: {material.no_agreement}.")), lead)
+    report = material.agreement
     of_two = ["shift: mean difference of the grades, second minus first"]
     if report.overall.estimates and report.pairs:
         numbers = [Column(name, kind="number", digits=3) for name in ("value", "low", "high")]
         heads = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "description")]
-        rows = [
+        estimates = [
             (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient])
             for one in report.overall.estimates
         ]
-        overall = table_of(heads, rows, caption="Agreement of all assessors, with 95% confidence intervals")
-        yield TableBlock("agreement", overall)
+        overall = table_of(heads, estimates, caption="Agreement of all assessors, with 95% confidence intervals")
+        blocks.append(TableBlock("agreement", overall))
         pairs = report.wide_table(
             "pair", caption="Agreement of each pair of assessors", notes=of_two, names=material.names
         )
-        yield TableBlock("agreement-pairs", pairs, folded=True)
+        blocks.append(TableBlock("agreement-pairs", pairs, folded=True))
         topics = report.wide_table("topic", caption="Agreement by topic")
-        yield TableBlock("agreement-topics", topics, folded=True)
+        blocks.append(TableBlock("agreement-topics", topics, folded=True))
         note = (
             "a share of relevant documents that rises or falls steadily suggests that the standard of judging drifted"
         )
         drift = report.wide_table("time", caption="Agreement over time", notes=[note])
-        yield TableBlock("agreement-over-time", drift)
+        blocks.append(TableBlock("agreement-over-time", drift))
     if report.probes:
         caption = "Self-agreement: the same document judged again by the same assessor"
         probes = report.wide_table("probes", caption=caption, notes=of_two, names=material.names)
-        yield TableBlock("agreement-with-oneself", probes)
+        blocks.append(TableBlock("agreement-with-oneself", probes))
+    return Section("Judging", tuple(blocks), lead)
 
 
 def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
