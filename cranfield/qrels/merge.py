@@ -137,10 +137,23 @@ def merged(
     layers: Sequence[str] = (MAIN,),
 ) -> Merged:
     """Choose one opinion for each pair. A pair for which no name of the rule gives a grade is left out."""
-    names = opinions.layer_names.to_pylist()
-    known = [names.index(layer) for layer in dict.fromkeys(layers) if layer in names]
-    parts = [_choose_in_layer(opinions, layer, rule, primary or {}) for layer in known]
-    rows = _first_of_pairs(opinions, parts or [np.empty(0, dtype=np.int64)])
+    pairs = opinions.pairs
+    parts: list[Rows] = [np.empty(0, dtype=np.int64)]
+    for layer in dict.fromkeys(layers):
+        rows = np.flatnonzero(opinions.layers == opinions.layer_names.index(layer).as_py())
+        propagated = opinions.propagated[rows]
+        if propagated.any():  # such a grade gives way where somebody judged the document itself
+            rows = rows[~propagated | ~np.isin(pairs[rows], pairs[rows[~propagated]])]
+        alone = np.zeros(len(rows), dtype=bool)
+        if not {*rule} <= {"adjudicated", "primary"}:  # these two pass over an opinion even where it is the only one
+            # Most opinions are the only one of their pair, and nothing is to be decided there.
+            order = np.argsort(pairs[rows], kind="stable")
+            differs = np.diff(pairs[rows][order], prepend=-1, append=-1) != 0
+            alone[order] = differs[1:] & differs[:-1]
+            alone &= ~opinions.decided[rows]
+        chosen = (_choose(word, opinions, rows[~alone], primary or {}) for word in rule)
+        parts.append(_first_of_pairs(opinions, [rows[alone], *chosen]))
+    rows = _first_of_pairs(opinions, parts)
     return Merged(_qrels(opinions, rows, opinions.grades[rows]), rows)
 
 
@@ -155,25 +168,6 @@ def _qrels(opinions: Opinions, rows: Rows, grades: Grades) -> Qrels:
     topics = used_only(opinions.topic_ids, opinions.topics[rows])
     documents = used_only(opinions.document_ids, opinions.documents[rows])
     return sorted_qrels(topics, documents, grades, name=NOW)
-
-
-def _choose_in_layer(opinions: Opinions, layer: int, rule: Rule, primary: Primary) -> Rows:
-    """Give the rows that a rule chooses in one layer, one for each pair."""
-    rows = np.flatnonzero(opinions.layers == layer)
-    propagated = opinions.propagated[rows]
-    if propagated.any():  # such a grade gives way where somebody looked at the document
-        seen = np.isin(opinions.pairs[rows], opinions.pairs[rows[~propagated]])
-        rows = rows[~propagated | ~seen]
-    alone = np.zeros(len(rows), dtype=bool)
-    if not {*rule} <= {"adjudicated", "primary"}:  # these two pass over an opinion even where it is the only one
-        # Most opinions are the only one of their pair, and nothing is to be decided there.
-        order = np.argsort(opinions.pairs[rows], kind="stable")
-        pairs = opinions.pairs[rows][order]
-        differs = np.concatenate([[True], pairs[1:] != pairs[:-1], [True]])
-        alone[order] = differs[1:] & differs[:-1]
-        alone &= ~opinions.decided[rows]
-    rest = rows[~alone]
-    return _first_of_pairs(opinions, [rows[alone], *(_choose(word, opinions, rest, primary) for word in rule)])
 
 
 def _first_of_pairs(opinions: Opinions, parts: Sequence[Rows]) -> Rows:

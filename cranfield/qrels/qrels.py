@@ -24,6 +24,7 @@ from cranfield.runs.columns import (
     joined,
     joined_text,
     taken,
+    used_only,
 )
 
 Grades = NDArray[np.int32]
@@ -173,12 +174,13 @@ def judged_only(qrels: Qrels) -> Qrels:
     kept = qrels.grades >= 0
     if kept.all():
         return qrels
-    topics = encoded(taken(qrels.topic_ids, qrels.topic_of_row[kept]))
-    documents = encoded(taken(qrels.document_ids, qrels.documents[kept]))
-    return replace(
-        sorted_qrels(topics, documents, qrels.grades[kept], name=qrels.name),
+    return sorted_qrels(
+        used_only(qrels.topic_ids, qrels.topic_of_row[kept]),
+        used_only(qrels.document_ids, qrels.documents[kept]),
+        qrels.grades[kept],
         strata=None if qrels.strata is None else qrels.strata[kept],
         stratum_names=qrels.stratum_names,
+        name=qrels.name,
     )
 
 
