@@ -87,11 +87,11 @@ def overview(material: Material, missing: Sequence[str]) -> Section:
     blocks: list[Block] = [
         Callout(f"{sentence[:1].upper()}{sentence[1:]}.", "care", "Not included:") for sentence in missing
     ]
-    columns = [Column("grade", kind="number"), Column("label"), Column("gain", digits=1, kind="number")]
-    columns += [Column("relevant"), Column("text", "what it means")]
+    gain = Column("gain", digits=1, kind="number")
     rows = [
         (step.grade, step.label, step.gain, step.grade >= scale.relevant_from, step.text) for step in scale.grades
     ]
+    columns = ("grade", "label", gain, "relevant", Column("text", "what it means"))
     table = table_of(columns, rows, caption="Relevance scale")
     is_explained = any(step.text for step in scale.grades)
     blocks.append(TableBlock("scale", table if is_explained else table.select(range(4))))
@@ -115,16 +115,13 @@ def pool_section(pool: PoolView | None) -> Section:
     chosen = f"{counted(pool.documents, 'document')} for {counted(len(pool.topics), 'topic')} pooled"
     made = {"plan": facts.plan, "seed": str(facts.seed), "content hash": facts.content_hash}
     made |= {"made": facts.made[:10], "made by": facts.made_by}
-    numbers = [Column("documents", kind="number"), Column("unique", "unique", kind="number")]
     of_groups = table_of(
-        [Column("group"), Column("runs", kind="number"), *numbers],
+        ["group", "runs", "documents", "unique"],
         groups,
         caption="Contribution of each group to the pool",
         notes=["unique: pooled documents that no other group contributed; without the group they would be unjudged"],
     )
-    of_runs = table_of(
-        [Column("run"), Column("group"), *numbers], runs, caption="Contribution of each run to the pool"
-    )
+    of_runs = table_of(["run", "group", "documents", "unique"], runs, caption="Contribution of each run to the pool")
     blocks: tuple[Block, ...] = (
         TableBlock("pool", facts_table(made, caption="How the pool was made")),
         TableBlock("pool-groups", of_groups),
@@ -154,24 +151,26 @@ def judging_section(material: Material) -> Section:
         (material.names.get(one.assessor, "?"), one.judged, one.cannot, one.postponed, one.seconds, one.last[:10])
         for one in part.assessors
     ]
-    columns = [Column("assessor"), *(Column(name, kind="number") for name in ("judged", "cannot_judge", "postponed"))]
-    columns += [Column("seconds", "median seconds", digits=0, kind="number"), Column("last", "last active")]
     if rows:
-        blocks.append(
-            TableBlock("assessors", table_of(columns, rows, caption="Judgments and speed of each assessor"))
-        )
+        times = Column("seconds", "median seconds", digits=0, kind="number"), Column("last", "last active")
+        columns = ("assessor", "judged", "cannot_judge", "postponed", *times)
+        speed = table_of(columns, rows, caption="Judgments and speed of each assessor")
+        blocks.append(TableBlock("assessors", speed))
     if material.agreement is None:
         return Section("Judging", (*blocks, Prose(f"Agreement unknown: {material.no_agreement}.")), lead)
     report = material.agreement
     of_two = ["shift: mean difference of the grades, second minus first"]
     if report.overall.estimates and report.pairs:
         numbers = [Column(name, kind="number", digits=3) for name in ("value", "low", "high")]
-        heads = [Column("coefficient"), *numbers, Column("items", kind="number"), Column("what", "description")]
         estimates = [
             (one.coefficient, one.value, one.low, one.high, one.items, COEFFICIENTS[one.coefficient])
             for one in report.overall.estimates
         ]
-        overall = table_of(heads, estimates, caption="Agreement of all assessors, with 95% confidence intervals")
+        overall = table_of(
+            ["coefficient", *numbers, "items", Column("what", "description")],
+            estimates,
+            caption="Agreement of all assessors, with 95% confidence intervals",
+        )
         blocks.append(TableBlock("agreement", overall))
         pairs = report.wide_table(
             "pair", caption="Agreement of each pair of assessors", notes=of_two, names=material.names
@@ -263,9 +262,7 @@ def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Sectio
 
 def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str, int]) -> Table:
     headings = {"mean": "mean", "best": "best", "worst": "worst", "spread": "spread over runs"}
-    columns = [Column("topic"), Column("title")]
-    columns += [Column(name, heading, digits=3, kind="number") for name, heading in headings.items()]
-    columns += [Column("relevant", kind="number"), Column("judged", kind="number"), Column("flags")]
+    numeric = [Column(name, heading, digits=3, kind="number") for name, heading in headings.items()]
     rows: list[tuple[Value, ...]] = []
     for part in topics:
         place = places.get(part.topic.id)
@@ -280,7 +277,12 @@ def _topics_table(topics: Sequence[TopicPart], scores: Scores, places: dict[str,
             flags = ["nothing relevant" if part.judged else "nothing judged"]
         rows.append((part.topic.id, part.topic.title, *numbers, part.relevant, part.judged, ", ".join(flags)))
     caption = f"Topics by {scores.measures[0]} over all runs"
-    return table_of(columns, rows, caption=caption, notes=["spread: standard deviation over runs", _FLAGS])
+    return table_of(
+        ["topic", "title", *numeric, "relevant", "judged", "flags"],
+        rows,
+        caption=caption,
+        notes=["spread: standard deviation over runs", _FLAGS],
+    )
 
 
 def _topic_fold(part: TopicPart, number: int, scores: Scores, place: int | None) -> Fold:
@@ -294,14 +296,13 @@ def _topic_fold(part: TopicPart, number: int, scores: Scores, place: int | None)
     if place is not None:
         blocks.append(TableBlock(name, runs_of_topic(scores, place)))
     if part.found:
-        columns = [Column("document"), Column("title"), Column("grade", kind="number")]
-        columns += [Column("runs", "retrieved by runs", "number"), Column("rank", "best rank", "number")]
+        places = Column("runs", "retrieved by runs", "number"), Column("rank", "best rank", "number")
         left = part.relevant - len(part.found)
         notes = (
             [f"the {len(part.found)} retrieved by the fewest runs; {left:,} more are relevant"] if left > 0 else []
         )
         caption = f"Topic {topic.id}: relevant documents, those retrieved by the fewest runs first"
-        table = table_of(columns, part.found, caption=caption, notes=notes)
+        table = table_of(("document", "title", "grade", *places), part.found, caption=caption, notes=notes)
         is_titled = any(title for _, title, *_ in part.found)
         blocks.append(TableBlock(f"{name}-relevant", table if is_titled else table.select([0, 2, 3, 4])))
     hint = f"{part.relevant:,} of {part.judged:,} judged documents relevant"
@@ -360,7 +361,7 @@ def reproduce_section(material: Material, size: str) -> Section:
         blocks.append(TableBlock("qrels", facts_table(origin, caption="The qrels of all scores")))
     commands = "\n".join(f"$ {command}" for command in _commands(material))
     caption = "Content hashes: the same content has the same hash in every file format"
-    sums = table_of([Column("what"), Column("sha256", "SHA-256")], list(material.checksums.items()), caption=caption)
+    sums = table_of(["what", Column("sha256", "SHA-256")], list(material.checksums.items()), caption=caption)
     blocks += [
         Prose("These commands reproduce the numbers on this page:"),
         Literal(commands, "commands"),
