@@ -78,11 +78,6 @@ class Adjudication(Reader[Case]):
         return (f"{case.position} of {case.of}", (case.position - 1, case.of), None) if case else ("", None, None)
 
     @property
-    def grade_before(self) -> int | None:
-        """The decision that was taken back."""
-        return self.open.before if self.open else None
-
-    @property
     def nothing(self) -> tuple[str, str]:
         """Why no case is open, and what can be done."""
         if self.stuck:
@@ -90,22 +85,20 @@ class Adjudication(Reader[Case]):
         return messages.ALL_DECIDED, messages.ALL_DECIDED_MORE
 
     def _go_on(self, notice: Notice) -> Notice:
-        self.doing = "opening"
         self._close()
         self.opinions, self.stuck = (), False
         try:
-            case = self.judging.next_case()
+            if (case := self.judging.next_case()) is not None:
+                self._open(case)
         except FAILURES as error:
             self.stuck = True
             return self._fail(notice, error)
-        if case is not None:
-            self._open(case)
         return self._say(notice)
 
     def _open(self, case: Case) -> None:
         """Open a case; what anybody marked is one span where it overlaps."""
         self.opinions = tuple(sorted(case.opinions, key=lambda opinion: (opinion.grade, opinion.note)))
-        self._show(case)
+        self._show(case, grade_before=case.before)
         if self.reading is None:
             return
         spans = [(piece.start, piece.end) for opinion in self.opinions for piece in opinion.evidence]
@@ -127,7 +120,7 @@ def run_plain(deciding: Adjudication, *, lines: TextIO, out: TextIO) -> int:
     failed, shown = False, None
     notice = deciding.start()
     while True:
-        out.write(f"{notice.in_words}\n" if notice.text else "")
+        out.write(f"{notice.words}\n" if notice.text else "")
         if deciding.open is not shown or deciding.open is None:
             shown = deciding.open
             out.write(_case_text(deciding))
@@ -142,20 +135,19 @@ def run_plain(deciding: Adjudication, *, lines: TextIO, out: TextIO) -> int:
         if word in ("g", "guidelines"):
             out.write(f"{visible(deciding.guidelines.strip()) or messages.NO_GUIDELINES}\n")
         elif (typed := grade_of(word)) is not None:
-            deciding.note = typed.note or deciding.note
-            notice = deciding.judge(typed.grade)
+            deciding.note = typed[1] or deciding.note
+            notice = deciding.judge(typed[0])
         elif question := ask_back(word):
             failed = failed or not lines.isatty()
-            notice = Notice("hint", question)
+            out.write(f"{question}\n")
         elif word in ("u", "undo"):
             notice = deciding.undo()
         elif word in ("l", "later"):
             notice = deciding.later()
         elif word:
             known = "GRADE, GRADE: NOTE, later, undo, guidelines, quit"
-            notice = Notice("hint", f"not understood: {visible_line(shortened(word, 40))}; commands: {known}")
-    notice = deciding.leave()
-    out.write(f"{notice.in_words}\n" if notice.text else "")
+            out.write(f"not understood: {visible_line(shortened(word, 40))}; commands: {known}\n")
+    out.write(f"{deciding.leave().words}\n")
     return 1 if failed or deciding.refused else 0
 
 

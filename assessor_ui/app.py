@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
+from textual import work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -159,15 +160,13 @@ class AssessorApp(App[int]):
     def do_theme(self) -> None:
         self.theme = LIGHT if self.theme == DARK else DARK
 
-    def do_leave(self) -> None:
+    @work(group="judging")
+    async def do_leave(self) -> None:
         """End the session."""
-        self.run_worker(self._leave(), group="judging")
-
-    action_leave = do_leave
-
-    async def _leave(self) -> None:
         await self.ask(self.session.leave)
         self.exit(0)
+
+    action_leave = do_leave
 
 
 def run(session: Session | Adjudication, *, theme: str = "auto") -> int:

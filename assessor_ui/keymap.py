@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 FAR = 1_000_000
@@ -128,12 +128,6 @@ HINTS_AT_THE_END = ("help", "quit", "undo", "history", "search", "topics", "guid
 def by_key(commands: Iterable[Command]) -> dict[str, Command]:
     """Key -> what it does."""
     return {key: command for command in commands for key in command.keys.split(",")}
-
-
-def hints(groups: Groups, words: Sequence[str]) -> list[tuple[str, str]]:
-    """(key, short word) for the line of hints: those that these groups have."""
-    known = {command.word: command for _, group in groups for command in group}
-    return [(known[word].shown, known[word].short) for word in words if word in known]
 
 
 def markdown() -> str:

@@ -20,13 +20,13 @@ Kind = Literal["saved", "undone", "trouble", "hint", "aside", "break"]
 class Notice:
     """A sentence for the assessor with {fields} to fill in. Only `saved` and `undone` tell of what is in the file.
 
-    An `aside` is a hint that nobody asked for: it never takes the place of what was saved. `words` is the same for
-    plain lines, where `text` speaks of keys that only a screen has.
+    An `aside` is a hint that nobody asked for: it never takes the place of what was saved. `words` is the sentence of
+    plain lines; `text` speaks of keys that only a screen has.
     """
 
     kind: Kind
     text: str
-    words: str = ""
+    words: str
 
     def filled(self, **fields: object) -> Notice:
         """The sentence with its fields; foreign text in them is made harmless here, errors become sentences."""
@@ -38,24 +38,18 @@ class Notice:
             values[name] = visible_line(value) if isinstance(value, str) else value
         return Notice(self.kind, self.text.format_map(values), self.words.format_map(values))
 
-    @property
-    def in_words(self) -> str:
-        """The sentence as plain lines say it."""
-        return self.words or self.text
-
 
 def _notice(kind: Kind, template: str) -> Notice:
     """Make a notice of a sentence in which [keys|words] is what a screen says and what plain lines say."""
-    text, words = (re.sub(r"\[([^|\]]*)\|([^|\]]*)\]", side, template) for side in (r"\1", r"\2"))
-    return Notice(kind, text, words if words != text else "")
+    return Notice(kind, *(re.sub(r"\[([^|\]]*)\|([^|\]]*)\]", side, template) for side in (r"\1", r"\2")))
 
 
 _hint, _aside, _trouble = partial(_notice, "hint"), partial(_notice, "aside"), partial(_notice, "trouble")
 
 # What is in the file, and what is not
-SAVED = Notice("saved", "saved: {answer} for {document}{note}{late}")
-DECIDED = Notice("saved", "saved: decision {grade} for {document}")
-UNDONE = Notice("undone", "undone{answer}: {document} is open again")
+SAVED = _notice("saved", "saved: {answer} for {document}{note}{late}")
+DECIDED = _notice("saved", "saved: decision {grade} for {document}")
+UNDONE = _notice("undone", "undone{answer}: {document} is open again")
 NOT_SAVED = _trouble("NOT saved: {error}")
 SAVED_BUT = _trouble("{before}; but then: {error}")
 TROUBLE = _trouble("{error}")

@@ -88,36 +88,28 @@ _JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff]")
 _CHUNK = re.compile(rf"[ ]+|[{UNSPACED}](?:[{_CLOSING}]|[\u0300-\u036f\u3099\u309a\ufe00-\ufe0f])*|[^ {UNSPACED}]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line on the screen: the characters of the text from `start` to before `end`."""
-
-    start: int
-    end: int
-
-
-def wrap(text: str, width: int) -> list[Line]:
+def wrap(text: str, width: int) -> list[Span]:
     """The lines of `text` at this width. Blanks at which a line was broken belong to no line."""
-    lines: list[Line] = []
+    lines: list[Span] = []
     start, width = 0, max(width, 2)
     # As many whole words as fit, else the beginning of one that does not.
     fitting = re.compile(rf"[^ ](?:.{{0,{width - 2}}}[^ ])?(?= |$)|[^ ]{{{width}}}")
     for paragraph in text.split("\n"):
         if paragraph.isascii() and paragraph.isprintable() and paragraph[:1] not in ("", " "):
             # The same as `_lines_of`, ten times as fast, where every character is one cell wide.
-            lines += [Line(start + line.start(), start + line.end()) for line in fitting.finditer(paragraph)]
+            lines += [(start + line.start(), start + line.end()) for line in fitting.finditer(paragraph)]
         else:
             lines += _lines_of(paragraph, start, width)
         start += len(paragraph) + 1
     return lines
 
 
-def line_at(lines: Sequence[Line], position: int) -> int:
-    """The number of the line that shows a character."""
-    return max(bisect_right(lines, position, key=lambda line: line.start) - 1, 0)
+def index_at(spans: Sequence[Span], position: int) -> int:
+    """The number of the line, or of the sentence, that a character is in."""
+    return max(bisect_right(spans, position, key=lambda span: span[0]) - 1, 0)
 
 
-def _lines_of(paragraph: str, offset: int, width: int) -> Iterator[Line]:
+def _lines_of(paragraph: str, offset: int, width: int) -> Iterator[Span]:
     line_start = line_end = used = 0
     for start, end, cells in _pieces(paragraph, width):
         if paragraph[start] == " ":
@@ -125,10 +117,10 @@ def _lines_of(paragraph: str, offset: int, width: int) -> Iterator[Line]:
             continue
         if used + cells > width:
             if line_end > line_start:
-                yield Line(offset + line_start, offset + line_end)
+                yield offset + line_start, offset + line_end
             line_start, used = start, 0
         line_end, used = end, used + cells
-    yield Line(offset + line_start, offset + max(line_end, line_start))
+    yield offset + line_start, offset + max(line_end, line_start)
 
 
 def _pieces(paragraph: str, width: int) -> Iterator[tuple[int, int, int]]:

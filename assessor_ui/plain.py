@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass
 from typing import TextIO
 
 from assessor_ui import keymap, messages
@@ -34,22 +33,14 @@ _GRADE = re.compile(r"(?P<grade>[0-9]{1,9})(?:(?::| note) +(?P<note>\S.*))?")
 _BEGINS_WITH_ONE = re.compile(r"(?P<grade>[0-9]{1,9})\b(?![.][0-9])")
 
 
-@dataclass(frozen=True, slots=True)
-class TypedGrade:
-    """A grade that was typed, with the note that came with it."""
-
-    grade: int
-    note: str = ""
-
-
-def grade_of(line: str) -> TypedGrade | None:
-    """The grade a line gives: `2`, `2: a note` or `2 note a note`; None for any other line.
+def grade_of(line: str) -> tuple[int, str] | None:
+    """The grade a line gives, and its note: `2`, `2: a note` or `2 note a note`; None for any other line.
 
     A remark that only begins with a digit ("2 or 3: hard to say") is no grade: nobody can tell whether it was meant
     as one, and a grade must never be given by mistake. After the colon a blank is needed ("2:30 in the oven").
     """
     match = _GRADE.fullmatch(line)
-    return None if match is None else TypedGrade(int(match["grade"]), (match["note"] or "").strip())
+    return None if match is None else (int(match["grade"]), (match["note"] or "").strip())
 
 
 def ask_back(line: str) -> str:
@@ -110,17 +101,23 @@ class Lines:
         if line[:1] in ("/", "+") and len(word) > 1:
             word, rest = line[0], line[1:]
         if (typed := grade_of(line)) is not None:
-            if typed.note:
-                self._session.set_note(typed.note)
-            self._tell(self._session.judge(typed.grade))
+            grade, note = typed
+            if note:
+                self._session.set_note(note)
+            self._tell(self._session.judge(grade))
         elif (command := self._commands.get(word)) is not None:
             if (own := getattr(self, f"do_{command.action}", None)) is not None:
                 own(rest.strip())
                 return
             arguments = (command.step,) if command.step is not None else (rest.strip(),) if command.argument else ()
             self._tell(getattr(self._session, command.action)(*arguments))
-            if command.action in ("jump", "find", "best"):
-                self._say_current()
+            reading = self._session.reading
+            if command.action in ("jump", "find", "best") and reading is not None and reading.current is not None:
+                # The sentences of the hit or passage that is looked at.
+                start, end = reading.current
+                spans = [span for span in sentences(reading.page.text) if span[0] < end and start < span[1]]
+                if spans:
+                    self._say(reading.page.text[spans[0][0] : spans[-1][1]])
         elif not line:
             self._tell(self._session.enter())
         elif question := ask_back(line):
@@ -149,7 +146,7 @@ class Lines:
         text = reading.page.text.strip()
         if self._out.isatty():
             width = shutil.get_terminal_size().columns
-            self._unread = [text[line.start : line.end] for line in wrap(text, width)]
+            self._unread = [text[start:end] for start, end in wrap(text, width)]
             self._say_page()
         else:
             self._say(f"{text}\n")
@@ -273,16 +270,6 @@ class Lines:
 
     # Reading and marking
 
-    def _say_current(self) -> None:
-        """Say the sentences of the hit or passage that is looked at."""
-        reading = self._session.reading
-        if reading is None or reading.current is None:
-            return
-        start, end = reading.current
-        spans = [span for span in sentences(reading.page.text) if span[0] < end and start < span[1]]
-        if spans:
-            self._say(reading.page.text[spans[0][0] : spans[-1][1]])
-
     def do_mark(self, words: str) -> None:
         session, reading = self._session, self._session.reading
         if reading is None or not words:
@@ -307,7 +294,7 @@ class Lines:
 
     def _tell(self, notice: Notice) -> None:
         if notice.text:
-            self._say(notice.in_words)
+            self._say(notice.words)
 
     def _tell_trouble(self) -> None:
         if self._session.notice.kind == "trouble":
@@ -316,7 +303,7 @@ class Lines:
     def _say(self, text: str) -> None:
         if self._out.isatty():
             width = shutil.get_terminal_size().columns
-            text = "\n".join(text[line.start : line.end] for line in wrap(text, width))
+            text = "\n".join(text[start:end] for start, end in wrap(text, width))
         self._out.write(f"{text}\n")
 
 

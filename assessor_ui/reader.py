@@ -11,7 +11,7 @@ from typing import Generic, Literal, TypeVar
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
-from assessor_ui.page import WORD, Hit, Page, Span, Stems, densest, find, hits_of, page_of, terms_of
+from assessor_ui.page import WORD, Hit, Page, Span, Stems, densest, find, hits_of, index_at, page_of, terms_of
 from cranfield.base.errors import CranfieldError
 from cranfield.base.records import Document, GradeScale
 from cranfield.base.text import counted, shortened
@@ -99,7 +99,7 @@ class Marker:
         starts = [span[0] for span in self.words]
         match move:
             case "next" | "previous":
-                here = _index(self.sentences, start) + (1 if move == "next" else -1)
+                here = index_at(self.sentences, start) + (1 if move == "next" else -1)
                 start, end = self.sentences[min(max(here, 0), len(self.sentences) - 1)]
             case "more":
                 end = ends[min(bisect_right(ends, end), len(ends) - 1)]
@@ -125,11 +125,7 @@ def marker_at(page: Page, position: int) -> Marker | None:
     if not spans:
         return None
     words = [word.span() for word in WORD.finditer(page.text) if page.body_start <= word.start() < page.body_end]
-    return Marker(spans, words, spans[_index(spans, position)])
-
-
-def _index(spans: Sequence[Span], position: int) -> int:
-    return max(bisect_right(spans, position, key=lambda span: span[0]) - 1, 0)
+    return Marker(spans, words, spans[index_at(spans, position)])
 
 
 @dataclass
@@ -177,17 +173,12 @@ class GradeKeys:
         return messages.NOT_ON_SCALE.filled(grade=digits, known=", ".join(self.grades))
 
     def press(self, digit: str) -> int | Notice:
-        """Take a digit: give the grade that is meant, or say what is still open."""
+        """Take a digit: give the grade that is meant, or say what is still open. No digit ends what was typed."""
         typed, self.digits = self.digits + digit, ""
-        if not self.is_open(typed):
+        if not digit or not self.is_open(typed):
             return self.meaning(typed)
         self.digits = typed
         return messages.GRADE_OPEN.filled(digits=typed, enter=f"Enter for {typed}, " if typed in self.grades else "")
-
-    def enter(self) -> int | Notice | None:
-        """Take what was typed as it stands; None where nothing was."""
-        typed, self.digits = self.digits, ""
-        return self.meaning(typed) if typed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +203,8 @@ class Reader(ABC, Generic[Opened]):
         self.open: Opened | None = None
         self.reading: Reading | None = None
         self.others_evidence: Sequence[Span] = ()
+        self.grade_before: int | None = None
+        """The grade that the open document had before, where it is on the present scale."""
         self.note, self.fold = "", FOLDS[0]
         self.notice = self.last = messages.QUIET
         self.doing: Literal["saving", "opening", "looking"] = "opening"
@@ -237,9 +230,9 @@ class Reader(ABC, Generic[Opened]):
 
     def enter(self) -> Notice:
         """Enter was pressed: it ends a grade of several digits, or tries again to open the next document."""
-        meant = self.keys.enter()
-        if meant is None:
+        if not self.keys.digits:
             return self._go_on(messages.QUIET) if self.open is None else self._say(messages.QUIET)
+        meant = self.keys.press("")
         return self._say(meant) if isinstance(meant, Notice) else self.judge(meant)
 
     def set_note(self, text: str) -> Notice:
@@ -377,9 +370,11 @@ class Reader(ABC, Generic[Opened]):
 
     # Inner workings
 
-    def _show(self, opened: Opened, *, note: str = "", evidence: Sequence[Evidence] = ()) -> None:
+    def _show(
+        self, opened: Opened, *, grade_before: int | None, note: str = "", evidence: Sequence[Evidence] = ()
+    ) -> None:
         page = page_of(opened.document)
-        self.open, self.note, self.stuck = opened, note, False
+        self.open, self.grade_before, self.note, self.stuck = opened, grade_before, note, False
         self.reading = Reading(
             opened.document, page, tuple(page.from_document((span.start, span.end)) for span in evidence)
         )
@@ -389,7 +384,8 @@ class Reader(ABC, Generic[Opened]):
             self.reading.current = self._best_passage()
 
     def _close(self) -> None:
-        self.open, self.reading, self.note, self.keys.digits = None, None, "", ""
+        """Put the document away; the next one is opened after that."""
+        self.open, self.reading, self.note, self.keys.digits, self.doing = None, None, "", "", "opening"
 
     def _find_terms(self) -> None:
         if self.open is not None and self.reading is not None:

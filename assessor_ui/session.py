@@ -104,7 +104,7 @@ class Session(Reader[Item]):
         """End the session. A note that belongs to no answer yet is saved on its own."""
         self.doing = "saving"
         try:
-            self._save_note(stands=self._standing_note)
+            self._save_note()
             self.judging.leave()
         except FAILURES as error:
             return self._say(messages.TROUBLE, error=error)
@@ -123,15 +123,13 @@ class Session(Reader[Item]):
 
     def later(self) -> Notice:
         """Put the document off."""
-        return self._answer(
-            lambda item, seconds: self.judging.postpone(item, seconds=seconds), standing=self._standing_note
-        )
+        return self._answer(lambda item, seconds: self.judging.postpone(item, seconds=seconds), replaces=False)
 
     def cannot(self, reason: str) -> Notice:
         """Say that the document cannot be judged, and why."""
         if not (told := reason.strip()):
             return self._say(messages.REASON_NEEDED)
-        return self._answer(lambda item, seconds: self.judging.cannot(item, told, seconds=seconds), standing="")
+        return self._answer(lambda item, seconds: self.judging.cannot(item, told, seconds=seconds), replaces=True)
 
     def undo(self) -> Notice:
         """Take the latest answer back and return to its document."""
@@ -247,12 +245,6 @@ class Session(Reader[Item]):
         return messages.left(item, self.progress), share, self.progress
 
     @property
-    def grade_before(self) -> int | None:
-        """The assessor's own earlier grade; one of an older scale has no place on this one."""
-        before = self.open.before if self.open else None
-        return before.grade if before and before.scale is None else None
-
-    @property
     def nothing(self) -> tuple[str, str]:
         """Why no document is open, and what can be done."""
         if self.stuck:
@@ -281,15 +273,19 @@ class Session(Reader[Item]):
             return self._count(messages.OPENED)
         return self._count(messages.REOPENED.filled(answer=messages.answered(item.before, self.scale)))
 
-    def _answer(self, send: Callable[[Item, float], Saved], *, standing: str | None = None) -> Notice:
-        """Send an answer and go on. A note that is no part of it is saved before, unless it is the `standing` one."""
+    def _answer(self, send: Callable[[Item, float], Saved], *, replaces: bool | None = None) -> Notice:
+        """Send an answer and go on.
+
+        A note that is no part of it is saved before, unless it is that of an earlier answer, which this one does not
+        replace.
+        """
         if self.open is None:
             return self._say(messages.NOTHING_HERE)
         self.end_search()
         self.doing = "saving"
         try:
-            if standing is not None:
-                self._save_note(stands=standing)
+            if replaces is not None:
+                self._save_note(replaced=replaces)
             saved = send(self.open, self.watch.seconds)
         except FAILURES as error:
             return self._refuse(error)
@@ -298,7 +294,6 @@ class Session(Reader[Item]):
 
     def _go_on(self, notice: Notice) -> Notice:
         """Open what was put aside, else the next document. The answer before is safe whatever happens here."""
-        self.doing = "opening"
         self._close()
         try:
             if self._aside:
@@ -323,9 +318,12 @@ class Session(Reader[Item]):
 
     def _open(self, item: Item) -> None:
         self.topic = item.topic.id
-        self._show(
-            item, note=item.before.note if item.before else "", evidence=item.before.evidence if item.before else ()
-        )
+        if (before := item.before) is None:
+            self._show(item, grade_before=None)
+        else:
+            # A grade of an older scale has no place on this one.
+            grade = before.grade if before.scale is None else None
+            self._show(item, grade_before=grade, note=before.note, evidence=before.evidence)
         self.watch.begin()
 
     def _put_aside(self) -> None:
@@ -339,16 +337,12 @@ class Session(Reader[Item]):
             self.reading.marked = draft.marked
         self.watch.begin(draft.seconds)
 
-    @property
-    def _standing_note(self) -> str:
-        """The note of the answer that stands; one that was taken back stands no more, and neither does its note."""
-        if self.open is None or self.open.before is None or self.open.pair in self._taken_back:
-            return ""
-        return self.open.before.note
-
-    def _save_note(self, *, stands: str) -> None:
-        """Save the note on its own, unless it `stands` already and goes on standing."""
-        if self.open is not None and self.note and self.note != stands:
+    def _save_note(self, *, replaced: bool = False) -> None:
+        """Save the note on its own, unless an answer has it that stands: not taken back, nor `replaced` now."""
+        if self.open is None or not self.note:
+            return
+        stands = self.open.before is not None and not replaced and self.open.pair not in self._taken_back
+        if not stands or self.open.before is None or self.note != self.open.before.note:
             self.judging.note(self.open, self.note)
             self.note = ""
 

@@ -62,7 +62,8 @@ class JudgeScreen(Screen[None]):
         super().__init__()
         self.session = session
         self.groups = keymap.GROUPS if isinstance(session, Session) else keymap.ADJUDICATION
-        self._commands = keymap.by_key(command for _, group in self.groups for command in group)
+        commands = [command for _, group in self.groups for command in group]
+        self._commands, self._words = keymap.by_key(commands), {command.word: command for command in commands}
         self._marking = keymap.by_key(keymap.MARKING)
         self._shown: Reading | None = None
         self._last_key, self._painted = ("", 0.0), 0.0
@@ -79,7 +80,7 @@ class JudgeScreen(Screen[None]):
                     yield Opinions()
         yield ScaleBar(self.session.scale)
         yield NoticeBar()
-        yield HintLine(self.groups)
+        yield HintLine()
 
     def on_mount(self) -> None:
         if self.app.size.height < LOW:
@@ -100,7 +101,8 @@ class JudgeScreen(Screen[None]):
         self.query_one(TopicPanel).show(session.open.topic if session.open else None, session.fold)
         scale.display = reading is not None
         scale.before, scale.typed = session.grade_before, session.keys.digits
-        self.query_one(HintLine).words = keymap.HINTS if reading is not None else keymap.HINTS_AT_THE_END
+        hints = keymap.HINTS if reading is not None else keymap.HINTS_AT_THE_END
+        self.query_one(HintLine).commands = [self._words[word] for word in hints if word in self._words]
         self.show_notice(session.notice)
         if reading is None:
             view.show("\n\n".join(session.nothing))

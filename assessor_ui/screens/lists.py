@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual import events
+from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -19,7 +19,7 @@ from assessor_ui.screens.sheets import indent
 from assessor_ui.session import Session
 from assessor_ui.widgets.bars import NoticeBar, meter
 from cranfield.base.text import HIT_END, HIT_START, shortened, visible_line
-from cranfield.judge.session import HistoryEntry, SearchHit, TopicState
+from cranfield.judge.session import HistoryEntry, SearchHit
 
 if TYPE_CHECKING:
     from assessor_ui.app import AssessorApp
@@ -94,11 +94,8 @@ class TopicsScreen(Chooser):
     heading = "Topics, with the progress of all assessors"
     hint = "↓↑ move · Enter switches to a topic · Esc back"
 
-    def on_mount(self) -> None:
-        self._states: list[TopicState] = []
-        self.run_worker(self._load(), group="judging")
-
-    async def _load(self) -> None:
+    @work(group="judging")
+    async def on_mount(self) -> None:
         self._states = await self.app.ask(self.session.topics)
         progress = [messages.topic_progress(state) for state in self._states]
         column = max([14, *(len(text) + 1 for text in progress)])
@@ -138,11 +135,9 @@ class HistoryScreen(Chooser):
         self.on_input_changed()
         self.options.focus()
 
-    def on_input_changed(self) -> None:
+    @work(group="judging")
+    async def on_input_changed(self) -> None:
         """Search while typing."""
-        self.run_worker(self._load(), group="judging")
-
-    async def _load(self) -> None:
         words, scale, width = self.query_one("#words", Input).value, self.session.scale, self.app.size.width - 4
         self._history = await self.app.ask(lambda: self.session.history(words))
         grades = [messages.graded(step.grade, scale) for step in scale.grades]
@@ -227,30 +222,28 @@ class SearchScreen(Chooser):
             self.action_leave()
             self.app.perform(self.session.undo)
 
-    def _give(self, meant: int | Notice, hit: SearchHit) -> None:
+    @work(group="judging")
+    async def _give(self, meant: int | Notice, hit: SearchHit) -> None:
+        """Judge a document; until the list shows its grade no other digit is taken."""
         if isinstance(meant, Notice):
-            self.show_notice(meant)
+            notice = meant
         elif self._judging:
-            self.show_notice(messages.STILL_SAVING)
+            notice = messages.STILL_SAVING
         else:
             self._judging = True
-            self.run_worker(self._judge(hit, meant), group="judging")
-
-    async def _judge(self, hit: SearchHit, grade: int) -> None:
-        """Judge a document; until the list shows its grade no other digit is taken."""
-        try:
-            notice = await self.app.ask(lambda: self.session.judge_found(hit, self._words, grade))
-            if notice.kind == "saved":
-                await self._search(again=True)
-        finally:
-            self._judging = False
+            try:
+                notice = await self.app.ask(lambda: self.session.judge_found(hit, self._words, meant))
+                if notice.kind == "saved":
+                    await self._search(again=True)
+            finally:
+                self._judging = False
         self.show_notice(notice)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """End a grade of several digits, or open the document."""
-        hit, meant = self._hits[event.option_index], self._keys.enter()
-        if meant is not None:
-            self._give(meant, hit)
+        hit = self._hits[event.option_index]
+        if self._keys.digits:
+            self._give(self._keys.press(""), hit)
             return
         self.dismiss(None)
         self.app.perform(lambda: self.session.take(hit, self._words))

@@ -122,7 +122,7 @@ def markdown_content(text: str, width: int) -> Content:
 
 
 def _wrapped(text: Content, width: int) -> list[Content]:
-    return [text[line.start : line.end] for line in wrap(text.plain, max(width, 10))]
+    return [text[start:end] for start, end in wrap(text.plain, max(width, 10))]
 
 
 def _behind(lines: Sequence[Content], first: Content, by: int) -> Iterator[Content]:

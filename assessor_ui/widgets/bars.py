@@ -177,18 +177,14 @@ def _content(notice: Notice, *, with_key: bool = True) -> Content:
 class HintLine(Widget):
     """The most wanted keys, as many as fit."""
 
-    words: reactive[Sequence[str]] = reactive(keymap.HINTS)
-
-    def __init__(self, groups: keymap.Groups) -> None:
-        super().__init__()
-        self._groups = groups
+    commands: reactive[Sequence[keymap.Command]] = reactive(())
 
     def render(self) -> Content:
         parts: list[tuple[str, str]] = []
         used = 0
-        for key, word in keymap.hints(self._groups, self.words):
-            used += cell_len(key) + cell_len(word) + 3
+        for command in self.commands:
+            used += cell_len(command.shown) + cell_len(command.short) + 3
             if used - 2 > self.size.width:
                 break
-            parts += [(key, "bold $key"), (f" {word}  ", "$quiet")]
+            parts += [(command.shown, "bold $key"), (f" {command.short}  ", "$quiet")]
         return Content.assemble(*parts)

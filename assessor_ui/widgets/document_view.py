@@ -20,7 +20,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-from assessor_ui.page import WEIGHTS, Line, Span, line_at, wrap
+from assessor_ui.page import WEIGHTS, Span, index_at, wrap
 from assessor_ui.reader import Reading
 from cranfield.base.records import Topic
 from cranfield.base.text import visible, visible_line
@@ -60,7 +60,7 @@ class DocumentView(ScrollView, can_focus=False):
         self._reading: Reading | None = None
         self._others_evidence: Sequence[Span] = ()
         self._text = ""
-        self._lines: list[Line] = []
+        self._lines: list[Span] = []
         self._layers: Layers = []
         self._pressed: int | None = None
 
@@ -95,7 +95,7 @@ class DocumentView(ScrollView, can_focus=False):
                 ("mark", [marker.span] if marker else []),
             ]
         if span is not None:
-            first, last = line_at(self._lines, span[0]), line_at(self._lines, max(span[1] - 1, span[0]))
+            first, last = index_at(self._lines, span[0]), index_at(self._lines, max(span[1] - 1, span[0]))
             if first < self.scroll_offset.y or last >= self.scroll_offset.y + height:
                 self.scroll_to(y=max(first - height // 3, 0), animate=False, immediate=True)
         self._tell_the_rest()
@@ -105,23 +105,23 @@ class DocumentView(ScrollView, can_focus=False):
     def top_position(self) -> int:
         """The character of the page that the first line in sight begins with."""
         line = min(self.scroll_offset.y, len(self._lines) - 1)
-        return self._lines[line].start if self._lines else 0
+        return self._lines[line][0] if self._lines else 0
 
     def render_line(self, y: int) -> Strip:
         """Draw one line, cut where its look changes; a higher layer is drawn over a lower one."""
         number, width = y + self.scroll_offset.y, self.scrollable_content_region.width
         if number >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        line = self._lines[number]
+        line_start, line_end = self._lines[number]
         covering: list[tuple[str, Span]] = []
         for name, spans in self._layers:
             # The spans of a layer are in order and do not overlap.
-            first = bisect_right(spans, line.start, key=lambda span: span[1])
-            last = bisect_right(spans, line.end - 1, key=lambda span: span[0])
+            first = bisect_right(spans, line_start, key=lambda span: span[1])
+            last = bisect_right(spans, line_end - 1, key=lambda span: span[0])
             covering += [(name, span) for span in spans[first:last]]
-        edges = {line.start, line.end}
+        edges = {line_start, line_end}
         for _, (start, end) in covering:
-            edges |= {max(start, line.start), min(end, line.end)}
+            edges |= {max(start, line_start), min(end, line_end)}
         segments = []
         for start, end in pairwise(sorted(edges)):
             style = self.rich_style
@@ -136,7 +136,7 @@ class DocumentView(ScrollView, can_focus=False):
         position = self.top_position
         self._wrap()
         if self._lines and position:
-            self.scroll_to(y=line_at(self._lines, position), animate=False, immediate=True)
+            self.scroll_to(y=index_at(self._lines, position), animate=False, immediate=True)
         self._tell_the_rest()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -159,7 +159,7 @@ class DocumentView(ScrollView, can_focus=False):
         width = min(self.scrollable_content_region.width, LONGEST_LINE)
         lines = wrap(self._text, width) if width > 0 else []
         if self._reading is not None and self.scrollable_content_region.height < LOW:
-            lines = [line for line in lines if line.start != self._reading.page.body_start - 1]
+            lines = [line for line in lines if line[0] != self._reading.page.body_start - 1]
         self._lines = lines
         self.virtual_size = Size(width, len(self._lines))
 
@@ -179,12 +179,12 @@ class DocumentView(ScrollView, can_focus=False):
         number = y - gutter.top + self.scroll_offset.y
         if not 0 <= number < len(self._lines):
             return None
-        line, column = self._lines[number], x - gutter.left
-        for start, _, cells in split_graphemes(self._text[line.start : line.end])[0]:
+        (start, end), column = self._lines[number], x - gutter.left
+        for offset, _, cells in split_graphemes(self._text[start:end])[0]:
             if column < cells:
-                return line.start + start
+                return start + offset
             column -= cells
-        return line.end - 1 if line.end > line.start else line.start
+        return max(end - 1, start)
 
 
 # The topic, always in sight.
@@ -200,6 +200,7 @@ class TopicPanel(VerticalScroll, can_focus=False):
     _now: tuple[Topic | None, str, bool] = (None, "", False)
 
     def compose(self) -> ComposeResult:
+        self.watch(self, "scroll_y", self._tell_the_rest, init=False)
         yield Static(classes="topic")
 
     def show(self, topic: Topic | None, fold: str) -> None:
@@ -225,11 +226,6 @@ class TopicPanel(VerticalScroll, can_focus=False):
     def on_resize(self) -> None:
         """Say whether there is more below."""
         self.call_after_refresh(self._tell_the_rest)
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Say whether there is more below."""
-        super().watch_scroll_y(old_value, new_value)
-        self._tell_the_rest()
 
     def _tell_the_rest(self) -> None:
         more = self.max_scroll_y > round(self.scroll_y)

@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from assessor_ui.page import _lines_of, cells_of, line_at, page_of, wrap
+from assessor_ui.page import _lines_of, cells_of, index_at, page_of, wrap
 from cranfield.base.records import Document
 
 TEXTS = st.text(alphabet=st.sampled_from("ab \n\t\x1b\u202e\u0301e漢字。👩\u200d👩אבج"), max_size=60)
 
 
 def shown(text: str, width: int) -> list[str]:
-    return [text[line.start : line.end] for line in wrap(text, width)]
+    return [text[start:end] for start, end in wrap(text, width)]
 
 
 def test_lines_break_at_blanks_and_keep_their_words():
@@ -51,10 +51,10 @@ def test_what_some_terminals_do_not_join_has_room_to_stand_side_by_side():
 def test_no_line_is_too_wide_and_nothing_but_white_space_is_lost(text: str, width: int):
     page = page_of(Document("d", text))
     lines = wrap(page.text, width)
-    assert all(cell_len(page.text[line.start : line.end]) <= width for line in lines)
-    kept = "".join(page.text[line.start : line.end] for line in lines)
+    assert all(cell_len(page.text[start:end]) <= width for start, end in lines)
+    kept = "".join(page.text[start:end] for start, end in lines)
     assert "".join(kept.split()) == "".join(page.text.split())
-    assert all(line_at(lines, line.start) == number for number, line in enumerate(lines) if line.start < line.end)
+    assert all(index_at(lines, start) == number for number, (start, end) in enumerate(lines) if start < end)
 
 
 @given(st.text(alphabet="ab   c", max_size=80), st.integers(2, 20))

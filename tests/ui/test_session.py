@@ -352,7 +352,7 @@ def test_notes_and_marks_are_not_called_saved_before_the_answer(session: Session
 def test_somebody_new_whose_name_differs_in_capitals_alone_is_asked_who_he_is(kept: Kept):
     session = Session(FakeJudging(assessor="ANA", like_named=("ana",)))
     notice = session.start()
-    kept((notice.kind, notice.text, notice.in_words))
+    kept((notice.kind, notice.text, notice.words))
     assert open_document(session) == "d1"
 
 

@@ -22,7 +22,7 @@ def test_a_change_during_the_sitting_is_told_and_told_again(kept: Kept):
     told = session.tick()
     assert told is not None
     kept((told.kind, told.text))
-    kept(told.in_words)
+    kept(told.words)
     clock.now += TOLD_AGAIN_AFTER - 1
     assert session.tick() is None
     clock.now += 1

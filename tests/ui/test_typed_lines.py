@@ -5,20 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import Kept
 
-from assessor_ui.plain import TypedGrade, ask_back, grade_of
+from assessor_ui.plain import ask_back, grade_of
 
 
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("2", TypedGrade(2)),
-        ("10", TypedGrade(10)),
-        ("2: only the title fits", TypedGrade(2, "only the title fits")),
-        ("2 note only the title fits", TypedGrade(2, "only the title fits")),
-        ("2: 3 would be too much", TypedGrade(2, "3 would be too much")),
+        ("2", (2, "")),
+        ("10", (10, "")),
+        ("2: only the title fits", (2, "only the title fits")),
+        ("2 note only the title fits", (2, "only the title fits")),
+        ("2: 3 would be too much", (2, "3 would be too much")),
     ],
 )
-def test_a_grade_stands_alone_or_before_a_colon_or_the_word_note(line: str, meant: TypedGrade):
+def test_a_grade_stands_alone_or_before_a_colon_or_the_word_note(line: str, meant: tuple[int, str]):
     assert grade_of(line) == meant
     assert ask_back(line) == ""
 
