@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import ClassVar, TypeVar
 
 from textual import work
@@ -117,12 +118,11 @@ class AssessorApp(App[int]):
     def on_mount(self) -> None:
         """Start the clock for leases and breaks; nobody's time is measured who decides between assessors."""
         if isinstance(self.session, Session):
-            tick = self.session.tick
-            self.set_interval(TICK_SECONDS, lambda: self.run_worker(self._tick(tick), group="judging"))
+            self.set_interval(TICK_SECONDS, partial(self._tick, self.session))
 
-    async def _tick(self, tick: Callable[[], messages.Notice | None]) -> None:
-        notice = await self.ask(tick)
-        if notice is not None:
+    @work(group="judging")
+    async def _tick(self, session: Session) -> None:
+        if (notice := await self.ask(session.tick)) is not None:
             self.reading.show_notice(notice)
 
     async def ask(self, call: Callable[[], Answer]) -> Answer:

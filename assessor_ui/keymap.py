@@ -128,20 +128,3 @@ HINTS_AT_THE_END = ("help", "quit", "undo", "history", "search", "topics", "guid
 def by_key(commands: Iterable[Command]) -> dict[str, Command]:
     """Key -> what it does."""
     return {key: command for command in commands for key in command.keys.split(",")}
-
-
-def markdown() -> str:
-    """All keys as Markdown tables, for the docs."""
-
-    def keys(command: Command) -> str:
-        return " ".join(f"`{key}`" for key in command.shown.split())
-
-    lines = ["| key | plain lines | what it does |", "|---|---|---|"]
-    lines.append("| `0` `1` `2` … | `0` `1` `2` … | judge with this grade and go on |")
-    lines.append("|  | `2: TEXT` `2 note TEXT` | judge with this grade and a note |")
-    for command in (*COMMANDS, *PLAIN_ONLY):
-        word = f"`{command.word} {command.argument}`".replace(" `", "`") if command.word else ""
-        lines.append(f"| {keys(command)} | {word} | {command.help} |")
-    lines += ["", "While marking evidence:", "", "| key | what it does |", "|---|---|"]
-    lines += [f"| {keys(command)} | {command.help} |" for command in MARKING]
-    return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ from python_reference import page as python_page
 from strategies_page import page as strategies_page
 from systems_page import page as systems_page
 
-from assessor_ui.keymap import markdown as keys_table
+from assessor_ui import keymap
 from cranfield.base.tables import Column, Table, table_of
 from cranfield.cli.listing import describe_measure, list_formats, list_measures
 from cranfield.cli.main import program
@@ -77,7 +77,20 @@ def with_keys(text: str) -> str:
     """Give the assessor's page with its table of keys as the program has it."""
     before, start, rest = text.partition("<!-- keys, written by docs/generate.py -->\n")
     _, end, after = rest.partition("<!-- end of keys -->\n")
-    return f"{before}{start}\n{keys_table()}\n{end}{after}"
+    keys = ["| key | plain lines | what it does |", "|---|---|---|"]
+    keys.append("| `0` `1` `2` … | `0` `1` `2` … | judge with this grade and go on |")
+    keys.append("|  | `2: TEXT` `2 note TEXT` | judge with this grade and a note |")
+    for command in (*keymap.COMMANDS, *keymap.PLAIN_ONLY):
+        word = f"`{command.word} {command.argument}`".replace(" `", "`") if command.word else ""
+        keys.append(f"| {shown_keys(command)} | {word} | {command.help} |")
+    keys += ["", "While marking evidence:", "", "| key | what it does |", "|---|---|"]
+    keys += [f"| {shown_keys(command)} | {command.help} |" for command in keymap.MARKING]
+    return "\n".join([f"{before}{start}", *keys, "", f"{end}{after}"])
+
+
+def shown_keys(command: keymap.Command) -> str:
+    """Give the keys of a command as Markdown."""
+    return " ".join(f"`{key}`" for key in command.shown.split())
 
 
 def markdown(table: Table) -> str:

@@ -63,6 +63,7 @@ class DocumentView(ScrollView, can_focus=False):
         self._lines: list[Span] = []
         self._layers: Layers = []
         self._pressed: int | None = None
+        self.watch(self, "scroll_y", self._tell_the_rest, init=False)
 
     def show(self, what: Reading | str, *, others_evidence: Sequence[Span] = ()) -> None:
         """Show another document from its top or from the hit that is looked at; or a sentence instead of one."""
@@ -137,11 +138,6 @@ class DocumentView(ScrollView, can_focus=False):
         self._wrap()
         if self._lines and position:
             self.scroll_to(y=index_at(self._lines, position), animate=False, immediate=True)
-        self._tell_the_rest()
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell how much is left."""
-        super().watch_scroll_y(old_value, new_value)
         self._tell_the_rest()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:

@@ -11,6 +11,7 @@ import signal
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Literal
 from uuid import uuid4
 
@@ -52,10 +53,10 @@ class Pace:
         """Wait for one's turn."""
         if not self.per_minute:
             return
-        moment = asyncio.get_running_loop().time()
-        turn = max(self._next, moment)
+        present = monotonic()
+        turn = max(self._next, present)
         self._next = turn + 60 / self.per_minute
-        await asyncio.sleep(turn - moment)
+        await asyncio.sleep(turn - present)
 
 
 class _Talk:
@@ -63,7 +64,7 @@ class _Talk:
 
     def __init__(self, process: asyncio.subprocess.Process, pace: Pace, timeout: float) -> None:
         self.process, self.pace, self.timeout = process, pace, timeout
-        self._waiting, self._quiet_since = False, _clock()
+        self._waiting, self._quiet_since = False, monotonic()
 
     async def ask(self, questions: Sequence[str]) -> None:
         """Write the questions; a judge that does not read to the end is found out by its missing answers."""
@@ -74,7 +75,7 @@ class _Talk:
             for question in questions:
                 self._waiting = True
                 await self.pace.wait()
-                self._waiting, self._quiet_since = False, _clock()
+                self._waiting, self._quiet_since = False, monotonic()
                 stream.write(question.encode("utf-8", "replace") + b"\n")
                 await stream.drain()
         with contextlib.suppress(ConnectionError):
@@ -89,14 +90,14 @@ class _Talk:
         reading = asyncio.create_task(stream.readline())
         try:
             while True:
-                left = self._quiet_since + self.timeout - _clock()
+                left = self._quiet_since + self.timeout - monotonic()
                 done, _ = await asyncio.wait({reading}, timeout=max(left, 0.0))
                 if done:
-                    self._quiet_since = _clock()
+                    self._quiet_since = monotonic()
                     return reading.result()
                 if self._waiting:
-                    self._quiet_since = _clock()
-                elif _clock() - self._quiet_since >= self.timeout:
+                    self._quiet_since = monotonic()
+                elif monotonic() - self._quiet_since >= self.timeout:
                     raise TimeoutError
         finally:
             reading.cancel()
@@ -107,10 +108,6 @@ class _Talk:
         while stream is not None and (part := await stream.read(1 << 16)):
             kept = (kept + part)[-_TAIL:]
         return shortened(kept.decode("utf-8", "replace"), _TAIL)
-
-
-def _clock() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def answers(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from uuid import UUID, uuid5
 
@@ -211,9 +212,14 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
         }
         passed, torn = external.propagated({pair: event.grade or 0 for pair, event in given.items()}, clusters)
         hashes = documents.content_hashes(store, list({one.document for one in passed}))
-        made = [
-            Event(
-                uuid=_uuid(store, source, one.document),
+        made = []
+        for one in passed:
+            source = given[one.topic, one.source]
+            content = f"{source.uuid}\x1f{one.document}"
+            # After a grade that was taken back here comes the UUID of the next turn.
+            turns = (str(uuid5(PROPAGATED_NAMESPACE, f"{content}\x1f{turn}")) for turn in count())
+            event = Event(
+                uuid=next(uuid for uuid in turns if events.event_with_uuid(store, _undo_of(uuid)) is None),
                 kind="propagated",
                 topic=one.topic,
                 document=one.document,
@@ -228,9 +234,7 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
                 guidelines=source.guidelines,
                 document_hash=hashes.get(one.document, ""),
             )
-            for one in passed
-            for source in [given[one.topic, one.source]]
-        ]
+            made.append(event)
         wanted = {event.uuid for event in made}
         undone = [
             Event(
@@ -256,16 +260,6 @@ def propagate(store: Store, *, layer: str = MAIN, exact_only: bool = False) -> P
     parts += [f"{same:,} already present"] if same else []
     parts += [f"{withdrawn:,} withdrawn"] if withdrawn else []
     return Propagated(new, same, withdrawn, tuple(torn), (", ".join(parts),))
-
-
-def _uuid(store: Store, source: Event, document: str) -> str:
-    """The UUID of a propagated event; after one that was taken back here, that of the next turn."""
-    turn = 0
-    while True:
-        made = str(uuid5(PROPAGATED_NAMESPACE, f"{source.uuid}\x1f{document}\x1f{turn}"))
-        if events.event_with_uuid(store, _undo_of(made)) is None:
-            return made
-        turn += 1
 
 
 def _undo_of(uuid: str) -> str:

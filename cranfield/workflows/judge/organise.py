@@ -198,7 +198,16 @@ def assign(
     if names:
         if again and topics:
             raise UsageError("use either --topic or --again, not both")
-        sizes = _topic_sizes(store, pool)
+        # How many documents each topic has in the pool; before there is one, all topics are taken for equal.
+        known, sizes = [facts.name for facts in pools.pool_facts(store)], dict.fromkeys(documents.topic_ids(store), 1)
+        if pool and pool not in known:
+            raise UnknownName("pool", pool, known)
+        if known:
+            name = pool or known[-1]
+            pooled = pools.pool_topics(store, name)
+            sizes = {topic: len(pools.documents_to_judge(store, name, topic)) for topic in pooled}
+        refused = judging.refused_topics(store)
+        sizes = {topic: size for topic, size in sizes.items() if topic not in refused}
         unknown = [topic for topic in topics if topic not in sizes]
         if unknown:
             raise UnknownName("pooled topic", unknown[0], sizes)
@@ -222,19 +231,6 @@ def assign(
                 judging.put_assignments(store, made, topics=chosen, now=now())
             judging.plan(store, overlap=plan, probes=probing)
     return Assignments(tuple(judging.assigned(store)), judging.planned_overlap(store), judging.planned_probes(store))
-
-
-def _topic_sizes(store: Store, pool: str) -> dict[str, int]:
-    """How many documents each topic has in a pool; before there is one, all topics are taken for equal."""
-    known, sizes = [facts.name for facts in pools.pool_facts(store)], dict.fromkeys(documents.topic_ids(store), 1)
-    if pool and pool not in known:
-        raise UnknownName("pool", pool, known)
-    if known:
-        name = pool or known[-1]
-        topics = pools.pool_topics(store, name)
-        sizes = {topic: len(pools.documents_to_judge(store, name, topic)) for topic in topics}
-    refused = judging.refused_topics(store)
-    return {topic: size for topic, size in sizes.items() if topic not in refused}
 
 
 # The organiser's view: how far each topic and each assessor is, how fast it goes, and what is left.
@@ -395,9 +391,7 @@ def judging_progress(
             usual, left = median(seconds[name]) if seconds.get(name) else None, None
             if name in named:
                 roles = {topic: role for topic, role in source.roles(name).items() if role != "anyone"}
-                left = sum(
-                    source.count(topic, role, layer=layer, assessor=name).left for topic, role in roles.items()
-                )
+                left = sum(source.count(topic, role, assessor=name).left for topic, role in roles.items())
             hours = None if usual is None or left is None else left * usual / _HOUR
             given = counts[name]["judged"], counts[name]["cannot-judge"], counts[name]["postponed"]
             assessors.append(AssessorProgress(name, *given, usual, left, hours, last_seen.get(name, "")))
@@ -457,10 +451,9 @@ class StoredAdjudication:
         """The next disagreement that is neither decided nor put off; None: all done."""
         while self._open:
             standing = events.standing(self._store, layers=[self._layer], pair=self._open[0])
-            said = opinions.opinions_among(standing)
-            differ = opinions.differ(said, relevant_from=self._relevant_from, across=self._across)
-            if differ and not opinions.is_decided(standing):
-                return self._case(self._open[0], said)
+            disputed = opinions.disagreements(standing, relevant_from=self._relevant_from, across=self._across)
+            if disputed:
+                return self._case(self._open[0], disputed[0].opinions)
             self._open.pop(0)
         return None
 

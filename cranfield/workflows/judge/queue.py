@@ -120,9 +120,9 @@ class Source:
             return rules.state_again(answers, self.versions)
         return rules.state_of(entry, answers, role)
 
-    def count(self, topic: str, role: Role, *, layer: str, assessor: str) -> Count:
+    def count(self, topic: str, role: Role, *, assessor: str) -> Count:
         """Count the documents of a topic as they stand for an assessor."""
-        answers = judging.answers(self.store, layer, topic, assessor=assessor)
+        answers = judging.answers(self.store, self.layer, topic, assessor=assessor)
         entries = self.find_entries(topic)
         return rules.count_of(self.state(entry, answers.get(entry.document, NOTHING), role) for entry in entries)
 
@@ -417,8 +417,7 @@ class Queue:
 
     def count(self, topic: str) -> Count:
         """Count the documents of a topic as they stand now."""
-        role = self.role(topic)
-        self.counts[topic] = self.source.count(topic, role, layer=self.layer, assessor=self.assessor)
+        self.counts[topic] = self.source.count(topic, self.role(topic), assessor=self.assessor)
         return self.counts[topic]
 
     def count_all(self) -> dict[str, Count]:
