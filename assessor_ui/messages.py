@@ -189,7 +189,7 @@ def left(item: Item | None, done: SessionProgress | None) -> str:
     if item is None:
         return f"{done.left:,} left in all" if done is not None and done.left else ""
     everywhere = f", {done.left:,} in all" if done is not None else ""
-    return f"{item.to_do:,} left in this topic{everywhere}"
+    return f"{item.left:,} left in this topic{everywhere}"
 
 
 def found_state(hit: SearchHit) -> str:

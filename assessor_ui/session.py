@@ -241,7 +241,7 @@ class Session(Reader[Item]):
     def status(self) -> tuple[str, tuple[int, int] | None, SessionProgress | None]:
         """What is left, the share of the topic that is done, and the pace."""
         item = self.open
-        share = (max(item.of - item.to_do, 0), item.of) if item else None
+        share = (max(item.of - item.left, 0), item.of) if item else None
         return messages.left(item, self.progress), share, self.progress
 
     @property

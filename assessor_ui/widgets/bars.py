@@ -10,6 +10,7 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
+from textual.style import Style
 from textual.widget import Widget
 
 from assessor_ui import keymap, messages
@@ -76,57 +77,40 @@ class ScaleBar(Widget):
     def __init__(self, scale: GradeScale) -> None:
         super().__init__()
         self._grades = [(step.grade, visible_line(step.label)) for step in scale.grades]
-        self._gaps = _ROOMY
-        self._places: list[tuple[int, int, int, int]] = []
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
         """The lines that the scale needs at this width."""
-        return len(self._rows(width))
+        return len(self._lines(width))
 
     def render(self) -> Content:
-        """Draw the grades, each whole, on as many lines as they need."""
-        self._places = []
-        lines = []
-        for y, row in enumerate(self._rows(self.size.width)):
-            x, parts, (pad, gap) = 0, [], self._gaps
-            for grade, label in row:
-                typed = bool(self.typed) and str(grade).startswith(self.typed)
-                parts += [
-                    (f"{grade:^{len(str(grade)) + 2 * pad}}", "bold reverse" if typed else "bold $key on $rule"),
-                    (" ", ""),
-                    (label, "bold underline" if grade == self.before else "$foreground"),
-                    (" " * gap, ""),
-                ]
-                width = self._width(grade, label)
-                self._places.append((y, x, x + width, grade))
-                x += width
-            lines.append(Content.assemble(*parts))
-        return Content("\n").join(lines)
+        return Content("\n").join(self._lines(self.size.width))
 
     def on_click(self, event: events.Click) -> None:
         """Judge with the grade under the mouse."""
-        offset = event.get_content_offset(self)
-        for y, start, end, grade in self._places:
-            if offset is not None and offset.y == y and start <= offset.x < end:
-                self.post_message(self.Chosen(grade))
+        if (grade := event.style.meta.get("grade")) is not None:
+            self.post_message(self.Chosen(grade))
 
-    def _width(self, grade: int, label: str) -> int:
-        return len(str(grade)) + 2 * self._gaps[0] + 1 + cell_len(label) + self._gaps[1]
-
-    def _rows(self, width: int) -> list[list[tuple[int, str]]]:
-        for self._gaps in (_ROOMY, _TIGHT):
-            if sum(self._width(*each) for each in self._grades) - self._gaps[1] <= width:
+    def _lines(self, width: int) -> list[Content]:
+        """The grades, each whole, on as many lines as they need."""
+        for pad, gap in (_ROOMY, _TIGHT):
+            cells = []
+            for grade, label in self._grades:
+                typed = bool(self.typed) and str(grade).startswith(self.typed)
+                cell = Content.assemble(
+                    (f"{grade:^{len(str(grade)) + 2 * pad}}", "bold reverse" if typed else "bold $key on $rule"),
+                    " ",
+                    (label, "bold underline" if grade == self.before else "$foreground"),
+                    " " * gap,
+                )
+                cells.append(cell.stylize(Style.from_meta({"grade": grade})))
+            if sum(cell.cell_length for cell in cells) - gap <= width:
                 break
-        rows: list[list[tuple[int, str]]] = [[]]
-        used = 0
-        for each in self._grades:
-            needed = self._width(*each)
-            if rows[-1] and used + needed - self._gaps[1] > width:
-                rows.append([])
-                used = 0
-            rows[-1].append(each)
-            used += needed
-        return rows
+        lines = [Content("")]
+        for cell in cells:
+            if lines[-1] and lines[-1].cell_length + cell.cell_length - gap > width:
+                lines.append(Content(""))
+            lines[-1] += cell
+        return lines
 
 
 class NoticeBar(Widget):

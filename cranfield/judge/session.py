@@ -22,26 +22,21 @@ HISTORY_LIMIT = 200
 class Item:
     """A document to be judged for a topic. `position` of `of` is the place in the topic's queue, from 1.
 
-    `before` is the assessor's own earlier answer where they come back to the document (undo, history), else None.
-    `left` is how many documents of the topic are left; where that is not counted, all from this place on.
+    `left` is how many documents of the topic are left for the assessor. `before` is their own earlier answer where
+    they come back to the document (undo, history), else None.
     """
 
     topic: Topic
     document: Document
     position: int
     of: int
+    left: int
     before: Answer | None = None
-    left: int | None = None
 
     @property
     def pair(self) -> tuple[str, str]:
         """The ids of topic and document."""
         return self.topic.id, self.document.id
-
-    @property
-    def to_do(self) -> int:
-        """How many documents of the topic are left for the assessor."""
-        return self.of - self.position + 1 if self.left is None else self.left
 
 
 @dataclass(frozen=True, slots=True)

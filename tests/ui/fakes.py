@@ -208,9 +208,8 @@ class FakeJudging:
         position = queue.index(document) + 1 if document in queue else len(queue)
         topics = {each.id: each for each in self.topic_list}
         before = self._answers.get((topic, document))
-        return Item(
-            topics[topic], self._document(document), position, len(queue), before, left=len(queue) - sum(done)
-        )
+        left = len(queue) - sum(done)
+        return Item(topics[topic], self._document(document), position, len(queue), left, before)
 
     def _document(self, name: str) -> Document:
         for document in self.documents:

@@ -175,7 +175,7 @@ class StoredSession:
             before = None if event is None else answer_of(event, self._other_scales)
         document = documents.fetch(self._store, name) or Document(name, "", NO_TEXT)
         topic = self._topics.get(item.topic) or Topic(item.topic, "")
-        return Item(topic, document, item.position, item.of, before, self._count(item.topic).left)
+        return Item(topic, document, item.position, item.of, self._count(item.topic).left, before)
 
     def _count(self, topic: str) -> Count:
         """How far a topic is, as the assessor is told, with the probes that nobody may notice.
