@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 import snowballstemmer
@@ -161,6 +162,7 @@ def cells_of(text: str) -> int:
 # Where a document speaks the words of the topic: terms, hits, the densest passage.
 
 Source = Literal["title", "description", "own"]
+Stem = Callable[[str], str]
 WEIGHTS: dict[Source, float] = {"title": 1.0, "description": 0.3, "own": 1.0}
 WINDOW = 400
 """Characters of the passage that `densest` looks for: about five lines."""
@@ -205,38 +207,33 @@ class Hit:
     term: Term
 
 
-class Stems:
-    """Cuts words of one language to their stems, and remembers them: texts repeat themselves."""
+def stemmer(language: str = "english") -> Stem:
+    """Cuts words of one language to their stems, whatever their case and their form of writing."""
+    known = ["none", *snowballstemmer.algorithms()]
+    if language not in known:
+        raise UnknownName("language", language, known)
+    cut: Stem = str if language == "none" else snowballstemmer.stemmer(language).stemWord
 
-    def __init__(self, language: str = "english") -> None:
-        self._cut: Callable[[str], str] = str
-        self._known: dict[str, str] = {}
-        if language != "none":
-            if language not in snowballstemmer.algorithms():
-                raise UnknownName("language", language, ["none", *snowballstemmer.algorithms()])
-            self._cut = snowballstemmer.stemmer(language).stemWord
+    @cache  # texts repeat themselves
+    def stem(word: str) -> str:
+        folded = unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
+        return cut(folded.removesuffix("'s"))
 
-    def __call__(self, word: str) -> str:
-        """The stem of a word, whatever its case and its form of writing."""
-        known = self._known.get(word)
-        if known is None:
-            folded = unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
-            known = self._known[word] = self._cut(folded.removesuffix("'s"))
-        return known
+    return stem
 
 
-def terms_of(topic: Topic, own: Iterable[str], stems: Stems) -> tuple[Term, ...]:
+def terms_of(topic: Topic, own: Iterable[str], stem: Stem) -> tuple[Term, ...]:
     """The terms of a topic and the assessor's own, the heavier source first where they agree."""
-    phrases = (tuple(stems(word.group()) for word in WORD.finditer(phrase)) for phrase in own)
+    phrases = (tuple(stem(word.group()) for word in WORD.finditer(phrase)) for phrase in own)
     sources: dict[tuple[str, ...], Source] = dict.fromkeys(filter(None, phrases), "own")
-    for words in _topic_terms(topic.title, stems):
+    for words in _topic_terms(topic.title, stem):
         sources.setdefault(words, "title")
-    for words in _topic_terms(topic.description, stems):
+    for words in _topic_terms(topic.description, stem):
         sources.setdefault(words, "description")
     return tuple(Term(words, source) for words, source in sources.items())
 
 
-def _topic_terms(text: str, stems: Stems) -> Iterator[tuple[str, ...]]:
+def _topic_terms(text: str, stem: Stem) -> Iterator[tuple[str, ...]]:
     previous: re.Match[str] | None = None
     for word in WORD.finditer(text):
         if _ONE_UNSPACED.fullmatch(word.group()):
@@ -247,10 +244,10 @@ def _topic_terms(text: str, stems: Stems) -> Iterator[tuple[str, ...]]:
             continue
         previous = None
         if word.group().casefold() not in _STOPWORDS and (len(word.group()) > 1 or word.group().isdigit()):
-            yield (stems(word.group()),)
+            yield (stem(word.group()),)
 
 
-def hits_of(text: str, terms: Sequence[Term], stems: Stems) -> tuple[Hit, ...]:
+def hits_of(text: str, terms: Sequence[Term], stem: Stem) -> tuple[Hit, ...]:
     """Where the terms stand in `text`, in order; where two overlap, the longer term stays."""
     longest = max((len(term.stems) for term in terms), default=1)
     by_first: dict[str, list[Term]] = {}
@@ -258,9 +255,9 @@ def hits_of(text: str, terms: Sequence[Term], stems: Stems) -> tuple[Hit, ...]:
         by_first.setdefault(term.stems[0], []).append(term)
     hits: list[Hit] = []
     for place, word in enumerate(words := list(WORD.finditer(text)) if longest > 1 else WORD.finditer(text)):
-        for term in by_first.get(stems(word.group()), ()):
+        for term in by_first.get(stem(word.group()), ()):
             run = words[place : place + len(term.stems)] if isinstance(words, list) else [word]
-            if tuple(stems(each.group()) for each in run) == term.stems:
+            if tuple(stem(each.group()) for each in run) == term.stems:
                 hits.append(Hit(word.start(), run[-1].end(), term))
                 break
     joined: list[Hit] = []

@@ -11,7 +11,7 @@ from typing import Generic, Literal, TypeVar
 
 from assessor_ui import messages
 from assessor_ui.messages import Notice
-from assessor_ui.page import WORD, Hit, Page, Span, Stems, densest, find, hits_of, index_at, page_of, terms_of
+from assessor_ui.page import WORD, Hit, Page, Span, densest, find, hits_of, index_at, page_of, stemmer, terms_of
 from cranfield.base.errors import CranfieldError
 from cranfield.base.records import Document, GradeScale
 from cranfield.base.text import counted, shortened
@@ -199,7 +199,7 @@ class Reader(ABC, Generic[Opened]):
     """Somebody who reads documents and grades them, with at most one document `open`."""
 
     def __init__(self, scale: GradeScale, guidelines: str, *, language: str, clock: Callable[[], float]) -> None:
-        self.scale, self.guidelines, self.stems, self.watch = scale, guidelines, Stems(language), Watch(clock)
+        self.scale, self.guidelines, self._stem, self.watch = scale, guidelines, stemmer(language), Watch(clock)
         self.open: Opened | None = None
         self.reading: Reading | None = None
         self.others_evidence: Sequence[Span] = ()
@@ -389,8 +389,8 @@ class Reader(ABC, Generic[Opened]):
 
     def _find_terms(self) -> None:
         if self.open is not None and self.reading is not None:
-            terms = terms_of(self.open.topic, self.own_terms.get(self.open.topic.id, ()), self.stems)
-            self.reading.hits = hits_of(self.reading.page.text, terms, self.stems)
+            terms = terms_of(self.open.topic, self.own_terms.get(self.open.topic.id, ()), self._stem)
+            self.reading.hits = hits_of(self.reading.page.text, terms, self._stem)
 
     def _best_passage(self) -> Span | None:
         """The densest passage of the body; hits in the title are in sight anyway."""

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assessor_ui.page import Stems, densest, find, hits_of, page_of, terms_of
+from assessor_ui.page import densest, find, hits_of, page_of, stemmer, terms_of
 from assessor_ui.reader import marker_at, sentences
 from cranfield.base.errors import UnknownName
 from cranfield.base.records import Document, Topic
 
-STEMS = Stems("english")
+STEMS = stemmer("english")
 
 
 def seen(topic: Topic, text: str, *own: str) -> list[tuple[str, str]]:
@@ -53,10 +53,10 @@ def test_words_with_vowel_signs_are_whole_words():
 
 
 def test_another_language_has_its_own_stems_and_an_unknown_one_is_named():
-    german = Stems("german")
+    german = stemmer("german")
     assert german("Pfannen") == german("pfanne")
     with pytest.raises(UnknownName, match="did you mean 'german'"):
-        Stems("germn")
+        stemmer("germn")
 
 
 def test_the_densest_passage_has_the_most_different_words():
