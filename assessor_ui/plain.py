@@ -256,16 +256,16 @@ class Lines:
         line = self._line(number)
         if isinstance(line, HistoryEntry):
             how = f"take {number} opens this one, then type the grade"
-            self._say(f"give takes search results only; {how}; nothing was saved")
+            self._say(f"give works on search results only; {how}; nothing was saved")
         elif line is not None and not re.fullmatch("[0-9]+", grade.strip()):
-            self._say("give takes the number of a search result and a grade; nothing was saved")
+            self._say("give needs the number of a search result and a grade; nothing was saved")
         elif line is not None:
             self._tell(self._session.judge_found(line, self._words, int(grade)))
 
     def _line(self, number: str) -> SearchHit | HistoryEntry | None:
         if re.fullmatch("[0-9]+", number) and 1 <= int(number) <= len(self._listed):
             return self._listed[int(number) - 1]
-        self._say(f"no line {visible_line(number) or '?'} in the last list; search and history make lists")
+        self._say(f"no line {visible_line(number) or '?'} in the last list; search and history show lists")
         return None
 
     # Reading and marking
@@ -273,7 +273,7 @@ class Lines:
     def do_mark(self, words: str) -> None:
         session, reading = self._session, self._session.reading
         if reading is None or not words:
-            self._say("mark takes words exactly as they occur in the document")
+            self._say("mark needs words exactly as they occur in the document")
             return
         notice = session.find(words)
         if not reading.found:

@@ -50,7 +50,7 @@ def section(name: str, strategy: Strategy) -> str:
 def _kind(kind: Kind) -> str:
     mine = [(name, strategy) for name, strategy in strategies.items() if strategy.kind == kind]
     rows = [f"| [`{name}`](#{name}) | {strategy.summary} |" for name, strategy in mine]
-    table = ["| strategy | what it is |", "|---|---|", *rows, ""]
+    table = ["| strategy | description |", "|---|---|", *rows, ""]
     return "\n".join([f"## {_KINDS[kind]}", "", *table, *(section(name, strategy) for name, strategy in mine)])
 
 
@@ -60,4 +60,4 @@ def _rules() -> str:
         (number,) = described_options(rule.function)
         rows.append(f"| `{name}` | {number.default} | {rule.summary} |")
     explained = [f"**`{name}`**: {rule.help}\n" for name, rule in stopping_rules.items()]
-    return "\n".join(["| rule | N | what it is |", "|---|---|---|", *rows, "", *explained]).rstrip()
+    return "\n".join(["| rule | N | description |", "|---|---|---|", *rows, "", *explained]).rstrip()

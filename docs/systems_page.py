@@ -32,7 +32,7 @@ without spaces, such as Thai, are not segmented: use `chargrams` for them.
 def page() -> str:
     """Give the whole page as Markdown."""
     rows = [f"| [`{name}`](#{name}) | {system.family} | {system.summary} |" for name, system in systems.items()]
-    table = "\n".join(["| system | family | what it is |", "|---|---|---|", *rows])
+    table = "\n".join(["| system | family | description |", "|---|---|---|", *rows])
     return "\n".join([_HEAD, table, *(f"\n{section(name, system)}" for name, system in systems.items())]) + "\n"
 
 

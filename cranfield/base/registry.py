@@ -206,7 +206,7 @@ class Registry(Generic[Part]):
 # frozen dataclass, whose fields are its options; entry points bring such parts. An annotation
 # `Annotated[float, Option("what it means", at_least=0)]` says what an option is and which numbers it may be.
 
-_NOUNS = {int: "whole number", float: "number", bool: "yes, no", str: "word"}
+_NOUNS = {int: "integer", float: "number", bool: "yes, no", str: "string"}
 _TRUTH = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 
 
@@ -305,10 +305,10 @@ def _parsed(name: str, word: str, kind: Any) -> Any:
         return word
     if kind is bool:
         if word.lower() not in _TRUTH:
-            raise UsageError(f"option {quoted(name)} takes yes or no, not {quoted(word)}")
+            raise UsageError(f"option {quoted(name)} must be yes or no, not {quoted(word)}")
         return _TRUTH[word.lower()]
     try:
         return kind(word)
     except ValueError:
-        noun = "a whole number" if kind is int else "a number"
-        raise UsageError(f"option {quoted(name)} takes {noun}, not {quoted(word)}") from None
+        noun = "an integer" if kind is int else "a number"
+        raise UsageError(f"option {quoted(name)} must be {noun}, not {quoted(word)}") from None

@@ -24,7 +24,9 @@ Measures = Annotated[
 ]
 Baselines = Annotated[
     list[str] | None,
-    typer.Option("-b", "--baseline", help="Compare with this run only, named by file or tag; repeatable."),
+    typer.Option(
+        "-b", "--baseline", help="Compare every run with this baseline only, named by file or tag; repeatable."
+    ),
 ]
 Test = Annotated[
     str, typer.Option(help="Significance test: t, wilcoxon, sign, randomisation, bootstrap, or tukey over all runs.")
@@ -47,7 +49,7 @@ Wanted = Annotated[
 Topics = Annotated[
     str, typer.Option(help="Topics to average over: qrels (all judged), common, or a file of topic ids.")
 ]
-Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Order ties as trec_eval 9 or 10.")]
+Like = Annotated[Literal["9", "10"] | None, typer.Option("--as", help="Break ties as trec_eval 9 or 10.")]
 Draws = Annotated[
     int | None,
     typer.Option(
@@ -72,9 +74,9 @@ SavedScores = Annotated[str | None, removed("--scores", _SAME_QRELS)]
 Mixed = Annotated[bool, removed("--allow-mixed-qrels", _SAME_QRELS)]
 Tolerance = Annotated[
     str | None,
-    removed("--tolerance", "equal scores are ties; in Python, compare takes another tolerance"),
+    removed("--tolerance", "equal scores are ties; in Python, compare has the argument tolerance"),
 ]
-Power = Annotated[str | None, removed("--power", "power is 0.8; in Python, compare takes another as power")]
+Power = Annotated[str | None, removed("--power", "power is 0.8; in Python, compare has the argument power")]
 
 
 def add_to(app: typer.Typer) -> None:

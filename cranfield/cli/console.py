@@ -75,7 +75,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="Overwrite an existing 
 Assessor = Annotated[
     str,
     typer.Option(
-        "-a", "--assessor", envvar=ASSESSOR_VARIABLE, help="Name of the assessor; asked for once, then remembered."
+        "-a", "--assessor", envvar=ASSESSOR_VARIABLE, help="Name of the assessor; prompted for once, then remembered."
     ),
 ]
 Format = Annotated[

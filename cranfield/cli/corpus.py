@@ -35,7 +35,9 @@ Encoding = Annotated[str, typer.Option(help="The encoding of the files, if not U
 KeepGoing = Annotated[
     bool, typer.Option("--keep-going", help="Load the valid records of a file with errors, and list the errors.")
 ]
-_MINHASH = "it only sets which pairs are compared; corpus.duplicates in Python takes permutations and seed"
+_MINHASH = (
+    "it only sets which pairs are compared; in Python, corpus.duplicates has the arguments permutations and seed"
+)
 Update = Annotated[bool, typer.Option("--update", help="Replace existing records that have different content.")]
 
 

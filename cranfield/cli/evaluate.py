@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     list[str] | None,
-    typer.Argument(help="Run files or names of stored runs (default: all). With --explain: RUN TOPIC [RUN]."),
+    typer.Argument(help="Run files, or names of stored runs [default: all]. With --explain: RUN TOPIC [RUN]."),
 ]
-NoVerdict = Annotated[bool, typer.Option("--no-verdict", help="Scores only, without intervals and verdicts.")]
+NoVerdict = Annotated[
+    bool, typer.Option("--no-verdict", help="Omit the effect of unjudged documents, and the verdicts.")
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,7 +116,7 @@ def evaluate(
     words = runs or []
     if explain:
         if len(words) not in (2, 3):
-            raise typer.BadParameter("--explain takes RUN TOPIC, or RUN TOPIC RUN")
+            raise typer.BadParameter("--explain needs RUN TOPIC, or RUN TOPIC RUN")
         given = {"--by-topic": by_topic, "--best-first": best_first, "--topics": topics != "qrels"}
         idle = [name for name, value in (given | {"--letters": letters, "--plot": plot}).items() if value]
         if idle:

@@ -39,9 +39,9 @@ def add_to(program: typer.Typer) -> None:
 Layer = Annotated[str, typer.Option(help="Layer of the judgments.")]
 Layers = Annotated[
     list[str] | None,
-    typer.Option("--layer", help="A layer (default: main); repeatable, earlier layers take precedence."),
+    typer.Option("--layer", help="A layer; repeatable, earlier layers take precedence. [default: main]"),
 ]
-Pool = Annotated[str, typer.Option(help="The pool (default: the latest).")]
+Pool = Annotated[str, typer.Option(help="The pool. [default: the latest]")]
 Topics = Annotated[list[str] | None, typer.Option("--topic", help="Only this topic; repeatable.")]
 Plain = Annotated[
     bool,
@@ -53,12 +53,15 @@ Plain = Annotated[
 BreakAfter = Annotated[int, typer.Option(min=0, help="Minutes of work before a break reminder; 0: never.")]
 Theme = Annotated[Literal["auto", "dark", "light"], typer.Option(help="Colour theme of the interface.")]
 # Options that were dropped; the hints go with the next version.
-_SIZES = "the limits are 3 and 100 expected relevant documents; in Python, try_ takes few and many"
+_SIZES = "the limits are 3 and 100 expected relevant documents; in Python, try_ has the arguments few and many"
 NoBreaks = Annotated[bool, removed("--no-breaks", "use --break-after 0")]
 Few = Annotated[int | None, removed("--few", _SIZES)]
 Many = Annotated[int | None, removed("--many", _SIZES)]
 TrialSeed = Annotated[
-    int | None, removed("--seed", "the sample of a topic is drawn once and kept; in Python, begin_trial takes seed")
+    int | None,
+    removed(
+        "--seed", "the sample of a topic is selected once and kept; in Python, begin_trial has the argument seed"
+    ),
 ]
 Language = Annotated[str, typer.Option(help="Language of the documents, for stemming highlighted words.")]
 
@@ -78,7 +81,7 @@ def judge(
     topic: Topics = None,
     pool: Pool = "",
     queue: Annotated[str, typer.Option(help="Judge a queue, such as a top-up or the documents of settle.")] = "",
-    layer: Annotated[str, typer.Option(help="Layer of the judgments (default: main).")] = "",
+    layer: Annotated[str, typer.Option(help="Layer of the judgments. [default: main]")] = "",
     order: Annotated[
         Literal["plan", "id", "random", "cluster"],
         typer.Option(
@@ -92,7 +95,9 @@ def judge(
     plain: Plain = False,
     break_after: BreakAfter = 45,
     no_breaks: NoBreaks = False,
-    lease: Annotated[int, typer.Option(min=1, help="Minutes until an unanswered document is given to others.")] = 10,
+    lease: Annotated[
+        int, typer.Option(min=1, help="Minutes until the lease of an unanswered document expires.")
+    ] = 10,
     theme: Theme = "auto",
     language: Language = "english",
 ) -> None:
@@ -151,9 +156,9 @@ def assign(
     collection: Collection = COLLECTION,
     topic: Annotated[
         list[str] | None,
-        typer.Option("--topic", help="Assign this topic (default: all unassigned topics); repeatable."),
+        typer.Option("--topic", help="Assign this topic; repeatable. [default: all unassigned topics]"),
     ] = None,
-    pool: Annotated[str, typer.Option(help="The pool whose topics are assigned (default: the latest).")] = "",
+    pool: Annotated[str, typer.Option(help="The pool whose topics are assigned. [default: the latest]")] = "",
     together: Annotated[
         bool, typer.Option("--together", help="All assessors share all these topics; the first one is primary.")
     ] = False,
@@ -201,7 +206,7 @@ def progress(
     ] = "topic",
     pool: Pool = "",
     queue: Annotated[str, typer.Option(help="A queue instead of a pool.")] = "",
-    layer: Annotated[str, typer.Option(help="The layer (default: main).")] = "",
+    layer: Annotated[str, typer.Option(help="The layer. [default: main]")] = "",
     format: Format = "table",
 ) -> None:
     """Show the progress of judging, by topic or assessor."""
@@ -314,13 +319,13 @@ def with_(
     judge: Annotated[str, typer.Option("--as", help="Name of the judge: NAME@VERSION.")],
     collection: Collection = COLLECTION,
     topic: Topics = None,
-    pool: Annotated[str, typer.Option(help="Only this pool (default: all pools and all judged documents).")] = "",
+    pool: Annotated[str, typer.Option(help="Only this pool. [default: all pools and all judged documents]")] = "",
     only: Annotated[
         Literal["all", "judged", "unjudged"],
         typer.Option(help="All documents, or only those judged, or not judged, by people."),
     ] = "all",
-    limit: Annotated[int | None, typer.Option(min=1, help="Number of documents, drawn at random.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random draw.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of documents, sampled at random.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random sample.")] = 0,
     batch: Annotated[int, typer.Option(min=1, help="Documents per process.")] = 20,
     parallel: Annotated[int, typer.Option(min=1, max=64, help="Parallel processes.")] = 1,
     per_minute: Annotated[float, typer.Option(min=0, help="Documents per minute, in total; 0: no limit.")] = 0,
@@ -356,7 +361,7 @@ def agreement(
     collection: Collection = COLLECTION,
     by: Annotated[
         str | None,
-        typer.Option(help="One table: overall, pair, topic, time, probes, confusion (default: the main ones)."),
+        typer.Option(help="One table: overall, pair, topic, time, probes, confusion. [default: the main ones]"),
     ] = None,
     layer: Layers = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the confidence intervals.")] = 1,

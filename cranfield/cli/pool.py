@@ -15,7 +15,7 @@ with deferred:
 
 app = typer.Typer(
     name="pool",
-    help="Choose which documents are judged, and record why.",
+    help="Select the documents to judge, and record why.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -26,7 +26,7 @@ def add_to(program: typer.Typer) -> None:
     program.add_typer(app)
 
 
-Name = Annotated[str, typer.Option("--name", help="Name of the pool; the latest by default.")]
+Name = Annotated[str, typer.Option("--name", help="Name of the pool. [default: the latest]")]
 Seconds = Annotated[
     float | None,
     typer.Option("--seconds-per-document", help="Seconds per document, instead of the measured or assumed speed."),
@@ -43,11 +43,11 @@ def build(
     collection: Collection = COLLECTION,
     name: Annotated[str, typer.Option(help="Name of the new pool.")] = "pool",
     run: Annotated[
-        list[str] | None, typer.Option("--run", help="Pool this run; all contributing runs by default.")
+        list[str] | None, typer.Option("--run", help="Pool this run; repeatable. [default: all contributing runs]")
     ] = None,
     priority: Annotated[int | None, typer.Option(min=1, help="Pool only runs up to this priority.")] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Pool this topic; all topics by default.")
+        list[str] | None, typer.Option("--topic", help="Pool this topic; repeatable. [default: all topics]")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed for all random draws.")] = 0,
     order: Annotated[
@@ -82,7 +82,7 @@ def extend(
     name: Name = "",
     run: Annotated[
         list[str] | None,
-        typer.Option("--run", help="Add this run; all later contributing runs by default."),
+        typer.Option("--run", help="Add this run; repeatable. [default: all later contributing runs]"),
     ] = None,
     topic: Annotated[
         list[str] | None, typer.Option("--topic", help="Add this topic, which is not in the pool.")
@@ -99,9 +99,9 @@ def top_up(
     run: Annotated[str, typer.Argument(help="A stored run or a run file.")],
     depth: Annotated[int, typer.Option(min=1, help="Cutoff down to which the run is to be judged.")],
     collection: Collection = COLLECTION,
-    name: Annotated[str, typer.Option(help="Name of the queue; top-up-RUN by default.")] = "",
+    name: Annotated[str, typer.Option(help="Name of the queue. [default: top-up-RUN]")] = "",
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Only this topic; all topics by default.")
+        list[str] | None, typer.Option("--topic", help="Only this topic; repeatable. [default: all topics]")
     ] = None,
     seconds_per_document: Seconds = None,
 ) -> None:

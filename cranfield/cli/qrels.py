@@ -130,7 +130,7 @@ def import_(
     from_: From = None,
     note: Annotated[str, typer.Option(help="A note, stored with the release.")] = "",
 ) -> None:
-    """Freeze the qrels of a file as a release (cranfield judge import turns them into judgments)."""
+    """Release the qrels of a file (cranfield judge import turns them into judgments)."""
     with console.collection(collection) as store:
         made = qrels.Qrels(store).import_(file, name, format=from_, note=note)
     for remark in made.remarks:

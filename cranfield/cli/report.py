@@ -60,7 +60,7 @@ def report(
     target = output or collection.with_name("report.html")
     for file in (target, card):  # refused before anything is computed
         if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"cannot write {file.name}: there is no folder {file.parent}")
+            raise UsageError(f"cannot write {file.name}: no such folder: {file.parent}")
     measures, layers = tuple(measure or material.MEASURES), tuple(layer or ["main"])
     request = material.ReportRequest(measures=measures, qrels=qrels, layers=layers, public=public)
     with console.collection(collection) as store, console.progress() as progress:

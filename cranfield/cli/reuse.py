@@ -30,7 +30,7 @@ CardFile = Annotated[Path | None, typer.Option("--card", help="The card of a pub
 PoolName = Annotated[str, typer.Option("--pool", help="A pool [default: the latest].")]
 ThresholdValues = Annotated[
     list[str] | None,
-    typer.Option("--threshold", help="NAME=NUMBER for this call; repeatable. See --thresholds."),
+    typer.Option("--threshold", help="Set a threshold for this call, as NAME=NUMBER; repeatable. See --thresholds."),
 ]
 Layers = Annotated[list[str] | None, typer.Option("--layer", help="A layer of judgments; repeatable.")]
 ClosureWord = Annotated[
@@ -39,7 +39,9 @@ ClosureWord = Annotated[
         help="Which unjudged documents may be relevant: down to the cutoff, in the whole ranking, or also beyond it."
     ),
 ]
-Further = Annotated[int, typer.Option(min=0, help="With open: how many relevant documents no run retrieved.")]
+Further = Annotated[
+    int, typer.Option(min=0, help="With --closure open: assumed number of relevant documents that no run retrieved.")
+]
 ShowThresholds = Annotated[bool, typer.Option("--thresholds", help="Show the thresholds.")]
 KeepThresholds = Annotated[bool, typer.Option("--keep", help="Save the thresholds in this collection.")]
 ByTopic = Annotated[bool, removed("--by-topic", "use --table topics")]

@@ -175,10 +175,10 @@ def make(
         list[str] | None, typer.Option("--field", help="Topic fields to search with: title, description, narrative.")
     ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Documents per topic.")] = 1000,
-    tag: Annotated[str, typer.Option(help="The tag of the run; the system's name by default.")] = "",
+    tag: Annotated[str, typer.Option(help="The tag of the run. [default: the name of the system]")] = "",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The file to write, TAG.run by default; - is standard output."),
+        typer.Option("-o", "--output", help="The file to write; - is standard output. [default: TAG.run]"),
     ] = None,
     replace: Replace = False,
     format: Format = "table",

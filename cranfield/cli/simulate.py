@@ -18,9 +18,7 @@ with deferred:
 
 Plans = Annotated[
     list[str] | None,
-    typer.Option(
-        "--plan", help="A plan to simulate, as for pool build; may be repeated. Depths 1 to 100 by default."
-    ),
+    typer.Option("--plan", help="A plan to simulate, as for pool build; repeatable. [default: depths 1 to 100]"),
 ]
 Budgets = Annotated[
     str, typer.Option(help="Simulate the plans at these budgets, as in 500,1000,2000: documents over all topics.")
@@ -46,7 +44,7 @@ Power = Annotated[float, typer.Option(min=0.01, max=0.999, help="Power of that t
 RelevantFrom = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Lowest grade that counts as relevant; that of the collection's scale by default, else 1."
+        min=1, help="Lowest grade that counts as relevant. [default: that of the collection's scale, else 1]"
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed for all random draws.")]
@@ -118,5 +116,5 @@ def _numbers(text: str) -> tuple[int, ...]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     wrong = [word for word in words if not (word.isascii() and word.isdecimal()) or int(word) < 1]
     if wrong:
-        raise UsageError(f"--budgets takes numbers from 1 up, as in 500,1000,2000; not {wrong[0]!r}")
+        raise UsageError(f"--budgets must be numbers of at least 1, as in 500,1000,2000; not {wrong[0]!r}")
     return tuple(int(word) for word in words)

@@ -158,7 +158,7 @@ def open_fields(text: str) -> Iterator[Field]:
 # Records between tags, cut out of a stream: `<DOC> … </DOC>`, `<top> … </top>`.
 
 LARGEST_RECORD = 1 << 26
-"""A record of more than 64 MB is refused: an end tag is missing somewhere."""
+"""A record of more than 64 MB is rejected: an end tag is missing somewhere."""
 
 _BLOCK = 1 << 20
 _LONGEST_TAG = 2048

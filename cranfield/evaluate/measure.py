@@ -545,7 +545,7 @@ def _cutoff(kind: MeasureKind, expression: Scanned) -> int | float | None:
     given = expression.cutoff
     where = f"{expression.text}: "
     if kind.cutoff == "none" and given is not None:
-        raise UsageError(f"{where}{kind.name} takes no cutoff")
+        raise UsageError(f"{where}{kind.name} has no cutoff")
     if given is None:
         if kind.cutoff in ("needed", "level"):
             example = "10" if kind.cutoff == "needed" else "0.5"
@@ -553,8 +553,8 @@ def _cutoff(kind: MeasureKind, expression: Scanned) -> int | float | None:
         return None
     if kind.cutoff == "level":
         if not 0 <= given <= 1:
-            raise UsageError(f"{where}a recall level is a number from 0 to 1, not {given:g}")
+            raise UsageError(f"{where}a recall level must be a number from 0 to 1, not {given:g}")
         return float(given)
     if not 1 <= given <= DEEPEST or given != int(given):
-        raise UsageError(f"{where}a cutoff is an integer from 1 to {DEEPEST:,}, not {given:g}")
+        raise UsageError(f"{where}a cutoff must be an integer from 1 to {DEEPEST:,}, not {given:g}")
     return int(given)

@@ -38,7 +38,7 @@ def build(
     order in which the runs are given.
     """
     if seed < 0:
-        raise UsageError(f"a seed is a whole number from 0 up, not {seed}")
+        raise UsageError(f"a seed must be an integer of at least 0, not {seed}")
     wanted = checked_topics(plan, runs, topics, refuse_idle=refuse_idle)
     pooled = runs.cut(plan.reach)
     cluster_codes = clusters_of(pooled, clusters)
@@ -68,7 +68,7 @@ def checked_topics(
     if not runs.runs:
         problems.append(Problem("no-runs", "no run was selected", remedy="select at least one run"))
     if not wanted:
-        problems.append(Problem("no-topics", "there is no topic to pool: none was selected, or no run has any"))
+        problems.append(Problem("no-topics", "no topic to pool: none was selected, or no run has any"))
     for topic in wanted:
         if topic not in runs.codes_by_topic:
             message = f"no selected run has the topic {quoted(topic)}"

@@ -223,19 +223,19 @@ def _problems_of_step(step: Selection) -> Iterator[str]:
     amount, scope, kind = step.strategy.amount, step.scope, step.strategy.kind
     is_rank = isinstance(amount, RankAmount)
     if is_rank and step.amount.kind != "count":
-        yield f"{step.name} takes a rank, as in '{step.name} 10'"
+        yield f"{step.name} needs a rank, as in '{step.name} 10'"
     elif isinstance(amount, Strata):
         yield from amount.amount_problems(has_amount=step.amount.kind != "all")
     elif kind == "sampling" and step.amount.kind == "all":
         yield f"{step.name} needs an amount: a number, until a number, a share or a budget"
     elif kind == "adaptive" and step.amount.kind == "share":
-        yield f"{step.name} takes a number, until a number or a budget, not a share"
+        yield f"the amount of {step.name} must be a number, until a number or a budget, not a share"
     if scope.by == "topic" and not is_rank:
-        yield "by=topic belongs to depth: 'depth 200 by=topic' goes as deep as 200 documents per topic allow"
+        yield "by=topic works with depth only: 'depth 200 by=topic' pools each topic as deep as 200 documents allow"
     if scope.by == "topic" and isinstance(amount, RankAmount) and amount.own_depths:
         yield "topics= sets depths, and with by=topic the amount is a number of documents: use one of them"
     if scope.ranks and is_rank:
-        yield f"{step.name} takes no ranks=: its amount is the rank"
+        yield f"{step.name} does not accept ranks=: its amount is the rank"
     if scope.across_topics and kind != "adaptive":
         yield f"{step.name} cannot compare topics; without 'across topics' a budget is shared evenly"
     elif scope.across_topics and step.amount.kind != "budget":
@@ -246,9 +246,9 @@ def _problems_of_step(step: Selection) -> Iterator[str]:
         yield f"the floor of {scope.floor} is above the cap of {scope.cap}"
     names = [rule.name for rule in scope.stop]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f"the stopping rule {quoted(name)} is given twice"
+        yield f"the stopping rule {quoted(name)} is listed twice"
     if scope.stop and kind != "adaptive":
-        yield f"{step.name} is not adaptive: only adaptive steps take stop="
+        yield f"{step.name} is not adaptive: only adaptive steps accept stop="
 
 
 def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str]:
@@ -362,7 +362,7 @@ class _StepReader:
             if len(self.words) == 1 and _NUMBER.fullmatch(number) and int(number) > 0:
                 return Cap(int(number))
             found = quoted(number) if self.words else "the end of the step"
-            self._fail(position, f"cap takes one number from 1 up, as in 'cap 800'; found {found}")
+            self._fail(position, f"cap needs one number of at least 1, as in 'cap 800'; found {found}")
             return None
         try:
             self.strategy = strategies.get(self.name)
@@ -420,17 +420,17 @@ class _StepReader:
         elif _NUMBER.fullmatch(word):
             self._set_amount(Amount("count", int(word)), position)
         elif _PERCENT.fullmatch(word):
-            self._fail(position, f"expected a whole number of documents or a share such as 5%, found {quoted(word)}")
+            self._fail(position, f"expected an integer (documents) or a share such as 5%, found {quoted(word)}")
         else:
             expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
             self._fail(position, f"expected {expected}, found {quoted(word)}{self._guess(word)}")
 
     def _set_amount(self, amount: Amount, position: int) -> None:
         if self.amount.kind != "all":
-            self._fail(position, f"a step has one amount; this one has {quoted(self.amount)} already")
+            self._fail(position, f"a step has one amount; this one already has {quoted(self.amount)}")
         elif amount.number <= 0 or (amount.kind == "share" and amount.number > 100):
-            limit = "more than 0 and at most 100 per cent" if amount.kind == "share" else "at least 1"
-            self._fail(position, f"an amount is {limit}, not {amount.number:g}")
+            limit = "more than 0 and at most 100%" if amount.kind == "share" else "at least 1"
+            self._fail(position, f"an amount must be {limit}, not {amount.number:g}")
         else:
             self.amount = amount
 
@@ -438,13 +438,13 @@ class _StepReader:
         name, _, value = word.partition("=")
         if '"' in value:
             if not _QUOTED.fullmatch(value):
-                wanted = "a value with '\"' in it stands in double quotes, '\"' written twice"
+                wanted = "a value with '\"' in it must be in double quotes, with '\"' written twice"
                 self._fail(position, f"{wanted}: {quoted(value)}")
                 return
             value = value[1:-1].replace('""', '"')
         if name.replace("-", "_") in self.strategy.options:
             if name in self.options:
-                self._fail(position, f"the option {quoted(name)} is given twice")
+                self._fail(position, f"the option {quoted(name)} is listed twice")
             self.options[name] = value, position
         elif name in _SCOPE_WORDS:
             if name in self.scope:
@@ -478,7 +478,7 @@ class _StepReader:
         elif _NUMBER.fullmatch(value) and int(value) > 0:
             self.scope[name] = int(value)
         else:
-            self._fail(position, f"{name} takes a number from 1 up, not {quoted(value)}")
+            self._fail(position, f"{name} must be a number of at least 1, not {quoted(value)}")
 
     def _guess(self, text: str) -> str:
         """Say what may have been meant by a word that is none."""

@@ -92,7 +92,7 @@ def parsed_rule(text: str) -> StoppingRule:
         return rule
     if not _NUMBER.fullmatch(number):
         raise UsageError(
-            f"the stopping rule {quoted(name)} takes a whole number of at most 9 digits, not {quoted(number)}"
+            f"the stopping rule {quoted(name)} needs an integer of at most 9 digits, not {quoted(number)}"
         )
     return rule.configured(dict.fromkeys(rule.options, number))
 

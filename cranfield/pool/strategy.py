@@ -180,7 +180,7 @@ class Strata:
         elif without and not has_amount:
             yield f"the stratum {without[0]} has no rate and so needs an amount, as in 'stratified until 800'"
         elif has_amount and not without:
-            yield "stratified takes an amount only for a stratum without a rate, as in strata=1-20:100,21-1000"
+            yield "stratified accepts an amount only for a stratum without a rate, as in strata=1-20:100,21-1000"
 
     def at_rates(self, rates: Mapping[str, float], *, otherwise: float) -> str:
         """Spell the strata with rates, from 0 to 1, for those that have none of their own."""

@@ -198,7 +198,7 @@ def check_testability(
         message = f"only {number}; hold-outs are more informative from {table.enough_groups:g} on"
         found.append(Problem("few-groups", message, severity="warning"))
     if not lists.level_counts[:, lists.levels < rel].sum():
-        message = "no document is judged not relevant, so that pooled documents cannot be told from others"
+        message = "no document is judged not relevant, so pooled documents cannot be distinguished from others"
         remedy = "use qrels with all judged documents, including grade 0"
         found.append(Problem("positives-only", message, remedy=remedy))
     misfits, beyond = [*_misfits(alignment, provenance, table)], _depth_beyond_the_pool(alignment, provenance)

@@ -88,7 +88,7 @@ def max_rank_drop(before: ArrayLike, after: ArrayLike, *, among: ArrayLike | Non
     old, new = _known(before, after)
     looked_at = np.arange(len(old)) if among is None else np.asarray(among, dtype=np.int64)
     if not len(looked_at):
-        raise UsageError("there is no system whose ranks could be compared")
+        raise UsageError("no systems to rank")
     rank_before, rank_after = ranks(old)[looked_at], ranks(new)[looked_at]
     worst = int(np.argmax(rank_after - rank_before))
     return RankDrop(int(looked_at[worst]), int(rank_before[worst]), int(rank_after[worst]), len(old))
@@ -175,7 +175,7 @@ def assessor_effect(
     Each of `assessors` gives one grade per row of the qrels, NaN or below 0 where that assessor did not judge.
     """
     if qrels.strata is not None:
-        raise InputError("assessors cannot be exchanged in a sample: each stratum has one set of drawn judgments")
+        raise InputError("assessors cannot be exchanged in a sample: each stratum has one set of sampled judgments")
     if len(assessors) < 2:
         raise UsageError(f"disagreement needs at least two assessors, not {len(assessors)}")
     chosen = own_measures(measures)

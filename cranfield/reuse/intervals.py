@@ -356,7 +356,7 @@ def identities(alignment: Alignment, runs: Sequence[AnyRun]) -> Identities:
         parts.append(tables[id(run.document_ids)][own])
     codes = np.concatenate(parts)
     if tuple(run.tag for run in runs) != alignment.run_names or len(codes) != len(alignment.lists.grades):
-        raise UsageError("these are not the aligned runs")
+        raise UsageError("not the aligned runs of this assessment")
     return Identities(codes, joined.dictionary)
 
 

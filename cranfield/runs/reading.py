@@ -99,7 +99,7 @@ CHECKS: tuple[Fault, ...] = (
     Fault(
         "unknown-format",
         "the format of the file is not recognised",
-        "if it is one of these, cranfield runs check --from NAME lists what is wrong with it",
+        "if it is one of these, cranfield runs check --from NAME lists its errors",
     ),
     Fault("empty", "the file contains no rows", "a run needs at least one ranked document"),
     Fault(

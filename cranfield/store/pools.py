@@ -78,7 +78,7 @@ def facts_of_pool(store: Store, name: str = "") -> PoolFacts:
     """The pool of this name, or the latest where none is named."""
     known = pool_facts(store)
     if not known:
-        raise CollectionError("there is no pool yet; build one with: cranfield pool build 'depth 10'")
+        raise CollectionError("no pool yet; build one with: cranfield pool build 'depth 10'")
     if not name:
         return known[-1]
     for facts in known:

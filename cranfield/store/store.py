@@ -248,7 +248,7 @@ def create_store(path: Path, *, furnish: Callable[[Store], None]) -> None:
     if path.exists():
         raise CollectionError(f"{path} already exists; choose another name, or continue with it (cranfield status)")
     if not path.parent.is_dir():
-        raise CollectionError(f"there is no folder {path.parent} to create {path.name} in")
+        raise CollectionError(f"cannot create {path.name}: no such folder: {path.parent}")
     with whole_file(path) as unfinished, Store(path, connect(unfinished, mode="rwc", called=path)) as store:
         store.row("PRAGMA journal_mode = WAL")
         with store.write() as connection:
@@ -263,7 +263,7 @@ def open_store(path: Path, *, waiting: Waiting | None = None) -> Store:
     A file that cannot be written, as published collections are, is opened for reading alone.
     """
     if not path.exists():
-        raise CollectionError(f"there is no collection at {path}; create one with: cranfield init -C {path}")
+        raise CollectionError(f"no collection at {path}; create one with: cranfield init -C {path}")
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "not a file"
         raise CollectionError(f"{path} is {kind}; a collection is one file, usually named collection.db")
@@ -311,7 +311,7 @@ def back_up(store: Store, target: Path) -> None:
     if target.exists():
         raise CollectionError(f"{target} already exists; a backup never overwrites a file")
     if not target.parent.is_dir():
-        raise CollectionError(f"there is no folder {target.parent} for the copy")
+        raise CollectionError(f"cannot write the copy: no such folder: {target.parent}")
     with (
         whole_file(target) as unfinished,
         translated(target),

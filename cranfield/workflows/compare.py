@@ -53,7 +53,7 @@ NAMES_SHOWN = 5
 ALL_IN_DATA = "--format csv has all"
 ABOUT_CLAIMS = (
     "robust, supported, conservative win and open say whether unjudged documents could reverse a lead;"
-    " p says whether it is more than chance"
+    " p says whether it is statistically significant"
 )
 TO_A_RANK = "robust to a rank: unjudged documents below it were not considered and could still reverse the lead"
 

@@ -88,7 +88,7 @@ def about_plans(
         yield f"{counted(len(beyond) - _PLANS_NAMED, 'other plan')} with fewer unjudged documents"
     if any(one.cost.unknown > BEYOND * one.cost.documents for one in beyond):
         yield (
-            f"warning: a plan with more than {BEYOND:.0%} unjudged documents goes beyond the known pool: it would"
+            f"warning: a plan with more than {BEYOND:.0%} unjudged documents exceeds the known pool: it would"
             " find more than is reported, and its ranking and losses look better than they are"
         )
     for strategy in [str(plan) for plan in played if budgets]:
@@ -314,13 +314,13 @@ def _contributing(
     if members is not None:
         pooled = {one.run: one.group for one in members if one.pooled and one.run in here}
         if not pooled:
-            raise InputError("the groups mark none of these runs as pooled: there is no contributing run")
+            raise InputError("no contributing run: the groups mark none of these runs as pooled")
         return candidates.runs_of([here[name] for name in pooled], groups=pooled)
     if store is None:
         return candidates.runs_of(list(runs))
     chosen = [facts for facts in stored_runs.facts(store) if facts.name in here and facts.role == "contributing"]
     if not chosen:
-        raise InputError("none of these runs was submitted as contributing: there is no contributing run")
+        raise InputError("no contributing run: none of these runs was submitted as contributing")
     return inputs.pooled_runs(store, chosen)
 
 

@@ -23,7 +23,7 @@ with deferred:
 class Status(Result):
     """Where a collection stands.
 
-    `older` grades were given under an older scale or older guidelines; `unfinished` topics of live pools will have
+    `older` grades were assigned under an older scale or older guidelines; `unfinished` topics of live pools will have
     more documents; `unpooled` runs may contribute to a pool and are in none of those there are; a packet is for one
     assessor, and what is `pooled` is its queue. `hint` makes of the words of a command what can be typed.
     """
@@ -126,7 +126,9 @@ class Status(Result):
         said = []
         if self.older:
             grades, again = counted(self.older, "grade"), self.hint("judge --rejudge")
-            said.append(f"note: {grades} given under an older scale or older guidelines; judge again with: {again}")
+            said.append(
+                f"note: {grades} assigned under an older scale or older guidelines; judge again with: {again}"
+            )
         if self.refused_topics:
             said.append(f"note: refused topics, not judged: {', '.join(self.refused_topics)}")
         if self.unpooled:

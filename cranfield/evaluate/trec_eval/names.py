@@ -147,7 +147,7 @@ def in_our_words(text: str) -> list[str] | None:
         return [f"IPrecMean(levels='{','.join(given)}')"]
     words = list("abcd") if name == "utility" else ["beta"]
     if len(given) != len(words):
-        raise UsageError(f"{text}: {name} takes {counted(len(words), 'number')}, not {len(given)}")
+        raise UsageError(f"{text}: {name} needs {counted(len(words), 'number')}, not {len(given)}")
     settings = ", ".join(f"{word}={value}" for word, value in zip(words, given, strict=True))
     return [f"{MEASURES[name].expression}({settings})"]
 

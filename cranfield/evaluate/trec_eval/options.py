@@ -93,7 +93,7 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
     pairs = [(letters.get(option, option.lstrip("-")), value) for option, value in found]
     version = ([value for letter, value in pairs if letter == "as"] or ["10"])[-1]
     if version not in ("9", "10"):
-        raise Refused(f"trec_eval: --as takes 9 or 10, not '{version}'\n", 1)
+        raise Refused(f"trec_eval: --as must be 9 or 10, not '{version}'\n", 1)
     options = TrecOptions(version="9" if version == "9" else "10", files=tuple(files))
     for letter, value in pairs:
         if letter in _FLAGS:
@@ -106,7 +106,7 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
                 illegal = f"trec_eval: illegal measure '{value}'\n"
                 raise Refused(f"trec_eval: improper measure in parameter '{name}'\n{illegal}", 1)
             if name.startswith("prefs") or name.endswith("_avgjg") or name in ("all_prefs", "qrels_jg"):
-                raise Refused(f"trec_eval: '{name}': preference measures are out of Cranfield's scope\n", 1)
+                raise Refused(f"trec_eval: '{name}': preference measures are not supported\n", 1)
             names = set(nickname(name, options.version) or () if name in NICKNAMES else (name,))
             if not names <= set(measures_of_version(options.version)):
                 raise Refused(f"trec_eval: illegal measure '{name}'\n", 1)
@@ -115,9 +115,12 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
         elif letter == "Z":
             options = replace(options, zscores=value)
         elif letter == "D" and "." in value:
-            raise Refused("trec_eval: -D with a topic is out of Cranfield's scope; evaluate --topics takes some\n", 1)
+            raise Refused(
+                "trec_eval: -D with a topic is not supported; select topics with cranfield evaluate --topics FILE\n",
+                1,
+            )
         elif letter == "R" and value in _PREFERENCES:
-            raise Refused("trec_eval: preference judgments are out of Cranfield's scope; it reads qrels\n", 1)
+            raise Refused("trec_eval: preference judgments are not supported, only qrels\n", 1)
         elif (letter == "R" and value != "qrels") or (letter == "T" and value != "trec_results"):
             raise Refused(f"trec_eval: Illegal format '{value}'\n", 2)
     if options.help or options.show_version:

@@ -126,7 +126,7 @@ def _beta_draw(arms: Bandit) -> Scores:
 def thompson(start: Start, *, update: Update = "pulled", known: Known = "skip") -> State:
     """Judges the next document of the run with the largest draw from Beta(1 + R_s, 1 + N_s): Thompson sampling.
 
-    R_s and N_s are the relevant and non-relevant documents seen of run s. Each step draws anew, by seed.
+    R_s and N_s are the relevant and non-relevant documents seen of run s. Every step samples again, by seed.
 
     Source: Losada, Parapar and Barreiro, SAC 2016, who call it BLA (Bayesian learning automaton).
     """

@@ -21,7 +21,7 @@ def _own_depths(topics: str) -> RankAmount:
     for word in filter(None, topics.split(",")):
         match = _OWN_DEPTH.fullmatch(word)
         if not match or int(match[2]) < 1:
-            raise UsageError(f"option 'topics' takes topics with depths, as in 101:50,107:20; not {quoted(word)}")
+            raise UsageError(f"option 'topics' must be topics with depths, as in 101:50,107:20; not {quoted(word)}")
         depths[match[1]] = int(match[2])
     return RankAmount(depths)
 

@@ -100,7 +100,7 @@ def borda(candidates: Candidates) -> Scores:
 def combsum(candidates: Candidates) -> Scores:
     """By Σ over runs s of y_s(d).
 
-    y_s(d) = (score − min) / (max − min) over the list of run s, 1 where all its scores are equal.
+    y_s(d) = (score − min) / (max − min) over the list of run s, 1 if all its scores are equal.
     Absent from a run: y = 0. Ties by document id, descending.
 
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
@@ -113,7 +113,7 @@ def combsum(candidates: Candidates) -> Scores:
 def combmnz(candidates: Candidates) -> Scores:
     """By |{s : d in s}| · Σ over runs s of y_s(d).
 
-    y_s(d) = (score − min) / (max − min) over the list of run s, 1 where all its scores are equal.
+    y_s(d) = (score − min) / (max − min) over the list of run s, 1 if all its scores are equal.
     Absent from a run: y = 0. Ties by document id, descending.
 
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
@@ -126,7 +126,7 @@ def combmnz(candidates: Candidates) -> Scores:
 def combanz(candidates: Candidates) -> Scores:
     """By Σ over runs s of y_s(d), divided by |{s : d in s}|.
 
-    y_s(d) = (score − min) / (max − min) over the list of run s, 1 where all its scores are equal.
+    y_s(d) = (score − min) / (max − min) over the list of run s, 1 if all its scores are equal.
     Only runs that have d count. Ties by document id, descending.
 
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
@@ -139,7 +139,7 @@ def combanz(candidates: Candidates) -> Scores:
 def combmax(candidates: Candidates) -> Scores:
     """By the maximum over runs s of y_s(d).
 
-    y_s(d) = (score − min) / (max − min) over the list of run s, 1 where all its scores are equal.
+    y_s(d) = (score − min) / (max − min) over the list of run s, 1 if all its scores are equal.
     Only runs that have d count. Ties by document id, descending.
 
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
@@ -152,7 +152,7 @@ def combmax(candidates: Candidates) -> Scores:
 def combmin(candidates: Candidates) -> Scores:
     """By the minimum over runs s that have d of y_s(d).
 
-    y_s(d) = (score − min) / (max − min) over the list of run s, 1 where all its scores are equal.
+    y_s(d) = (score − min) / (max − min) over the list of run s, 1 if all its scores are equal.
     Only runs that have d count. Ties by document id, descending.
 
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR
@@ -166,7 +166,7 @@ def combmin(candidates: Candidates) -> Scores:
 def combmed(candidates: Candidates) -> Scores:
     """By the median over runs s that have d of y_s(d); of an even number the mean of the middle two.
 
-    y_s(d) = (score − min) / (max − min) over the list of run s, 1 where all its scores are equal.
+    y_s(d) = (score − min) / (max − min) over the list of run s, 1 if all its scores are equal.
     Only runs that have d count. Ties by document id, descending.
 
     Source: Fox and Shaw, "Combination of multiple searches", TREC-2, 1994; the scores normalised as in Lee, SIGIR

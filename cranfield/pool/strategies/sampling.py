@@ -33,10 +33,10 @@ def _one_stratum(chosen: Places, probabilities: Scores, population: int) -> Samp
 def uniform_sample(candidates: Candidates, eligible: Places, wanted: int | None, seed: int) -> Sample:
     """n of the N documents that can be chosen, each with the same probability n / N, without replacement.
 
-    The documents with the n smallest draws are taken; a draw is a hash of seed, topic and document, so a larger
+    The documents with the n smallest keys are sampled; a key is a hash of seed, topic and document, so a larger
     sample with the same seed contains the smaller one. A share is rounded to a whole number of documents, at least
     one: otherwise a topic would have a probability of 0 and could not be estimated. Documents in the population of an
-    earlier sample of the plan are not drawn again.
+    earlier sample of the plan are not sampled again.
 
     Source: the design of infAP (Yilmaz and Aslam, CIKM 2006); all probabilities are exact.
     """
@@ -51,12 +51,14 @@ def _read_strata(strata: str, order: str) -> Strata:
         match = _STRATUM.fullmatch(word)
         rate = float(match[3]) if match and match[3] is not None else None
         if not match or not 1 <= int(match[1]) <= int(match[2]) or not 0 <= (rate or 0) <= 100:
-            raise UsageError(f"option 'strata' takes ranks with rates, as in 1-20:100,21-100:20; not {quoted(word)}")
+            raise UsageError(
+                f"option 'strata' must be ranks with rates, as in 1-20:100,21-100:20; not {quoted(word)}"
+            )
         if parts and int(match[1]) <= parts[-1][1]:
             raise UsageError(f"strata must rise and not overlap; {quoted(word)} does")
         parts.append((int(match[1]), int(match[2]), rate))
     if order != _BEST_RANK and (kind := strategies.get(order).kind) != "fixed":
-        raise UsageError(f"option 'order' takes rank or a fixed strategy; {quoted(order)} is {kind}")
+        raise UsageError(f"option 'order' must be rank or a fixed strategy; {quoted(order)} is {kind}")
     return Strata(tuple(parts), by_rank=order == _BEST_RANK)
 
 
@@ -68,14 +70,16 @@ def stratified_sample(
     seed: int,
     *,
     strata: Annotated[str, Option("ranks with rates in %, as in 1-20:100,21-100:20")] = "1-20:100,21-100:20",
-    order: Annotated[str, Option("what is cut into strata: rank (the best one), or a fixed strategy")] = _BEST_RANK,
+    order: Annotated[
+        str, Option("ranking that is divided into strata: rank (the best rank), or a fixed strategy")
+    ] = _BEST_RANK,
 ) -> Sample:
     """From each stratum h, n_h of its N_h documents, drawn uniformly without replacement: probability n_h / N_h.
 
     `strata=1-20:100,21-100:20` takes all documents whose best rank is up to 20, and 20% of those from 21 to
     100. `order=rrf` cuts the strata from the order of a strategy instead: then 1-20 are its first twenty. One stratum
     may have no rate; it gets what the others leave of the amount, as in `stratified until 800
-    strata=1-20:100,21-1000`. Rates that take more than the amount are refused, and where all strata have rates there
+    strata=1-20:100,21-1000`. Rates that exceed the amount are rejected, and where all strata have rates there
     is no amount. A rate above 0 takes at least one document of a stratum that has any. Documents outside all
     strata are not chosen.
 
@@ -124,11 +128,11 @@ def statap_sample(candidates: Candidates, eligible: Places, wanted: int | None, 
     A rank r of a list of Z documents weighs W(r) = (1 + 1/r + 1/(r+1) + … + 1/Z) / (2Z), an absent document nothing;
     a document weighs the mean over all runs. The N documents that can be chosen are sorted by weight and cut into
     buckets of n, the size of the sample. n times a bucket is drawn with the probability P of its share of all weight;
-    from a bucket that was drawn k times k documents are taken, all of it if it has no more than k. So a document of a
-    bucket B has the inclusion probability E[min(K, |B|)] / |B| with K ~ Binomial(n, P): that is n P / |B| in a full
-    bucket. (The realised k / |B| is no inclusion probability: estimates made with it are biased.) A document that
-    weighs nothing stays out. Where no more than n documents can be chosen, all are, with probability 1. A larger
-    sample need not contain a smaller one: the buckets are others.
+    from a bucket that was drawn k times, k documents are sampled, all of it if it has no more than k. So a document
+    of a bucket B has the inclusion probability E[min(K, |B|)] / |B| with K ~ Binomial(n, P): that is n P / |B| in a
+    full bucket. (The realised k / |B| is not an inclusion probability: estimates made with it are biased.) A document
+    of weight 0 is never sampled. If no more than n documents can be chosen, all are, with probability 1. A larger
+    sample need not contain a smaller one: the buckets differ.
 
     The probabilities are stored with the pool, for estimates of your own. The measures for sampled qrels (`xinfAP`,
     `infNDCG`, `statAP`, `statP`) use strata only, and weight every document of a stratum by N / n: for this

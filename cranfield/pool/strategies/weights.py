@@ -113,7 +113,7 @@ def hedge_gains(candidates: Candidates) -> Scores:
 
 @adaptive("mtc", summary="minimal test collections: documents that discriminate between runs")
 def minimal_test_collection(start: Start) -> State:
-    """Judges the document whose label moves the differences between runs in average precision most.
+    """Judges the document whose grade most affects the differences between runs in average precision.
 
     R · AP of run s is Σ over i ≤ j of x_i x_j / max(r_s(i), r_s(j)), documents that s does not have adding nothing.
     With p_j = 1 for relevant, 0 for other and ½ for unjudged documents, the label of i changes its expectation by

@@ -311,7 +311,7 @@ def _score(
         novel = scoring.by_novelty(aligned, read.qrels, read.runs, clusters)
         found, plain = (scoring.score(one, measures, rounding=rounding) for one in (novel, aligned))
         lost = counted(int(((aligned.lists.grades > 0) & (novel.lists.grades == 0)).sum()), "retrieved document")
-        facts.append(f"novelty: {lost} with a grade above 0 counted as not relevant, being copies")
+        facts.append(f"novelty: {lost} with a grade above 0 counted as not relevant (near-duplicates)")
         changes = tuple(scoring.rank_changes(found, plain))
         return Evaluation(scores=found, plain=plain, changes=changes, facts=tuple(facts))
     if read.qrels.strata is not None:

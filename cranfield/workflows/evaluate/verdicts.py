@@ -90,7 +90,7 @@ def sentences(trust: Trusted) -> Iterator[str]:
     for _, run, one in sorted(flagged, key=lambda item: item[:2])[:TOLD_AT_MOST]:
         yield account(reuse.account_of(trust, one, run))
     if len(flagged) > TOLD_AT_MOST:
-        yield f"… and {counted(len(flagged) - TOLD_AT_MOST, 'run')} more; cranfield reuse --describe lists all"
+        yield f"… and {counted(len(flagged) - TOLD_AT_MOST, 'more run')}; cranfield reuse --describe lists all"
 
 
 # Scores that are not those of the lists as they stand.

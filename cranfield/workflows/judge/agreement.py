@@ -94,8 +94,8 @@ class AgreementReport(Result):
         """What is to be known before the figures are read."""
         if not self.older:
             return ()
-        older = f"{self.older:,} of {counted(self.opinions, 'opinion')} were given on an older scale"
-        return [f"warning: {older}: relevance is taken from the scale of each; grades are compared as numbers"]
+        older = f"{self.older:,} of {counted(self.opinions, 'judgment')} were made on an older scale"
+        return [f"warning: {older}: relevance follows the scale of each judgment; grades are compared as numbers"]
 
     @property
     def remarks(self) -> Sequence[str]:  # type: ignore[override]
@@ -143,7 +143,7 @@ class AgreementReport(Result):
                     (str(grade), *(int(count) if place >= row else None for place, count in enumerate(counts)))
                     for row, (grade, counts) in enumerate(zip(grades, self.confusion, strict=True))
                 ]
-                caption = "Pairs of opinions on the same document: lower grade by row, higher grade by column"
+                caption = "Pairs of judgments on the same document: lower grade by row, higher grade by column"
                 yield table_of(columns, rows, caption=caption)
             else:
                 yield self.wide_table(kind)
@@ -203,9 +203,9 @@ def overall_table(estimates: Sequence[coefficients.Estimate], caption: str) -> T
         interval = f"{one.low:.3f} to {one.high:.3f}" if defined else "not defined"
         rows.append((one.coefficient, one.value, interval, one.items, coefficients.COEFFICIENTS[one.coefficient]))
     value = Column("value", kind="number", digits=3)
-    columns: list[Column | str] = ["coefficient", value, "interval", "items", Column("what", "what it is")]
+    columns: list[Column | str] = ["coefficient", value, "interval", "items", Column("what", "description")]
     uneven = len({one.items for one in estimates}) > 1
-    notes = ["fleiss: only items with the most common number of opinions"] if uneven else []
+    notes = ["fleiss: only items with the most common number of judgments"] if uneven else []
     return table_of(columns, rows, caption=caption, notes=notes)
 
 
@@ -222,7 +222,7 @@ def effect_table(effect: correlation.AssessorEffect) -> Table:
     return table_of(
         columns,
         rows,
-        caption="Effect on the ranking of runs: qrels drawn at random from the assessors against the official qrels",
+        caption="Effect on the ranking of runs: qrels sampled from the assessors, against the official qrels",
         notes=[f"rankings with tau of at least {TAU_RULE:g} are commonly regarded as equivalent"],
     )
 

@@ -222,7 +222,9 @@ def judge_with(store: Store, request: JudgeRequest, *, progress: Progress = sile
     unless somebody names their layer.
     """
     if not _JUDGE.fullmatch(request.judge):
-        raise UsageError(f"{quoted(request.judge)} is no judge; write NAME@VERSION, such as llama@3.1-prompt2")
+        raise UsageError(
+            f"{quoted(request.judge)} is not a valid judge name; use NAME@VERSION, such as llama@3.1-prompt2"
+        )
     layer = f"{MACHINE}{request.judge}"
     try:
         command = shlex.split(request.command)

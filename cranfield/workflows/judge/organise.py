@@ -36,7 +36,7 @@ def rejudging(older: int, hint: Hint) -> list[str]:
     """Say how many grades were given under older versions, and what to do about it."""
     if not older:
         return []
-    told = f"{counted(older, 'grade')} given under an older scale or older guidelines"
+    told = f"{counted(older, 'grade')} assigned under an older scale or older guidelines"
     return [f"{told}; their assessors judge again with: {hint('judge --rejudge')}"]
 
 

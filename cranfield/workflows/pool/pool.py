@@ -84,9 +84,7 @@ class Pool:
             one for one in stored_runs.facts(store) if one.role == CONTRIBUTING
         ]
         if not named:
-            raise InputError(
-                "there is no contributing run to pool; submit runs with --contributing, or name some with --run"
-            )
+            raise InputError("no contributing run to pool; submit runs with --contributing, or name some with --run")
         chosen = [one for one in named if priority is None or one.priority <= priority]
         if not chosen:
             raise InputError(f"no run has a priority up to {priority}")

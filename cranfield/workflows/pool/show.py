@@ -402,7 +402,7 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
         )
     strata = pools.passed_over_by(store, facts.name, topic, document)
     if strata:
-        message = f"{quoted(document)} was not drawn for topic {quoted(topic)} by the sample"
+        message = f"{quoted(document)} was not sampled for topic {quoted(topic)}"
         raise InputError(f"{message} (stratum {strata[0]})")
     runs, where = inputs.pooled_runs(store, pool=facts.name), "no contributing run retrieved it"
     some = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None

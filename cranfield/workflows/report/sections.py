@@ -91,7 +91,7 @@ def overview(material: Material, missing: Sequence[str]) -> Section:
     rows = [
         (step.grade, step.label, step.gain, step.grade >= scale.relevant_from, step.text) for step in scale.grades
     ]
-    columns = ("grade", "label", gain, "relevant", Column("text", "what it means"))
+    columns = ("grade", "label", gain, "relevant", Column("text", "meaning"))
     table = table_of(columns, rows, caption="Relevance scale")
     is_explained = any(step.text for step in scale.grades)
     blocks.append(TableBlock("scale", table if is_explained else table.select(range(4))))
@@ -228,7 +228,7 @@ def leaderboard(material: Material, drawings: Sequence[Drawing]) -> Section:
         table = table.select([*first, *(at for at in range(len(table.columns)) if at not in first)])
         blocks.append(TableBlock(f"trust-{re.sub(r'[^A-Za-z0-9]+', '-', str(one.measure)).strip('-')}", table))
     blocks += [Prose(points=evaluation.facts)] if evaluation.facts else []
-    lead = "Means over topics. The verdict says how far a score can be trusted, given its unjudged documents."
+    lead = "Means over topics. The verdict says how reliable a score is, given the unjudged documents of the run."
     return Section("Leaderboard", (*blocks, *drawings), lead)
 
 

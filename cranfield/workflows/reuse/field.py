@@ -236,7 +236,9 @@ class Trusted:
             notes.append(f"thresholds changed from their default: {', '.join(changed)}")
         lists = self.field.read.aligned.lists
         if self.trusts and not lists.level_counts[:, lists.levels < knowledge.relevant_from].sum():
-            notes.append("no document is judged not relevant, so that pooled documents cannot be told from others")
+            notes.append(
+                "no document is judged not relevant, so pooled documents cannot be distinguished from others"
+            )
         deepest = int(knowledge.pool_depth.max(initial=0))
         cutoffs = {str(one.measure): one.measure.cutoff for one in self.trusts}
         deeper = [name for name, cutoff in cutoffs.items() if isinstance(cutoff, int) and cutoff > deepest]

@@ -131,7 +131,7 @@ def about_collection(report: pool_bias.CollectionReport) -> Iterator[str]:
     if report.orphans:
         yield f"{counted(report.orphans, 'judged document')} ({orphans:.1f}%) retrieved by none of these runs"
     else:
-        yield "every judged document was retrieved by one of these runs"
+        yield "every judged document was retrieved by at least one of these runs"
     gone = report.extrapolation
     testable = all(problem.severity != "error" for problem in report.problems)
     if testable and gone.refusal:

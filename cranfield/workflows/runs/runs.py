@@ -165,7 +165,7 @@ class Systems(Result):
             (name, one.family, one.summary, ", ".join(f"{opt.name}={opt.default}" for opt in described_options(one)))
             for name, one in baseline.systems.items()
         ]
-        return table_of(["system", "family", Column("summary", "what it is"), "options"], rows)
+        return table_of(["system", "family", Column("summary", "description"), "options"], rows)
 
 
 @dataclass(frozen=True, slots=True)

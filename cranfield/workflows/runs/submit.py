@@ -302,7 +302,7 @@ def _refuse(examined: Sequence[Examined], further: Sequence[Problem]) -> None:
         repairable = any(problem.repairable for problem in errors)
         mend = "; cranfield runs check --repair FOLDER fixes what it can" if repairable else ""
         everything = [*(problem for one in examined for problem in one.problems), *further]
-        raise ProblemsFound(f"{refused} refused, so nothing was submitted{mend}", everything)
+        raise ProblemsFound(f"{refused} rejected, nothing was submitted{mend}", everything)
 
 
 def _name_problems(examined: Sequence[Examined], standing: dict[str, str]) -> list[Problem]:
