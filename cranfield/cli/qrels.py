@@ -115,7 +115,7 @@ def release(
     ] = None,
     format: Format = "table",
 ) -> None:
-    """Freeze the current qrels under a name, with a hash and a manifest; a release never changes."""
+    """Release the current qrels under a name, with a hash and a manifest; a release never changes."""
     selection = _selection(layer, rule, as_of, up_to_event, unjudged)
     with console.collection(collection) as store, console.progress() as progress:
         made = qrels.Qrels(store).release(name, note=note, bundle=bundle, selection=selection, progress=progress)

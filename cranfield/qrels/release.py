@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
 from cranfield.base.errors import UnknownName, UsageError, quoted
-from cranfield.base.tables import Result, Table, Value, facts_table, table_of
+from cranfield.base.tables import Column, Result, Table, Value, facts_table, table_of
 
 Rule = tuple[str, ...]
 """Words in order: the first that gives a grade decides."""
@@ -182,4 +182,5 @@ class Releases(Result):
             )
             for one in self.manifests
         ]
-        return table_of(["release", "topics", "judged", "unjudged", "content_hash", "made_from", "made"], rows)
+        source, created = Column("made_from", "source"), Column("made", "created")
+        return table_of(["release", "topics", "judged", "unjudged", "content_hash", source, created], rows)
