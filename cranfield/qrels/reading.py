@@ -326,7 +326,7 @@ def read_judgments(source: Source, *, format: str | None = None) -> tuple[list[F
     """Read a file of judgments; a table may have the columns assessor, time and note beside the three of qrels.
 
     Gives all judgments in the order of the file, and what is wrong with its other rows. Whether somebody judged a
-    document twice is for the reader of the rows to say: it hangs on who and when.
+    document twice is for the reader of the rows to say: it depends on who and when.
     """
     kind = format_of(source, format=format)
     judgments: list[FileJudgment] = []

@@ -46,12 +46,12 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "figure.dpi": 150,
 }
-_METADATA: dict[str, dict[str, str | None]] = {
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-    ".png": {"Software": None},
+_METADATA = {
+    ".svg": ("Date", "Description"),
+    ".pdf": ("CreationDate", "Subject"),
+    ".png": ("Software", "Description"),
 }
-_DESCRIBED = {".svg": "Description", ".pdf": "Subject", ".png": "Description"}
+"""What a file would say of its making, and must not; and where it says what it shows."""
 _WIDEST, _TALLEST = 24.0, 60.0
 _POINTS = 10_000
 """More points than these are one picture inside a drawing, else they would weigh a hundred bytes each."""
@@ -186,13 +186,14 @@ def save(figure: Figure, path: Path, *, footer: str = "") -> str:
     box in a PNG or PDF; an SVG keeps it, for the fonts of whoever looks at it.
     """
     kind = kind_of(path)
-    metadata: dict[str, str | None] = dict(_METADATA[kind])
+    left_out, description = _METADATA[kind]
+    metadata: dict[str, str | None] = {left_out: None}
     import matplotlib as mpl
 
     with whole_file(path, replace=True) as unfinished, mpl.rc_context(_STYLE), _letters_lacking() as lacking:
         below = None
         if footer:  # just below all that the figure shows, from its left edge on
-            metadata[_DESCRIBED[kind]] = footer
+            metadata[description] = footer
             drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
             left, top = drawn.x0 / width, (drawn.y0 - _FOOTER_GAP) / height
             below = figure.text(left, top, label_in_full(footer), fontsize=6, color=GREY, va="top")

@@ -77,8 +77,8 @@ class Material:
 
     `names` gives each assessor the name under which the report speaks of them. `layers` and `rule` are those that the
     qrels were made by: of the release, where they are one; none where they came from a file. `topics` are all in the
-    order they were added, then those that only the qrels know. `checksums` are SHA-256 of everything the numbers hang
-    on: documents and topics have one hash each, by their ids.
+    order they were added, then those that only the qrels know. `checksums` are SHA-256 of everything the numbers
+    depend on: documents and topics have one hash each, by their ids.
     """
 
     request: ReportRequest

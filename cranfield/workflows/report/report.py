@@ -138,7 +138,7 @@ def collection_card(material: Material) -> dict[str, Any]:
 
 
 def reuse_card(material: Material) -> reuse_cards.Card | None:
-    """Give the card of the pool, with which others judge their runs; None where it is not known who fed it."""
+    """The card of the pool, with which others judge their runs; None where the contributing runs are not known."""
     trust = None if material.evaluation is None else material.evaluation.trust
     if trust is None or trust.field.prefixes is None or not trust.trusts:
         return None

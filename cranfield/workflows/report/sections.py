@@ -32,7 +32,7 @@ MOST_RUNS = 150
 
 ENDS = 20
 MOST_TOPICS = 500
-"""How many topics are laid open; of more, those that tell runs apart most."""
+"""How many topics are shown in detail; of more, those on which runs differ most."""
 
 _HARD = 0.1
 _FLAGS = (
@@ -247,7 +247,7 @@ def topics_section(topics: Sequence[TopicPart], scores: Scores | None) -> Sectio
     blocks: list[Block] = [TableBlock("topics", _topics_table(topics, scores, places))]
     if len(scores.run_names) > MOST_RUNS:
         blocks.append(Prose(f"Each topic lists the best and the worst {ENDS} of {len(scores.run_names):,} runs."))
-    # All topics that say something are laid open; of very many those on which runs differ most.
+    # All topics that say something are shown in detail; of very many those on which runs differ most.
     spread = np.nan_to_num(scores.values[0].std(axis=0))
     telling = [part.topic.id for part in topics if part.topic.id in places or part.found]
     telling.sort(key=lambda topic: -float(spread[places[topic]]) if topic in places else 0.0)
