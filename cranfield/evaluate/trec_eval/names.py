@@ -130,7 +130,10 @@ def in_our_words(text: str) -> list[str] | None:
     if family := _WITH_CUTOFF.fullmatch(text):
         one, cutoffs = MEASURES[family[1]], family[3].split(",") if family[3] else [family[2]] if family[2] else []
         cutoffs = cutoffs or [f"{cutoff:g}" for cutoff in one.usual]
-        return [one.expression.format(_as_read(cutoff, whole=one.takes == "cutoffs")) for cutoff in cutoffs]
+        for place, cutoff in enumerate(cutoffs):
+            if cutoff.replace(".", "", 1).isdigit():
+                cutoffs[place] = str(int(float(cutoff))) if one.takes == "cutoffs" else f"{float(cutoff):g}"
+        return [one.expression.format(cutoff) for cutoff in cutoffs]
     if graded := _WITH_GAINS.fullmatch(text):
         pairs = ", ".join(pair.replace("=", ": ") for pair in graded[2].rstrip(",").split(","))
         return [f"{MEASURES[graded[1]].expression}(gains={{{pairs}}})"]
@@ -150,9 +153,3 @@ def in_our_words(text: str) -> list[str] | None:
         raise UsageError(f"{text}: {name} needs {counted(len(words), 'number')}, not {len(given)}")
     settings = ", ".join(f"{word}={value}" for word, value in zip(words, given, strict=True))
     return [f"{MEASURES[name].expression}({settings})"]
-
-
-def _as_read(cutoff: str, *, whole: bool) -> str:
-    if not cutoff.replace(".", "", 1).isdigit():
-        return cutoff
-    return str(int(float(cutoff))) if whole else f"{float(cutoff):g}"

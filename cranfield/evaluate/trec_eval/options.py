@@ -6,7 +6,6 @@ import getopt
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from cranfield.evaluate.align import Reference
 from cranfield.evaluate.trec_eval.names import NICKNAMES, measures_of_version, nickname
@@ -134,8 +133,7 @@ def parsed(arguments: Sequence[str]) -> TrecOptions:
 
 # Parameters of measures as trec_eval reads them: cutoffs, numbers, pairs of grade and gain.
 
-Number = TypeVar("Number", int, float)
-
+_CANNOT = "trec_eval: Cannot initialize measure '{}'\n"
 _WHOLE_NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 _NUMBER = re.compile(
     r"[ \t\n\v\f\r]*([+-]?)(?:(0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?)"
@@ -167,17 +165,13 @@ def real_number(text: str) -> float:
     return -size if sign == "-" else size
 
 
-def cutoffs(text: str, name: str) -> tuple[int, ...]:
-    """Read whole-number cutoffs; they are sorted, positive and distinct."""
-    found = sorted(whole_number(word) for word in text.split(","))
-    if found[0] <= 0:
-        raise Refused(f"trec_eval: Negative cutoff detected\n{_cannot(name)}", 2)
-    return tuple(_distinct(found, name))
-
-
-def levels(text: str, name: str) -> tuple[float, ...]:
-    """Read levels; they are sorted and distinct."""
-    return tuple(_distinct(sorted(real_number(word) for word in text.split(",")), name))
+def cutoffs(text: str, name: str, *, whole: bool) -> tuple[float, ...]:
+    """Read cutoffs, which are whole numbers above 0, or levels; they are sorted and distinct."""
+    found = sorted((whole_number if whole else real_number)(word) for word in text.split(","))
+    fault = "Negative cutoff" if whole and found[0] <= 0 else "duplicate cutoffs"
+    if (whole and found[0] <= 0) or len(set(found)) != len(found):
+        raise Refused(f"trec_eval: {fault} detected\n{_CANNOT.format(name)}", 2)
+    return tuple(found)
 
 
 def numbers(text: str) -> tuple[float, ...]:
@@ -189,7 +183,7 @@ def pairs(text: str, name: str) -> tuple[tuple[str, float], ...]:
     """Read pairs like `1=3.5,2=9`."""
     found = [word.split("=") for word in text.split(",")]
     if any(len(pair) != 2 for pair in found):
-        raise Refused(f"trec_eval: malformed pair parameters in '{text}'\n{_cannot(name)}", 2)
+        raise Refused(f"trec_eval: malformed pair parameters in '{text}'\n{_CANNOT.format(name)}", 2)
     return tuple((key, real_number(value)) for key, value in found)
 
 
@@ -199,13 +193,3 @@ def gains(found: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]
     if any(grade < 0 for grade, _ in named):
         raise Refused("trec_eval: gains of documents that are not judged are out of Cranfield's scope\n", 1)
     return named
-
-
-def _distinct(found: list[Number], name: str) -> list[Number]:
-    if len(set(found)) != len(found):
-        raise Refused(f"trec_eval: duplicate cutoffs detected\n{_cannot(name)}", 2)
-    return found
-
-
-def _cannot(name: str) -> str:
-    return f"trec_eval: Cannot initialize measure '{name}'\n"

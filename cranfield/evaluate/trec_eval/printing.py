@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield._version import __version__
 from cranfield.evaluate.lists import NOT_POOLED, Lists, Values, gain_function
@@ -20,8 +21,6 @@ from cranfield.evaluate.trec_eval.names import LEVELS, MEASURES, ORDER, measures
 from cranfield.evaluate.trec_eval.options import USAGE, Refused, TrecOptions
 
 # The values of trec_eval's measures: our own where both agree, its own arithmetic where they differ.
-
-Named = Iterator[tuple[str, Values]]
 
 _DEFAULT_P = 0.9
 _COEFFICIENTS = 4
@@ -41,28 +40,13 @@ class Wanted:
         """The name as printed when parameters join it."""
         return f"{self.name}_{self.text}" if self.text else self.name
 
-    @property
-    def rel(self) -> int:
-        """The lowest grade that is relevant."""
-        return self.options.level
-
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """The levels that are wanted."""
-        return parameters.levels(self.text, self.name) if self.text else MEASURES[self.name].usual
-
-    @property
-    def gains(self) -> tuple[tuple[int, float], ...]:
-        """The gains that are named."""
-        return parameters.gains(parameters.pairs(self.text, self.name)) if self.text else ()
-
     def ours(self, expression: str, **settings: Any) -> Values:
         """The values of our measure; its parameters may be any that trec_eval takes."""
         found = scanned(expression)
         kind = measures.get(found.name)
         settings = {name: value for name, value, _ in found.settings if name not in COMMON} | settings
-        if "rel" in kind.parameters and kind.parameters["rel"].default == 1:
-            settings["rel"] = self.rel
+        if kind.has_threshold:
+            settings["rel"] = self.options.level
         if found.cutoff is not None:
             settings["cutoff"] = int(found.cutoff)
         return kind.function(self.lists, **settings)  # type: ignore[no-any-return]
@@ -70,40 +54,69 @@ class Wanted:
 
 def values_of(wanted: Wanted) -> dict[str, Values]:
     """The values of a measure under the names it prints."""
-    name, measure = wanted.name, MEASURES[wanted.name]
-    if name in _OWN_ARITHMETIC:
-        return dict(_OWN_ARITHMETIC[name](wanted))
-    if measure.takes == "cutoffs":
-        cutoffs = parameters.cutoffs(wanted.text, name) if wanted.text else measure.usual
-        return {f"{name}_{cutoff}": wanted.ours(measure.expression.format(cutoff)) for cutoff in cutoffs}
-    if measure.takes == "gains":
-        return {wanted.full_name: wanted.ours(measure.expression, gains=wanted.gains)}
-    return {name: wanted.ours(measure.expression)}
+    lists, name, text, measure = wanted.lists, wanted.name, wanted.text, MEASURES[wanted.name]
+    steps = measure.usual
+    if text and measure.takes in ("cutoffs", "levels"):
+        steps = parameters.cutoffs(text, name, whole=measure.takes == "cutoffs")
+    pairs = parameters.pairs(text, name) if text and (name == "rbp" or measure.takes == "gains") else ()
+    gains = parameters.gains(pairs)
+    match name:
+        case "gm_map" | "gm_bpref":
+            value = np.maximum(wanted.ours(measure.expression), SMALLEST)
+            return {name: np.array([math.log(one) for one in value.tolist()])}
+        case "iprec_at_recall":
+            return {f"{name}_{level:3.2f}": _interpolated(wanted, level) for level in steps}
+        case "Rprec_mult":
+            values, found = {}, lists.relevant(wanted.options.level)
+            for times in steps:
+                depth = np.trunc(times * lists.relevant_count(wanted.options.level) + 0.9).astype(np.int64)
+                count = found.where(found.rank <= depth[found.cell]).count
+                values[f"{name}_{times:3.2f}"] = np.where(depth > 0, count / np.maximum(depth, 1), 0.0)
+            return values
+        case "utility":
+            numbers = parameters.numbers(text) if text else (1.0, -1.0, 0.0, 0.0)
+            if len(numbers) != _COEFFICIENTS:
+                raise Refused("trec_eval.calc_utility: improper number of coefficients\n", 4)
+            named = dict(zip("abcd", numbers, strict=True))
+            value = wanted.ours("Utility", documents=wanted.options.documents, **named)
+        case "11pt_avg":
+            value = _eleven_points(wanted)
+        case "Rndcg":
+            # Not a number where there are relevant documents and none has a gain: 0 is divided by 0.
+            has_gain = gain_function("linear", gains)(lists.levels) > 0
+            nothing = (lists.level_counts[:, has_gain].sum(axis=1) == 0)[lists.topics]
+            nothing &= lists.relevant_count(wanted.options.level) > 0
+            value = np.where(nothing, np.nan, wanted.ours("RnDCG", gains=gains))
+        case "set_F":
+            value = wanted.ours("SetF", beta=parameters.numbers(text)[0] if text else 1.0)
+        case "rbp":
+            p, judged = dict(pairs).get("p", _DEFAULT_P), lists.judged
+            if gains:
+                worth = gain.scaled_gains(lists, gains)
+                value = (1.0 - p) * judged.total(worth * gain.powers(p, judged.rank))
+            else:
+                value = wanted.ours("RBP(gain=topic)", p=p)
+        case "rbp_resid":
+            return {name: np.where(lists.unjudged.count > 0, wanted.ours(measure.expression), 0.0)}
+        case _ if measure.takes == "cutoffs":
+            return {f"{name}_{cutoff}": wanted.ours(measure.expression.format(cutoff)) for cutoff in steps}
+        case _ if measure.takes == "gains":
+            value = wanted.ours(measure.expression, gains=gains)
+        case _:
+            return {name: wanted.ours(measure.expression)}
+    return {wanted.full_name: value}
 
 
-def _rprec_mult(wanted: Wanted) -> Named:
-    relevant, found = wanted.lists.relevant_count(wanted.rel), wanted.lists.relevant(wanted.rel)
-    for times in wanted.levels:
-        depth = np.trunc(times * relevant + 0.9).astype(np.int64)
-        count = found.where(found.rank <= depth[found.cell]).count
-        yield f"{wanted.name}_{times:3.2f}", np.where(depth > 0, count / np.maximum(depth, 1), 0.0)
-
-
-def _iprec(wanted: Wanted) -> Named:
-    for level in wanted.levels:
-        yield f"{wanted.name}_{level:3.2f}", _interpolated(wanted, level)
-
-
-def _eleven_points(wanted: Wanted) -> Named:
+def _eleven_points(wanted: Wanted) -> Values:
     """The mean of the interpolated precisions, added from the last level to the first.
 
     trec_eval walks the list once from its end and takes the levels in turn, so that a level which is higher than the
     one after it is never met: it and all before it get the highest precision of the list.
     """
     levels = parameters.numbers(wanted.text) if wanted.text else LEVELS
-    relevant = wanted.lists.relevant_count(wanted.rel)
+    relevant = wanted.lists.relevant_count(wanted.options.level)
     top = _interpolated(wanted, 0.0)
-    reached = wanted.lists.relevant(wanted.rel).count
+    reached = wanted.lists.relevant(wanted.options.level).count
     met, passed = np.zeros(len(wanted.lists), dtype=bool), np.zeros(len(wanted.lists), dtype=bool)
     total = np.zeros(len(wanted.lists))
     for level in reversed(levels):
@@ -113,81 +126,15 @@ def _eleven_points(wanted: Wanted) -> Named:
         passed |= met & ((needed > reached) | (needed <= 0))
         total = total + np.where(beyond, 0.0, np.where(passed, top, _interpolated(wanted, level)))
         reached = np.where(met & ~passed, needed, reached)
-    yield wanted.full_name, total / len(levels)
+    return total / len(levels)
 
 
 def _interpolated(wanted: Wanted, level: float) -> Values:
     """Interpolated precision; not a number where an empty list is divided by its length, 0."""
-    version = wanted.options.version
-    needed = precision.documents_needed(level, wanted.lists.relevant_count(wanted.rel), version)
-    value = precision.interpolated_precision(wanted.lists, cutoff=level, rel=wanted.rel, rounding=version)
+    rel, version = wanted.options.level, wanted.options.version
+    needed = precision.documents_needed(level, wanted.lists.relevant_count(rel), version)
+    value = precision.interpolated_precision(wanted.lists, cutoff=level, rel=rel, rounding=version)
     return np.where((wanted.lists.length == 0) & (needed <= 0), np.nan, value)
-
-
-def _logarithm(wanted: Wanted) -> Named:
-    value = np.maximum(wanted.ours(MEASURES[wanted.name].expression), SMALLEST)
-    yield wanted.name, np.array([math.log(one) for one in value.tolist()])
-
-
-def _rndcg(wanted: Wanted) -> Named:
-    """Not a number where there are relevant documents and none has a gain: 0 is divided by 0."""
-    lists, gains = wanted.lists, wanted.gains
-    worth = gain_function("linear", gains)(lists.levels) > 0
-    nothing = (lists.level_counts[:, worth].sum(axis=1) == 0)[lists.topics] & (lists.relevant_count(wanted.rel) > 0)
-    yield wanted.full_name, np.where(nothing, np.nan, wanted.ours("RnDCG", gains=gains))
-
-
-def _utility(wanted: Wanted) -> Named:
-    numbers = parameters.numbers(wanted.text) if wanted.text else (1.0, -1.0, 0.0, 0.0)
-    if len(numbers) != _COEFFICIENTS:
-        raise Refused("trec_eval.calc_utility: improper number of coefficients\n", 4)
-    named = dict(zip("abcd", numbers, strict=True))
-    yield wanted.full_name, wanted.ours("Utility", documents=wanted.options.documents, **named)
-
-
-def _set_f(wanted: Wanted) -> Named:
-    beta = parameters.numbers(wanted.text)[0] if wanted.text else 1.0
-    yield wanted.full_name, wanted.ours("SetF", beta=beta)
-
-
-def _rbp(wanted: Wanted) -> Named:
-    found = parameters.pairs(wanted.text, wanted.name) if wanted.text else ()
-    p, named, judged = dict(found).get("p", _DEFAULT_P), parameters.gains(found), wanted.lists.judged
-    if not named:
-        yield wanted.full_name, wanted.ours("RBP(gain=topic)", p=p)
-        return
-    worth = gain.scaled_gains(wanted.lists, named)
-    yield wanted.full_name, (1.0 - p) * judged.total(worth * gain.powers(p, judged.rank))
-
-
-def _rbp_residual(wanted: Wanted) -> Named:
-    value = wanted.ours(MEASURES[wanted.name].expression)
-    yield wanted.name, np.where(wanted.lists.unjudged.count > 0, value, 0.0)
-
-
-def relevance_string(wanted: Wanted, cell: int) -> str:
-    """The grades at the first ranks, one letter each: - not pooled, . pooled and not judged, > above 9."""
-    size = int(parameters.real_number(wanted.text)) if wanted.text else 10
-    start, end = (int(place) for place in wanted.lists.offsets[cell : cell + 2])
-    grades = wanted.lists.grades[start : max(start, min(end, start + size))].tolist()
-    return "".join(
-        ">" if grade > 9 else str(grade) if grade >= 0 else "-" if grade == NOT_POOLED else "." for grade in grades
-    )
-
-
-_OWN_ARITHMETIC: dict[str, Callable[[Wanted], Named]] = {
-    "gm_map": _logarithm,
-    "gm_bpref": _logarithm,
-    "iprec_at_recall": _iprec,
-    "relstring": lambda wanted: iter([(wanted.full_name, np.zeros(len(wanted.lists)))]),
-    "Rprec_mult": _rprec_mult,
-    "utility": _utility,
-    "11pt_avg": _eleven_points,
-    "Rndcg": _rndcg,
-    "set_F": _set_f,
-    "rbp": _rbp,
-    "rbp_resid": _rbp_residual,
-}
 
 
 # Z-scores: values told as deviations from the mean of reference runs, in standard deviations.
@@ -233,7 +180,8 @@ def as_zscores(values: NamedValues, topics: Sequence[bytes], path: Path) -> Name
     }
 
 
-_WHOLE = frozenset({"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"})
+_LINE = b"%-22s\t%s\t%s\n"
+_COUNTS = frozenset({"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"})
 _ONLY_IN_SUMMARY = frozenset({"runid", "num_q", "gm_map", "gm_bpref"})
 _GEOMETRIC = frozenset({"gm_map", "gm_bpref"})
 _WITHOUT_LISTS = frozenset({"runid", "num_q"})
@@ -248,26 +196,6 @@ class Printed:
     output: bytes = b""
     errors: str = ""
     status: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """The values of all wanted measures for the topics that are evaluated: measure -> printed name -> values.
-
-    Z-scores are printed with a Z before the name, counts too as numbers with decimals.
-    """
-
-    topics: Sequence[bytes]
-    values: NamedValues
-    strings: dict[str, list[str]] = field(default_factory=dict)
-    as_zscores: bool = False
-
-    def line(self, measure: str, printed: str, topic: bytes, value: float) -> bytes:
-        """One line of output."""
-        if measure in _WHOLE and not self.as_zscores:
-            return _line(printed, topic, str(int(value)))
-        shown = "  -nan" if math.isnan(value) else f"{value:6.4f}"
-        return (b"Z" if self.as_zscores else b"") + _line(printed, topic, shown)
 
 
 def trec_eval(arguments: Sequence[str]) -> Printed:
@@ -286,8 +214,7 @@ def trec_eval(arguments: Sequence[str]) -> Printed:
             text = "trec_eval: No queries with both results and relevance info\n"
             return Printed(errors=text, status=_NOTHING_IN_COMMON)
         wanted = [name for name in ORDER if name in options.measures]
-        table = _table(given, options, cells, wanted)
-        output = b"".join(_lines(table, wanted, given, options, stopped=bool(message)))
+        output = b"".join(_lines(given, options, cells, wanted, stopped=bool(message)))
         return Printed(output, message, _CANNOT if message else 0)
     except Refused as refused:
         return Printed(errors=refused.message, status=refused.status)
@@ -315,25 +242,17 @@ def _evaluated_topics(given: TrecInput, options: TrecOptions) -> tuple[list[int]
     return cells, ""
 
 
-def _table(given: TrecInput, options: TrecOptions, cells: list[int], wanted: list[str]) -> _Table:
-    absent = np.array([not given.present[place] for place in cells], dtype=bool)
-    # A missing topic is a list of one document that nobody knows, as in version 10.
-    taken_out = options.judged_only or (options.depth is not None and options.depth <= 0)
-    unknown = np.array([] if taken_out else [NOT_POOLED], dtype=np.int32)
-    every, offsets = given.lists.grades, given.lists.offsets
-    parts = [
-        unknown if gone else every[offsets[cell] : offsets[cell + 1]]
-        for cell, gone in zip(cells, absent, strict=True)
-    ]
-    lists = replace(
-        given.lists,
-        grades=np.concatenate([np.empty(0, dtype=np.int32), *parts]),
-        offsets=np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)]),
-        topics=np.arange(len(cells)),
-        level_counts=given.lists.level_counts[cells],
-        _relevant={},
-    )
+def _lines(
+    given: TrecInput, options: TrecOptions, cells: list[int], wanted: list[str], *, stopped: bool
+) -> Iterator[bytes]:
+    """The lines of the evaluated topics, and the summary unless a topic stopped the program.
+
+    Z-scores are printed with a Z before the name, counts too as numbers with decimals.
+    """
+    absent = ~given.present[cells]
+    lists = _evaluated_lists(given, options, cells, absent)
     asked = {name: Wanted(lists, name, options.parameter(name), options) for name in wanted if name != "runid"}
+    letters = asked.pop("relstring", None)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: values_of(one) for name, one in asked.items()}
     for named in values.values():
@@ -344,49 +263,63 @@ def _table(given: TrecInput, options: TrecOptions, cells: list[int], wanted: lis
     topics = [given.topics[place] for place in cells]
     if options.zscores is not None:
         values = as_zscores(values, topics, Path(options.zscores))
-    strings = {}
-    if "relstring" in asked:
-        one = asked["relstring"]
-        cleared = absent if one.full_name == "relstring" else np.zeros(len(cells), dtype=bool)
-        strings[one.full_name] = ["" if cleared[cell] else relevance_string(one, cell) for cell in range(len(cells))]
-    return _Table(topics, values, strings, as_zscores=options.zscores is not None)
 
+    def line(measure: str, printed: str, topic: bytes, value: float) -> bytes:
+        if measure in _COUNTS and options.zscores is None:
+            return _LINE % (printed.encode(), topic, b"%d" % int(value))
+        shown = "  -nan" if math.isnan(value) else f"{value:6.4f}"
+        return (b"" if options.zscores is None else b"Z") + _LINE % (printed.encode(), topic, shown.encode())
 
-def _lines(
-    table: _Table, wanted: list[str], given: TrecInput, options: TrecOptions, *, stopped: bool
-) -> Iterator[bytes]:
-    """The lines of all topics, and the summary unless a topic stopped the program."""
-    shown = [name for name in wanted if name not in _ONLY_IN_SUMMARY]
-    for place, topic in enumerate(table.topics if options.per_topic else ()):
-        for name in shown:
-            if name == "relstring":
-                for printed, strings in table.strings.items():
-                    yield _line(printed, topic, f"'{strings[place]}'")
-                continue
-            for printed, value in table.values[name].items():
-                yield table.line(name, printed, topic, float(value[place]))
-    topics = len(given.topics) if options.complete else len(table.topics)
+    for place, topic in enumerate(topics if options.per_topic else ()):
+        for name in wanted:
+            if name == "relstring" and letters is not None:
+                string = "" if absent[place] and not letters.text else relevance_string(letters, place)
+                yield _LINE % (letters.full_name.encode(), topic, f"'{string}'".encode())
+            elif name not in _ONLY_IN_SUMMARY:
+                for printed, value in values[name].items():
+                    yield line(name, printed, topic, float(value[place]))
+    count = len(given.topics) if options.complete else len(topics)
     for name in wanted if options.summary and not stopped else ():
         if name == "runid":
-            yield b"%-22s\t%s\t%s\n" % (b"runid", b"all", given.run_id)
-        elif name != "relstring":
-            for printed, value in table.values[name].items():
-                yield table.line(name, printed, b"all", _whole(name, value, topics, given, options))
+            yield _LINE % (b"runid", b"all", given.run_id)
+        for printed, value in values.get(name, {}).items():
+            # The summary: a sum for counts, a geometric mean where the name says so, else the mean.
+            total = sequential_sum(value)
+            if name == "num_q":
+                total = count
+            elif name == "num_rel" and options.complete:
+                total = given.judged_relevant
+            elif name in _GEOMETRIC:
+                total = math.exp((total + (count - len(value)) * math.log(SMALLEST)) / count)
+            elif name not in _COUNTS:
+                total /= count
+            yield line(name, printed, b"all", total)
 
 
-def _whole(name: str, value: Values, topics: int, given: TrecInput, options: TrecOptions) -> float:
-    """The summary of a measure: a sum for counts, a geometric mean where the name says so, else the mean."""
-    if name == "num_q":
-        return topics
-    if name == "num_rel" and options.complete:
-        return given.judged_relevant
-    total = sequential_sum(value)
-    if name in _WHOLE:
-        return total
-    if name in _GEOMETRIC:
-        return math.exp((total + (topics - len(value)) * math.log(SMALLEST)) / topics)
-    return total / topics
+def _evaluated_lists(given: TrecInput, options: TrecOptions, cells: list[int], absent: NDArray[np.bool_]) -> Lists:
+    """The lists of the evaluated topics; a missing one has one document that nobody knows, as in version 10."""
+    taken_out = options.judged_only or (options.depth is not None and options.depth <= 0)
+    unknown = np.array([] if taken_out else [NOT_POOLED], dtype=np.int32)
+    every, offsets = given.lists.grades, given.lists.offsets
+    parts = [
+        unknown if gone else every[offsets[cell] : offsets[cell + 1]]
+        for cell, gone in zip(cells, absent, strict=True)
+    ]
+    return replace(
+        given.lists,
+        grades=np.concatenate([np.empty(0, dtype=np.int32), *parts]),
+        offsets=np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)]),
+        topics=np.arange(len(cells)),
+        level_counts=given.lists.level_counts[cells],
+        _relevant={},
+    )
 
 
-def _line(name: str, topic: bytes, value: str) -> bytes:
-    return b"%-22s\t%s\t%s\n" % (name.encode(), topic, value.encode())
+def relevance_string(wanted: Wanted, cell: int) -> str:
+    """The grades at the first ranks, one letter each: - not pooled, . pooled and not judged, > above 9."""
+    size = int(parameters.real_number(wanted.text)) if wanted.text else 10
+    start, end = (int(place) for place in wanted.lists.offsets[cell : cell + 2])
+    grades = wanted.lists.grades[start : max(start, min(end, start + size))].tolist()
+    return "".join(
+        ">" if grade > 9 else str(grade) if grade >= 0 else "-" if grade == NOT_POOLED else "." for grade in grades
+    )
