@@ -93,15 +93,6 @@ class Alignment:
         """Runs by topics."""
         return len(self.run_names), len(self.topic_ids)
 
-    def ties_matter(self, lowest: int) -> bool:
-        """Whether documents with different grades are tied, where all up to the `lowest` grade are alike.
-
-        Otherwise no order of tied documents changes a score.
-        """
-        rows = np.flatnonzero(self.tied)
-        grades, above = (np.maximum(self.lists.grades[places], lowest) for places in (rows, rows - 1))
-        return bool((grades != above).any())
-
     def counts(self, *, rel: int = 1) -> tuple[TopicCounts, ...]:
         """The topic counts of each run."""
         relevant = self.lists.relevant_count(rel).reshape(self.shape)

@@ -55,33 +55,26 @@ class TiedLists:
         places = np.flatnonzero(member)
         return TiedLists(cells, lists, places, np.cumsum(~tied, dtype=np.int64)[places])
 
-    def __len__(self) -> int:
-        return len(self.cells)
-
     @property
     def cell(self) -> Places:
         """Which of the lists each of the places is in."""
         return np.searchsorted(self.lists.offsets, self.places, side="right") - 1
 
-    def within(self, depth: int) -> TiedLists:
-        """The lists with the ties that begin at one of the first ranks, cut where the last of these ends."""
-        cell = self.cell
-        rank = self.places - self.lists.offsets[cell] + 1
-        begins = np.zeros(int(self.group.max(initial=0)) + 1, dtype=np.int64)
-        begins[self.group[::-1]] = rank[::-1]
-        kept = begins[self.group] <= depth
-        chosen, cell = np.unique(cell[kept], return_inverse=True)
-        lists = self.lists.chosen(chosen).cut(max(depth, int(rank[kept].max(initial=1))))
-        return TiedLists(self.cells[chosen], lists, lists.offsets[cell] + rank[kept] - 1, self.group[kept])
-
-    def only(self, chosen: Places) -> TiedLists:
-        """Some of the lists, by their places among these, rising."""
-        cell = self.cell
-        kept = np.isin(cell, chosen)
+    def only(self, kept: NDArray[np.bool_], *, depth: int | None = None) -> TiedLists:
+        """The lists with some of the places; with a depth, cut there, or where the last of the places is."""
+        cell = self.cell[kept]
+        rank = self.places[kept] - self.lists.offsets[cell]
+        chosen, moved = np.unique(cell, return_inverse=True)
         lists = self.lists.chosen(chosen)
-        moved = np.searchsorted(chosen, cell[kept])
-        rank = self.places[kept] - self.lists.offsets[cell[kept]]
+        if depth is not None:
+            lists = lists.cut(max(depth, int(rank.max(initial=0)) + 1))
         return TiedLists(self.cells[chosen], lists, lists.offsets[moved] + rank, self.group[kept])
+
+    def within(self, depth: int) -> TiedLists:
+        """The lists with the ties that begin at one of the first ranks."""
+        begins = np.zeros(int(self.group.max(initial=0)) + 1, dtype=np.int64)
+        begins[self.group[::-1]] = (self.places - self.lists.offsets[self.cell] + 1)[::-1]
+        return self.only(begins[self.group] <= depth, depth=depth)
 
     def ordered(self, keys: NDArray[np.generic]) -> Lists:
         """The lists with the documents of each tie in the order of rising keys."""
@@ -156,16 +149,12 @@ def moved_by_ties(alignment: Alignment, scores: Scores, *, by: float = TOLD_FROM
     Where it is not known what a measure rises with, some orders are tried.
     """
     low, high = scores.values.copy(), scores.values.copy()
-    lowest, highest = (values.reshape(len(values), -1) for values in (low, high))
-    found = False
     for worst, best, measure, place, cells in _ends(alignment, scores):
-        found = True
         for lists in (worst, best):
             values = measure.values(lists)
-            lowest[place, cells] = np.minimum(lowest[place, cells], values)
-            highest[place, cells] = np.maximum(highest[place, cells], values)
-    if not found:
-        return []
+            for every, pick in ((low, np.minimum), (high, np.maximum)):
+                end = every[place].reshape(-1)
+                end[cells] = pick(end[cells], values)
     ends = [replace(scores, values=values).summary for values in (low, high)]
     bottom, top = np.minimum(*ends), np.maximum(*ends)
     far = np.argwhere(np.maximum(top - scores.summary, scores.summary - bottom) > by)
@@ -192,7 +181,7 @@ def _ends(alignment: Alignment, scores: Scores) -> Iterator[tuple[Lists, Lists, 
     for known, places in by_worth.items():
         for worth in [known] if known is not None else [Worth(), Worth("judged")]:
             tied = TiedLists.of(alignment, lambda rows, worth=worth: worth(alignment.lists.grades[rows]))  # type: ignore[misc]
-            if len(tied):
+            if len(tied.cells):
                 keys = worth(tied.lists.grades[tied.places])
                 worst, best = tied.ordered(keys), tied.ordered(-keys)
                 for place in places:
@@ -219,30 +208,6 @@ class Tie:
         return math.factorial(len(self.places)) // math.prod(math.factorial(count) for count in self.counts)
 
 
-def _ties_of(tied: TiedLists, kinds: NDArray[np.generic]) -> list[list[Tie]]:
-    """The ties of each list, those of like documents left out; `kinds` has a value for each of the places."""
-    found: list[list[Tie]] = [[] for _ in range(len(tied))]
-    starts = np.flatnonzero(np.diff(tied.group, prepend=-1))
-    cell = tied.cell[starts].tolist() if len(starts) else []
-    for number, places, own in zip(cell, np.split(tied.places, starts[1:]), np.split(kinds, starts[1:]), strict=True):
-        _, first, counts = np.unique(own, return_index=True, return_counts=True)
-        if len(first) > 1:
-            found[number].append(Tie(places, places[first], tuple(counts.tolist())))
-    return found
-
-
-def _every_order(ties: Sequence[Tie], first: int, last: int, made: dict[tuple[int, ...], Labels]) -> Places:
-    """For each order of a list the rows that stand at its ranks; its own are those from first to last."""
-    total = math.prod(tie.orders for tie in ties)
-    rows = np.tile(np.arange(first, last), (total, 1))
-    number, later = np.arange(total), total
-    for tie in ties:
-        later //= tie.orders
-        labels = _arrangements(tie.counts, made)[(number // later) % tie.orders]
-        rows[:, tie.places - first] = tie.first[labels]
-    return rows
-
-
 def _arrangements(counts: tuple[int, ...], made: dict[tuple[int, ...], Labels]) -> Labels:
     """All different orders of things of several kinds, one in each row; `made` keeps those already made."""
     if counts not in made:
@@ -256,25 +221,37 @@ def _arrangements(counts: tuple[int, ...], made: dict[tuple[int, ...], Labels]) 
     return made[counts]
 
 
-def _every_turn(ties: Sequence[Tie], first: int, last: int) -> tuple[Places, Values]:
-    """The rows of a list with one tie turned round by each number of places, and the weight of each turn.
+def _rearranged(
+    ties: Sequence[Tie], rows: Places, made: dict[tuple[int, ...], Labels], *, additive: bool
+) -> tuple[Places, Values]:
+    """For each order of a list, or each turn of it, the rows that stand at its ranks, and its weight.
 
-    In the turns of a tie each document stands once at each place. So for a measure that is a sum over ranks the
-    weighted sum over all turns is the mean over all orders, with the list as it is, which has a weight too.
+    Where a measure is a sum over ranks, one tie at a time is turned round by each number of places: in its turns each
+    document stands once at each place. So the weighted sum over all turns is the mean over all orders, with the list
+    as it is, which has a weight too.
     """
-    rows = np.tile(np.arange(first, last), (_turns_of(ties), 1))
-    weights = [1.0 - len(ties)]
+    total = _variants_of(ties, additive=additive)
+    every = np.tile(rows, (total, 1))
+    if additive:
+        weights = [1.0 - len(ties)]
+        for tie in ties:
+            size = len(tie.places)
+            turn = np.arange(size)
+            turned = tie.places[(turn[:, None] + turn) % size]
+            every[len(weights) : len(weights) + size, tie.places - rows[0]] = turned
+            weights += [1.0 / size] * size
+        return every, np.array(weights)
+    number, later = np.arange(total), total
     for tie in ties:
-        size = len(tie.places)
-        turn = np.arange(size)
-        rows[len(weights) : len(weights) + size, tie.places - first] = tie.places[(turn[:, None] + turn) % size]
-        weights += [1.0 / size] * size
-    return rows, np.array(weights)
+        later //= tie.orders
+        labels = _arrangements(tie.counts, made)[(number // later) % tie.orders]
+        every[:, tie.places - rows[0]] = tie.first[labels]
+    return every, np.ones(total)
 
 
-def _turns_of(ties: Sequence[Tie]) -> int:
-    """How many lists stand for all orders of one, where a measure is a sum over ranks."""
-    return 1 + sum(len(tie.places) for tie in ties)
+def _variants_of(ties: Sequence[Tie], *, additive: bool) -> int:
+    """How many lists stand for all orders of one; few turns, where a measure is a sum over ranks."""
+    return 1 + sum(len(tie.places) for tie in ties) if additive else math.prod(tie.orders for tie in ties)
 
 
 def _variants(
@@ -289,16 +266,11 @@ def _variants(
         waiting += work[cell]
         if number < len(cells) and waiting < _ROWS_AT_ONCE:
             continue
-        parts, weights = [], []
-        for one in portion:
-            first, last = int(lists.offsets[one]), int(lists.offsets[one + 1])
-            if additive:
-                rows, weight = _every_turn(ties[one], first, last)
-            else:
-                rows = _every_order(ties[one], first, last, made)
-                weight = np.ones(len(rows))
-            parts.append(rows)
-            weights.append(weight)
+        rows = [np.arange(lists.offsets[one], lists.offsets[one + 1]) for one in portion]
+        arranged = [
+            _rearranged(ties[one], own, made, additive=additive) for one, own in zip(portion, rows, strict=True)
+        ]
+        parts, weights = zip(*arranged, strict=True)
         copies = np.repeat(np.array(portion), [len(part) for part in parts])
         chosen = lists.chosen(copies)
         # Rows of a list are looked up in the first of its copies, which holds the same.
@@ -349,7 +321,7 @@ def expected_scores(alignment: Alignment, scores: Scores, *, rng: np.random.Gene
     drawn, orders, error = 0, 0, 0.0
     for (depth, additive), places in alike.items():
         part = tied if depth is None else tied.within(depth)
-        if len(part):
+        if len(part.cells):
             chosen = [measures[place] for place in places]
             means, some, often, wrong = _means(part, chosen, alignment, rng, additive=additive)
             flat[np.array(places)[:, None], part.cells] = means
@@ -367,8 +339,15 @@ def _means(
     tied: TiedLists, measures: list[Measure], alignment: Alignment, rng: np.random.Generator, *, additive: bool
 ) -> tuple[Values, int, int, float]:
     """The mean of each measure for each list; how many lists had to be drawn, how often, and the error."""
-    ties = _ties_of(tied, _kinds(tied.lists)[tied.places])
-    orders = [_turns_of(own) if additive else math.prod(tie.orders for tie in own) for own in ties]
+    # The ties of each list, those of like documents left out.
+    ties: list[list[Tie]] = [[] for _ in tied.cells]
+    starts, list_of = np.flatnonzero(np.diff(tied.group, prepend=-1)), tied.cell
+    kinds = np.split(_kinds(tied.lists)[tied.places], starts[1:])
+    for start, places, own in zip(starts.tolist(), np.split(tied.places, starts[1:]), kinds, strict=True):
+        _, first, counts = np.unique(own, return_index=True, return_counts=True)
+        if len(first) > 1:
+            ties[list_of[start]].append(Tie(places, places[first], tuple(counts.tolist())))
+    orders = [_variants_of(own, additive=additive) for own in ties]
     work = [number * length for number, length in zip(orders, tied.lists.length.tolist(), strict=True)]
     chosen, total = set(), 0
     for cell in sorted(range(len(work)), key=lambda cell: work[cell]):  # those with the least to try first
@@ -376,15 +355,15 @@ def _means(
             chosen.add(cell)
             total += work[cell]
     tried, rest = sorted(chosen), [cell for cell in range(len(work)) if cell not in chosen]
-    means = np.zeros((len(measures), len(tied)))
+    means = np.zeros((len(measures), len(tied.cells)))
     for cells, lists, weights in _variants(tied.lists, ties, tried, work, additive=additive):
         for place, measure in enumerate(measures):
-            means[place] += np.bincount(cells, weights=weights * measure.values(lists), minlength=len(tied))
+            means[place] += np.bincount(cells, weights=weights * measure.values(lists), minlength=len(tied.cells))
     if not additive:
         means[:, tried] /= np.array([orders[cell] for cell in tried], dtype=float)
     if not rest:
         return means, 0, 0, 0.0
-    means[:, rest], drawn, error = _drawn_means(tied.only(np.array(rest)), measures, alignment, rng)
+    means[:, rest], drawn, error = _drawn_means(tied.only(np.isin(list_of, rest)), measures, alignment, rng)
     return means, len(rest), drawn, error
 
 

@@ -21,7 +21,6 @@ with deferred:
 
     from cranfield.compare import comparison, differences
     from cranfield.evaluate import foreign as foreign_measures
-    from cranfield.evaluate import lists
     from cranfield.evaluate import measure as measuring
     from cranfield.evaluate import scores as scoring
     from cranfield.evaluate import ties as tie_orders
@@ -323,9 +322,7 @@ def _score(
     moved: tuple[Moved, ...] = ()
     found = scoring.score(aligned, measures, rounding=rounding)
     if request.ties == "trec":
-        ours = measuring.own_measures(measures)
-        by_grade = all(one.kind.rises_with == "grade" and not dict(one.settings).get("gains") for one in ours)
-        if aligned.ties_matter(lowest=0 if by_grade else int(lists.NOT_POOLED)):
+        if aligned.tied.any():
             moved = tuple(tie_orders.moved_by_ties(aligned, found))
     elif request.ties == "expected":
         expected = tie_orders.expected_scores(aligned, found, rng=np.random.default_rng(SEED))
