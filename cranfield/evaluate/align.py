@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -52,6 +53,10 @@ TopicSet = Literal["qrels", "common", "run"] | Sequence[str]
 """Which topics count: all of the qrels, those every run has, those the run itself has, or the ones named."""
 
 _NAMES_SHOWN = 5
+LARGEST_TABLE = 1 << 24
+THREADS = 2
+_PIECE = 1 << 16
+"""So many rows are looked up at once: what numpy makes of their numbers stays in the cache."""
 
 
 @dataclass(frozen=True)
@@ -128,14 +133,17 @@ def align(
     """Align runs with qrels over a set of topics; `keep_rows` keeps the rows of the qrels beside the grades."""
     if not runs:
         raise UsageError("no run to evaluate")
-    _refuse_repeats(runs)
+    ordinary = [run for run in runs if isinstance(run, Run)]
+    with ThreadPoolExecutor(THREADS) as threads:
+        suspects = [run for run, may in zip(ordinary, threads.map(_may_repeat, ordinary), strict=True) if may]
+    problems = [problem for run in suspects if (problem := first_repeat(run)) is not None]
+    if problems:  # every score of such a run would be wrong
+        raise ProblemsFound("these runs cannot be evaluated", problems)
     chosen = _chosen_topics(qrels, runs, topics)
     placed = _all_placed(qrels, runs, chosen)
+    look_up = partial(at_each_rank, qrels=qrels, runs=runs, chosen=chosen, reference=reference, placed=placed)
     rows = rows_at_each_rank(qrels, runs, chosen=chosen, reference=reference, placed=placed) if keep_rows else None
-    if rows is None:
-        grades = at_each_rank(qrels.grades, qrels, runs, chosen=chosen, reference=reference, placed=placed)
-    else:
-        grades = np.append(qrels.grades, NOT_POOLED)[rows]
+    grades = look_up(qrels.grades) if rows is None else np.append(qrels.grades, NOT_POOLED)[rows]
     levels, counts = levels_of(qrels)
     lists = Lists(
         grades=grades,
@@ -148,13 +156,12 @@ def align(
     )
     if qrels.strata is not None:
         strata = strata_of(qrels)
-        at_rank = at_each_rank(strata.of_row, qrels, runs, chosen=chosen, reference=reference, placed=placed)
         total, judged = int(strata.count.sum()), qrels.grades >= 0
         level = np.searchsorted(levels, qrels.grades[judged])
         cells = strata.of_row[judged].astype(np.int64) * len(levels) + level
         drawn = np.bincount(cells, minlength=total * len(levels))
         sample = Sample(
-            at_rank=at_rank,
+            at_rank=look_up(strata.of_row),
             first=strata.first[chosen],
             count=strata.count[chosen],
             size=np.bincount(strata.of_row, minlength=total),
@@ -204,18 +211,39 @@ def at_each_rank(
     ends = np.cumsum([int(rows.counts.sum()) for rows in parts_of])
     found = np.empty(int(ends[-1]), dtype=np.int32)
     parts = np.split(found, ends[:-1])
-    table = ValueTable(values, qrels, [run for run in runs if isinstance(run, Run)])
+    value_of_row = np.concatenate([[NOT_POOLED], values]).astype(np.int32, copy=False)
+    # Values by topic and document: a dense table if that is small, else one row of it, filled anew for each topic.
+    code_of = _document_codes(qrels, [run for run in runs if isinstance(run, Run)])
+    width = len(qrels.document_ids) + 1
+    is_small = len(qrels.topic_ids) * width <= LARGEST_TABLE
+    shape = (len(qrels.topic_ids) if is_small else 1, width if code_of else 0)
+    table = np.full(shape, NOT_POOLED, dtype=np.int32)
+    if is_small and code_of:
+        table[qrels.topic_of_row, qrels.documents] = values
 
     def fill(number: int) -> None:
-        run, rows, part = runs[number], parts_of[number], parts[number]
+        run, rows, out = runs[number], parts_of[number], parts[number]
         if isinstance(run, KnownRun):
-            table.of_rows(run.judged if rows.kept is None else run.judged[rows.kept], part)
-        else:
-            documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
-            kept = documents if rows.kept is None else documents[rows.kept]
-            table.of_documents(run, rows.topics, rows.counts, kept, part)
+            judged = run.judged if rows.kept is None else run.judged[rows.kept]
+            for start in range(0, len(judged), _PIECE):
+                piece = slice(start, start + _PIECE)
+                value_of_row.take(judged[piece] + 1, out=out[piece], mode="clip")
+            return
+        documents = arranged(run.documents, order_as_float32(run)) if reference == "9" else run.documents
+        kept = documents if rows.kept is None else documents[rows.kept]
+        known = code_of[id(run.document_ids)].take(kept, mode="clip")
+        if is_small:
+            known += np.repeat((rows.topics * width).astype(np.int32), rows.counts)
+            table.ravel().take(known, out=out, mode="clip")
+            return
+        ends = np.cumsum(rows.counts)
+        for topic, start, end in zip(rows.topics.tolist(), ends - rows.counts, ends, strict=True):
+            own = slice(qrels.offsets[topic], qrels.offsets[topic + 1])
+            table[0, qrels.documents[own]] = values[own]
+            table[0].take(known[start:end], out=out[start:end], mode="clip")
+            table[0, qrels.documents[own]] = NOT_POOLED
 
-    with ThreadPoolExecutor(THREADS if table.is_small else 1) as threads:  # a large one is filled anew per topic
+    with ThreadPoolExecutor(THREADS if is_small else 1) as threads:  # one row of a table serves one thread
         list(threads.map(fill, range(len(runs))))
     return found
 
@@ -296,16 +324,6 @@ def _chosen_topics(qrels: Qrels, runs: Sequence[AnyRun], topics: TopicSet) -> Pl
     return np.array([place for place, topic in enumerate(qrels.topics) if topic in wanted], dtype=np.int64)
 
 
-def _refuse_repeats(runs: Sequence[AnyRun]) -> None:
-    """Refuse runs that rank a document twice for a topic: every score of such a run would be wrong."""
-    ordinary = [run for run in runs if isinstance(run, Run)]
-    with ThreadPoolExecutor(THREADS) as threads:
-        suspects = [run for run, may in zip(ordinary, threads.map(_may_repeat, ordinary), strict=True) if may]
-    problems = [problem for run in suspects if (problem := first_repeat(run)) is not None]
-    if problems:
-        raise ProblemsFound("these runs cannot be evaluated", problems)
-
-
 def _may_repeat(run: Run) -> bool:
     """Whether a document may stand twice in a topic, quickly: lists of about one length are sorted together."""
     counts = np.diff(run.offsets)
@@ -330,53 +348,6 @@ def first_repeat(run: Run) -> Problem | None:
             message = f"run {quoted(run.tag)} ranks {quoted(document)} more than once for topic {quoted(name)}"
             return Problem("repeated-document", message, topic=name, remedy="keep one row of each document")
     return None
-
-
-# What the rows of qrels are worth, looked up for whole columns of documents at once.
-
-LARGEST_TABLE = 1 << 24
-THREADS = 2
-_PIECE = 1 << 16
-"""So many rows are looked up at once: what numpy makes of their numbers stays in the cache."""
-
-
-class ValueTable:
-    """Values of the rows of qrels by (topic, document): a dense table if that is small, else one row of it at a time.
-
-    Everywhere else is NOT_POOLED. The row of the table for one topic is filled anew where it is not small.
-    """
-
-    def __init__(self, values: NDArray[np.int32], qrels: Qrels, runs: Sequence[Run]) -> None:
-        self._values, self._qrels = values, qrels
-        self._value_of_row = np.concatenate([[NOT_POOLED], values]).astype(np.int32, copy=False)
-        self._documents = _document_codes(qrels, runs)
-        self._width = len(qrels.document_ids) + 1
-        self.is_small = len(qrels.topic_ids) * self._width <= LARGEST_TABLE
-        shape = (len(qrels.topic_ids) if self.is_small else 1, self._width if runs else 0)
-        self._table = np.full(shape, NOT_POOLED, dtype=np.int32)
-        if self.is_small and runs:
-            self._table[qrels.topic_of_row, qrels.documents] = values
-
-    def of_rows(self, rows: Codes, out: NDArray[np.int32]) -> None:
-        """Fill in the value of each row of the qrels; that of -1 is NOT_POOLED."""
-        for start in range(0, len(rows), _PIECE):
-            piece = slice(start, start + _PIECE)
-            self._value_of_row.take(rows[piece] + 1, out=out[piece], mode="clip")
-
-    def of_documents(self, run: Run, topics: Codes, counts: Counts, documents: Codes, out: NDArray[np.int32]) -> None:
-        """Fill in the values of documents, codes of the run, that stand topic by topic."""
-        known = self._documents[id(run.document_ids)].take(documents, mode="clip")
-        if self.is_small:
-            known += np.repeat((topics * self._width).astype(np.int32), counts)
-            self._table.ravel().take(known, out=out, mode="clip")
-            return
-        row, starts = self._table[0], self._qrels.offsets
-        ends = np.cumsum(counts)
-        for topic, start, end in zip(topics.tolist(), ends - counts, ends, strict=True):
-            judged = slice(starts[topic], starts[topic + 1])
-            row[self._qrels.documents[judged]] = self._values[judged]
-            row.take(known[start:end], out=out[start:end], mode="clip")
-            row[self._qrels.documents[judged]] = NOT_POOLED
 
 
 def _document_codes(qrels: Qrels, runs: Sequence[Run]) -> dict[int, Codes]:
@@ -421,9 +392,8 @@ class CodedPairs:
         """What is known of a ranking; without ties it means its own order. A stored run repeats no document."""
         topics, documents = ranking.topics, ranking.documents
         for codes, size in ((documents, self.width), (topics, len(self.lines))):
-            if not len(codes) or (int(codes.min()) >= 0 and int(codes.max()) < size):
-                continue
-            raise CollectionError("a stored run is damaged: it refers to ids that are not in the collection")
+            if len(codes) and (int(codes.min()) < 0 or int(codes.max()) >= size):
+                raise CollectionError("a stored run is damaged: it refers to ids that are not in the collection")
         first = np.repeat((self.lines[topics] * self.width).astype(np.int32), np.diff(ranking.offsets))
         first += documents
         judged = self.rows.take(first, mode="clip")

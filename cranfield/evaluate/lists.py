@@ -131,26 +131,18 @@ class Found:
 
     def total(self, values: Values) -> Values:
         """Add one value per document up for each cell, from the first rank to the last."""
-        return _sums(self.cell, values, len(self.starts) - 1)
+        return np.asarray(np.bincount(self.cell, weights=values, minlength=len(self.starts) - 1), dtype=np.float64)
 
-    def highest(self, values: Values) -> Values:
-        """The highest value of each cell; 0 where it has none."""
-        top = np.zeros(len(self.starts) - 1)
-        filled = np.flatnonzero(self.count)
-        if len(filled):
-            top[filled] = np.maximum.reduceat(values, self.starts[filled])
-        return top
-
-    def highest_from(self, values: Values, ordinal: Counts) -> Values:
+    def highest(self, values: Values, ordinal: Counts | int = 1) -> Values:
         """The highest value of each cell from a document on, by its place among those of the cell (from 1).
 
         0 where the cell has no such document.
         """
-        top = np.zeros(len(self.starts) - 1)
-        there = np.flatnonzero((self.count >= ordinal) & (self.count > 0))
-        if len(there):
-            begin = self.starts[there] + np.maximum(ordinal[there], 1) - 1
-            spans = np.stack([begin, self.starts[there + 1]], axis=1).ravel()
+        begin, end = self.starts[:-1] + np.maximum(ordinal, 1) - 1, self.starts[1:]
+        top = np.zeros(len(begin))
+        there = begin < end
+        if there.any():
+            spans = np.stack([begin[there], end[there]], axis=1).ravel()
             top[there] = np.maximum.reduceat(np.append(values, 0.0), spans)[::2]
         return top
 
@@ -188,11 +180,6 @@ class Running:
         first = self.offsets[found.cell]
         above: Counts = (self.before[first + found.rank - 1] - self.before[first]).astype(np.int64)
         return above
-
-    def within(self, cutoff: int | None) -> Counts:
-        """For each list how many are among its first ranks; None means all."""
-        length = np.diff(self.offsets)
-        return self.until(length if cutoff is None else np.minimum(length, cutoff))
 
     def until(self, rank: Counts) -> Counts:
         """For each list how many are among its first ranks: one number for each list, at most its length."""
@@ -332,11 +319,6 @@ class Lists:
         size = counts.sum(axis=1) if self.pooled_count is None else self.pooled_count
         return Sample(at_rank, topics, np.ones_like(topics), size, counts)
 
-    def strata_at(self, found: Found) -> NDArray[np.int32]:
-        """The stratum of each document found."""
-        strata: NDArray[np.int32] = self.sample.at_rank[self.offsets[found.cell] + found.rank - 1]
-        return strata
-
     def _found(self, places: Counts) -> Found:
         starts = np.searchsorted(places, self.offsets)
         cell = np.repeat(np.arange(len(self)), np.diff(starts))
@@ -357,11 +339,7 @@ class Ideal:
 
     def total(self, values: Values) -> Values:
         """Add one value per document up for each topic, from the first rank to the last."""
-        return _sums(self.topic, values, len(self.starts) - 1)
-
-
-def _sums(places: Counts, values: Values, size: int) -> Values:
-    return np.asarray(np.bincount(places, weights=values, minlength=size), dtype=np.float64)
+        return np.asarray(np.bincount(self.topic, weights=values, minlength=len(self.starts) - 1), dtype=np.float64)
 
 
 def gain_function(gain: Gain, gains: GradeGains) -> Gains:

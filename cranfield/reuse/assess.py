@@ -121,7 +121,8 @@ def coverage_of(
     depth = measure_depths(measure, pool_depth)
     reach = np.minimum(lists.length, depth[lists.topics])
     if 2 * int(reach.sum()) < len(lists.grades):  # most documents lie below the depth: they are cut off first
-        count = reach - prefix_of(lists, depth)[0].judged_so_far.within(None)
+        prefix = prefix_of(lists, depth)[0]
+        count = reach - prefix.judged_so_far.until(prefix.length)
     else:
         count = reach - lists.judged_so_far.until(reach)
     if measure.kind.tail is None:

@@ -68,7 +68,8 @@ def judged_share(lists: Lists, *, cutoff: int) -> Values:
     (judged in the first k) / min(k, N), N the length of the list; 0 for an empty list. A document with a negative
     grade is unjudged. Judged@k and Unjudged@k sum to 1 for every list that is not empty. Source: ir_measures Judged.
     """
-    return ratio(lists.judged_so_far.within(cutoff), np.minimum(lists.length, cutoff))
+    size = np.minimum(lists.length, cutoff)
+    return ratio(lists.judged_so_far.until(size), size)
 
 
 @measure("Unjudged", "Holes", monotone=False, quality=False, rises_with="unjudged", additive=True, unjudged="counted")
@@ -79,7 +80,7 @@ def unjudged_share(lists: Lists, *, cutoff: int, over: Literal["list", "cutoff"]
     list. Source: trec_eval unj_k.
     """
     size = np.minimum(lists.length, cutoff)
-    return ratio(size - lists.judged_so_far.within(cutoff), size if over == "list" else float(cutoff))
+    return ratio(size - lists.judged_so_far.until(size), size if over == "list" else float(cutoff))
 
 
 @measure("FirstUnjudged", bounds=None, monotone=False, quality=False, rises_with="judged", unjudged="counted")
@@ -157,7 +158,7 @@ def sampled_precision(lists: Lists, *, cutoff: int, rel: int = 1) -> Values:
     Source: Horvitz and Thompson, JASA 1952; Aslam, Pavlu and Yilmaz, SIGIR 2006.
     """
     found = lists.relevant(rel).within(cutoff)
-    return found.total(lists.sample.weight[lists.strata_at(found)]) / float(cutoff)
+    return found.total(lists.sample.weight[_strata(lists, found)[0]]) / float(cutoff)
 
 
 @measure("statAP", bounds=None, monotone=False, unjudged="sampled")
@@ -187,7 +188,7 @@ def sampled_average_precision(lists: Lists, *, rel: int = 1) -> Values:
 
 def _strata(lists: Lists, found: Found) -> tuple[NDArray[np.int32], Counts]:
     """The stratum of each document, and its number among those of the topic."""
-    stratum = lists.strata_at(found)
+    stratum: NDArray[np.int32] = lists.sample.at_rank[lists.offsets[found.cell] + found.rank - 1]
     return stratum, stratum - lists.sample.first[lists.topics[found.cell]]
 
 

@@ -210,7 +210,7 @@ def interpolated_precision(lists: Lists, *, cutoff: float, rel: int = 1, roundin
     """
     found = lists.relevant(rel)
     needed = documents_needed(cutoff, lists.relevant_count(rel), rounding)
-    return found.highest_from(found.ordinal / found.rank, needed)
+    return found.highest(found.ordinal / found.rank, needed)
 
 
 @measure("IPrecAvg", "ElevenPoint", interval="interpolated")
@@ -243,9 +243,7 @@ def interpolated_mean(
 def _mean_of_levels(lists: Lists, levels: Sequence[float], rel: int, rounding: Rounding) -> Values:
     found = lists.relevant(rel)
     precision, relevant = found.ordinal / found.rank, lists.relevant_count(rel)
-    values = [
-        found.highest_from(precision, documents_needed(level, relevant, rounding)) for level in reversed(levels)
-    ]
+    values = [found.highest(precision, documents_needed(level, relevant, rounding)) for level in reversed(levels)]
     total: Values = np.add.accumulate(values)[-1]
     return total / len(levels)
 
@@ -338,4 +336,4 @@ def relevant_retrieved_count(lists: Lists, *, rel: int = 1) -> Values:
 )
 def judged_nonrelevant_count(lists: Lists, *, rel: int = 1) -> Values:
     """Number of retrieved documents that were judged not relevant. Source: trec_eval num_nonrel_judged_ret."""
-    return (lists.judged_so_far.within(None) - lists.relevant(rel).count).astype(float)
+    return (lists.judged_so_far.until(lists.length) - lists.relevant(rel).count).astype(float)
