@@ -189,36 +189,33 @@ def measure(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        parameters, cutoff = _declared(function)
+        # The signature declares the parameters and the kind of cutoff.
+        parameters: dict[str, Parameter] = {}
+        cutoff: CutoffKind = "none"
+        for parameter, declared in inspect.signature(function, eval_str=True).parameters.items():
+            annotation, default, limits = declared.annotation, declared.default, None
+            if declared.kind is not inspect.Parameter.KEYWORD_ONLY:
+                continue
+            if parameter == "cutoff":
+                optional: CutoffKind = "needed" if default is inspect.Parameter.empty else "optional"
+                cutoff = "level" if annotation is float else optional
+                continue
+            if get_origin(annotation) is Annotated:
+                annotation, limits = get_args(annotation)
+            choices = get_args(annotation) if get_origin(annotation) is Literal else ()
+            kind = annotation if isinstance(annotation, type) and get_origin(annotation) is None else tuple
+            parameters[parameter] = Parameter(parameter, str if choices else kind, default, choices, limits)
         facts.setdefault("rises_with", "grade" if monotone else "unknown")
-        kind = MeasureKind(
-            name=name, function=function, parameters=parameters, cutoff=cutoff, monotone=monotone, **facts
-        )
-        measures.register(name, *aliases)(kind)
+        declaration: dict[str, Any] = {
+            "function": function,
+            "parameters": parameters,
+            "cutoff": cutoff,
+            "monotone": monotone,
+        }
+        measures.register(name, *aliases)(MeasureKind(name=name, **declaration, **facts))
         return function
 
     return decorate
-
-
-def _declared(function: Callable[..., Any]) -> tuple[dict[str, Parameter], CutoffKind]:
-    """Read the parameters and the kind of cutoff from a signature."""
-    parameters, cutoff = {}, "none"
-    for name, declared in inspect.signature(function, eval_str=True).parameters.items():
-        annotation, default, limits = declared.annotation, declared.default, None
-        if declared.kind is not inspect.Parameter.KEYWORD_ONLY:
-            continue
-        if name == "cutoff":
-            optional = "needed" if default is inspect.Parameter.empty else "optional"
-            cutoff = "level" if annotation is float else optional
-            continue
-        if get_origin(annotation) is Annotated:
-            annotation, limits = get_args(annotation)
-        if get_origin(annotation) is Literal:
-            parameters[name] = Parameter(name, str, default, choices=get_args(annotation))
-            continue
-        kind = annotation if isinstance(annotation, type) and get_origin(annotation) is None else tuple
-        parameters[name] = Parameter(name, kind, default, range=limits)
-    return parameters, cutoff  # type: ignore[return-value]
 
 
 _KINDS = {
@@ -402,68 +399,56 @@ class _Reader:
         seen = quoted(self.text[self.place]) if self.place < len(self.text) else "the end"
         return UsageError(f"{self.text}: expected {expected} at position {self.place + 1}, found {seen}")
 
-    def take(self, pattern: re.Pattern[str]) -> str | None:
+    def take(self, pattern: re.Pattern[str] | str, expected: str = "") -> str:
+        """What stands here, after blanks, where it fits a pattern or is a sign; it must, where it is expected."""
         self.place = _BLANKS.match(self.text, self.place).end()  # type: ignore[union-attr]
-        found = pattern.match(self.text, self.place)
-        if found is None:
-            return None
-        self.place = found.end()
-        return found.group()
-
-    def needed(self, pattern: re.Pattern[str], expected: str) -> str:
-        found = self.take(pattern)
-        if found is None:
+        sought = re.compile(re.escape(pattern)) if isinstance(pattern, str) else pattern
+        found = sought.match(self.text, self.place)
+        if found is None and expected:
             raise self.fail(expected)
-        return found
-
-    def sign(self, letter: str) -> bool:
-        return self.take(re.compile(re.escape(letter))) is not None
+        self.place = self.place if found is None else found.end()
+        return "" if found is None else found.group()
 
     def value(self) -> Setting:
         for quote in "'\"":
-            if self.sign(quote):
-                inside = self.take(re.compile(f"[^{quote}]*")) or ""
-                if not self.sign(quote):
-                    raise self.fail(f"a closing {quote}")
+            if self.take(quote):
+                inside = self.take(re.compile(f"[^{quote}]*"))
+                self.take(quote, f"a closing {quote}")
                 return inside
-        if self.sign("{"):
+        if self.take("{"):
             pairs: dict[int, float] = {}
-            while not self.sign("}"):
-                if pairs and not self.sign(","):
-                    raise self.fail("a comma or }")
-                grade = int(self.needed(re.compile(r"[+-]?[0-9]+"), "a grade"))
-                if not self.sign(":"):
-                    raise self.fail("a colon")
-                pairs[grade] = float(self.needed(_NUMBER, "a gain"))
+            while not self.take("}"):
+                if pairs:
+                    self.take(",", "a comma or }")
+                grade = int(self.take(re.compile(r"[+-]?[0-9]+"), "a grade"))
+                self.take(":", "a colon")
+                pairs[grade] = float(self.take(_NUMBER, "a gain"))
             return tuple(sorted(pairs.items()))
-        number = self.take(_NUMBER)
-        if number is not None:
+        if number := self.take(_NUMBER):
             return float(number) if set(number) & set(".eE") else int(number)
-        word = self.needed(_WORD, "a value")
+        word = self.take(_WORD, "a value")
         return {"True": True, "False": False, "true": True, "false": False}.get(word, word)
 
 
 def scanned(text: str) -> Scanned:
     """Take an expression apart, or say at which position it cannot go on."""
     reader = _Reader(text)
-    name = reader.needed(_NAME, "the name of a measure")
+    name = reader.take(_NAME, "the name of a measure")
     settings: list[tuple[str, Setting, int]] = []
-    if reader.sign("("):
-        while not reader.sign(")"):
-            if settings and not reader.sign(","):
-                raise reader.fail("a comma or )")
-            parameter = reader.needed(_NAME, "the name of a parameter")
+    if reader.take("("):
+        while not reader.take(")"):
+            if settings:
+                reader.take(",", "a comma or )")
+            parameter = reader.take(_NAME, "the name of a parameter")
             position = reader.place - len(parameter) + 1
-            if not reader.sign("="):
-                raise reader.fail("=")
+            reader.take("=", "=")
             settings.append((parameter, reader.value(), position))
             if [one for one, _, _ in settings].count(parameter) > 1:
                 raise UsageError(f"{text}: {parameter} is set twice")
-    cutoff = float(reader.needed(_NUMBER, "a number")) if reader.sign("@") else None
-    if reader.sign(","):
+    cutoff = float(reader.take(_NUMBER, "a number")) if reader.take("@") else None
+    if reader.take(","):
         raise UsageError(f"{text}: expected one measure; repeat -m, or separate measures by blanks")
-    if reader.take(re.compile(r".")) is not None:
-        reader.place -= 1
+    if reader.place < len(text):
         raise reader.fail("the end")
     return Scanned(text, name, tuple(settings), cutoff)
 
@@ -538,23 +523,16 @@ def _measure(expression: Scanned, threshold: int, gains: GradeGains) -> AnyMeasu
     settings = {name: value for name, value in settings.items() if value != known[name].default}
     if settings.get("agg") == kind.aggregate:
         del settings["agg"]
-    return Measure(kind.name, tuple(sorted(settings.items())), _cutoff(kind, expression), threshold)
-
-
-def _cutoff(kind: MeasureKind, expression: Scanned) -> int | float | None:
-    given = expression.cutoff
-    where = f"{expression.text}: "
-    if kind.cutoff == "none" and given is not None:
+    cutoff, where = expression.cutoff, f"{expression.text}: "
+    if cutoff is None and kind.cutoff in ("needed", "level"):
+        example = "10" if kind.cutoff == "needed" else "0.5"
+        raise UsageError(f"{where}{kind.name} needs a cutoff, such as {kind.name}@{example}")
+    if cutoff is not None and kind.cutoff == "none":
         raise UsageError(f"{where}{kind.name} has no cutoff")
-    if given is None:
-        if kind.cutoff in ("needed", "level"):
-            example = "10" if kind.cutoff == "needed" else "0.5"
-            raise UsageError(f"{where}{kind.name} needs a cutoff, such as {kind.name}@{example}")
-        return None
-    if kind.cutoff == "level":
-        if not 0 <= given <= 1:
-            raise UsageError(f"{where}a recall level must be a number from 0 to 1, not {given:g}")
-        return float(given)
-    if not 1 <= given <= DEEPEST or given != int(given):
-        raise UsageError(f"{where}a cutoff must be an integer from 1 to {DEEPEST:,}, not {given:g}")
-    return int(given)
+    if cutoff is not None and kind.cutoff == "level" and not 0 <= cutoff <= 1:
+        raise UsageError(f"{where}a recall level must be a number from 0 to 1, not {cutoff:g}")
+    if cutoff is not None and kind.cutoff != "level":
+        if not 1 <= cutoff <= DEEPEST or cutoff != int(cutoff):
+            raise UsageError(f"{where}a cutoff must be an integer from 1 to {DEEPEST:,}, not {cutoff:g}")
+        cutoff = int(cutoff)
+    return Measure(kind.name, tuple(sorted(settings.items())), cutoff, threshold)
