@@ -64,7 +64,8 @@ def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
     if is_frame(value):
         names = [str(column) for column in value.columns]
         roles = dict(QRELS.roles(names))
-        roles |= dict(zip(("topic", "document"), _TERRIER, strict=True)) if _from_terrier(names) else {}
+        if {*_TERRIER} <= {*names}:
+            roles["topic"], roles["document"] = _TERRIER
         missing = [role for role in QRELS.needed if role not in roles]
         if missing:
             lacking = " or ".join(missing)
@@ -74,12 +75,14 @@ def qrels_given(value: object, *, name: str = "qrels") -> Qrels:
         columns = _flattened(value, "qrels are", "grade")
     good = _Good(len(columns.topic), name)
     topics, documents = good.ids(columns.topic), good.ids(columns.document)
-    grades = good.grades(columns.number)
+    numbers = _numbers(columns.number)
+    unfit = ~np.isfinite(numbers) | (np.abs(numbers) >= _LONGEST_GRADE) | (numbers != np.rint(numbers))
+    good.tell("grade-not-an-integer", "a grade is not an integer of at most nine digits", columns.number, unfit)
     kept = np.flatnonzero(good.rows)
     rows = QrelsRows(
         *_coded(topics, kept),
         *_coded(documents, kept),
-        grades=grades[kept],
+        grades=numbers[kept].astype(np.int32),
         lines=LineNumbers(np.flatnonzero(~good.rows) + 1),
         problems=tuple(good.problems),
         source_name=name,
@@ -98,7 +101,7 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
     if is_frame(value):
         names = [str(column) for column in value.columns]
         usual = {*_TERRIER, "score", "rank", *SPELLINGS["tag"]}
-        roles = roles_of([column for column in names if column in usual] if _from_terrier(names) else names)
+        roles = roles_of([column for column in names if column in usual] if {*_TERRIER} <= {*names} else names)
         if roles is None:
             raise UsageError(f"{place} lacks columns: found {', '.join(names)}; expected {expected_columns()}")
         number = "score" if "score" in roles else "rank"
@@ -111,7 +114,8 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
     if not name and columns.tag is None:
         raise UsageError("a run needs a name: pass runs={'bm25': …}, or a frame with a column 'run'")
     good = _Good(len(columns.topic), place)
-    topics, documents, scores = good.ids(columns.topic), good.ids(columns.document), good.scores(columns.number)
+    topics, documents, scores = good.ids(columns.topic), good.ids(columns.document), _numbers(columns.number)
+    good.tell("score-not-a-number", "a score is not a finite number", columns.number, ~np.isfinite(scores))
     tags = pa.array([name] * len(topics), pa.large_string()) if name else good.ids(columns.tag or [])
     empty = [] if len(topics) else [Problem("empty", "no rows", file=place)]
     if good.problems or empty:
@@ -127,10 +131,6 @@ def runs_given(value: object, *, name: str = "") -> list[Run]:
 
 def _coded(values: pa.Array, kept: Rising) -> tuple[pa.Array, NDArray[np.int32]]:
     return encoded(values if len(kept) == len(values) else values.take(pa.array(kept)))
-
-
-def _from_terrier(names: list[str]) -> bool:
-    return all(name in names for name in _TERRIER)
 
 
 def _values(frame: pandas.DataFrame, name: str) -> Any:
@@ -227,7 +227,10 @@ class _Good:
         whole = _whole_column(values)
         if whole is not None:
             return whole
-        texts = [_text(value) for value in values]
+        texts = [
+            str(value) if isinstance(value, str | int | np.integer) and not isinstance(value, bool) else None
+            for value in values
+        ]
         self.tell("bad-id", "an id is neither a string nor an integer", values, (not text for text in texts))
         texts = [text if text is None or _is_unicode(text) else None for text in texts]
         halves = (isinstance(value, str) and not _is_unicode(value) for value in values)
@@ -235,19 +238,6 @@ class _Good:
         unfit = (bool(text and (_CONTROL.search(text) or text.split() != [text])) for text in texts)
         self.tell("blank-in-id", "an id contains white space or a control character", values, unfit)
         return pa.array([text or "?" for text in texts], pa.large_string())
-
-    def grades(self, values: Sequence[object]) -> NDArray[np.int32]:
-        """Grades; only whole numbers of at most nine digits count."""
-        numbers = _numbers(values)
-        unfit = ~np.isfinite(numbers) | (np.abs(numbers) >= _LONGEST_GRADE) | (numbers != np.rint(numbers))
-        self.tell("grade-not-an-integer", "a grade is not an integer of at most nine digits", values, unfit)
-        return np.where(unfit, 0, numbers).astype(np.int32)
-
-    def scores(self, values: Sequence[object]) -> Scores:
-        """Scores; only finite numbers count."""
-        scores = _numbers(values)
-        self.tell("score-not-a-number", "a score is not a finite number", values, ~np.isfinite(scores))
-        return scores
 
     def tell(self, code: str, said: str, values: Sequence[object], wrong: Iterable[bool] | NDArray[np.bool_]) -> None:
         """Add one problem for all rows that are wrong in this way, with the first of them."""
@@ -287,13 +277,6 @@ def _whole_column(values: Sequence[object]) -> pa.Array | None:
 
 def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-def _text(value: object) -> str | None:
-    if isinstance(value, str):
-        return value
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
-    return str(value) if whole else None
 
 
 def _number(value: object) -> float | None:

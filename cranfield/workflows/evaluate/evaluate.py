@@ -170,8 +170,10 @@ class Evaluation(Result):
 
     def _wide(self) -> Table:
         found, trust = self.scores, self.trust
-        letters = None if self.letters is None else self.letters.for_people(found)
-        widths = [max(map(len, given.values()), default=0) for given in letters.by_measure] if letters else []
+        letters, meaning = (
+            ([{}] * len(found.measures), "") if self.letters is None else self.letters.for_people(found)
+        )
+        widths = [max(map(len, given.values()), default=0) for given in letters]
         by_measure = [None if trust is None else trust.of(measure) for measure in found.measures]
         marks = [
             "" if one is None else "".join(verdict.mark for verdict in one.verdicts[: len(found.run_names)])
@@ -182,8 +184,8 @@ class Evaluation(Result):
         def cell(value: Value, run: int, topic: int | None, place: int) -> Value:
             """A value with its letters and its mark, padded so that numbers stay below each other."""
             one, shown = by_measure[place], value
-            if letters is not None and widths[place]:
-                given = letters.by_measure[place].get(found.run_names[run], "") if topic is None else "-"
+            if widths[place]:
+                given = letters[place].get(found.run_names[run], "") if topic is None else "-"
                 shown = f"{printed(value, columns[place])} {given:>{widths[place]}}"
             if one is not None and (self.by_topic or marks[place]):
                 mark = one.verdicts[run].mark if topic is None else ""
@@ -215,8 +217,7 @@ class Evaluation(Result):
         best = [place for place, one in enumerate(found.measures, start=1) if one.quality and not self.by_topic]
         bold = with_best(table_of([*heads, *columns], plain), best).bold
         last = [] if trust is None else [Column("verdict", kind="verdict")]
-        notes = [] if letters is None else [letters.said]
-        return replace(table_of([*heads, *columns, *last], rows, notes=notes), bold=bold)
+        return replace(table_of([*heads, *columns, *last], rows, notes=[meaning] if meaning else []), bold=bold)
 
 
 def topic_notes(found: Scores) -> list[str]:
@@ -406,7 +407,7 @@ MOST_LETTERS = 12
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """The letters of each run under each measure, the test behind them, and the sentence that says both.
+    """The letters of each run under each measure, the test behind them, and that in words.
 
     A measure whose topics are not averaged has none.
     """
@@ -414,24 +415,20 @@ class Letters:
     by_measure: tuple[Mapping[str, str], ...]
     test: LetterTest
     tested: str
-    meaning: str = "runs that share a letter do not differ significantly"
 
-    @property
-    def said(self) -> str:
-        """The sentence that stands above a table."""
-        return f"{self.meaning} ({self.tested})"
+    def for_people(self, found: Scores) -> tuple[Sequence[Mapping[str, str]], str]:
+        """What a table has room for, by measure, and what it means.
 
-    def for_people(self, found: Scores) -> Letters:
-        """What a table has room for: where runs have very many letters, a mark at those level with the best."""
+        Where runs have very many letters, that is a mark at those level with the best.
+        """
         if max((len(one) for given in self.by_measure for one in given.values()), default=0) <= MOST_LETTERS:
-            return self
+            return self.by_measure, f"runs that share a letter do not differ significantly ({self.tested})"
         level = []
         for place, given in enumerate(self.by_measure):
             best = found.run_names[int(found.summary[place].argmax())]
             shared = set(given.get(best, ""))
             level.append({run: LEVEL if shared & set(letters) else "" for run, letters in given.items()})
-        meaning = f"{LEVEL} not significantly different from the best; -f csv has the letters"
-        return replace(self, by_measure=tuple(level), meaning=meaning)
+        return level, f"{LEVEL} not significantly different from the best; -f csv has the letters ({self.tested})"
 
 
 def letters_of(found: Scores, test: LetterTest) -> Letters:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from cranfield.base.tables import Value
 from cranfield.base.text import counted
-from cranfield.reuse.assess import Assessment
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, account
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate import evaluate as evaluation
@@ -44,12 +43,14 @@ def with_verdicts(request: Request, field: Field, *, store: Store | None) -> eva
     # The measures of the scores, not those that were asked for: rounding as trec_eval 9 is part of a measure.
     trusting = partial(fields.trusted, measures=found.scores.measures, store=store, learn="where unjudged")
     trust = trusting(field)
-    notes: tuple[str, ...] = ()
-    if request.duplicates == "novelty":
-        trust, notes = trust_by_novelty(trust, found.scores)
-    elif request.ties != "trec":
-        trust, notes = trust_by_ties(trust, found.scores, trusting)
-    return replace(found, trust=trust, facts=(*found.facts, *trust.notes, *notes))
+    notes = list(trust.notes)
+    if request.duplicates == "novelty" or request.ties != "trec":
+        by = _by_novelty if request.duplicates == "novelty" else partial(_by_ties, again=trusting)
+        other, hidden, said, note = by(trust, found.scores)
+        trust = _as_shown(trust, other, found.scores, hidden, said)
+        if any(runs.any() for runs in hidden.values()):
+            notes.append(note)
+    return replace(found, trust=trust, facts=(*found.facts, *notes))
 
 
 def columns_beside(trust: Trusted, rows: list[tuple[str, str, str, float]]) -> dict[str, list[Value]]:
@@ -96,10 +97,8 @@ def sentences(trust: Trusted) -> Iterator[str]:
 # Scores that are not those of the lists as they stand.
 
 
-def trust_by_ties(
-    trust: Trusted, shown: Scores, again: Callable[[Field], Trusted]
-) -> tuple[Trusted, tuple[str, ...]]:
-    """What can be said of scores with ties in another order, and a note on it.
+def _by_ties(trust: Trusted, shown: Scores, *, again: Callable[[Field], Trusted]) -> tuple[Trusted, Hidden, str, str]:
+    """Whose verdicts hold of scores with ties in another order, of which runs, in words, and a note on it.
 
     Nobody knows which of the tied documents a user sees first, so the verdict is that of the order in which the
     unjudged ones stand first, worked out by `again`. A run keeps its interval where neither that order nor the score
@@ -121,11 +120,11 @@ def trust_by_ties(
         f"ties {shown.ties}: where the tie order matters, interval and expected loss are omitted, and the verdict is"
         f" that {UNJUDGED_FIRST}"
     )
-    return _as_shown(trust, other, shown, hidden, UNJUDGED_FIRST), (note,) if _any(hidden) else ()
+    return other, hidden, UNJUDGED_FIRST, note
 
 
-def trust_by_novelty(trust: Trusted, shown: Scores) -> tuple[Trusted, tuple[str, ...]]:
-    """What can be said of scores by novelty, and a note on it.
+def _by_novelty(trust: Trusted, shown: Scores) -> tuple[Trusted, Hidden, str, str]:
+    """The same of scores by novelty.
 
     Labels of unjudged documents could make other documents copies, or be those of copies, which no interval reckons
     with. A run keeps its interval where it has none of them and its score is the plain one.
@@ -138,11 +137,7 @@ def trust_by_novelty(trust: Trusted, shown: Scores) -> tuple[Trusted, tuple[str,
         "novelty: verdicts are those of the plain scores; interval and expected loss are omitted where copies or"
         " unjudged documents could change a score"
     )
-    return _as_shown(trust, trust, shown, hidden, OF_PLAIN), (note,) if _any(hidden) else ()
-
-
-def _any(hidden: Hidden) -> bool:
-    return any(bool(runs.any()) for runs in hidden.values())
+    return trust, hidden, OF_PLAIN, note
 
 
 def _unjudged_first(aligned: Alignment, count: int) -> Alignment | None:
@@ -172,43 +167,28 @@ def _differ(first: NDArray[np.generic], second: NDArray[np.generic]) -> NDArray[
 
 
 def _as_shown(trust: Trusted, other: Trusted, shown: Scores, hidden: Hidden, said: str) -> Trusted:
-    """The scores as they are shown; hidden runs without interval and loss, and with the verdict of `other`."""
-    lower, upper = (
-        np.stack([_without(values, hidden[place]) for place, values in enumerate(side)]) if len(side) else side
-        for side in (trust.bounds.lower, trust.bounds.upper)
-    )
-    trusts = tuple(
-        _trust_as_shown(one, other.trusts[place], shown, hidden[place], said)
-        for place, one in enumerate(trust.trusts)
-    )
-    return replace(trust, trusts=trusts, bounds=replace(trust.bounds, lower=lower, upper=upper))
+    """The scores as they are shown; hidden runs without interval and loss, and with the verdict of `other`.
 
-
-def _trust_as_shown(
-    one: Assessment, other: Assessment, shown: Scores, hidden: NDArray[np.bool_], said: str
-) -> Assessment:
-    """What is known under one measure; ranks stay those of the plain scores."""
-    loss = one.loss
-    place = [str(measure) for measure in shown.measures].index(str(one.measure))
-    score = one.score.copy()
-    score[: len(hidden)] = shown.summary[place]
-    evidence, verdicts = list(one.evidence), list(one.verdicts)
-    for run in hidden.nonzero()[0].tolist():
-        evidence[run] = replace(other.evidence[run], low=None, high=None, loss=None, upper=None)
-        verdicts[run] = replace(other.verdicts[run], reason=f"{said}: {other.verdicts[run].reason}")
-    if loss is not None:
-        by_topic, mean, upper = (_without(values, hidden) for values in (loss.by_topic, loss.mean, loss.upper))
-        loss = replace(loss, by_topic=by_topic, mean=mean, upper=upper)
-    return replace(
-        one,
-        score=score,
-        low=_without(one.low, hidden),
-        high=_without(one.high, hidden),
-        coverage=other.coverage,
-        loss=loss,
-        evidence=tuple(evidence),
-        verdicts=tuple(verdicts),
-    )
+    Ranks stay those of the plain scores.
+    """
+    summary = dict(zip(map(str, shown.measures), shown.summary, strict=True))
+    bounds = replace(trust.bounds, lower=trust.bounds.lower.copy(), upper=trust.bounds.upper.copy())
+    trusts = []
+    for place, (one, instead) in enumerate(zip(trust.trusts, other.trusts, strict=True)):
+        without = partial(_without, hidden=hidden[place])
+        bounds.lower[place], bounds.upper[place] = without(bounds.lower[place]), without(bounds.upper[place])
+        score, loss = one.score.copy(), one.loss
+        score[: len(hidden[place])] = summary[str(one.measure)]
+        evidence, verdicts = list(one.evidence), list(one.verdicts)
+        for run in hidden[place].nonzero()[0].tolist():
+            evidence[run] = replace(instead.evidence[run], low=None, high=None, loss=None, upper=None)
+            verdicts[run] = replace(instead.verdicts[run], reason=f"{said}: {instead.verdicts[run].reason}")
+        if loss is not None:
+            by_topic, mean, upper = map(without, (loss.by_topic, loss.mean, loss.upper))
+            loss = replace(loss, by_topic=by_topic, mean=mean, upper=upper)
+        known = replace(one, score=score, low=without(one.low), high=without(one.high), loss=loss)
+        trusts.append(replace(known, coverage=instead.coverage, evidence=tuple(evidence), verdicts=tuple(verdicts)))
+    return replace(trust, trusts=tuple(trusts), bounds=bounds)
 
 
 def _without(values: NDArray[np.float64], hidden: NDArray[np.bool_]) -> NDArray[np.float64]:
