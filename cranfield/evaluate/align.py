@@ -142,7 +142,7 @@ def align(
     chosen = _chosen_topics(qrels, runs, topics)
     placed = _all_placed(qrels, runs, chosen)
     look_up = partial(at_each_rank, qrels=qrels, runs=runs, chosen=chosen, reference=reference, placed=placed)
-    rows = rows_at_each_rank(qrels, runs, chosen=chosen, reference=reference, placed=placed) if keep_rows else None
+    rows = look_up(None) if keep_rows else None
     grades = look_up(qrels.grades) if rows is None else np.append(qrels.grades, NOT_POOLED)[rows]
     levels, counts = levels_of(qrels)
     lists = Lists(
@@ -183,22 +183,8 @@ def align(
     )
 
 
-def rows_at_each_rank(
-    qrels: Qrels,
-    runs: Sequence[AnyRun],
-    *,
-    chosen: Places,
-    reference: Reference,
-    placed: list[_Placed] | None = None,
-) -> NDArray[np.int32]:
-    """For each row of the lists which row of the qrels it is, -1 for none."""
-    every = np.arange(len(qrels), dtype=np.int32)
-    rows = at_each_rank(every, qrels, runs, chosen=chosen, reference=reference, placed=placed)
-    return np.maximum(rows, np.int32(-1), out=rows)
-
-
 def at_each_rank(
-    values: NDArray[np.int32],
+    values: NDArray[np.int32] | None,
     qrels: Qrels,
     runs: Sequence[AnyRun],
     *,
@@ -206,20 +192,24 @@ def at_each_rank(
     reference: Reference,
     placed: list[_Placed] | None = None,
 ) -> NDArray[np.int32]:
-    """For each row of the lists what `values` say of its row of the qrels; NOT_POOLED where it has none."""
+    """For each row of the lists what `values` say of its row of the qrels, NOT_POOLED where it has none.
+
+    Without values which row that is, -1 for none.
+    """
+    of_row, none = (np.arange(len(qrels), dtype=np.int32), np.int32(-1)) if values is None else (values, NOT_POOLED)
     parts_of = placed or _all_placed(qrels, runs, chosen)
     ends = np.cumsum([int(rows.counts.sum()) for rows in parts_of])
     found = np.empty(int(ends[-1]), dtype=np.int32)
     parts = np.split(found, ends[:-1])
-    value_of_row = np.concatenate([[NOT_POOLED], values]).astype(np.int32, copy=False)
+    value_of_row = np.concatenate([[none], of_row]).astype(np.int32, copy=False)
     # Values by topic and document: a dense table if that is small, else one row of it, filled anew for each topic.
     code_of = _document_codes(qrels, [run for run in runs if isinstance(run, Run)])
     width = len(qrels.document_ids) + 1
     is_small = len(qrels.topic_ids) * width <= LARGEST_TABLE
     shape = (len(qrels.topic_ids) if is_small else 1, width if code_of else 0)
-    table = np.full(shape, NOT_POOLED, dtype=np.int32)
+    table = np.full(shape, none, dtype=np.int32)
     if is_small and code_of:
-        table[qrels.topic_of_row, qrels.documents] = values
+        table[qrels.topic_of_row, qrels.documents] = of_row
 
     def fill(number: int) -> None:
         run, rows, out = runs[number], parts_of[number], parts[number]
@@ -239,9 +229,9 @@ def at_each_rank(
         ends = np.cumsum(rows.counts)
         for topic, start, end in zip(rows.topics.tolist(), ends - rows.counts, ends, strict=True):
             own = slice(qrels.offsets[topic], qrels.offsets[topic + 1])
-            table[0, qrels.documents[own]] = values[own]
+            table[0, qrels.documents[own]] = of_row[own]
             table[0].take(known[start:end], out=out[start:end], mode="clip")
-            table[0, qrels.documents[own]] = NOT_POOLED
+            table[0, qrels.documents[own]] = none
 
     with ThreadPoolExecutor(THREADS if is_small else 1) as threads:  # one row of a table serves one thread
         list(threads.map(fill, range(len(runs))))

@@ -77,8 +77,7 @@ class Lines:
         """A column as ids; None where one is too long."""
         begin, end = self.column(number)
         lengths = end - begin
-        longest = int(lengths.max())
-        return ids_at(self.letters, begin, lengths) if longest <= LONGEST_ID else None
+        return ids_at(self.letters, begin, lengths) if int(lengths.max()) <= LONGEST_ID else None
 
     def numbers(self, number: int) -> Scores | None:
         """A column as numbers; None where one is no plain finite number.

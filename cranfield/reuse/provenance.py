@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.text import counted
-from cranfield.evaluate.align import Alignment, AnyRun, rows_at_each_rank
+from cranfield.evaluate.align import Alignment, AnyRun, at_each_rank
 from cranfield.evaluate.lists import NOT_POOLED, Counts, Lists, Values, ratio, strata_of
 from cranfield.qrels.qrels import Qrels, pair_keys
 from cranfield.runs.columns import TEXT, places_in
@@ -84,7 +84,7 @@ def qrels_rows(alignment: Alignment, qrels: Qrels, runs: Sequence[AnyRun]) -> tu
     chosen = np.flatnonzero(np.isin(qrels.topics, alignment.topic_ids))
     row = alignment.qrels_row
     if row is None:
-        row = rows_at_each_rank(qrels, runs, chosen=chosen, reference=alignment.reference)
+        row = at_each_rank(None, qrels, runs, chosen=chosen, reference=alignment.reference)
     place = np.full(len(qrels.topic_ids), -1, dtype=np.int32)
     place[chosen] = np.arange(len(chosen))
     level = np.searchsorted(alignment.lists.levels, qrels.grades).astype(np.int32)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -57,9 +56,15 @@ class TrecInput:
 
 def read_input(options: TrecOptions) -> TrecInput:
     """Read and align both files; a file that trec_eval refuses raises `Refused`."""
-    qrels_file = Path(options.files[0])
-    _look_at(qrels_file, options.files[0], noun="qrels")
-    with _run_file(options) as run_file:
+    with ExitStack() as stack:
+        qrels_file = _readable(options.files[0], noun="qrels")
+        if options.files[1] == "-" and options.version == "10":
+            copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="cranfield-"))
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            copy.flush()
+            run_file = Path(copy.name)
+        else:
+            run_file = _readable(options.files[1], noun="results")
         read = _read_strictly(qrels_file, run_file, options.version)
         if read is None:
             found = _read_leniently(qrels_file.read_bytes(), run_file.read_bytes(), options)
@@ -73,25 +78,12 @@ def read_input(options: TrecOptions) -> TrecInput:
     return replace(found, lists=lists.condensed if options.judged_only else lists)
 
 
-@contextmanager
-def _run_file(options: TrecOptions) -> Iterator[Path]:
-    """The run file; version 10 reads standard input where the name is -."""
-    name = options.files[1]
-    if name != "-" or options.version == "9":
-        _look_at(Path(name), name, noun="results")
-        yield Path(name)
-        return
-    with tempfile.NamedTemporaryFile(prefix="cranfield-") as copy:
-        shutil.copyfileobj(sys.stdin.buffer, copy)
-        copy.flush()
-        yield Path(copy.name)
-
-
-def _look_at(path: Path, name: str, *, noun: str) -> None:
+def _readable(name: str, *, noun: str) -> Path:
+    path = Path(name)
     try:
         if path.stat().st_size:
             with path.open("rb"):
-                return
+                return path
     except OSError:
         pass
     raise Refused(f"trec_eval.get_{noun}: Cannot read {noun} file '{name}'\ntrec_eval: Quit in file '{name}'\n", 2)

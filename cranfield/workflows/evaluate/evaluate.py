@@ -54,7 +54,6 @@ COLUMNS = (
     *(Column(name, kind="number") for name in ("low", "high", "judged", "loss", "loss_upper")),
     *(Column("verdict", kind="verdict"), Column("reason")),
 )
-_SAME_IN_ALL_ROWS = ("qrels", "reference", "topics")
 
 _MOVES_SHOWN = 10
 _TAGS_SHOWN = 3
@@ -145,9 +144,7 @@ class Evaluation(Result):
 
     def frame(self) -> pandas.DataFrame:
         """The rows as a frame; what is the same in all of them stands in its attributes."""
-        table = self.table()
-        kept = [place for place, one in enumerate(table.columns) if one.name not in _SAME_IN_ALL_ROWS]
-        frame = table.select(kept).frame()
+        frame = self.table().frame().drop(columns=["qrels", "reference", "topics"])
         # The first remark tells what marks behind scores mean, and there are none here.
         remarks = [] if self.trust is None else list(verdicts.sentences(self.trust))[1:]
         topics = {run: one.scored for run, one in zip(self.scores.run_names, self.scores.counts, strict=False)}
@@ -227,20 +224,21 @@ def topic_notes(found: Scores) -> list[str]:
     """
     runs_with: dict[str, list[str]] = {}
     for run, counts in zip(found.run_names, found.counts, strict=True):
-        parts = [counted(counts.scored, "topic") + " scored"]
-        parts += [f"{counts.missing:,} missing from the run (scored 0)"] if counts.missing else []
-        parts += (
-            [f"{counts.nothing_relevant:,} without a relevant document (scored 0)"] if counts.nothing_relevant else []
+        others = (
+            (counts.missing, "missing from the run (scored 0)"),
+            (counts.nothing_relevant, "without a relevant document (scored 0)"),
+            (counts.extra, "without qrels (ignored)"),
         )
-        parts += [f"{counts.extra:,} without qrels (ignored)"] if counts.extra else []
+        parts = [counted(counts.scored, "topic") + " scored"]
+        parts += [f"{number:,} {fate}" for number, fate in others if number]
         runs_with.setdefault(", ".join(parts), []).append(run)
     if len(runs_with) == 1 and len(found.run_names) > 1:
         return [f"each of {counted(len(found.run_names), 'run')}: {said}" for said in runs_with]
     most = max(runs_with, key=lambda said: len(runs_with[said]), default="")
     if len(runs_with.get(most, ())) <= _RUNS_NAMED:
         return [f"{', '.join(runs)}: {said}" for said, runs in runs_with.items()]
-    others = [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items() if said != most]
-    return [*others, f"each of the other {counted(len(runs_with[most]), 'run')}: {most}"]
+    fewer = [f"{few(runs, _RUNS_NAMED)}: {said}" for said, runs in runs_with.items() if said != most]
+    return [*fewer, f"each of the other {counted(len(runs_with[most]), 'run')}: {most}"]
 
 
 def few(words: Sequence[str], shown: int) -> str:
@@ -285,10 +283,9 @@ def evaluate(
         found = _score_with_foreign(request, measures, store, progress)
     else:
         if request.duplicates == "novelty" and request.ties != "trec":
-            message = (
+            raise UsageError(
                 "--duplicates novelty cannot be combined with --ties: the tie order decides which copy comes first"
             )
-            raise UsageError(message)
         clusters = corpus.clusters_for(request.clusters, store) if request.duplicates == "novelty" else None
         known = reading.read_aligned(request, store, progress) if read is None else read()
         found = _score(request, measures, known, clusters)
@@ -366,24 +363,23 @@ def _grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[st
     scale_gains = () if store is None else store.scale().own_gains
     by_grade, below_zero = [], []
     for one in measures:
-        own = dict(one.settings) if isinstance(one, measuring.Measure) else {}
-        gains = own.get("gains")
-        if isinstance(one, measuring.Measure) and "gains" in one.kind.parameters:
-            otherwise = gains != scale_gains
-        else:
-            otherwise = not isinstance(one, measuring.Measure) or one.kind.graded or "gain" in own
+        gains, otherwise = None, True
+        if isinstance(one, measuring.Measure):
+            own = dict(one.settings)
+            gains = own.get("gains")
+            takes_gains = "gains" in one.kind.parameters
+            otherwise = gains != scale_gains if takes_gains else one.kind.graded or "gain" in own
         if scale_gains and otherwise:
             by_grade.append(str(one))
         if isinstance(gains, tuple) and dict(gains).get(0, 0.0) > 0:
             below_zero.append(str(one))
-    notes = []
-    if by_grade:
-        said = "computed from the grades, not from the gains of the scale"
-        notes.append(f"{', '.join(by_grade)}: {said}")
-    if below_zero:
-        said = "an unjudged document has gain 0, less than a document of grade 0"
-        notes.append(f"{', '.join(below_zero)}: {said}; unjudged documents can lower the score below its final value")
-    return notes
+    by_grade_said = "computed from the grades, not from the gains of the scale"
+    below_zero_said = (
+        "an unjudged document has gain 0, less than a document of grade 0; unjudged documents can lower the score"
+        " below its final value"
+    )
+    noted = ((by_grade, by_grade_said), (below_zero, below_zero_said))
+    return [f"{', '.join(names)}: {said}" for names, said in noted if names]
 
 
 def _tag_notes(runs: Sequence[AnyRun]) -> list[str]:

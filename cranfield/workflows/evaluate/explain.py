@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _NAMED = 8
 _NUMBERS = ("P", "R", "DCG")
 _DIGITS, _FEWER_DIGITS = 4, 3
-_SAME_IN_ALL_ROWS = ("topic", "qrels", "reference")
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,7 @@ class Explanation(Result):
 
     def frame(self) -> pandas.DataFrame:
         """The rows as a frame; what is the same in all of them stands in its attributes."""
-        table = self.table()
-        kept = [place for place, one in enumerate(table.columns) if one.name not in _SAME_IN_ALL_ROWS]
-        frame = table.select(kept).frame()
+        frame = self.table().frame().drop(columns=["topic", "qrels", "reference"])
         frame.attrs.update(qrels=self.qrels_hash, reference=self.order)
         return frame
 
