@@ -259,25 +259,19 @@ def _variants(
 ) -> Iterator[tuple[Places, Lists, Values]]:
     """The orders (or turns) of some lists, in portions of about so many rows: of which list, they, weights."""
     made: dict[tuple[int, ...], Labels] = {}
-    portion: list[int] = []
-    waiting = 0
-    for number, cell in enumerate(cells, start=1):
-        portion.append(cell)
-        waiting += work[cell]
-        if number < len(cells) and waiting < _ROWS_AT_ONCE:
-            continue
+    full = np.cumsum([work[cell] for cell in cells]) // _ROWS_AT_ONCE
+    for portion in np.split(np.array(cells), np.flatnonzero(np.diff(full)) + 1) if cells else ():
         rows = [np.arange(lists.offsets[one], lists.offsets[one + 1]) for one in portion]
         arranged = [
             _rearranged(ties[one], own, made, additive=additive) for one, own in zip(portion, rows, strict=True)
         ]
         parts, weights = zip(*arranged, strict=True)
-        copies = np.repeat(np.array(portion), [len(part) for part in parts])
+        copies = np.repeat(portion, [len(part) for part in parts])
         chosen = lists.chosen(copies)
         # Rows of a list are looked up in the first of its copies, which holds the same.
         shift = chosen.offsets[np.searchsorted(copies, copies)] - lists.offsets[copies]
         source = np.concatenate([part.ravel() for part in parts])
         yield copies, chosen.with_rows(source + np.repeat(shift, chosen.length)), np.concatenate(weights)
-        portion, waiting = [], 0
 
 
 # Expected scores: the mean over all orders of tied documents.

@@ -140,8 +140,7 @@ class StoredRuns:
 
     @cached_property
     def _ids(self) -> tuple[pa.Array, pa.Array]:
-        store = cast("Store", self._store)
-        return stored_runs.ids(store)
+        return stored_runs.ids(cast("Store", self._store))
 
     @cached_property
     def _pairs(self) -> align.CodedPairs | None:
@@ -197,13 +196,7 @@ class Read:
         fewer = replace(
             aligned,
             run_names=aligned.run_names[:count],
-            lists=replace(
-                whole,
-                grades=whole.grades[:rows],
-                offsets=whole.offsets[: cells + 1],
-                topics=whole.topics[:cells],
-                _relevant={},
-            ),
+            lists=replace(whole.with_rows(slice(rows), whole.offsets[: cells + 1]), topics=whole.topics[:cells]),
             present=aligned.present[:count],
             scored=aligned.scored[:count],
             extra_topics=aligned.extra_topics[:count],

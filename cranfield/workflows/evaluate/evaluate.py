@@ -412,13 +412,18 @@ class Letters:
     test: LetterTest
     tested: str
 
+    @property
+    def said(self) -> str:
+        """What letters mean."""
+        return f"runs that share a letter do not differ significantly ({self.tested})"
+
     def for_people(self, found: Scores) -> tuple[Sequence[Mapping[str, str]], str]:
         """What a table has room for, by measure, and what it means.
 
         Where runs have very many letters, that is a mark at those level with the best.
         """
         if max((len(one) for given in self.by_measure for one in given.values()), default=0) <= MOST_LETTERS:
-            return self.by_measure, f"runs that share a letter do not differ significantly ({self.tested})"
+            return self.by_measure, self.said
         level = []
         for place, given in enumerate(self.by_measure):
             best = found.run_names[int(found.summary[place].argmax())]
