@@ -159,7 +159,23 @@ class TopicBuilder:
         """Say which steps chose nothing anywhere though something was left, and which went beyond their amount."""
         for number, step in plan.selections:
             if self.chosen.get(number) == 0 and number in self.has_left:
-                why, remedy = _why_nothing(plan, number, step, self.fewest[number])
+                fewest = self.fewest[number]
+                earlier = [one.strategy.kind for place, one in plan.selections if place < number]
+                why, remedy = "no remaining document is within its reach", "drop it, or let it reach deeper"
+                if step.amount.kind == "budget":
+                    why = "the steps before it use up the budget"
+                    remedy = "raise the budget, or make the steps before it smaller"
+                elif step.amount.kind == "until" and fewest >= step.amount.number:
+                    why = f"the steps before it give every topic at least {fewest:,} documents"
+                    remedy = "raise the number, or make the steps before it smaller"
+                elif step.scope.by == "topic":
+                    why, remedy = "rank 1 alone has more documents in every topic", "raise the number"
+                elif step.strategy.kind == "sampling" and "sampling" in earlier:
+                    why = (
+                        "all its documents were in the population of an earlier sample,"
+                        " and a document is sampled once"
+                    )
+                    remedy = "sample once, or give the samples disjoint ranks="
                 yield Problem("step-without-effect", f"'{step}' would select nothing: {why}", remedy=remedy)
             if topics := [topic for topic in self.topics if number in self.pools[topic].beyond]:
                 some = ", ".join(topics[:_TOPICS_SHOWN]) + (" …" if len(topics) > _TOPICS_SHOWN else "")
@@ -183,22 +199,6 @@ class TopicBuilder:
                 if before < len(candidates):
                     self.has_left.add(number)
             yield pool, candidates
-
-
-def _why_nothing(plan: Plan, number: int, step: Selection, fewest: int) -> tuple[str, str]:
-    """Give the reason why a step chose nothing, and what to do."""
-    if step.amount.kind == "budget":
-        return "the steps before it use up the budget", "raise the budget, or make the steps before it smaller"
-    if step.amount.kind == "until" and fewest >= step.amount.number:
-        why = f"the steps before it give every topic at least {fewest:,} documents"
-        return why, "raise the number, or make the steps before it smaller"
-    if step.scope.by == "topic":
-        return "rank 1 alone has more documents in every topic", "raise the number"
-    earlier = [one.strategy.kind for place, one in plan.selections if place < number]
-    if step.strategy.kind == "sampling" and "sampling" in earlier:
-        why = "all its documents were in the population of an earlier sample, and a document is sampled once"
-        return why, "sample once, or give the samples disjoint ranks="
-    return "no remaining document is within its reach", "drop it, or let it reach deeper"
 
 
 # The pools of single topics put together into one, with where every document comes from.

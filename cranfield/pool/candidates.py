@@ -220,6 +220,11 @@ class Candidates:
         ranks[self.run_of_row, self.listed] = self.listed_ranks
         return ranks
 
+    def ranks_of(self, document: str) -> list[tuple[str, int]]:
+        """Give the runs that have a candidate, each with its rank there."""
+        column = self.ranks[:, self.numbers[document]].tolist()
+        return [(run.name, rank) for run, rank in zip(self.runs, column, strict=True) if rank]
+
     @cached_property
     def found(self) -> Mask:
         """Which run has which candidate."""
@@ -303,24 +308,28 @@ def candidates_of(runs: PooledRuns, topic: str) -> Candidates:
     codes = np.concatenate([ranking.documents[rows] for ranking, rows in zip(rankings, lists, strict=True)])
     scores = np.concatenate([ranking.scores[rows] for ranking, rows in zip(rankings, lists, strict=True)])
     documents, numbers = runs.numbering
-    used, listed = _distinct(numbers[codes], len(documents))
+    values = numbers[codes]
+    # The distinct values, rising, and the place of each among them: without sorting, unless they are few of many.
+    if len(values) * _SPARSE < len(documents):
+        used, listed = np.unique(values, return_inverse=True)
+    else:
+        seen = np.zeros(len(documents), dtype=bool)
+        seen[values] = True
+        used = np.flatnonzero(seen)
+        places_of = np.empty(len(documents), dtype=np.int32)
+        places_of[used] = np.arange(len(used), dtype=np.int32)
+        listed = places_of[values]
     ranks = np.arange(1, len(codes) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
     return Candidates(
-        topic, runs.runs, documents[used], runs.document_ids, offsets, listed, ranks.astype(np.int32), scores
+        topic,
+        runs.runs,
+        documents[used],
+        runs.document_ids,
+        offsets,
+        listed.astype(np.int32, copy=False),
+        ranks.astype(np.int32),
+        scores,
     )
-
-
-def _distinct(values: Codes, size: int) -> tuple[Places, Codes]:
-    """Give the distinct values below `size`, rising, and the place of each value among them, without sorting."""
-    if len(values) * _SPARSE < size:
-        used, inverse = np.unique(values, return_inverse=True)
-        return used.astype(np.int64), inverse.astype(np.int32)
-    seen = np.zeros(size, dtype=bool)
-    seen[values] = True
-    found = np.flatnonzero(seen)
-    places: Codes = np.empty(size, dtype=np.int32)
-    places[found] = np.arange(len(found), dtype=np.int32)
-    return found.astype(np.int64, copy=False), places[values]
 
 
 # Near-duplicates: one document of a cluster enters the pool and stands for the others.

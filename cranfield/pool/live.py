@@ -58,22 +58,22 @@ class LiveTopic:
         self,
         candidates: Candidates,
         pool: TopicPool,
-        plan: Plan,
+        number: int,
+        step: Selection,
         *,
+        after: Sequence[tuple[int, Selection]] = (),
         limit: int | None = None,
         texts: Texts | None = None,
         query: str = "",
         ended: str = "",
     ) -> None:
-        self.number, self.step = adaptive_step(plan)
-        self.candidates, self.pool, step = candidates, pool, self.step
+        self.candidates, self.pool, self.number, self.step = candidates, pool, number, step
         self.ended, self.labels = ended, dict[int, Label]()
         self.recent: deque[bool] = deque(maxlen=RECENT)
         self.chosen: list[int] = []
         self.queue, self.handed_out = dict.fromkeys(pool.chosen.tolist()), dict[int, None]()
         self._warm_up = frozenset(self.queue)
-        self._after = [(number, later) for number, later in plan.selections if number > self.number]
-        self._limit = limit
+        self._after, self._limit = after, limit
         if limit is None and step.amount.kind == "count":
             self._limit = pool.count + int(step.amount.number)
         elif limit is None:
@@ -105,7 +105,7 @@ class LiveTopic:
         if not self.pool.present[candidate]:
             self.chosen.append(candidate)
         if self.ended:
-            self._close()  # it was offered before the end
+            self.add_chosen(self.pool)  # it was offered before the end
             return
         if candidate not in self._sample:
             self.state.learn(candidate, label)
@@ -168,20 +168,15 @@ class LiveTopic:
         if self.ended:
             return
         self.ended = reason
-        self._close()
+        self.add_chosen(self.pool)
         for number, step in self._after:
             self.pool.apply(self.candidates, step, number)
         self.queue = {one: None for one in self.pool.chosen.tolist() if one not in self.labels}
 
     def add_chosen(self, pool: TopicPool) -> None:
         """Add what the adaptive step has chosen to a pool: what is judged first, then what is still out."""
-        out = [one for one in self.handed_out if not pool.present[one] and one not in self.labels]
-        chosen = np.array([*self.chosen, *out], dtype=np.int64)
-        pool.add(Stratum(self.number, str(self.step)), chosen, NO_PROBABILITY)
-
-    def _close(self) -> None:
-        self.add_chosen(self.pool)
-        self.chosen = []
+        new = [one for one in dict.fromkeys([*self.chosen, *self.handed_out]) if not pool.present[one]]
+        pool.add(Stratum(self.number, str(self.step)), np.array(new, dtype=np.int64), NO_PROBABILITY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +221,7 @@ class LivePool:
         pool: Pool | None = None,
         ended: Mapping[str, str] | None = None,
     ) -> None:
-        if not plan.is_live:
+        if plan.adaptive is None:
             raise UsageError(f"'{plan}' has no adaptive step: build it as it is")
         self._is_handed_out = pool is not None
         if pool is None:
@@ -234,7 +229,8 @@ class LivePool:
         self.plan, self.runs, self._pool, self.topics = plan, runs, pool, list(pool.topics)
         self._clusters = clusters_of(runs, clusters)
         self._texts, self._queries = texts, queries or {}
-        self.number, self._step = adaptive_step(plan)
+        self.number, self._step = plan.adaptive
+        self._after = [(number, step) for number, step in plan.selections if number > self.number]
         self.spreads = self._step.scope.across_topics  # whether a budget goes across topics
         self._closed = dict(ended or {})
         self._live: dict[str, LiveTopic] = {}
@@ -306,9 +302,14 @@ class LivePool:
             if topic in self._sizes and (number := self.candidates(topic).numbers.get(document)) is not None:
                 pending.setdefault(topic, []).append(number)
         choices: list[Choice] = []
-        while len(choices) < size and (choice := self._next(wanted, pending)) is not None:
-            choices.append(choice)
-            pending[choice.topic].append(self.candidates(choice.topic).numbers[choice.document])
+        while len(choices) < size:
+            offers = ((topic, self._at(topic).offer(pending[topic])) for topic in self._in_turn(wanted, pending))
+            topic, offered = next((one for one in offers if one[1] is not None), ("", None))
+            if offered is None or (self.spreads and offered[2] != IN_POOL and self._is_spent(pending)):
+                break
+            candidate, number, reason = offered
+            choices.append(Choice(topic, self.candidates(topic).ids[candidate], number, reason))
+            pending[topic].append(candidate)
         return choices
 
     @property
@@ -373,7 +374,9 @@ class LivePool:
             live = self._live[topic] = LiveTopic(
                 candidates,
                 pool,
-                self.plan,
+                self.number,
+                self._step,
+                after=self._after,
                 limit=self._limits.get(topic),
                 texts=self._texts,
                 query=self._queries.get(topic, ""),
@@ -420,18 +423,6 @@ class LivePool:
             available.append(np.count_nonzero(pool.eligible(view(candidates, step), step)))
         return dict(zip(self.topics, levels(have, np.array(available), budget).tolist(), strict=True))
 
-    def _next(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> Choice | None:
-        for topic in self._in_turn(topics, pending):
-            live = self._at(topic)
-            offered = live.offer(pending[topic])
-            if offered is None:
-                continue
-            candidate, number, reason = offered
-            if self.spreads and reason != IN_POOL and self._is_spent(pending):
-                return None
-            return Choice(topic, live.candidates.ids[candidate], number, reason)
-        return None
-
     def _in_turn(self, topics: Sequence[str], pending: Mapping[str, Sequence[int]]) -> list[str]:
         """Give the topics in the order they are served.
 
@@ -469,10 +460,3 @@ class LivePool:
             out = 0 if live is None or pending is None else live.away(pending.get(topic, ()))
             total += (before if live is None else live.size) + out
         return total >= self._step.amount.number
-
-
-def adaptive_step(plan: Plan) -> tuple[int, Selection]:
-    """Give the step of a live plan that needs judgments, with its number."""
-    if plan.adaptive is None:
-        raise UsageError(f"'{plan}' has no adaptive step")
-    return plan.adaptive

@@ -28,8 +28,9 @@ change only with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, Literal, get_args
 
 from cranfield.base.errors import UnknownName, UsageError, nearest, quoted
@@ -102,30 +103,25 @@ class Selection:
         return self.strategy.name
 
     @property
-    def is_adaptive(self) -> bool:
-        """Whether the step needs judgments."""
-        return self.strategy.kind == "adaptive"
-
-    @property
     def reach(self) -> int | None:
         """The deepest rank the step looks at; None where it looks at whole runs."""
-        if isinstance(self.strategy.amount, RankAmount):
-            return None if self.scope.by == "topic" else self.strategy.amount.reach(int(self.amount.number))
+        amount = self.strategy.amount
+        if isinstance(amount, RankAmount) and self.scope.by != "topic":
+            return max([int(self.amount.number), *amount.own_depths.values()])
         if self.name == "sample" and self.scope.ranks and self.scope.by == "run":
             return self.scope.ranks[1]
         return None
 
     def __str__(self) -> str:
-        options = self.strategy.options
-        return self._spelled(name for name in options if options[name] != self.strategy.defaults[name])
+        return self.spelled()
 
-    @property
-    def spelled_out(self) -> str:
-        """The step with every option, also those that have their default."""
-        return self._spelled(self.strategy.options)
-
-    def _spelled(self, names: Iterable[str]) -> str:
-        options = [f"{name.replace('_', '-')}={_spelled_value(self.strategy.options[name])}" for name in names]
+    def spelled(self, *, with_defaults: bool = False) -> str:
+        """Give the text of the step; `with_defaults` also with the options that have their default."""
+        options = [
+            f"{name.replace('_', '-')}={_spelled_value(value)}"
+            for name, value in self.strategy.options.items()
+            if with_defaults or value != self.strategy.defaults[name]
+        ]
         return " ".join(filter(None, (self.name, *options, str(self.amount), str(self.scope))))
 
 
@@ -145,7 +141,9 @@ class Plan:
     @property
     def spelled_out(self) -> str:
         """The plan with every option, also those that have their default: for the manifest."""
-        return "; ".join(step.spelled_out if isinstance(step, Selection) else str(step) for step in self.steps)
+        return "; ".join(
+            step.spelled(with_defaults=True) if isinstance(step, Selection) else str(step) for step in self.steps
+        )
 
     @property
     def selections(self) -> list[tuple[int, Selection]]:
@@ -155,7 +153,7 @@ class Plan:
     @property
     def adaptive(self) -> tuple[int, Selection] | None:
         """The step that needs judgments, with its number."""
-        return next(((number, step) for number, step in self.selections if step.is_adaptive), None)
+        return next(((number, step) for number, step in self.selections if step.strategy.kind == "adaptive"), None)
 
     @property
     def is_live(self) -> bool:
@@ -225,7 +223,13 @@ def _problems_of_step(step: Selection) -> Iterator[str]:
     if is_rank and step.amount.kind != "count":
         yield f"{step.name} needs a rank, as in '{step.name} 10'"
     elif isinstance(amount, Strata):
-        yield from amount.amount_problems(has_amount=step.amount.kind != "all")
+        has_amount, without = step.amount.kind != "all", [name for name, rate in amount.rates.items() if rate is None]
+        if len(without) > 1:
+            yield f"one stratum may go without a rate, to get what the others leave; {' and '.join(without)} do"
+        elif without and not has_amount:
+            yield f"the stratum {without[0]} has no rate and so needs an amount, as in 'stratified until 800'"
+        elif has_amount and not without:
+            yield "stratified accepts an amount only for a stratum without a rate, as in strata=1-20:100,21-1000"
     elif kind == "sampling" and step.amount.kind == "all":
         yield f"{step.name} needs an amount: a number, until a number, a share or a budget"
     elif kind == "adaptive" and step.amount.kind == "share":
@@ -261,7 +265,7 @@ def _problems_after(before: Sequence[Selection], step: PlanStep) -> Iterator[str
             yield "cap after a sample would invalidate its inclusion probabilities: put it before the sample"
         if "adaptive" in kinds:
             yield "cap cannot take back what was judged: give the adaptive step an amount instead"
-    elif step.is_adaptive:
+    elif step.strategy.kind == "adaptive":
         if "adaptive" in kinds:
             yield "a plan has one adaptive step; this is the second"
         if any(rule.needs_sample for rule in step.scope.stop) and "sampling" not in kinds:
@@ -294,15 +298,7 @@ Mistake = tuple[int, str]
 
 def parse(text: str) -> Plan:
     """Give the plan that a text means, or raise a `UsageError` that lists everything wrong with it."""
-    steps, mistakes = _read(text)
-    for step, position in steps:
-        if isinstance(step, Selection):
-            mistakes += [(position, message) for message in _problems_of_step(step)]
-    if not mistakes:
-        for place, (step, position) in enumerate(steps):
-            before = [earlier for earlier, _ in steps[:place] if isinstance(earlier, Selection)]
-            mistakes += [(position, message) for message in _problems_after(before, step)]
-    return _plan(text, steps, mistakes)
+    return _read(text, is_checked=True)
 
 
 def parse_stored(text: str) -> Plan:
@@ -311,20 +307,11 @@ def parse_stored(text: str) -> Plan:
     Whether a plan makes sense was checked when its pool was built. A rule that came later must not make the pool
     unreadable.
     """
-    return _plan(text, *_read(text))
+    return _read(text, is_checked=False)
 
 
-def _plan(text: str, steps: Sequence[tuple[PlanStep, int]], mistakes: Sequence[Mistake]) -> Plan:
-    if mistakes:
-        lines = [
-            f"  at position {position}: {message}" for position, message in sorted(mistakes, key=lambda one: one[0])
-        ]
-        raise UsageError("\n".join([f"this plan cannot be used: {quoted(text, limit=300)}", *lines]))
-    return Plan(tuple(step for step, _ in steps))
-
-
-def _read(text: str) -> tuple[list[tuple[PlanStep, int]], list[Mistake]]:
-    """Give the steps that can be read with their positions, and what cannot be read; empty steps are passed over."""
+def _read(text: str, *, is_checked: bool) -> Plan:
+    """Read the steps, pass over empty ones, and say everything that is wrong, each mistake with its position."""
     divided: list[list[Word]] = [[]]
     for match in _WORD.finditer(text):
         if match.group() == ";":
@@ -342,7 +329,17 @@ def _read(text: str) -> tuple[list[tuple[PlanStep, int]], list[Mistake]]:
     if not steps and not mistakes:
         known = ", ".join(strategies.names())
         mistakes.append((1, f"expected the name of a strategy, found the end (known: {known})"))
-    return steps, mistakes
+    for step, position in steps if is_checked else ():
+        if isinstance(step, Selection):
+            mistakes += [(position, message) for message in _problems_of_step(step)]
+    # How steps follow each other is looked at when each is right by itself.
+    for place, (step, position) in enumerate(steps if is_checked and not mistakes else ()):
+        before = [earlier for earlier, _ in steps[:place] if isinstance(earlier, Selection)]
+        mistakes += [(position, message) for message in _problems_after(before, step)]
+    if mistakes:
+        lines = [f"  at position {position}: {message}" for position, message in sorted(mistakes, key=itemgetter(0))]
+        raise UsageError("\n".join([f"this plan cannot be used: {quoted(text, limit=300)}", *lines]))
+    return Plan(tuple(step for step, _ in steps))
 
 
 class _StepReader:
@@ -423,7 +420,17 @@ class _StepReader:
             self._fail(position, f"expected an integer (documents) or a share such as 5%, found {quoted(word)}")
         else:
             expected = "an amount (10, until 100, 5%, budget 1000), an option or a scope"
-            self._fail(position, f"expected {expected}, found {quoted(word)}{self._guess(word)}")
+            options = [f"{name.replace('_', '-')}=" for name in self.strategy.options]
+            known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
+            near = [*nearest(word, [*known, *strategies.names()]), ""][0]
+            guess = f"; did you mean {quoted(near)}?" if near else ""
+            if word.removesuffix("%").replace(".", "").isdecimal():
+                guess = f"; a number has at most {_DIGITS} digits"
+            elif word.lower() == "then" or word.endswith(","):
+                guess = "; steps are separated by ';'"
+            elif near in strategies.names():
+                guess = f"; steps are separated by ';': did you mean '; {near}'?"
+            self._fail(position, f"expected {expected}, found {quoted(word)}{guess}")
 
     def _set_amount(self, amount: Amount, position: int) -> None:
         if self.amount.kind != "all":
@@ -446,15 +453,13 @@ class _StepReader:
             if name in self.options:
                 self._fail(position, f"the option {quoted(name)} is listed twice")
             self.options[name] = value, position
-        elif name in _SCOPE_WORDS:
-            if name in self.scope:
-                self._fail(position, f"{quoted(name)} is given twice")
-            self._read_scope(name, value, position)
-        else:
-            known = sorted([option.replace("_", "-") for option in self.strategy.options] + list(_SCOPE_WORDS))
+            return
+        if name not in _SCOPE_WORDS:
+            known = sorted([*(option.replace("_", "-") for option in self.strategy.options), *_SCOPE_WORDS])
             self._fail(position, str(UnknownName(f"option of {self.name}", name, known)))
-
-    def _read_scope(self, name: str, value: str, position: int) -> None:
+            return
+        if name in self.scope:
+            self._fail(position, f"{quoted(name)} is given twice")
         if name == "by":
             if value in get_args(By):
                 self.scope["by"] = value
@@ -479,16 +484,3 @@ class _StepReader:
             self.scope[name] = int(value)
         else:
             self._fail(position, f"{name} must be a number of at least 1, not {quoted(value)}")
-
-    def _guess(self, text: str) -> str:
-        """Say what may have been meant by a word that is none."""
-        if text.removesuffix("%").replace(".", "").isdecimal():
-            return f"; a number has at most {_DIGITS} digits"
-        if text.lower() == "then" or text.endswith(","):
-            return "; steps are separated by ';'"
-        options = [f"{option.replace('_', '-')}=" for option in self.strategy.options]
-        known = ["until", "budget", "across", *options, *(f"{scope}=" for scope in _SCOPE_WORDS)]
-        near = nearest(text, [*known, *strategies.names()])
-        if near and near[0] in strategies.names():
-            return f"; steps are separated by ';': did you mean '; {near[0]}'?"
-        return f"; did you mean {quoted(near[0])}?" if near else ""

@@ -17,7 +17,7 @@ from cranfield.base.errors import InputError, Problem, ProblemsFound, quoted
 from cranfield.base.text import counted
 from cranfield.pool.candidates import Candidates, Mask, by_group
 from cranfield.pool.plan import Plan, Selection
-from cranfield.pool.strategy import RankAmount, Strata
+from cranfield.pool.strategy import RankAmount, Strata, spelled_number
 from cranfield.runs.columns import Codes, Places, Scores, named
 
 # One topic's pool while it grows: each step of a plan adds what is not there yet.
@@ -144,7 +144,8 @@ class TopicPool:
             return
         order = step.strategy.order(seen, seed=self.seed)
         if isinstance(step.strategy.amount, RankAmount):
-            size = step.strategy.amount.size(seen, int(step.amount.number))
+            rank = step.strategy.amount.own_depths.get(seen.topic, int(step.amount.number))
+            size = int(np.count_nonzero(seen.best_rank <= rank))
             if step.scope.by == "topic":
                 counts = np.cumsum(np.bincount(seen.best_rank))
                 size = int(counts[counts <= step.amount.number].max(initial=0))
@@ -159,7 +160,12 @@ class TopicPool:
         strategy, count = step.strategy, None
         rate, rates = (None, {}) if self.earlier is None else self.earlier._rates(step, number)
         if step.amount.kind != "all" and rate is not None and isinstance(strategy.amount, Strata):
-            strategy = strategy.configured({"strata": strategy.amount.at_rates(rates, otherwise=rate)})
+            shares = {
+                name: 100 * rates.get(name, rate) if own is None else own
+                for name, own in strategy.amount.rates.items()
+            }
+            words = ",".join(f"{name}:{spelled_number(share)}" for name, share in shares.items())
+            strategy = strategy.configured({"strata": words})
         elif step.amount.kind != "all":
             count = self._wanted(step, len(free), level) if rate is None else _share_of(len(free), rate)
         sample = strategy.sample(seen, free, count, seed=self.seed)
@@ -425,27 +431,24 @@ MOST = 0.5
 class Overlap:
     """Who has how much of a pool in common.
 
-    `shared` counts the documents that two of `names` both brought; its diagonal is what each brought at all. `unique`
-    counts what each brought alone.
+    `shared` counts the documents that two of `names` both brought; its diagonal is what each brought at all.
+    `jaccard` is that as a share of what the two have together, 0 where they have nothing. `unique` counts what each
+    brought alone.
     """
 
     names: tuple[str, ...]
     shared: Places
+    jaccard: Scores
     unique: Places
-
-    @property
-    def jaccard(self) -> NDArray[np.float64]:
-        """What two have in common as a share of what they have together; 0 where they have nothing."""
-        own = np.diag(self.shared)
-        both = np.maximum(own[:, None] + own[None, :] - self.shared, 1)
-        return np.asarray(self.shared / both, dtype=np.float64)
 
 
 def overlap_of(pool: Pool, level: Literal["run", "group"]) -> Overlap:
     """Compare the runs by what they have within the pooled part, or the groups by what one of their runs has."""
     names, brought = _brought(pool, level)
-    alone = brought[brought.sum(axis=1) == 1].sum(axis=0)
-    return Overlap(names, np.rint(brought.T @ brought).astype(np.int64), alone.astype(np.int64))
+    shared = np.rint(brought.T @ brought).astype(np.int64)
+    own = np.diag(shared)
+    jaccard = shared / np.maximum(own[:, None] + own[None, :] - shared, 1)
+    return Overlap(names, shared, jaccard, brought[brought.sum(axis=1) == 1].sum(axis=0).astype(np.int64))
 
 
 def contributions_of_runs(pool: Pool) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,15 @@ Labels = Mapping[str, Mapping[str, bool]]
 """Known labels: by topic, then by document."""
 
 
+def labels_of(grades: Iterable[tuple[str, str, int]], relevant_from: int) -> dict[str, dict[str, bool]]:
+    """Give the labels of (topic, document, grade); a grade below 0 is none."""
+    labels: dict[str, dict[str, bool]] = {}
+    for topic, document, grade in grades:
+        if grade >= 0:
+            labels.setdefault(topic, {})[document] = grade >= relevant_from
+    return labels
+
+
 @dataclass(frozen=True, eq=False)
 class Replay:
     """What a plan would have judged, in order, with the known labels; None where no label is known.
@@ -33,10 +42,6 @@ class Replay:
     def found(self) -> Places:
         """How many relevant documents are found with the first 0, 1, 2 … documents: one longer than `judged`."""
         return np.concatenate([[0], np.cumsum([one.relevant is True for one in self.judged])]).astype(np.int64)
-
-    def found_with(self, documents: int) -> int:
-        """Give how many relevant documents are found with so many documents, or with all where there are fewer."""
-        return int(self.found[min(documents, len(self.judged))])
 
 
 def replay(

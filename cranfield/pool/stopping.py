@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Annotated, Any
+from functools import cached_property, partial
+from typing import Annotated
 
 import numpy as np
 
 from cranfield.base.errors import UsageError, quoted
 from cranfield.base.registry import Option, Registry
 from cranfield.base.text import counted
-from cranfield.pool.strategy import Label, Part
+from cranfield.pool.strategy import Label, Part, register
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
@@ -73,15 +73,8 @@ stopping_rules: Registry[StoppingRule] = Registry(
 )
 
 
-def stopping(
-    name: str, *, summary: str, needs_sample: bool = False
-) -> Callable[[Callable[..., str | None]], StoppingRule]:
-    """Register a function that gives the reason to stop, or None, from a `Review`."""
-
-    def decorate(function: Callable[..., Any]) -> StoppingRule:
-        return stopping_rules.register(name)(StoppingRule(name, summary, function, needs_sample=needs_sample))
-
-    return decorate
+stopping = partial(register, stopping_rules, StoppingRule)
+"""Registers a function that gives the reason to stop, or None, from a `Review`."""
 
 
 def parsed_rule(text: str) -> StoppingRule:

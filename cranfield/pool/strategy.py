@@ -10,11 +10,11 @@ Whatever is drawn or tied is settled by `cranfield.pool.candidates`, so that pla
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial, wraps
-from typing import Annotated, Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -104,34 +104,40 @@ strategies: Registry[Strategy] = Registry(
 )
 
 
-def _register(kind: Kind, name: str, *aliases: str, **facts: Any) -> Callable[[Callable[..., Any]], Strategy]:
-    def decorate(function: Callable[..., Any]) -> Strategy:
-        return strategies.register(name, *aliases)(Strategy(name, function=function, kind=kind, **facts))
+AnyPart = TypeVar("AnyPart", bound=Part)
+
+
+def register(
+    parts: Registry[AnyPart], make: Callable[..., AnyPart], name: str, *aliases: str, **facts: Any
+) -> Callable[[Callable[..., Any]], AnyPart]:
+    """Register what `make` makes of the decorated function and some facts about it."""
+
+    def decorate(function: Callable[..., Any]) -> AnyPart:
+        return parts.register(name, *aliases)(make(name, function=function, **facts))
 
     return decorate
 
 
-fixed = partial(_register, "fixed")
+fixed = partial(register, strategies, partial(Strategy, kind="fixed"))
 """Registers a function that gives an order from (candidates, seed)."""
 
-sampling = partial(_register, "sampling")
+sampling = partial(register, strategies, partial(Strategy, kind="sampling"))
 """Registers a function that gives a `Sample` from (candidates, eligible, wanted, seed)."""
 
-adaptive = partial(_register, "adaptive")
+adaptive = partial(register, strategies, partial(Strategy, kind="adaptive"))
 """Registers a function that gives a `State` from a `Start`."""
 
 
-def scored(name: str, *aliases: str, summary: str) -> Callable[[Callable[..., Any]], Strategy]:
-    """Register a function that gives each of the candidates a score: the highest is judged first."""
+def _by_score(name: str, *, function: Callable[..., Scores], **facts: Any) -> Strategy:
+    @wraps(function)
+    def order(candidates: Candidates, seed: int, **options: Any) -> Places:
+        return best_first(function(candidates, **options))
 
-    def decorate(function: Callable[..., Any]) -> Strategy:
-        @wraps(function)
-        def order(candidates: Candidates, seed: int, **options: Any) -> Places:
-            return best_first(function(candidates, **options))
+    return Strategy(name, function=order, **facts)
 
-        return fixed(name, *aliases, summary=summary)(order)
 
-    return decorate
+scored = partial(register, strategies, _by_score)
+"""Registers a function that gives each of the candidates a score: the highest is judged first."""
 
 
 # Amounts that are not a number of documents.
@@ -142,14 +148,6 @@ class RankAmount:
     """An amount that is a rank: everything with a best rank up to it, or to the topic's own depth."""
 
     own_depths: Mapping[str, int]
-
-    def size(self, candidates: Candidates, rank: int) -> int:
-        """Give how many documents of a topic the amount `rank` means."""
-        return int(np.count_nonzero(candidates.best_rank <= self.own_depths.get(candidates.topic, rank)))
-
-    def reach(self, rank: int) -> int:
-        """Give the deepest of all depths."""
-        return max([rank, *self.own_depths.values()])
 
 
 @dataclass(frozen=True)
@@ -163,32 +161,14 @@ class Strata:
     by_rank: bool
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The strata as they are called: 1-20."""
-        return tuple(f"{first}-{last}" for first, last, _ in self.parts)
+    def rates(self) -> dict[str, float | None]:
+        """The rate of each stratum, by what it is called: 1-20."""
+        return {f"{first}-{last}": rate for first, last, rate in self.parts}
 
     @property
     def deepest(self) -> int:
         """The last rank of all strata; 0 where they are cut from the order of a strategy."""
         return self.parts[-1][1] if self.by_rank else 0
-
-    def amount_problems(self, *, has_amount: bool) -> Iterator[str]:
-        """Say why an amount, or none, does not go with the rates."""
-        without = [name for name, (_, _, rate) in zip(self.names, self.parts, strict=True) if rate is None]
-        if len(without) > 1:
-            yield f"one stratum may go without a rate, to get what the others leave; {' and '.join(without)} do"
-        elif without and not has_amount:
-            yield f"the stratum {without[0]} has no rate and so needs an amount, as in 'stratified until 800'"
-        elif has_amount and not without:
-            yield "stratified accepts an amount only for a stratum without a rate, as in strata=1-20:100,21-1000"
-
-    def at_rates(self, rates: Mapping[str, float], *, otherwise: float) -> str:
-        """Spell the strata with rates, from 0 to 1, for those that have none of their own."""
-        shares = [
-            100 * rates.get(name, otherwise) if rate is None else rate
-            for name, (_, _, rate) in zip(self.names, self.parts, strict=True)
-        ]
-        return ",".join(f"{name}:{spelled_number(share)}" for name, share in zip(self.names, shares, strict=True))
 
 
 def spelled_number(number: float) -> str:

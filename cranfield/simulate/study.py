@@ -23,7 +23,7 @@ from cranfield.pool.build import build
 from cranfield.pool.candidates import PooledRuns
 from cranfield.pool.plan import Amount, Plan, Selection, parse
 from cranfield.pool.pool import levels
-from cranfield.pool.replay import Labels, replay
+from cranfield.pool.replay import Labels, labels_of, replay
 from cranfield.pool.strategy import RankAmount, Texts, strategies
 from cranfield.qrels.qrels import Qrels
 from cranfield.reuse.correlation import RankDrop, max_rank_drop, tau_ap, tau_b
@@ -71,11 +71,7 @@ class Known:
     @cached_property
     def labels(self) -> Labels:
         """Relevant or not, by topic and document; what has no grade from 0 up has no label."""
-        found: dict[str, dict[str, bool]] = {}
-        for topic, document, grade in self.qrels:
-            if grade >= 0:
-                found.setdefault(topic, {})[document] = grade >= self.relevant_from
-        return found
+        return labels_of(self.qrels, self.relevant_from)
 
     @cached_property
     def judged(self) -> Rows:
@@ -106,14 +102,9 @@ class Known:
         places, _ = first_of_cells(lists, cells, lists.length[cells])
         return Part(runs, lists.chosen(cells), self.qrels_row[places])
 
-    @cached_property
-    def everything(self) -> Part:
-        """All runs."""
-        return Part(np.arange(len(self.runs)), self.alignment.lists, self.qrels_row)
-
     def scores(self, kept: Rows, measures: Sequence[Measure], part: Part | None = None) -> Scores:
         """Score runs by some of the judgments alone, as if nothing else had been judged; all runs without a part."""
-        some = self.everything if part is None else part
+        some = part or Part(np.arange(len(self.runs)), self.alignment.lists, self.qrels_row)
         judged = np.flatnonzero(kept & self.judged)
         topics, levels = some.lists.level_counts.shape
         level = np.searchsorted(some.lists.levels, self.qrels.grades[judged])

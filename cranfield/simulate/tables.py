@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.base.tables import Column, Table, Value, table_of
@@ -16,41 +17,43 @@ if TYPE_CHECKING:
 
 Row = dict[str, Value]
 
+_number = partial(Column, kind="number")
+
 _HOUR = 3600
 
 COSTS = [
     Column("plan"),
-    Column("documents", kind="number"),
-    Column("mean", "per topic", digits=1, kind="number"),
-    Column("least", kind="number"),
-    Column("most", kind="number"),
-    Column("unknown", "unjudged", kind="number"),
-    Column("relevant", kind="number"),
-    Column("share", "of known", digits=3, kind="number"),
-    Column("empty", "topics missed", kind="number"),
-    Column("hours", digits=1, kind="number"),
+    _number("documents"),
+    _number("mean", "per topic", digits=1),
+    _number("least"),
+    _number("most"),
+    _number("unknown", "unjudged"),
+    _number("relevant"),
+    _number("share", "of known", digits=3),
+    _number("empty", "topics missed"),
+    _number("hours", digits=1),
 ]
 # The names of runs belong to the numbers before them, and go with these where a terminal is too narrow.
 RANKING = [
     Column("plan"),
-    Column("tau_b", "tau-b", digits=3, kind="number"),
-    Column("tau_ap", "tau_ap", digits=3, kind="number"),
-    Column("fall", "max drop", kind="number"),
-    Column("falling", "run", kind="number"),
-    Column("change", "largest change", kind="number"),
-    Column("changing", "run", kind="number"),
+    _number("tau_b", "tau-b", digits=3),
+    _number("tau_ap", "tau_ap", digits=3),
+    _number("fall", "max drop"),
+    _number("falling", "run"),
+    _number("change", "largest change"),
+    _number("changing", "run"),
 ]
 LOSSES = [
-    Column("loss_mean", "expected loss", digits=3, kind="number"),
-    Column("loss_max", "largest", digits=3, kind="number"),
-    Column("losing", "run", kind="number"),
+    _number("loss_mean", "expected loss", digits=3),
+    _number("loss_max", "largest", digits=3),
+    _number("losing", "run"),
 ]
 NEEDED = [
     Column("plan"),
-    Column("deviation", kind="number"),
-    Column("needed_topics", "topics", kind="number"),
-    Column("needed_documents", "documents", kind="number"),
-    Column("needed_hours", "hours", digits=1, kind="number"),
+    _number("deviation"),
+    _number("needed_topics", "topics"),
+    _number("needed_documents", "documents"),
+    _number("needed_hours", "hours", digits=1),
 ]
 
 
@@ -60,7 +63,8 @@ def outcome_rows(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds:
     for place, one in enumerate(outcomes):
         cost = one.cost
         for effect in one.effects:
-            loss = one.loss(effect.measure)
+            loss, nothing = one.loss(effect.measure), float("nan")
+            mean, largest, losing = (nothing, nothing, "") if loss is None else (loss.mean, loss.largest, loss.worst)
             row: Row = {
                 "plan": one.plan,
                 "strategy": one.strategy,
@@ -83,18 +87,16 @@ def outcome_rows(outcomes: Sequence[Outcome], needed: Needed | None, *, seconds:
                 "falling": effect.falling,
                 "change": _known(effect.change),
                 "changing": effect.changing,
-                "loss_mean": None if loss is None else _known(loss.mean),
-                "loss_max": None if loss is None else _known(loss.largest),
-                "losing": "" if loss is None else loss.worst,
+                "loss_mean": _known(mean),
+                "loss_max": _known(largest),
+                "losing": losing,
             }
             if needed is not None:
                 need = needed[place, str(effect.measure)]
-                row |= {
-                    "deviation": None if need is None else need.deviation,
-                    "needed_topics": None if need is None else need.topics,
-                    "needed_documents": None if need is None else need.documents,
-                    "needed_hours": None if need is None else need.documents * seconds / _HOUR,
-                }
+                numbers: tuple[Value, ...] = (None,) * 4
+                if need is not None:
+                    numbers = need.deviation, need.topics, need.documents, need.documents * seconds / _HOUR
+                row |= zip((column.name for column in NEEDED[1:]), numbers, strict=True)
             rows.append(row)
     return rows
 
@@ -118,13 +120,13 @@ def forecast_table(forecast: Forecast, *, seconds: float) -> Table:
         rows.append((one.depth, one.documents, hours, round(one.relevant), *ends, gained, one.is_foreseen))
         documents, relevant = one.documents, one.relevant
     columns = [
-        Column("depth", kind="number"),
-        Column("documents", kind="number"),
-        Column("hours", digits=1, kind="number"),
-        Column("relevant", kind="number"),
-        Column("low", "from", kind="number"),
-        Column("high", "to", kind="number"),
-        Column("gained", "per 100 more", digits=1, kind="number"),
+        _number("depth"),
+        _number("documents"),
+        _number("hours", digits=1),
+        _number("relevant"),
+        _number("low", "from"),
+        _number("high", "to"),
+        _number("gained", "per 100 more", digits=1),
         Column("foreseen", "forecast"),
     ]
     notes = ["per 100 more: relevant documents among 100 that this depth adds to the previous one"]

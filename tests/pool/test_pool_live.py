@@ -254,7 +254,6 @@ def test_a_replay_takes_the_known_labels_and_leaves_the_others_unjudged(worked):
         ("1", "d2", False),
     ]
     assert fixed.found.tolist() == [0, 1, 1, 2, 3, 3, 3, 3]
-    assert (fixed.found_with(3), fixed.found_with(99)) == (2, 3)
     adaptive = replay(parse("mtf"), worked, labels)
     assert sorted((one.topic, one.document) for one in adaptive.judged) == sorted(
         (topic, document) for topic in ("1", "2") for document in LABELS[topic]
@@ -270,6 +269,6 @@ def test_an_adaptive_plan_finds_relevant_documents_sooner_where_one_run_is_good(
     spec = {"good": {"1": {document: float(document in relevant) + rng.random() for document in ids}}}
     spec |= {f"bad{number}": {"1": {document: rng.random() for document in ids}} for number in range(5)}
     runs, labels = toolbox.pooled(spec), {"1": {document: document in relevant for document in ids}}
-    depth = replay(parse("take 100"), runs, labels).found_with(100)
+    depth = replay(parse("take 100"), runs, labels).found[100]
     for name in ("mtf", "max-mean", "max-mean-ns", "thompson", "ucb1-tuned", "hedge"):
-        assert replay(parse(f"{name} until 100"), runs, labels).found_with(100) > depth, name
+        assert replay(parse(f"{name} until 100"), runs, labels).found[100] > depth, name

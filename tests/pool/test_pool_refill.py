@@ -289,15 +289,8 @@ def test_a_topic_waits_for_one_that_finds_more_unless_other_people_judge_that(ha
 
 
 def test_a_pool_learns_in_the_order_in_which_documents_came_or_were_judged():
-    handed_out = HandedOut()
-    for document, when in {
-        "warm-up": (0, 0),
-        "early": (0, 0),
-        "known": (7, 2),
-        "known-too": (7, 1),
-        "new": (7, 3),
-    }.items():
-        handed_out.add("1", document, when)
+    came = {"warm-up": (0, 0), "early": (0, 0), "known": (7, 2), "known-too": (7, 1), "new": (7, 3)}
+    handed_out = HandedOut({"1": came})
     labels = {
         "warm-up": Label(False, 6),
         "early": Label(True, 2),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.registry import Option
-from cranfield.pool.candidates import FAR, Candidates, Mask
+from cranfield.pool.candidates import FAR, Candidates
 from cranfield.pool.strategy import fixed, scored
 from cranfield.runs.columns import Places, Scores
 
@@ -194,12 +194,25 @@ def condorcet(candidates: Candidates) -> Scores:
     count = len(candidates)
     wins = np.zeros(count)
     at_once = max(1, _BLOCK // max(count, 1))
-    lacking = _packed(~candidates.found)
+    # Which runs lack each document, as the bits of a few words (words by documents).
+    octets = np.packbits(~candidates.found, axis=0)
+    padded = np.pad(octets, ((0, -len(octets) % 8), (0, 0))).reshape(-1, 8, count)
+    lacking = np.ascontiguousarray(padded.transpose(0, 2, 1)).view(np.uint64)[:, :, 0]
 
     def elections(first: int) -> tuple[int, Places, Places]:
         """Let some documents stand against themselves and those after them."""
-        above = _votes(ranks[:, first : first + at_once], ranks[:, first:])
-        voting = len(ranks) - _both(lacking[:, first : first + at_once], lacking[:, first:], above.dtype)
+        some = slice(first, first + at_once)
+        size = ranks[:, some].shape[1], count - first
+        # Votes are counted in bytes where they fit.
+        above: Votes = np.zeros(size, dtype=np.uint8 if len(ranks) <= _FEW_VOTES else np.uint32)
+        abstaining: Votes = np.zeros_like(above)  # runs that lack both documents
+        vote = np.empty(size, dtype=bool)
+        for run in ranks:
+            np.less(run[some, None], run[None, first:], out=vote)
+            np.add(above, vote.view(np.uint8), out=above)
+        for word in lacking:
+            abstaining += np.bitwise_count(word[some, None] & word[None, first:])
+        voting = len(ranks) - abstaining
         half = voting >> 1
         beaten = (above < voting - half)[:, at_once:]
         return first, np.count_nonzero(above > half, axis=1), np.count_nonzero(beaten, axis=0)
@@ -210,29 +223,3 @@ def condorcet(candidates: Candidates) -> Scores:
             wins[first : first + at_once] += won
             wins[first + at_once :] += lost
     return wins
-
-
-def _votes(some: NDArray[np.integer], rest: NDArray[np.integer]) -> Votes:
-    """Give the number of runs that rank each of some documents above each of the rest, in bytes where they fit."""
-    size = some.shape[1], rest.shape[1]
-    above: Votes = np.zeros(size, dtype=np.uint8 if len(some) <= _FEW_VOTES else np.uint32)
-    vote = np.empty(size, dtype=bool)
-    for mine, theirs in zip(some, rest, strict=True):
-        np.less(mine[:, None], theirs[None, :], out=vote)
-        np.add(above, vote.view(np.uint8), out=above)
-    return above
-
-
-def _packed(absent: Mask) -> NDArray[np.uint64]:
-    """Give for each document which runs lack it, as the bits of a few words (words by documents)."""
-    octets = np.packbits(absent, axis=0)
-    padded = np.pad(octets, ((0, -len(octets) % 8), (0, 0)))
-    return np.ascontiguousarray(padded.reshape(-1, 8, absent.shape[1]).transpose(0, 2, 1)).view(np.uint64)[:, :, 0]
-
-
-def _both(some: NDArray[np.uint64], rest: NDArray[np.uint64], kind: np.dtype[np.unsignedinteger]) -> Votes:
-    """Give the number of runs that lack both documents, and so do not vote between them."""
-    total: Votes = np.zeros((some.shape[1], rest.shape[1]), dtype=kind)
-    for mine, theirs in zip(some, rest, strict=True):
-        total += np.bitwise_count(mine[:, None] & theirs[None, :])
-    return total

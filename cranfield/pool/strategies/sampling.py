@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from math import exp, lgamma, log, log1p
 from typing import Annotated
 
@@ -98,27 +97,22 @@ def stratified_sample(
     for number, inside in enumerate(insides):
         codes[inside] = number
     populations = [len(inside) for inside in insides]
-    sizes = _sizes(populations, [rate for _, _, rate in read.parts], wanted)
+    # Those with rates are drawn first; the one without gets what they leave of the amount.
+    sizes = [
+        0 if rate is None else min(population, max(math.floor(population * rate / 100 + 0.5), 1 if rate > 0 else 0))
+        for population, (_, _, rate) in zip(populations, read.parts, strict=True)
+    ]
+    left = sum(populations) if wanted is None else wanted - sum(sizes)
+    for place, (_, _, rate) in enumerate(read.parts):
+        if rate is None:
+            sizes[place] = min(max(left, 0), populations[place])
+            left -= sizes[place]
     draws = _draws(candidates, eligible, seed)
     drawn = np.concatenate(
         [inside[np.argsort(draws[inside], kind="stable")[:size]] for inside, size in zip(insides, sizes, strict=True)]
     ).astype(np.int64)
     shares = np.array(sizes) / np.maximum(populations, 1)
-    return Sample(eligible[drawn], shares[codes[drawn]], codes[drawn], read.names, codes)
-
-
-def _sizes(populations: Sequence[int], rates: Sequence[float | None], wanted: int | None) -> list[int]:
-    """Give how many of each stratum are drawn: those with rates first, then what they leave of the amount."""
-    sizes = [
-        0 if rate is None else min(population, max(math.floor(population * rate / 100 + 0.5), 1 if rate > 0 else 0))
-        for population, rate in zip(populations, rates, strict=True)
-    ]
-    left = sum(populations) if wanted is None else wanted - sum(sizes)
-    for place, rate in enumerate(rates):
-        if rate is None:
-            sizes[place] = min(max(left, 0), populations[place])
-            left -= sizes[place]
-    return sizes
+    return Sample(eligible[drawn], shares[codes[drawn]], codes[drawn], tuple(read.rates), codes)
 
 
 @sampling("statap", summary="the sample of statAP: top documents more often")

@@ -158,11 +158,7 @@ def replayed_without_groups(
 
     Single runs are not held out so: their siblings stay, and it would take a replay for each of them.
     """
-    relevant_from = store.scale().relevant_from
-    labels: dict[str, dict[str, bool]] = {}
-    for topic, document, grade in qrels:
-        if grade >= 0:
-            labels.setdefault(topic, {})[document] = grade >= relevant_from
+    labels = replay.labels_of(qrels, store.scale().relevant_from)
     everything = pooled_runs(store, pool=pool.name)
     replayed: dict[provenance.Level, provenance.Provenance] = {}
     for level in [level for level in levels if level != "run"]:

@@ -43,13 +43,13 @@ class HandedOut:
     def of(cls, pool: pooling.Pool, choices: Iterable[RecordedChoice]) -> HandedOut:
         """Give what a pool has, and what was chosen for it by looking at judgments."""
         handed_out = cls({topic: dict.fromkeys(pool.documents_of(topic), AT_FIRST) for topic in pool.topics})
-        for one in choices:
-            handed_out.add(one.topic, one.document, (one.known, one.number))
+        for choice in choices:
+            handed_out.add(choice)
         return handed_out
 
-    def add(self, topic: str, document: str, when: tuple[int, int] = AT_FIRST) -> None:
+    def add(self, choice: RecordedChoice) -> None:
         """Take in one document."""
-        self.topics.setdefault(topic, {})[document] = when
+        self.topics.setdefault(choice.topic, {})[choice.document] = choice.known, choice.number
 
     def judgments(self, topic: str, labels: Mapping[str, Label]) -> list[live_pool.Judged]:
         """Give the labels of what is in the pool, in the order in which the pool learnt of them.
@@ -132,7 +132,7 @@ class LoadedPool:
 
     def take(self, choice: RecordedChoice) -> None:
         """Follow a choice that was recorded."""
-        self.handed_out.add(choice.topic, choice.document, (choice.known, choice.number))
+        self.handed_out.add(choice)
         self.live.hand_out(choice.topic, choice.document)
         self.chosen = choice.number
 
@@ -273,9 +273,7 @@ class Refiller:
                 probability = None if chance != chance else chance
                 entries.append((topic, one.document, position, one.step, stratum.name, probability, loaded.version))
                 live_pools.count_in_stratum(store, number, topic, (stratum.step, stratum.name), more=1, drawn=1)
-                column = candidates.ranks[:, candidates.numbers[one.document]].tolist()
-                names = (run.name for run in live.runs.runs)
-                ranks += [(topic, one.document, run, rank) for run, rank in zip(names, column, strict=True) if rank]
+                ranks += [(topic, one.document, run, rank) for run, rank in candidates.ranks_of(one.document)]
                 documents.append(one.document)
             pools.add_content(store, number, "pool_entries", entries)
             pools.add_content(store, number, "pool_ranks", ranks)

@@ -43,14 +43,11 @@ class Changed(Result):
     notes: tuple[str, ...]
     pool: pooling.Pool | None = None
     left_out: tuple[str, ...] = ()
+    only_notes = True
 
     def table(self) -> Table:
         """Give the facts."""
         return facts_table(self.facts)
-
-    def tables(self) -> Sequence[Table]:
-        """Nothing: the notes say it all."""
-        return ()
 
 
 class Pool:
@@ -95,9 +92,9 @@ class Pool:
         built = build.build(
             parsed, pooled, topics=wanted, seed=seed, order=order, clusters=clusters, refuse_idle=True
         )
-        if parsed.is_live:
+        if parsed.adaptive is not None:
             self._check_live(built, pooled, clusters)
-            _, step = live.adaptive_step(built.plan)
+            _, step = parsed.adaptive
             least = min(built.sizes.values(), default=-1)
             if step.amount.kind == "until" and least >= step.amount.number:
                 before = f"the steps before it give every topic at least {least:,} documents"

@@ -117,21 +117,6 @@ def new_run_loss(store: Store, name: str, pool: pooling.Pool) -> tuple[str, dict
 _DEPTHS = (*range(1, 11), 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 """At which depths it is shown what a deeper pool would add; beyond, every thousand."""
 
-_NUMBERS = ("position", "probability", "version", "runs", "best_rank")
-_DOCUMENT = ("topic", "document", "position", "stratum", "probability", "version", "runs", "best_rank", "best_run")
-
-VIEWS: Mapping[str, Sequence[Column | str]] = {
-    "document": [Column(name, kind="number" if name in _NUMBERS else "text") for name in _DOCUMENT],
-    "run": ["run", "group", "documents", "only_this_group"],
-    "group": ["group", "runs", "documents", "only_this_group"],
-    "topic": ["topic", "documents", "judged", "ended"],
-    "depth": ["depth", "more", "more_in_all", Column("hours", digits=1, kind="number")],
-    "version": ["version", "made", "made_by", "runs", "documents", "content_hash"],
-    "overlap": ["run", "other_run", "shared", "jaccard"],
-    "group-overlap": ["group", "other_group", "shared", "jaccard"],
-}
-"""The columns of each table."""
-
 
 class PoolView(Result):
     """The pool of a name, or the latest, in numbers, and one table of it; of an overlap the first `most` pairs.
@@ -151,22 +136,22 @@ class PoolView(Result):
         if by not in VIEWS:
             raise UnknownName("table of a pool", by, [view for view in VIEWS if view != "group-overlap"])
         self.facts, self.speed = pools.facts_of_pool(store, name), judging_speed(store, seconds_per_document)
-        self.by, self._store, self._most = by, store, most
+        self.by, self.store, self._most = by, store, most
 
     @cached_property
     def pool(self) -> pooling.Pool:
         """The whole pool, with every run and rank."""
-        return pools.stored_pool(self._store, self.facts.name)
+        return pools.stored_pool(self.store, self.facts.name)
 
     @cached_property
     def topics(self) -> list[tuple[str, int, int, str]]:
         """The topics in order: how many documents each has, how many of them are judged, and what has ended it."""
         name, sizes = self.facts.name, self.pool.sizes
-        judged = pools.judged_of_topics(self._store, name)
-        over = live_pools.ends(self._store, pools.pool_number(self._store, name))
+        judged = pools.judged_of_topics(self.store, name)
+        over = live_pools.ends(self.store, pools.pool_number(self.store, name))
         return [
             (topic, sizes[topic], judged.get(topic, 0), over[topic].rule if topic in over else "")
-            for topic in pools.pool_topics(self._store, name)
+            for topic in pools.pool_topics(self.store, name)
         ]
 
     @property
@@ -208,17 +193,8 @@ class PoolView(Result):
 
     def table(self) -> Table:
         """Give the table of the view."""
-        rows: Mapping[str, Callable[[], Sequence[Sequence[Value]]]] = {
-            "document": self._documents,
-            "run": lambda: self.runs,
-            "group": lambda: self.groups,
-            "topic": lambda: self.topics,
-            "depth": self._depths,
-            "version": self._versions,
-            "overlap": lambda: self._pairs("run"),
-            "group-overlap": lambda: self._pairs("group"),
-        }
-        return table_of(VIEWS[self.by], rows[self.by]())
+        columns, rows = VIEWS[self.by]
+        return table_of(columns, rows(self))
 
     def tables(self) -> Iterator[Table]:
         """Give the table, of an overlap the first pairs."""
@@ -257,7 +233,7 @@ class PoolView(Result):
                 "expected loss of a non-contributing run: see cranfield reuse, which replays this plan without each"
                 " group"
             )
-        elif self.judged and (found := new_run_loss(self._store, facts.name, self.pool)) is not None:
+        elif self.judged and (found := new_run_loss(self.store, facts.name, self.pool)) is not None:
             measure, losses, topics = found
             worst = max(losses, key=lambda run: losses[run])
             remarks.append(
@@ -272,66 +248,90 @@ class PoolView(Result):
         facts = self.facts
         return {"name": facts.name, "plan": facts.plan, "seed": facts.seed, "content_hash": facts.content_hash}
 
-    def _versions(self) -> list[tuple[Value, ...]]:
-        """Give the versions, each with the runs and the documents that came with it."""
-        runs = Counter(one.version for one in pools.pooled_runs(self._store, self.facts.name))
-        documents = Counter(self.pool.versions.tolist())
-        return [
-            (one.version, one.made, one.made_by, runs[one.version], documents[one.version], one.content_hash)
-            for one in pools.versions_of_pool(self._store, self.facts.name)
-        ]
 
-    def _depths(self) -> list[tuple[int, int, int, float]]:
-        """Give what a deeper pool would add: depth, documents more than at the depth before, in all, hours."""
-        name, version = self.facts.name, self.pool.version
-        runs = inputs.pooled_runs(self._store, pool=name, version=version)
-        clusters = pools.clusters_of_version(self._store, name, version) or None
-        missing = extend.missing_by_depth(self.pool, runs, clusters=clusters)
-        deepest, rows, last = len(missing), [], 0
-        depths = [depth for depth in (*_DEPTHS, *range(2000, deepest, 1000)) if depth < deepest]
-        for depth in [*depths, deepest] if deepest else []:
-            total = int(missing[:depth].sum())
-            rows.append((depth, total - last, total, self.speed.hours(total)))
-            last = total
-        return rows
+def _versions(view: PoolView) -> list[tuple[Value, ...]]:
+    """Give the versions, each with the runs and the documents that came with it."""
+    runs = Counter(one.version for one in pools.pooled_runs(view.store, view.facts.name))
+    documents = Counter(view.pool.versions.tolist())
+    return [
+        (one.version, one.made, one.made_by, runs[one.version], documents[one.version], one.content_hash)
+        for one in pools.versions_of_pool(view.store, view.facts.name)
+    ]
 
-    def _pairs(self, level: Literal["run", "group"]) -> list[tuple[str, str, int, float]]:
-        """Give every two runs, or groups, with what both brought and their Jaccard similarity, the likest first."""
-        found = pooling.overlap_of(self.pool, level)
-        rows = [
-            (found.names[one], found.names[other], int(found.shared[one, other]), float(found.jaccard[one, other]))
-            for one, other in combinations(range(len(found.names)), 2)
-        ]
-        return sorted(rows, key=lambda row: (-row[3], -row[2], row[0], row[1]))
 
-    def _documents(self) -> list[tuple[Value, ...]]:
-        """Give every document in the order of judging; of the runs that have it the one that ranks it highest."""
-        pool = self.pool
-        counts = np.diff(pool.contribution_offsets)
-        many = max(len(pool.sources), 1)
-        keys = pool.contribution_ranks.astype(np.int64) * many + pool.contribution_runs
-        filled = np.flatnonzero(counts)
-        best = np.zeros(len(counts), dtype=np.int64)
-        if len(filled):
-            best[filled] = np.minimum.reduceat(keys, pool.contribution_offsets[filled])
-        positions = np.arange(len(pool)) - pool.offsets[pool.topic_of_entry] + 1
-        columns = (pool.topic_of_entry, positions, pool.strata, pool.probabilities, pool.versions, counts, best)
-        return [
-            (
-                pool.topics[topic],
-                document,
-                position,
-                pool.stratum_table[stratum].name,
-                None if chance != chance else chance,
-                version,
-                count,
-                key // many if count else None,
-                pool.sources[key % many].name if count else None,
-            )
-            for document, topic, position, stratum, chance, version, count, key in zip(
-                pool.ids, *(column.tolist() for column in columns), strict=True
-            )
-        ]
+def _depths(view: PoolView) -> list[tuple[Value, ...]]:
+    """Give what a deeper pool would add: depth, documents more than at the depth before, in all, hours."""
+    store, name, version = view.store, view.facts.name, view.pool.version
+    runs = inputs.pooled_runs(store, pool=name, version=version)
+    clusters = pools.clusters_of_version(store, name, version) or None
+    missing = extend.missing_by_depth(view.pool, runs, clusters=clusters)
+    rows: list[tuple[Value, ...]] = []
+    deepest, last = len(missing), 0
+    depths = [depth for depth in (*_DEPTHS, *range(2000, deepest, 1000)) if depth < deepest]
+    for depth in [*depths, deepest] if deepest else []:
+        total = int(missing[:depth].sum())
+        rows.append((depth, total - last, total, view.speed.hours(total)))
+        last = total
+    return rows
+
+
+def _pairs(pool: pooling.Pool, level: Literal["run", "group"]) -> list[tuple[str, str, int, float]]:
+    """Give every two runs, or groups, with what both brought and their Jaccard similarity, the likest first."""
+    found = pooling.overlap_of(pool, level)
+    rows = [
+        (found.names[one], found.names[other], int(found.shared[one, other]), float(found.jaccard[one, other]))
+        for one, other in combinations(range(len(found.names)), 2)
+    ]
+    return sorted(rows, key=lambda row: (-row[3], -row[2], row[0], row[1]))
+
+
+def _documents(pool: pooling.Pool) -> list[tuple[Value, ...]]:
+    """Give every document in the order of judging; of the runs that have it the one that ranks it highest."""
+    counts = np.diff(pool.contribution_offsets)
+    many = max(len(pool.sources), 1)
+    keys = pool.contribution_ranks.astype(np.int64) * many + pool.contribution_runs
+    filled = np.flatnonzero(counts)
+    best = np.zeros(len(counts), dtype=np.int64)
+    if len(filled):
+        best[filled] = np.minimum.reduceat(keys, pool.contribution_offsets[filled])
+    positions = np.arange(len(pool)) - pool.offsets[pool.topic_of_entry] + 1
+    columns = (pool.topic_of_entry, positions, pool.strata, pool.probabilities, pool.versions, counts, best)
+    return [
+        (
+            pool.topics[topic],
+            document,
+            position,
+            pool.stratum_table[stratum].name,
+            None if chance != chance else chance,
+            version,
+            count,
+            key // many if count else None,
+            pool.sources[key % many].name if count else None,
+        )
+        for document, topic, position, stratum, chance, version, count, key in zip(
+            pool.ids, *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+_NUMBERS = ("position", "probability", "version", "runs", "best_rank")
+_DOCUMENT = ("topic", "document", "position", "stratum", "probability", "version", "runs", "best_rank", "best_run")
+_HOURS = Column("hours", digits=1, kind="number")
+
+VIEWS: Mapping[str, tuple[Sequence[Column | str], Callable[[PoolView], Sequence[Sequence[Value]]]]] = {
+    "document": (
+        [Column(name, kind="number" if name in _NUMBERS else "text") for name in _DOCUMENT],
+        lambda view: _documents(view.pool),
+    ),
+    "run": (["run", "group", "documents", "only_this_group"], lambda view: view.runs),
+    "group": (["group", "runs", "documents", "only_this_group"], lambda view: view.groups),
+    "topic": (["topic", "documents", "judged", "ended"], lambda view: view.topics),
+    "depth": (["depth", "more", "more_in_all", _HOURS], _depths),
+    "version": (["version", "made", "made_by", "runs", "documents", "content_hash"], _versions),
+    "overlap": (["run", "other_run", "shared", "jaccard"], lambda view: _pairs(view.pool, "run")),
+    "group-overlap": (["group", "other_group", "shared", "jaccard"], lambda view: _pairs(view.pool, "group")),
+}
+"""The tables of a pool: the columns of each, and what gives its rows."""
 
 
 # Why one document is in a pool.
@@ -388,9 +388,12 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
         if others := pools.represented_by(store, facts.name, topic, document):
             runs = inputs.pooled_runs(store, pool=facts.name).cut(steps.reach)
             known = candidates.candidates_of(runs, topic)
-            for other in [other for other in others if other in known.numbers]:
-                ranks = known.ranks[:, known.numbers[other]].tolist()
-                copies += [(run.name, rank, other) for run, rank in zip(known.runs, ranks, strict=True) if rank]
+            copies = [
+                (run, rank, other)
+                for other in others
+                if other in known.numbers
+                for run, rank in known.ranks_of(other)
+            ]
         return Explained(facts, entry, str(steps.steps[entry.step - 1]), choice, tuple(copies))
     if topic not in pools.pool_topics(store, facts.name):
         raise InputError(f"topic {quoted(topic)} is not in the pool {quoted(facts.name)}")
@@ -407,7 +410,6 @@ def explain_entry(store: Store, topic: str, document: str, *, name: str = "") ->
     runs, where = inputs.pooled_runs(store, pool=facts.name), "no contributing run retrieved it"
     some = candidates.candidates_of(runs, topic) if topic in runs.codes_by_topic else None
     if some is not None and document in some.numbers:
-        found: Sequence[int] = some.ranks[:, some.numbers[document]].tolist()
-        best, run = min((rank, run.name) for rank, run in zip(found, some.runs, strict=True) if rank)
+        best, run = min((rank, run) for run, rank in some.ranks_of(document))
         where = f"its best rank is {best:,}, in {run}"
     raise InputError(f"{quoted(document)} is not in the pool {quoted(facts.name)} of topic {quoted(topic)}; {where}")

@@ -307,7 +307,7 @@ class ReplayedChoices:
             stratum, probability = live.story(topic, recorded.document)
         self.chosen.setdefault(topic, []).append(Chosen(recorded.document, stratum, probability))
         live.hand_out(topic, recorded.document)
-        self._handed_out.add(topic, recorded.document, (recorded.known, recorded.number))
+        self._handed_out.add(recorded)
 
 
 def _words_of(recorded: RecordedChoice) -> str:
