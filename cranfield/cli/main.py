@@ -4,6 +4,7 @@ import atexit
 import io
 import logging
 import os
+import signal
 import sys
 import threading
 from contextlib import suppress
@@ -83,6 +84,8 @@ def run() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     keep_out("pandas")  # the commands never need it, but pyarrow and sqlite-utils would load it for half a second
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `__main__` leaves it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         status = status_of(sys.argv[1:])
     except KeyboardInterrupt:  # before the command could say anything
         status = INTERRUPTED

@@ -1,10 +1,11 @@
-"""Ctrl-C while a command waits for a pipe that nobody writes into: it ends at once, and leaves nothing behind."""
+"""Ctrl-C while a command starts, or waits for a pipe that nobody writes into: it ends at once, and leaves nothing."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,17 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_pipe(folder: Path, words: list[s
     assert b"interrupted" in told
     assert b"Traceback" not in told
     assert list((folder / "room").iterdir()) == []
+
+
+def test_ctrl_c_during_the_first_imports_ends_the_command_silently(tmp_path: Path):
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "cranfield", "--version"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, b"", b"")
 
 
 def _ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
