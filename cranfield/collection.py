@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
-from cranfield.base.tables import Result, facts_table, html
+from cranfield.base.tables import Result, Value, facts_table, html
+from cranfield.workflows.reuse import reuse as reuse_workflow
 
 with deferred:
     import pandas as pd
@@ -42,7 +43,6 @@ with deferred:
     from cranfield.workflows.pool import pool as pool_workflow
     from cranfield.workflows.report import material as report_material
     from cranfield.workflows.report import report as report_workflow
-    from cranfield.workflows.reuse import reuse as reuse_workflow
     from cranfield.workflows.runs import runs as runs_workflow
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
-    from cranfield.base.tables import Value
     from cranfield.store.store import Store
 
     PathLike = str | os.PathLike[str]

@@ -10,17 +10,16 @@ from functools import lru_cache
 from html import escape
 from itertools import islice
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from cranfield.base.errors import LINES_KEPT, Problem, ProblemsFound, Severity, quoted
+from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, visible_line
 
 with deferred:
     import pandas as pd
 
-if TYPE_CHECKING:
-    from cranfield.base.files import Source
 
 Value = str | int | float | bool | None | tuple[int, ...]
 

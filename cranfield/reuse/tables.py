@@ -12,12 +12,12 @@ import numpy as np
 
 from cranfield.base.tables import Column, Table, Value, table_of
 from cranfield.base.text import counted
+from cranfield.reuse.assess import Assessment
+from cranfield.reuse.provenance import Level
+from cranfield.reuse.verdict import Thresholds
 
 if TYPE_CHECKING:
-    from cranfield.reuse.assess import Assessment
     from cranfield.reuse.collection import CollectionReport
-    from cranfield.reuse.provenance import Level
-    from cranfield.reuse.verdict import Thresholds
 
 Rows = list[tuple[Value, ...]]
 

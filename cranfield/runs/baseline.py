@@ -15,6 +15,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Annotated, Any, Literal, Protocol, get_args
 
+import numpy as np
+
 from cranfield.base.errors import MissingExtra, UnknownName, UsageError
 from cranfield.base.records import Document, Topic
 from cranfield.base.registry import Option as Option
@@ -24,7 +26,6 @@ from cranfield.base.registry import configured as configured
 from cranfield.base.registry import described_options as described_options
 
 with deferred:
-    import numpy as np
     import scipy.sparse as sparse
 
 TopicField = Literal["title", "description", "narrative"]

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.base.tables import Column, Table, Value, table_of
+from cranfield.simulate.study import Outcome
 
 if TYPE_CHECKING:
     from cranfield.simulate.forecast import Forecast, TopicsNeeded
-    from cranfield.simulate.study import Outcome
 
     Needed = dict[tuple[int, str], TopicsNeeded | None]
     """By the place of the outcome and the measure."""

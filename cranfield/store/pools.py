@@ -16,15 +16,13 @@ import pyarrow as pa
 
 from cranfield.base.errors import CollectionError, UnknownName, quoted
 from cranfield.pool.plan import parse_stored
-from cranfield.pool.pool import Duplicate, Pool, Source, Stratum
+from cranfield.pool.pool import Duplicate, Entry, Pool, Source, Stratum
 from cranfield.runs.columns import named
+from cranfield.runs.encoding import CodedRun
 from cranfield.store.store import Store, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from cranfield.pool.pool import Entry
-    from cranfield.runs.encoding import CodedRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
 
 from cranfield.base.errors import InputError, Problem, UnknownName, quoted
-from cranfield.base.registry import deferred
+from cranfield.runs import encoding as encoded
 from cranfield.store.store import Store, marks
-
-with deferred:
-    import pyarrow as pa
-
-    from cranfield.runs import encoding as encoded
-
-if TYPE_CHECKING:
-    from cranfield.runs.encoding import CodedOrder, CodedRun
 
 Role = Literal["contributing", "new"]
 IdKind = Literal["topic", "document"]
@@ -99,11 +93,11 @@ class StoredRanking(NamedTuple):
     data: bytes
     encoding: int
 
-    def run(self) -> CodedRun:
+    def run(self) -> encoded.CodedRun:
         """The ranking, as codes into the id tables."""
         return encoded.decode(self.data, self.encoding)
 
-    def order(self) -> CodedOrder:
+    def order(self) -> encoded.CodedOrder:
         """The ranking without its scores, in half the time."""
         return encoded.decode_order(self.data, self.encoding)
 

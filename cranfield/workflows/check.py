@@ -9,17 +9,14 @@ from functools import partial
 
 from cranfield.base.errors import CranfieldError
 from cranfield.base.files import Progress, silent
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, moment
+from cranfield.runs import encoding
 from cranfield.store import documents, events, judging, pools, releases, runs
 from cranfield.store import store as files
 from cranfield.store.store import Store
-
-with deferred:
-    from cranfield.runs import encoding
-    from cranfield.workflows import qrels as qrels_workflow
-    from cranfield.workflows.pool import verify
+from cranfield.workflows import qrels as qrels_workflow
+from cranfield.workflows.pool import verify
 
 Checked = tuple[str, list[str]]
 """How much was checked, and what is wrong."""

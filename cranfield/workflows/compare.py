@@ -16,9 +16,12 @@ from cranfield.base.text import counted
 from cranfield.compare.by_measure import MeasureComparison, Options, all_notes, compare_scores
 from cranfield.compare.comparison import TUKEY, PairResult
 from cranfield.evaluate.measure import Measure, own_measures, parse_measures
+from cranfield.reuse.pairs import Claim
 from cranfield.reuse.verdict import WORST_FIRST
+from cranfield.store.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import MOST_LETTERS, Evaluation, evaluate, made_with, short_hash
+from cranfield.workflows.inputs import Inputs
 from cranfield.workflows.reading import Request
 from cranfield.workflows.reuse.field import Trusted, trusted
 
@@ -31,9 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from cranfield.reuse.pairs import Claim
-    from cranfield.store.store import Store
-    from cranfield.workflows.inputs import Inputs
 
 Claims = Mapping[tuple[str, str, str], "Claim"]
 """What may be said of pairs while documents are unjudged, by measure and the two runs of a result."""

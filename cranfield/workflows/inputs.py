@@ -12,34 +12,32 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from cranfield.base.errors import CranfieldError, InputError, Problem, ProblemsFound, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
+from cranfield.base.tables import Value
+from cranfield.evaluate import measure as measuring
+from cranfield.evaluate.align import AnyRun
+from cranfield.qrels import qrels as qrels_columns
+from cranfield.qrels.qrels import Qrels
 from cranfield.qrels.release import NOW
 from cranfield.store import releases
 from cranfield.store import runs as stored_runs
+from cranfield.store.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.reading import As, Read, Request
+from cranfield.workflows.reuse import field as fields
 
 with deferred:
     from cranfield.evaluate import frames
-    from cranfield.evaluate import measure as measuring
-    from cranfield.qrels import qrels as qrels_columns
     from cranfield.runs import reading as runs_reading
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import status
     from cranfield.workflows.evaluate import evaluate as evaluation
-    from cranfield.workflows.reuse import field as fields
 
-if TYPE_CHECKING:
-    from cranfield.base.tables import Value
-    from cranfield.evaluate.align import AnyRun
-    from cranfield.qrels.qrels import Qrels
-    from cranfield.runs.reading import Member
-    from cranfield.store.store import Store
 
 Watch = Callable[[], AbstractContextManager[Progress]]
 """Gives something to report to while work goes on."""
@@ -115,7 +113,7 @@ class Inputs:
         """The names of all runs that have not been withdrawn."""
         return reading.stored_names(self.store)
 
-    def members(self) -> Sequence[Member]:
+    def members(self) -> Sequence[runs_reading.Member]:
         """Who the runs belong to."""
         facts = stored_runs.facts(self.collection("groups"))
         return [runs_reading.Member(one.name, one.group_name, one.role == "contributing") for one in facts]
@@ -318,9 +316,9 @@ class FilesInputs(Inputs):
             return self.called
         return tuple((next(iter(self._runs.values()), None) or self._read_all("10"))[1])
 
-    def members(self) -> Sequence[Member]:
+    def members(self) -> Sequence[runs_reading.Member]:
         """Who the runs belong to; a run that is not here is refused."""
-        groups = cast("tuple[Member, ...]", self.pool.groups or ())
+        groups = cast("tuple[runs_reading.Member, ...]", self.pool.groups or ())
         unknown = [one.run for one in groups if one.run not in self.names()]
         if unknown:
             raise InputError(f"the groups name runs that are not among these: {', '.join(map(quoted, unknown))}")
@@ -336,7 +334,7 @@ class FilesInputs(Inputs):
         known = self.called or tuple(next(iter(self._runs.values()), (None, {}))[1])
         names = known or tuple(Path(one).name if isinstance(one, str) else one.tag for one in self.given)
         found: dict[str, Value] = {"qrels": _called(cast("Path | Qrels", self.qrels)), "runs": _listed(names)}
-        groups = cast("tuple[Member, ...]", self.pool.groups or ())
+        groups = cast("tuple[runs_reading.Member, ...]", self.pool.groups or ())
         if groups:
             pooled = sum(one.pooled for one in groups)
             found["groups"] = f"{len({one.group for one in groups}):,}, {pooled:,} of {len(groups):,} runs pooled"

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from cranfield._version import __version__
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
@@ -17,6 +19,8 @@ from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge.events import fold
+from cranfield.qrels import merge
+from cranfield.qrels import qrels as columns
 from cranfield.qrels.release import (
     DEFAULT_RULE,
     NOW,
@@ -33,11 +37,8 @@ from cranfield.store.store import Store
 from cranfield.workflows import collection as collections
 
 with deferred:
-    import numpy as np
-
     from cranfield.evaluate import measure as measuring
-    from cranfield.qrels import merge, reading
-    from cranfield.qrels import qrels as columns
+    from cranfield.qrels import reading
     from cranfield.workflows.report import report as reports
 
 RULE_SETTING = "merge_rule"

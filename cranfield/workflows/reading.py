@@ -25,23 +25,25 @@ from cranfield.base.errors import (
 from cranfield.base.files import Progress, Source, silent, workers
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
+from cranfield.evaluate import align
+from cranfield.evaluate import measure as measuring
+from cranfield.evaluate.align import Alignment, AnyRun
+from cranfield.qrels.qrels import Qrels
+from cranfield.runs import columns
+from cranfield.runs import run as runs_run
+from cranfield.runs.run import Run
 from cranfield.store import runs as stored_runs
+from cranfield.store.store import Store
 
 with deferred:
-    from cranfield.evaluate import align, direct
-    from cranfield.evaluate import measure as measuring
+    from cranfield.evaluate import direct
     from cranfield.qrels import reading as qrels_reading
-    from cranfield.runs import check, columns
+    from cranfield.runs import check
     from cranfield.runs import reading as runs_reading
-    from cranfield.runs import run as runs_run
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cranfield.evaluate.align import Alignment, AnyRun
-    from cranfield.qrels.qrels import Qrels
-    from cranfield.runs.run import Run
-    from cranfield.store.store import Store
 
 As = Literal["9", "10"]
 Ties = Literal["trec", "best", "worst", "expected"]

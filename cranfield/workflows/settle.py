@@ -5,38 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted, now
+from cranfield.compare.significance import student
+from cranfield.evaluate import align
+from cranfield.evaluate.measure import Measure
+from cranfield.reuse import assess, intervals, pairs, verdict
+from cranfield.reuse import settle as settling
+from cranfield.reuse.assess import Assessment
+from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging
+from cranfield.store.store import Store
 from cranfield.workflows.inputs import Inputs, refuse_unknown
 from cranfield.workflows.pool.show import ASSUMED_SECONDS, Speed, judging_speed
 from cranfield.workflows.reading import Request, read_in_full, without_pipes
 from cranfield.workflows.reuse.field import Field, Trusted, trusted
 from cranfield.workflows.reuse.reuse import account_of
 
-with deferred:
-    import numpy as np
-
-    from cranfield.compare.significance import student
-    from cranfield.evaluate import align
-    from cranfield.reuse import assess, intervals, pairs, verdict
-    from cranfield.reuse import settle as settling
-
-if TYPE_CHECKING:
-    from cranfield.evaluate.align import Alignment, TopicSet
-    from cranfield.evaluate.measure import Measure
-    from cranfield.reuse.assess import Assessment
-    from cranfield.reuse.intervals import Closure, Identities
-    from cranfield.reuse.pairs import Claim, OpenScore, QueuedDocument
-    from cranfield.reuse.settle import Settlement
-    from cranfield.store.store import Store
-
-Documents = tuple["Alignment", "Identities"]
+Documents = tuple["align.Alignment", "intervals.Identities"]
 """Aligned runs with the ids of their documents."""
 
 NEIGHBOURS = 10
@@ -68,7 +60,7 @@ def settle(
     first: str,
     second: str | None,
     measures: str | Sequence[str],
-    closure: Closure,
+    closure: intervals.Closure,
     *,
     everything: bool,
     queue: str,
@@ -113,7 +105,7 @@ def settle(
     return Queue(documents, notes, kept)
 
 
-def _pair_notes(measure: Measure, claim: Claim, found: Settlement, speed: Speed) -> Iterator[str]:
+def _pair_notes(measure: Measure, claim: Claim, found: settling.Settlement, speed: Speed) -> Iterator[str]:
     low, high = claim.ends
     if not claim.winner:
         yield f"{measure}: the two runs are equal; judging could change the difference to {low:+.4f} to {high:+.4f}"
@@ -131,7 +123,7 @@ def _pair_notes(measure: Measure, claim: Claim, found: Settlement, speed: Speed)
     yield f"judging time: {speed.cost(likely)}"
 
 
-def _safe_notes(score: OpenScore, safe: Settlement, tolerance: float, speed: Speed) -> Iterator[str]:
+def _safe_notes(score: OpenScore, safe: settling.Settlement, tolerance: float, speed: Speed) -> Iterator[str]:
     width = score.difference.width
     yield f"{score.measure} of {score.alignment.run_names[0]}: judging could change it by {width:.4f}"
     likely, sure = safe.if_not_relevant, safe.for_certain
@@ -162,7 +154,7 @@ def _keep_queue(store: Store, name: str, documents: Sequence[QueuedDocument], *,
     return len(queued)
 
 
-def with_documents(asked: Request, store: Store | None, *, topics: TopicSet = "qrels") -> Documents:
+def with_documents(asked: Request, store: Store | None, *, topics: align.TopicSet = "qrels") -> Documents:
     """Align runs with the ids of their documents: a document that two runs share has one label."""
     qrels, runs = read_in_full(asked, store)
     aligned = align.align(qrels, runs, topics=topics, reference=asked.like or "10")

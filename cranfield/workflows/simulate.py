@@ -7,11 +7,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, table_of
 from cranfield.base.text import counted
+from cranfield.evaluate import measure as measuring
+from cranfield.pool import candidates
+from cranfield.pool import plan as plans
+from cranfield.reuse import provenance
+from cranfield.runs import reading as run_reading
+from cranfield.runs import run as run_module
+from cranfield.simulate import study, tables
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.pool import inputs
@@ -19,17 +28,8 @@ from cranfield.workflows.pool.show import Speed, judging_speed
 from cranfield.workflows.reading import Request, align_runs, parse_measures, read_in_full
 
 with deferred:
-    import numpy as np
-
-    from cranfield.evaluate import measure as measuring
-    from cranfield.pool import candidates
-    from cranfield.pool import plan as plans
     from cranfield.report import figures
-    from cranfield.reuse import provenance
-    from cranfield.runs import reading as run_reading
-    from cranfield.runs import run as run_module
     from cranfield.simulate import forecast as forecasts
-    from cranfield.simulate import study, tables
 
 # What should be known about a simulation, in sentences.
 

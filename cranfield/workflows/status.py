@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cranfield.base.records import MAIN, GradeScale
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, facts_table
 from cranfield.base.text import counted, shortened
+from cranfield.pool import plan
 from cranfield.store import events, judging, live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.pools import PoolFacts
 from cranfield.store.store import Store, known_troubles
-
-with deferred:
-    from cranfield.pool import plan
 
 
 @dataclass(frozen=True)

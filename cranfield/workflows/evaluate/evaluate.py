@@ -7,34 +7,31 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, printed, table_of, with_best
 from cranfield.base.text import counted
+from cranfield.evaluate import measure as measuring
+from cranfield.evaluate import scores as scoring
+from cranfield.evaluate.align import AnyRun
+from cranfield.evaluate.scores import RankChange, Scores
 from cranfield.store.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.reading import ALL, LetterTest, Read, Request
+from cranfield.workflows.reuse.field import Field, Trusted
 
 with deferred:
-    import numpy as np
-
     from cranfield.compare import comparison, differences
     from cranfield.evaluate import foreign as foreign_measures
-    from cranfield.evaluate import measure as measuring
-    from cranfield.evaluate import scores as scoring
     from cranfield.evaluate import ties as tie_orders
     from cranfield.workflows import corpus
     from cranfield.workflows.evaluate import verdicts
 
 if TYPE_CHECKING:
     import pandas
-
-    from cranfield.evaluate.align import AnyRun
-    from cranfield.evaluate.measure import AnyMeasure
-    from cranfield.evaluate.scores import RankChange, Scores
-    from cranfield.evaluate.ties import Moved
-    from cranfield.workflows.reuse.field import Field, Trusted
 
 
 SEED = 1
@@ -71,7 +68,7 @@ class Evaluation(Result):
 
     scores: Scores
     trust: Trusted | None = None
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[tie_orders.Moved, ...] = ()
     plain: Scores | None = None
     changes: tuple[RankChange, ...] = ()
     letters: Letters | None = None
@@ -298,7 +295,7 @@ def evaluate(
 
 def _score(
     request: Request,
-    measures: list[AnyMeasure],
+    measures: list[measuring.AnyMeasure],
     read: Read,
     clusters: Mapping[str, Hashable] | None,
 ) -> Evaluation:
@@ -317,7 +314,7 @@ def _score(
         facts.append(f"the qrels are a sample, {drawn:,} of {many:,} documents judged: {said}")
         if empty := aligned.lists.sample.strata_without_draws():
             facts.append(f"{counted(empty, 'stratum', 'strata')} without a sampled document")
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[tie_orders.Moved, ...] = ()
     found = scoring.score(aligned, measures, rounding=rounding)
     if request.ties == "trec":
         if aligned.tied.any():
@@ -337,7 +334,7 @@ def _score(
 
 
 def _score_with_foreign(
-    request: Request, measures: list[AnyMeasure], store: Store | None, progress: Progress
+    request: Request, measures: list[measuring.AnyMeasure], store: Store | None, progress: Progress
 ) -> Evaluation:
     """Score by our own measures and by those of ir_measures, which sees documents and subtopics."""
     ours = [measure for measure in measures if isinstance(measure, measuring.Measure)]
@@ -358,7 +355,7 @@ def _score_with_foreign(
     return Evaluation(scores=found, facts=tuple(_tag_notes(runs)))
 
 
-def _grade_notes(measures: Sequence[AnyMeasure], store: Store | None) -> list[str]:
+def _grade_notes(measures: Sequence[measuring.AnyMeasure], store: Store | None) -> list[str]:
     """Where grades, or unjudged documents, are worth something else than one would think."""
     scale_gains = () if store is None else store.scale().own_gains
     by_grade, below_zero = [], []

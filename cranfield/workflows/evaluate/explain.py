@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, cast
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
+from cranfield.evaluate import measure as measuring
+from cranfield.evaluate import scores as scoring
+from cranfield.evaluate.lists import GradeGains
 from cranfield.store.store import Store
 from cranfield.workflows import reading
 from cranfield.workflows.evaluate.evaluate import few, short_hash
 from cranfield.workflows.reading import Request
 
 with deferred:
-    from cranfield.evaluate import measure as measuring
-    from cranfield.evaluate import scores as scoring
     from cranfield.workflows import corpus
 
 if TYPE_CHECKING:
     import pandas
 
-    from cranfield.evaluate.lists import GradeGains
-    from cranfield.evaluate.scores import Step
 
 _NAMED = 8
 _NUMBERS = ("P", "R", "DCG")
@@ -39,7 +38,7 @@ class Explanation(Result):
     """
 
     topic: str
-    lists: tuple[tuple[str, list[Step]], ...]
+    lists: tuple[tuple[str, list[scoring.Step]], ...]
     qrels_hash: str
     order: str
     rel: int
@@ -77,7 +76,7 @@ class Explanation(Result):
         """The lists one below the other."""
         return [self._beside([one], _DIGITS) for one in self.lists]
 
-    def _beside(self, lists: Sequence[tuple[str, list[Step]]], digits: int) -> Table:
+    def _beside(self, lists: Sequence[tuple[str, list[scoring.Step]]], digits: int) -> Table:
         columns = [Column("rank", "rank" if digits == _DIGITS else "#", kind="number")]
         for number, _ in enumerate(lists, start=1):
             mark = f"_{number}" if len(lists) > 1 else ""

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 from cranfield.base.errors import UsageError
 from cranfield.base.registry import deferred
 from cranfield.base.text import shortened
+from cranfield.evaluate import measure as measuring
+from cranfield.evaluate.measures import precision
+from cranfield.evaluate.scores import Scores
 from cranfield.workflows.evaluate.evaluate import Evaluation, made_with
 
 with deferred:
-    from cranfield.evaluate import measure as measuring
-    from cranfield.evaluate.measures import precision
     from cranfield.report import figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cranfield.evaluate.scores import Scores
-    from cranfield.report.figures import On
 
 _BARS = {
     "mean": "its mean",
@@ -53,7 +52,7 @@ def plot_evaluation(found: Evaluation, path: Path) -> str:
     return f"{scores.measures[0]} of each run by topic" + save_drawing(draw_strips(scores), path, scores)
 
 
-def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: On = None) -> Axes:
+def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: figures.On = None) -> Axes:
     """Draw the first measure as strips, of all runs or of these; the bar is at what stands in a table.
 
     What is added up over topics has its bar at the mean: a sum is far from what single topics have.
@@ -67,7 +66,7 @@ def draw_strips(scores: Scores, *, runs: Sequence[int] | None = None, on: On = N
     return figures.strips(str(measure), values, summary=bars, called=_BARS[measure.aggregate], on=on)
 
 
-def draw_curves(scores: Scores, *, on: On = None) -> Axes:
+def draw_curves(scores: Scores, *, on: figures.On = None) -> Axes:
     """Draw precision–recall curves from scores of the eleven levels."""
     curves = {name: scores.summary[:, place] for place, name in enumerate(scores.run_names)}
     return figures.precision_recall(curves, on=on)

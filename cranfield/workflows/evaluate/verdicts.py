@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.tables import Value
 from cranfield.base.text import counted
+from cranfield.evaluate.align import Alignment
+from cranfield.evaluate.scores import Scores
 from cranfield.reuse.verdict import MARKS, WORST_FIRST, account
 from cranfield.store.store import Store
 from cranfield.workflows.evaluate import evaluate as evaluation
@@ -19,10 +20,6 @@ from cranfield.workflows.reading import ALL, Request
 from cranfield.workflows.reuse import field as fields
 from cranfield.workflows.reuse import reuse
 from cranfield.workflows.reuse.field import Field, Trusted
-
-if TYPE_CHECKING:
-    from cranfield.evaluate.align import Alignment
-    from cranfield.evaluate.scores import Scores
 
 Hidden = dict[int, NDArray[np.bool_]]
 """By the place of a measure in what is trusted: the runs asked for that are shown without interval and loss."""

@@ -6,26 +6,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+
 from cranfield.base.errors import InputError, UnknownName
 from cranfield.base.records import MAIN
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, table_of
 from cranfield.base.text import counted
+from cranfield.judge import agreement as coefficients
+from cranfield.qrels import merge
 from cranfield.qrels.release import NOW
+from cranfield.reuse import correlation
 from cranfield.store import events, live_pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.events import Graded
 from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows import reading
-
-with deferred:
-    import numpy as np
-    import numpy.typing as npt
-
-    from cranfield.judge import agreement as coefficients
-    from cranfield.qrels import merge
-    from cranfield.reuse import correlation
 
 KINDS = ("overall", "pair", "topic", "time", "probes", "confusion")
 """The tables there are: what `--by` takes."""

@@ -12,19 +12,16 @@ from uuid import UUID, uuid5
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, quoted
 from cranfield.base.files import Source
 from cranfield.base.records import MAIN
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, facts_table, table_of
 from cranfield.base.text import counted, now, stored_moment
 from cranfield.judge import external
 from cranfield.judge.events import Event, SourceKind
 from cranfield.judge.external import Torn
+from cranfield.qrels import reading
 from cranfield.store import documents, events
 from cranfield.store.store import Store
 from cranfield.workflows import corpus
 from cranfield.workflows import qrels as qrels_workflow
-
-with deferred:
-    from cranfield.qrels import reading
 
 NAMESPACE = UUID("6f7d3c1e-2f0b-5d0a-9b7e-5c1a4e0f6a11")
 """The space of the UUIDs of imported events: the same content always gets the same one."""

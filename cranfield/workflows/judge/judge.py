@@ -17,9 +17,9 @@ from cranfield.base.text import counted, in_words
 from cranfield.judge.events import Disagreement
 from cranfield.store import judging
 from cranfield.store.store import Store
+from cranfield.workflows import collection
 
 with deferred:
-    from cranfield.workflows import collection
     from cranfield.workflows.judge import agreement, external, imports, organise, packets
     from cranfield.workflows.judge import session as sessions
 

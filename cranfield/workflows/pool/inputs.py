@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from cranfield.base.errors import CollectionError, InputError, UnknownName, UsageError, quoted
 from cranfield.base.registry import deferred
+from cranfield.pool import candidates
+from cranfield.pool import plan as plans
+from cranfield.qrels import qrels as qrels_module
 from cranfield.store import documents as stored_documents
 from cranfield.store import live_pools, pools
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 
 with deferred:
-    from cranfield.pool import candidates, replay
-    from cranfield.pool import plan as plans
-    from cranfield.qrels import qrels as qrels_module
+    from cranfield.pool import replay
     from cranfield.reuse import provenance
     from cranfield.workflows import corpus
 

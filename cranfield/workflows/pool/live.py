@@ -7,17 +7,13 @@ from dataclasses import dataclass, field
 
 from cranfield.base.errors import InputError, UsageError, quoted
 from cranfield.base.records import MAIN
-from cranfield.base.registry import deferred
 from cranfield.base.text import moment, now
+from cranfield.pool import live as live_pool
+from cranfield.pool import pool as pooling
 from cranfield.store import judging, live_pools, pools
 from cranfield.store.live_pools import RecordedChoice, RecordedEnd, StandingAnswer
 from cranfield.store.store import Store
 from cranfield.workflows.pool import inputs
-
-with deferred:
-    from cranfield.pool import live as live_pool
-    from cranfield.pool import pool as pooling
-
 
 # What judgments say to a live pool: one label a document, in the order in which the pool learnt of it.
 

@@ -13,6 +13,11 @@ from cranfield.base.files import Source
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Result, Table, Value, facts_table
 from cranfield.base.text import counted, now
+from cranfield.pool import candidates
+from cranfield.pool import plan as plans
+from cranfield.pool import pool as pooling
+from cranfield.runs import baseline
+from cranfield.runs import run as runs_run
 from cranfield.store import documents as stored_documents
 from cranfield.store import judging, live_pools, pools
 from cranfield.store import runs as stored_runs
@@ -20,11 +25,8 @@ from cranfield.store.store import Store
 from cranfield.workflows.pool.show import Explained, PoolView, explain_entry, judging_speed
 
 with deferred:
-    from cranfield.pool import build, candidates, extend, live
-    from cranfield.pool import plan as plans
-    from cranfield.pool import pool as pooling
-    from cranfield.runs import baseline, check, reading
-    from cranfield.runs import run as runs_run
+    from cranfield.pool import build, extend, live
+    from cranfield.runs import check, reading
     from cranfield.workflows.pool import inputs
     from cranfield.workflows.pool import verify as verification
 

@@ -10,24 +10,25 @@ from itertools import combinations
 from statistics import median
 from typing import Literal
 
+import numpy as np
+
 from cranfield.base.errors import InputError, Problem, UnknownName, UsageError, quoted
 from cranfield.base.records import MAIN
 from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Result, Table, Value, table_of
 from cranfield.base.text import counted
+from cranfield.pool import candidates
+from cranfield.pool import plan as plans
+from cranfield.pool import pool as pooling
 from cranfield.qrels.release import NOW
 from cranfield.store import live_pools, pools
 from cranfield.store.events import has_grades
 from cranfield.store.store import Store
 
 with deferred:
-    import numpy as np
-
     from cranfield.evaluate import align
     from cranfield.evaluate import measure as measuring
-    from cranfield.pool import candidates, extend
-    from cranfield.pool import plan as plans
-    from cranfield.pool import pool as pooling
+    from cranfield.pool import extend
     from cranfield.reuse import hold_out, provenance
     from cranfield.workflows import qrels as qrels_workflow
     from cranfield.workflows import reading

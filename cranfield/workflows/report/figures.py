@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cranfield.base.errors import MissingExtra
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Column, Table, table_of
 from cranfield.base.text import counted
+from cranfield.evaluate.scores import Scores
+from cranfield.report import figures
 from cranfield.report.page import Drawing
+from cranfield.reuse.assess import Assessment
+from cranfield.reuse.collection import CollectionReport
 from cranfield.reuse.tables import trust_rows
 from cranfield.workflows.evaluate.figures import draw_strips
+from cranfield.workflows.report.material import Material
 from cranfield.workflows.reuse import reuse
-
-with deferred:
-    from cranfield.report import figures
-
-if TYPE_CHECKING:
-    from cranfield.evaluate.scores import Scores
-    from cranfield.reuse.assess import Assessment
-    from cranfield.reuse.collection import CollectionReport
-    from cranfield.workflows.report.material import Material
-    from cranfield.workflows.reuse.field import Trusted
+from cranfield.workflows.reuse.field import Trusted
 
 MOST_CURVES = 12
 MOST_STRIPS = 40

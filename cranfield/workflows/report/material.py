@@ -6,38 +6,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from cranfield.base.errors import InputError
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import MAIN, Topic
 from cranfield.base.tables import Value
 from cranfield.base.text import now
-from cranfield.qrels.release import NOW
+from cranfield.evaluate.scores import Scores
+from cranfield.qrels.qrels import Qrels
+from cranfield.qrels.release import NOW, Manifest, Rule
+from cranfield.reuse.collection import CollectionReport
+from cranfield.reuse.provenance import Level
 from cranfield.store import documents, events, pools
 from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
 from cranfield.workflows.collection import licence_of
-from cranfield.workflows.evaluate.evaluate import evaluate, letters_of
+from cranfield.workflows.evaluate.evaluate import Evaluation, evaluate, letters_of
 from cranfield.workflows.evaluate.figures import RECALL_LEVELS
-from cranfield.workflows.judge.agreement import agreement_report
-from cranfield.workflows.judge.organise import judging_progress
+from cranfield.workflows.judge.agreement import AgreementReport, agreement_report
+from cranfield.workflows.judge.organise import JudgingProgress, judging_progress
 from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.reading import Request, stored_names
 from cranfield.workflows.reuse.field import PoolOptions, field_of
 from cranfield.workflows.reuse.reuse import examine_collection
+from cranfield.workflows.status import Status
 from cranfield.workflows.status import status as collection_status
-
-if TYPE_CHECKING:
-    from cranfield.evaluate.scores import Scores
-    from cranfield.qrels.qrels import Qrels
-    from cranfield.qrels.release import Manifest, Rule
-    from cranfield.reuse.collection import CollectionReport
-    from cranfield.reuse.provenance import Level
-    from cranfield.workflows.evaluate.evaluate import Evaluation
-    from cranfield.workflows.judge.agreement import AgreementReport
-    from cranfield.workflows.judge.organise import JudgingProgress
-    from cranfield.workflows.status import Status
 
 MEASURES = ("nDCG@10", "AP", "P@10")
 LETTERED = 40

@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cranfield._version import __version__
 from cranfield.base.errors import CranfieldError, UsageError
 from cranfield.base.files import Progress, silent, whole_file
-from cranfield.base.registry import deferred
 from cranfield.base.tables import Value, table_of
+from cranfield.corpus import reading as corpus_reading
+from cranfield.qrels import reading as qrels_reading
+from cranfield.report import figures
 from cranfield.report.page import Drawing, Page, render_html, render_page_markdown, tables_of
 from cranfield.report.renderers.csv import render_csv
 from cranfield.report.rendering import renderers
 from cranfield.reuse import card as reuse_cards
+from cranfield.reuse.collection import CollectionReport
 from cranfield.store import documents, pools
 from cranfield.store.store import Store
 from cranfield.workflows import qrels as qrels_workflow
@@ -26,14 +29,6 @@ from cranfield.workflows.report import sections
 from cranfield.workflows.report.figures import draw_all
 from cranfield.workflows.report.material import Material, ReportRequest
 from cranfield.workflows.reuse.reuse import card_for
-
-with deferred:
-    from cranfield.corpus import reading as corpus_reading
-    from cranfield.qrels import reading as qrels_reading
-    from cranfield.report import figures
-
-if TYPE_CHECKING:
-    from cranfield.reuse.collection import CollectionReport
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cranfield._version import __version__
 from cranfield.base.tables import Column, Table, Value, facts_table, table_of, with_best
 from cranfield.base.text import counted
+from cranfield.evaluate.scores import Scores
 from cranfield.judge.agreement import COEFFICIENTS
 from cranfield.report.page import Block, Callout, Drawing, Fold, Literal, Page, Prose, Section, TableBlock
+from cranfield.reuse.collection import CollectionReport
 from cranfield.reuse.tables import groups_table, hold_out_table, trust_table, verdicts_table
 from cranfield.workflows.evaluate.evaluate import best_group
+from cranfield.workflows.pool.show import PoolView
 from cranfield.workflows.report import material as materials
+from cranfield.workflows.report.material import Material, TopicPart
 from cranfield.workflows.reuse.reuse import about_collection
-
-if TYPE_CHECKING:
-    from cranfield.evaluate.scores import Scores
-    from cranfield.reuse.collection import CollectionReport
-    from cranfield.workflows.pool.show import PoolView
-    from cranfield.workflows.report.material import Material, TopicPart
 
 MOST_RUNS = 150
 """How many runs a topic lists; of more, only the best and the worst."""

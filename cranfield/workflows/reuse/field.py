@@ -7,10 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from cranfield.base.errors import CollectionError, InputError
 from cranfield.base.files import Progress, Source, silent
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted
+from cranfield.evaluate.align import AnyRun
+from cranfield.evaluate.lists import GradeGains
+from cranfield.evaluate.measure import AnyMeasure
 from cranfield.store import runs as stored_runs
 from cranfield.store.store import Store
 from cranfield.workflows.reading import (
@@ -22,16 +27,11 @@ from cranfield.workflows.reading import (
 )
 
 with deferred:
-    import numpy as np
-
     from cranfield.reuse import assess, card, provenance, verdict
     from cranfield.runs import reading as runs_reading
-    from cranfield.workflows.pool import inputs as pool_inputs  # all of pooling: scores without verdicts need none
+    from cranfield.workflows.pool import inputs as pool_inputs
 
 if TYPE_CHECKING:
-    from cranfield.evaluate.align import AnyRun
-    from cranfield.evaluate.lists import GradeGains
-    from cranfield.evaluate.measure import AnyMeasure
     from cranfield.reuse.intervals import Closure, Intervals
 
 SETTING = "thresholds"

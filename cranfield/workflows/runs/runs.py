@@ -13,20 +13,17 @@ from typing import Any, BinaryIO, get_args
 from cranfield.base.errors import InputError, Problem, ProblemsFound, UsageError, nearest, quoted
 from cranfield.base.files import Progress, silent
 from cranfield.base.records import Document
-from cranfield.base.registry import deferred, described_options
+from cranfield.base.registry import described_options
 from cranfield.base.tables import Column, Result, Table, facts_table, table_of
 from cranfield.base.text import counted, now, shortened
-from cranfield.runs import baseline
+from cranfield.runs import baseline, encoding, reading
+from cranfield.runs import check as run_check
 from cranfield.store import documents
 from cranfield.store import runs as stored
 from cranfield.store.store import Store
 from cranfield.workflows.collection import read_text
 from cranfield.workflows.runs.submit import Checked, Names, Order, Request, Submitted, check_runs, submit_runs
 from cranfield.workflows.status import unpooled_runs
-
-with deferred:
-    from cranfield.runs import check as run_check
-    from cranfield.runs import encoding, reading
 
 LOWEST_PRIORITY = 1000
 

@@ -9,29 +9,27 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
 
 from cranfield.base.errors import Problem, ProblemsFound, SourceError, UsageError, quoted
 from cranfield.base.files import Progress, Source, silent, whole_file, workers
 from cranfield.base.registry import deferred
 from cranfield.base.text import counted, now, storable
+from cranfield.runs import check, encoding, reading
+from cranfield.runs import run as runs_run
+from cranfield.runs.columns import Codes
+from cranfield.runs.encoding import CodedRun
+from cranfield.runs.run import Rows, Run
 from cranfield.store import documents
 from cranfield.store import runs as stored
 from cranfield.store.store import Store
 
 with deferred:
-    import numpy as np
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    from cranfield.runs import check, encoding, reading
-    from cranfield.runs import run as runs_run
-
-if TYPE_CHECKING:
-    from cranfield.runs.check import Expectations, Top
-    from cranfield.runs.columns import Codes
-    from cranfield.runs.encoding import CodedRun
-    from cranfield.runs.run import Rows, Run
 
 Order = Literal["score", "rank", "file"]
 Names = Literal["tag", "file"]
@@ -103,7 +101,11 @@ class Checked:
 
 
 def examine(
-    requests: Sequence[Request], expectations: Expectations, *, keep_rows: bool = False, progress: Progress = silent
+    requests: Sequence[Request],
+    expectations: check.Expectations,
+    *,
+    keep_rows: bool = False,
+    progress: Progress = silent,
 ) -> list[Examined]:
     """Read, check and rank files, two at a time: parsing and sorting leave Python's lock most of the time."""
 
@@ -133,7 +135,7 @@ def examine(
     return done
 
 
-def expectations_of(store: Store | None, *, max_depth: int = 1000, min_depth: int = 1) -> Expectations:
+def expectations_of(store: Store | None, *, max_depth: int = 1000, min_depth: int = 1) -> check.Expectations:
     """Give what a collection expects of a run; without a collection, only what every run must keep to."""
     if store is None:
         return check.Expectations(max_depth=max_depth, min_depth=min_depth)
@@ -230,7 +232,7 @@ def _coded(known: pa.Array, lists: Sequence[pa.Array]) -> tuple[list[Codes], pa.
 def likeness_warnings(store: Store | None, new: CodedRuns) -> dict[str, list[Problem]]:
     """Give for each new run the runs, stored or new before it, that it is (nearly) the same as."""
 
-    def top_of(run: CodedRun) -> Top:
+    def top_of(run: CodedRun) -> check.Top:
         return check.top(run.topics, run.offsets, run.documents)
 
     standing = stored.facts(store) if store is not None else []
